@@ -18,7 +18,7 @@ const folder = (path: string) => ({
 const FOLDERS = ['/A', '/A/B', '/A/B/C', '/A/D', '/Z%20z'].map(folder);
 
 describe('the tree of folders', () => {
-  it('shows the folders in open ones, with their level and their number among their neighbours', () => {
+  it('shows the folders in open folders, with their level and their position among their siblings', () => {
     const shown = (open: string[]) =>
       folderRows(FOLDERS, new Set(open)).map(
         ({ name, level, position, size, isOpen }) => `${name} ${level} ${position}/${size} ${isOpen}`,
@@ -66,7 +66,7 @@ describe('the tree of folders', () => {
     expect(pathText('/%zz')).toBe('%zz');
   });
 
-  it('is read in a step for each folder, and not for each pair', () => {
+  it('takes time proportional to the number of folders', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => folder(`/F${index % 100}/${index}`));
     const roots = Array.from({ length: 100 }, (_, index) => folder(`/F${index}`));
     const rows = folderRows([...roots, ...many], new Set(roots.map(({ path }) => path)));

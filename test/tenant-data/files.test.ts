@@ -116,7 +116,7 @@ describe('a block that reads files without a store of the host', () => {
     expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
   });
 
-  it('fails with the name of what is missing, and deploying and checking warn of it', async () => {
+  it('fails with the name of the missing feature, and deploying and checking warn of it', async () => {
     const engine = await engineWith();
     const fields = { operation: 'file_write', fileName: 'a.txt', content: 'x' };
     const result = await run(engine, 'file_v5', fields);
@@ -193,7 +193,7 @@ describe('files of the workspace', () => {
     expect(files.text('mine', 'a (1).csv')).toBe('id\n1');
   });
 
-  it('of another workspace are answered exactly like unknown ones, by each operation', async () => {
+  it('of another workspace are treated exactly like unknown ones by each operation', async () => {
     const files = new MemoryFiles();
     const id = await files.put('theirs', 'secret.txt', 'Buy low.', '/Plans');
     const engine = await engineWith({ tenantFiles: files });

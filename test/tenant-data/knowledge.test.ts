@@ -128,7 +128,7 @@ describe('a knowledge block', () => {
     expect(await call('list_documents')).toMatchObject({ totalDocuments: 0 });
   });
 
-  it('finds nothing of another workspace, exactly as if it did not exist, by each operation', async () => {
+  it('treats everything of another workspace exactly like unknown ids, in each operation', async () => {
     const knowledge = await stored();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const { changes } = knowledge;
@@ -200,7 +200,7 @@ describe('a knowledge block', () => {
     expect(result.error?.message).toMatch(message);
   });
 
-  it('fails with the name of what is missing, and deploying warns of it', async () => {
+  it('fails with the name of the missing feature, and deploying warns of it', async () => {
     const engine = await engineWith();
     const fields = { knowledgeBaseId: 'kb', query: 'looms' };
     const result = await run(engine, 'knowledge', fields);

@@ -35,7 +35,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row that last a
     await expect.poll(() => failures(id)).toBe(count);
   };
 
-  it('a webhook is suspended, says why, answers like an unknown path, and can be resumed', async () => {
+  it('a webhook is suspended with the reason, answers like an unknown path, and can be resumed', async () => {
     const id = await api.deployed(webhookWorkflow({}, { last: FAILS }));
     const path = await api.pathOf(id);
     const event = { type: 'sim_workspace_event' };
@@ -94,7 +94,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row that last a
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
 
-  it('a trigger of events is suspended; one that completes a run begins anew', async () => {
+  it('an event trigger is suspended; a completed run sets the count of failures to zero', async () => {
     const event = { type: 'sim_workspace_event', last: FAILS };
     const id = await api.deployed(scheduledWorkflow({ eventType: 'workflow_deployed' }, event));
     const healthy = await api.deployed(

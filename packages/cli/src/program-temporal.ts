@@ -36,7 +36,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
     ).argParser(listenAt),
     new Option('--origin <url>', 'base URL of heddle serve, for the addresses of pauses'),
     new Option('--triggers', 'also start the runs of schedules, feeds and events').default(false),
-    new Option('--limits <file>', 'JSON file with limits of the runs of triggers'),
+    new Option('--limits <file>', 'JSON file with limits for the runs of triggers'),
     graceOption(),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {

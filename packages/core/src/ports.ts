@@ -36,7 +36,7 @@ export interface BlockExecutor<Services = unknown> {
    * operation is that of blocks without one. `check` reports missing ones.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
-  /** What values of the field `operation` use of the host. `check` reports blocks for which the host does not provide it. */
+  /** The data of the host that operations use, by value of the field `operation`. `check` reports blocks whose host lacks it. */
   uses?: { readonly [operation: string]: HostFeature };
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
@@ -45,13 +45,13 @@ export interface BlockExecutor<Services = unknown> {
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
   /**
-   * Calls the tools in the field `notification` of a block that is about to pause, and returns what became of each. A call
-   * that fails is no failure of the block. The pauses of an engine use the first executor that has this.
+   * Calls the tools in the field `notification` of a block that is about to pause, and returns their outcomes. A failed call
+   * does not fail the block. An engine uses the first executor with this method.
    */
   notify?(context: BlockContext<Services>): Promise<NotificationOutcome[]>;
 }
 
-/** What became of a notification of a pause. */
+/** The outcome of a notification of a pause. */
 export interface NotificationOutcome {
   /** The type of the tool, and the title of its row. */
   type: string;

@@ -71,7 +71,7 @@ export function partsOf(
   };
 }
 
-/** Returns what the host provides for blocks. */
+/** Returns the data that the host provides for blocks. */
 function featuresOf({ tenantFiles, tenantKnowledge }: EngineOptions): HostFeature[] {
   return [...(tenantFiles ? ['files' as const] : []), ...(tenantKnowledge ? ['knowledge' as const] : [])];
 }

@@ -11,7 +11,7 @@ export interface Reused {
   runId: string;
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
-  /** Of the containers around the start; absent: it is at the top level. */
+  /** The data of the containers around the start; absent: it is at the top level. */
   inside?: ReturnType<typeof reuseInside>;
   /** What replaces some of it; outputs by block id. */
   edits?: RestartEdits;

@@ -188,8 +188,9 @@ export interface FromBlockOptions extends ExecuteOptions {
   input?: Json;
   edits?: RestartEdits;
   /**
-   * For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first. The iterations
-   * before, and the other branches that have ended, keep their results. Variables have the values that they had there.
+   * For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first. Earlier
+   * iterations, and other branches that have ended, keep their results. Variables begin with the values that the kept blocks
+   * have set.
    */
   iterations?: readonly number[];
 }

@@ -150,20 +150,20 @@ export function serviceAreas({
 function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined): HookSettings {
   if (!sealer) return { missing: 'This server stores no credentials.' };
   if (origin !== undefined) return { origin: origin.replace(/\/+$/, '') };
-  return { missing: 'The server does not know its public address: start it with --origin.' };
+  return { missing: 'The server has no public address: start it with --origin.' };
 }
 
 /** The parts of the work of triggers, as `serviceAreas` has them. */
 export type TriggerWorkOptions = Pick<ServiceAreaOptions, 'triggers' | 'environments' | 'feeds'>;
 
 /**
- * Returns the areas that start runs by themselves, for a process that serves no requests: schedules, feeds, events, and what flow
- * control has let wait. They share claims with the processes that serve the store, so nothing starts twice.
+ * Returns the areas that start runs of triggers, for a process that serves no requests: schedules, feeds, events, and runs that
+ * wait for flow control. They share claims with the processes that serve the store, so each run starts once.
  */
 export function triggerWork({ triggers: types, environments, feeds: feedOptions = {} }: TriggerWorkOptions) {
   const deployed = new Triggers(types);
   return [
-    // Finds the ended runs of which there are events.
+    // Finds the ended runs that are events.
     logs(),
     triggers({ triggers: deployed }),
     feeds({ triggers: deployed, options: feedOptions, ...(environments && { environments }) }),

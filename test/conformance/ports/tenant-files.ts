@@ -68,7 +68,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await textOf(files, 'ada', first.id)).toBe('hello');
     });
 
-    it('get another name, or take the place of the one with theirs', async () => {
+    it('get another name, or replace the file with the same name', async () => {
       const files = await open();
       const first = await create(files, 'ada', 'one');
       const second = await create(files, 'ada', 'two');

@@ -98,18 +98,21 @@ export function describeAgainInside(make: MakeRuntime): void {
   const Z = (result: Json) => ({ status: 'completed', output: { result } });
 
   describe('a run from inside', () => {
-    it.each(FROM)('%s: what was before keeps its results', async (_title, from, iterations, ran) => {
-      const { engine, ranOf } = await opened();
-      const before = await ranOf(() => engine.execute(nested(), {}, { select }));
-      expect(before.result).toMatchObject(Z(['xyz', 'I.2']));
-      const after = await ranOf(again(engine, before.result.runId, from, { iterations }));
-      expect(after.result).toMatchObject(Z(['xyz', 'I.2']));
-      expect(after.calls).toEqual(ran.toSorted());
-      expect([...after.nth.keys()].toSorted()).toEqual([...before.nth.keys()].toSorted());
-      const kept = [...before.nth].filter(([at]) => !ran.includes(at));
-      expect(kept.map(([at]) => [at, after.nth.get(at)])).toEqual(kept);
-      expect(ran.filter((at) => after.nth.get(at) === before.nth.get(at))).toEqual([]);
-    });
+    it.each(FROM)(
+      '%s: earlier iterations and blocks keep their results',
+      async (_title, from, iterations, ran) => {
+        const { engine, ranOf } = await opened();
+        const before = await ranOf(() => engine.execute(nested(), {}, { select }));
+        expect(before.result).toMatchObject(Z(['xyz', 'I.2']));
+        const after = await ranOf(again(engine, before.result.runId, from, { iterations }));
+        expect(after.result).toMatchObject(Z(['xyz', 'I.2']));
+        expect(after.calls).toEqual(ran.toSorted());
+        expect([...after.nth.keys()].toSorted()).toEqual([...before.nth.keys()].toSorted());
+        const kept = [...before.nth].filter(([at]) => !ran.includes(at));
+        expect(kept.map(([at]) => [at, after.nth.get(at)])).toEqual(kept);
+        expect(ran.filter((at) => after.nth.get(at) === before.nth.get(at))).toEqual([]);
+      },
+    );
 
     it.each(REFUSED)('%s is refused', async (_title, ...[from, iterations, code, why]) => {
       const { engine } = await opened();
@@ -147,7 +150,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       );
     });
 
-    it('a while loop: it is asked again before the next iteration', async () => {
+    it('a while loop: its condition is evaluated before the next iteration', async () => {
       const { engine, ranOf } = await opened();
       const source = {
         workflow: workflow(
@@ -161,7 +164,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       expect([...after.nth.keys()]).toEqual(['B.0', 'C.0', 'B.1', 'C.1', 'B.2', 'C.2']);
     });
 
-    it('a block behind a condition: only in an iteration that has taken its way', async () => {
+    it('a block behind a condition: only in an iteration that took its branch', async () => {
       const { engine, ranOf } = await opened();
       const source = {
         workflow: workflow(
@@ -209,7 +212,7 @@ export function describeAgainInside(make: MakeRuntime): void {
         ).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     });
 
-    it('a run that started inside itself: only what it has run', async () => {
+    it('a run that itself started inside: only iterations that it ran', async () => {
       const { engine, ranOf } = await opened();
       const first = await ranOf(() => engine.execute(nested(), {}, { select }));
       const second = await ranOf(again(engine, first.result.runId, 'M', { iterations: [1, 1] }));

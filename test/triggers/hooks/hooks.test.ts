@@ -76,7 +76,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(await api.deliver(after!, 'three')).toMatchObject({ status: 200 });
     });
 
-    it('is created again when somebody has removed it at the provider', async () => {
+    it('is created again after it was removed at the provider', async () => {
       const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
       providers.hooks.splice(providers.hooks.indexOf(hook), 1);
       api.pass(DAY_MS);
@@ -105,7 +105,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(await api.hooksOf(id)).toEqual([]);
     });
 
-    it('is refused with another credential: the deployment has failed, and says why without the credential', async () => {
+    it('is refused with another credential: the deployment fails with a reason that does not contain the credential', async () => {
       const weak = name === 'telegram' ? 'revoked' : `${name}Weak`;
       for (const credential of [weak, 'revoked']) {
         const refused = await api.hooked(type, { ...fields, triggerCredentials: credential });
@@ -190,7 +190,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await expect.poll(bots).toEqual([]);
   });
 
-  it('are tried again, later each time, while the provider fails or limits requests', async () => {
+  it('are retried with growing delays while the provider fails or limits requests', async () => {
     const answers = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
     providers.before = (request) => (request.startsWith('GET github') ? answers.shift() : undefined);
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
@@ -227,7 +227,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await api.settled(id, 'active');
   });
 
-  it('that cannot be removed for good are left, which the audit log says', async () => {
+  it('that can never be removed are left at the provider and recorded in the audit log', async () => {
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     const { id: trigger } = await api.triggerOf(id);
@@ -311,7 +311,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
 });
 
 describe('a hook', () => {
-  it('needs a public address of the server, which the deployment says; with one, it is created at the next start', async () => {
+  it('is created only if the server has a public address: the deployment has the reason, and the next start with an address creates it', async () => {
     const providers = await hookProviders();
     const egress = { allowPrivate: true, ports: 'any' as const };
     const { services } = providers;

@@ -70,7 +70,7 @@ async function sent(context: Context, each: Notification, options: BlocksOptions
   );
   try {
     const call = await callOf(limited, each, options).catch((error: unknown) => {
-      // The call may have been made by an earlier attempt, as the step has recorded.
+      // An earlier attempt may have made the call. The step has the record of it.
       return { isIdempotent: false, make: () => Promise.reject(error as Error) };
     });
     const step = `call ${each.number}`;
@@ -146,7 +146,8 @@ async function toolOf(context: Context, each: Notification, options: BlocksOptio
   const { row } = each;
   usageOf(context, row);
   // The log of its run would show the address of the pause to everyone who may read the log.
-  if (isWorkflowRow(row)) throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
+  if (isWorkflowRow(row))
+    throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
   const found = isMcpRow(row)
     ? await mcpTools(context, options, withStructure(context, each), new Set())
     : await offeredTools(context, each, options);

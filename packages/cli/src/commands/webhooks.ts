@@ -46,7 +46,7 @@ function row(webhook: JsonObject): string[] {
   ].map(safeLine);
 }
 
-/** Returns the state of the webhook at its provider, with what is wrong with it. */
+/** Returns the state of the webhook at its provider, with its error. */
 function hookText(hook: JsonObject): string {
   const error = textOf(hook, 'error');
   return error ? `${textOf(hook, 'state')} (${error})` : textOf(hook, 'state');

@@ -36,7 +36,7 @@ export type WorkerOptions = EnvOptions &
 /** Executes runs on Temporal until a signal. */
 export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   if (options.limits !== undefined && !options.triggers)
-    throw new UsageError('--limits is for runs of triggers.', 'Add --triggers.');
+    throw new UsageError('--limits applies only to runs of triggers.', 'Add --triggers.');
   const { queue = DEFAULTS.queue, build, grace, origin } = options;
   const environment = readEnv();
   const server = serverOf(options, environment);

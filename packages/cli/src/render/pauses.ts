@@ -65,7 +65,7 @@ function shownRows(pause: Pause): [string, string][] {
   return rows.map((row) => [safeLine(text(own(row, 'name'))), safeLine(text(own(row, 'value')))]);
 }
 
-/** The notifications that are not known to be sent, with the reasons. */
+/** Returns a line for each notification that failed or whose outcome is unknown, with the reason. */
 function notificationsOf(pause: Pause): string[] {
   return rowsOf(pause, 'notifications')
     .filter((row) => own(row, 'status') !== 'sent')

@@ -13,7 +13,7 @@ export type TriggerWorkOptions = Omit<SessionOptions, 'recover' | 'ownership'> &
   onError: (error: unknown) => void;
 };
 
-/** Starting runs by themselves: schedules, feeds and events of the service. */
+/** Starts the runs of schedules, feeds and events of the service. */
 export interface OpenTriggerWork {
   /** Stops starting runs. Another process starts the rest. */
   close(): Promise<void>;
@@ -46,7 +46,7 @@ export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Prom
       feeds: { ...session.reach, credentials: ownership.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
-    // Only this process reaches it.
+    // Only this process can reach the interface.
     const limited = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
     closing.push(() => limited.close());
     const api = await createApi({

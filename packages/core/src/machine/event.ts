@@ -81,13 +81,13 @@ export interface StartedEvent {
   graceMs: number;
 }
 
-/** The frame of a container in which a run starts. What is outside it, and not downstream, has run. */
+/** A frame of a container in which a run starts. The nodes outside of it that are not downstream have run. */
 export interface FrameStart {
   /** Number of the iteration or branch. */
   iteration: number;
-  /** Index of the node in the body at which it starts: for all frames but the last one a container. */
+  /** Index in the body of the node at which the frame starts. In all frames but the last one, it is a container. */
   node: number;
-  /** Iterations or branches in all; -1 for a container that asks before every iteration. */
+  /** Number of iterations or branches; -1 for a container that asks before each iteration. */
   count: number;
   /** Number of the iteration or branch that opens next. */
   next: number;

@@ -18,8 +18,8 @@ export function enterContainer(context: StepContext, level: Level, index: number
 }
 
 /**
- * Opens the container at `index` in the middle: the frame that a run starts in, and the containers in it likewise. The other
- * iterations before it, and the other branches, have run, except for those that are missing.
+ * Opens the container at `index` with the frame in which a run starts, and inner containers in the same way. Earlier iterations
+ * and other branches count as run, except for the missing ones.
  */
 export function enterInside(
   context: StepContext,

@@ -65,7 +65,7 @@ function classOf(compilation: Compilation, block: Block, subflow: NodeSettings['
   return compilation.types.get(block.type)?.class ?? (trigger ? 'compute' : 'effect');
 }
 
-/** True for a pause with tools to call, which is a request like that of any other effect. */
+/** True for a pause with notification tools: it sends requests, like an effect. */
 function notifies({ type, fields }: Block): boolean {
   const tools = fields['notification'] ?? null;
   return type === 'human_in_the_loop' && !isBlank(tools) && !(Array.isArray(tools) && tools.length === 0);

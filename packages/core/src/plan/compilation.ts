@@ -27,7 +27,7 @@ interface Parts {
   types: TypeTable;
   /** Types that an executor runs. */
   runnable: ReadonlySet<string>;
-  /** What the host provides for blocks. */
+  /** The data that the host provides for blocks. */
   features: ReadonlySet<HostFeature>;
   limits: PlanLimits;
   compat: boolean;

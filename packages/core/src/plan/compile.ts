@@ -38,7 +38,7 @@ export interface CompileOptions {
   blocks?: readonly BlockTypeInfo[];
   /** More about known types, for checks without registered executors. */
   known?: readonly BlockTypeInfo[];
-  /** What the host provides for blocks. Default: nothing. */
+  /** The data that the host provides for blocks. Default: none. */
   features?: readonly HostFeature[];
   /** Types of triggers that the host fires. Absent: triggers are not checked. */
   triggers?: readonly TriggerInfo[];

@@ -17,7 +17,7 @@ export interface BlockTypeInfo {
    * that of blocks without one.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
-  /** What values of the field `operation` use of the host. */
+  /** The data of the host that operations use, by value of the field `operation`. */
   uses?: { readonly [operation: string]: HostFeature };
   /** Ports of its executor besides `source` and `error`. */
   ports?: readonly string[];

@@ -34,7 +34,7 @@ export type EntryBody =
       /**
        * Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. `fields`: an object
        * with values that replace resolved fields of the start block; absent: none. `inside`: the frames around the start block, and
-       * what its run has in them (format 2); absent: the start block is at the top level.
+       * the data that the run has in them (format 2); absent: the start block is at the top level.
        */
       reused?: {
         runId: string;

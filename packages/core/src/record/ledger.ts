@@ -34,7 +34,7 @@ export class Ledger {
   readonly #lastError = new Map<string, BlockFailure>();
   /** Outputs that wait blocks will have once their timers fire. */
   readonly #waiting = new Map<string, Stored>();
-  /** Containers that the run starts in, by `placeKey`, with the iteration or branch: what they have is restored, not made. */
+  /** Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not created. */
   readonly #restored = new Map<string, number>();
   /** Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block adds the list. */
   readonly #answers = new Map<string, Stored[]>();
@@ -192,7 +192,7 @@ export class Ledger {
     else scope?.parallels.get(place.block)?.branches.set(iteration, newBranch(scope));
   }
 
-  /** True for the frame that the run starts in, once. */
+  /** Returns true once for the frame in which the run starts. */
   #isRestored(place: Place, iteration: number): boolean {
     if (this.#restored.size === 0 || this.#restored.get(placeKey(place)) !== iteration) return false;
     return this.#restored.delete(placeKey(place));

@@ -21,22 +21,22 @@ export interface SourceRun {
   entries: readonly Entry[];
 }
 
-/** A container around the start, and what the earlier run has of it. */
+/** A container around the start, with its iterations or branches in the earlier run. */
 export interface PathFrame {
   container: Node;
   iteration: number;
-  /** Index in the body of the node that leads to the start, or is it. */
+  /** Index in the body of the node that contains the start, or is the start. */
   node: number;
   /** Ids of the nodes of the body that run again: that node, and those downstream. */
   fresh: ReadonlySet<string>;
   /** Numbers of the iterations or branches that the earlier run has opened, and of those that it has closed. */
   opened: Set<number>;
   closed: Set<number>;
-  /** Iterations or branches in all; undefined while unknown. */
+  /** Number of iterations or branches; undefined while unknown. */
   count: number | undefined;
 }
 
-/** The containers around the start of a run, and what of an earlier run is kept outside them and in them. */
+/** The containers around the start of a run. Decides which entries of an earlier run are kept, outside and inside of them. */
 export class RestartPath {
   readonly frames: PathFrame[];
   /** Of the earlier run. */
@@ -44,7 +44,7 @@ export class RestartPath {
   readonly #fresh: ReadonlySet<string>;
   readonly #point: RestartPoint;
 
-  /** Throws OPTIONS_INVALID for too few or too many numbers, BLOCK_NOT_RESTARTABLE for containers that the earlier run does not have. */
+  /** Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE for containers that the earlier run lacks. */
   constructor(point: RestartPoint, source: SourceRun) {
     const { plan, block, iterations } = point;
     const indexed = indexPlan(plan).byId(block.id);
@@ -82,7 +82,7 @@ export class RestartPath {
     return notRestartable(this.#point.block.name, why);
   }
 
-  /** Returns the depth of the container at a place, if it is one around the start in the same iterations; else -1. */
+  /** Returns the depth of the container at a place if it is around the start, in the same iterations; else -1. */
   depthOf({ block, scope }: Place): number {
     const depth = scope.length;
     const frame = this.frames[depth];
@@ -93,7 +93,7 @@ export class RestartPath {
     return scope.every((number, depth) => this.frames[depth]?.iteration === number);
   }
 
-  /** Returns the depth of the frame in which a place directly is, if the start is in it too; else -1. */
+  /** Returns the depth of the frame that directly contains a place, if it also contains the start; else -1. */
   frameOf({ block, scope }: Place): number {
     const depth = scope.length - 1;
     const around = this.index.byId(block)?.containerIds.at(-1);
@@ -102,7 +102,7 @@ export class RestartPath {
       : -1;
   }
 
-  /** Records what an entry of the earlier run, with its notices, did to the containers around the start. */
+  /** Records the changes of the containers around the start by an entry of the earlier run. */
   observe(entry: Entry, notices: readonly Notice[]): void {
     if (entry.type === 'started' && entry.reused?.inside)
       this.#observeRestored(entry.start, entry.reused.inside.frames);
@@ -116,7 +116,7 @@ export class RestartPath {
     }
   }
 
-  /** Records what the earlier run has taken over itself: it started inside these containers. Throws BLOCK_NOT_RESTARTABLE. */
+  /** Records what the earlier run took over, if it started inside these containers too. Throws BLOCK_NOT_RESTARTABLE. */
   #observeRestored(start: string, restored: readonly StartedFrame[]): void {
     const { containerIds = [], path = [] } = this.index.byId(start) ?? {};
     for (const [depth, each] of restored.entries()) {
@@ -138,7 +138,7 @@ export class RestartPath {
 
   #notRun(): EngineError {
     return this.#refused(
-      'the earlier run did not run it either, but took it over. Start from the run before it.',
+      'the earlier run did not run it, but took it over. Start from the run before that one.',
     );
   }
 
@@ -157,7 +157,7 @@ export class RestartPath {
     return !fresh.has(around[this.frames.length] ?? block);
   }
 
-  /** True for a change of containers that the new run takes over. */
+  /** True for an opened or closed iteration or branch that the new run takes over. */
   isKeptNotice(notice: Notice, place: Place): boolean {
     const frame = this.frames[this.depthOf(place)];
     if (!frame) return this.isKept(place);
@@ -168,8 +168,8 @@ export class RestartPath {
   }
 
   /**
-   * Returns the frames in which the new run starts. Throws BLOCK_NOT_RESTARTABLE if the earlier run has not opened one, or if the
-   * container has fewer in the new plan.
+   * Returns the frames in which the new run starts. Throws BLOCK_NOT_RESTARTABLE if the earlier run has not opened one of
+   * them, or if the container has fewer iterations or branches in the new plan.
    */
   startedFrames(runId: string): StartedFrame[] {
     return this.frames.map((frame) => {
@@ -198,13 +198,13 @@ export class RestartPath {
       if (!missing) continue;
       const before = this.nameOf(nodes[missing.from]?.id ?? '');
       throw this.#refused(
-        `the block "${before}", which leads to it, did not run there in ${runId}. Start there, or further up.`,
+        `the block "${before}", which leads to it, did not run there in ${runId}. Start at that block, or at an earlier one.`,
       );
     }
   }
 }
 
-/** Records the iterations or branches that the earlier run has not opened, but taken over. */
+/** Records the iterations or branches that the earlier run took over and did not open. */
 function addRestored(frame: PathFrame, { iteration, next, missing, count }: StartedFrame): void {
   const unknown = new Set(missing);
   for (let number = 0; number < next; number += 1) {
@@ -215,7 +215,7 @@ function addRestored(frame: PathFrame, { iteration, next, missing, count }: Star
   if (count >= 0) frame.count = count;
 }
 
-/** True for an iteration before the start, and for another branch that has ended. */
+/** True for an iteration before the start, and for another branch that has closed. */
 function isDone({ container, iteration, closed }: PathFrame, number: number): boolean {
   return container.kind === 'loop' ? number < iteration : number !== iteration && closed.has(number);
 }

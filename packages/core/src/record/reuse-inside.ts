@@ -13,23 +13,24 @@ import { scopeOf } from './scope.ts';
 import type { BranchScope } from './scope.ts';
 import type { Stored } from './stored.ts';
 
-/** What a run that starts inside containers takes over of them from an earlier run. */
+/** The data of the containers around the start that a run takes over from an earlier run. */
 export interface ReusedInside {
   frames: StartedFrame[];
   /** Blocks in these frames whose outputs are taken over. */
   blocks: ReadonlySet<string>;
   /** Returns the outputs and containers, with other outputs of some of these blocks. */
   scopeWith(replaced: { readonly [blockId: string]: Stored }): SavedScope;
-  /** As they were at the start, with what the kept blocks have set. */
+  /** The variables at the start: the initial ones, with the values that the kept blocks have set. */
   variables: ReadonlyMap<string, Json>;
 }
 
 /**
- * Returns what a run takes over that starts inside containers: the iterations before, the other branches that have ended, and the
- * blocks of the same iteration that are not downstream. It is the data of the earlier run's journal without all that runs again.
+ * Returns the data that a run takes over if it starts inside containers: of earlier iterations, of other branches that have
+ * closed, and of blocks of the same iteration that are not downstream. It comes from the entries of the earlier journal that
+ * are kept.
  *
- * Throws OPTIONS_INVALID for too few or too many numbers of iterations, BLOCK_NOT_RESTARTABLE if the earlier run has no such
- * iteration, or not all source blocks have run in it. Takes O(entries).
+ * Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE if the earlier run has no such iteration or
+ * not all source blocks have run in it. Takes O(entries).
  */
 export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInside {
   const path = new RestartPath(point, source);
@@ -118,13 +119,13 @@ function restoredFrame(around: SavedScope | undefined, { id, kind }: Node, itera
   return { current: scope?.current ?? [], scope };
 }
 
-/** True for an entry with which a block ends. A pause whose answer continues the block has its attempt. */
+/** True for an entry that ends a block. If the answer to a pause continues the block, the entry of the next attempt ends it. */
 function endsBlock(entry: Entry): entry is Entry & Place {
   if (entry.type === 'resumed') return entry.try === undefined;
   return entry.type === 'completed' || (entry.type === 'fired' && entry.timer === 'wait');
 }
 
-/** Containers with a fixed list have that of the new plan. */
+/** Gives containers with a fixed list the list of the new plan. */
 function setItems(
   { root }: Ledger,
   { frames, index }: RestartPath,
@@ -162,7 +163,7 @@ function currentOf(scope: BranchScope | undefined, container: Node | undefined):
   return (container?.kind === 'loop' ? loop : scope)?.current ?? [];
 }
 
-/** Top-level outputs are taken over beside it, and other containers of the top level are never entered again. */
+/** Drops other data of the top level: its outputs are taken over separately, and its other containers are not entered again. */
 function withoutTopLevel(saved: SavedScope, { plan, block }: RestartPoint): SavedScope {
   const index = indexPlan(plan);
   const isInner = (id: string): boolean =>

@@ -75,7 +75,7 @@ function reuseOf(
   return reused.edits ? withEdits(sanitizer, reused, reused.edits) : storedReuse(reused, {});
 }
 
-/** Returns what is taken over. `replaced`: other outputs, by block id. */
+/** Returns the data that the run takes over. `replaced`: outputs to use instead, by block id. */
 function storedReuse({ runId, outputs, inside }: Reused, replaced: StoredReuse['outputs']): StoredReuse {
   const own = Object.entries(replaced).filter(([id]) => Object.hasOwn(outputs, id));
   const inner = Object.entries(replaced).filter(([id]) => !Object.hasOwn(outputs, id));

@@ -1,7 +1,7 @@
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { BlockErrorCode } from '@heddle/core/blocks';
 
-/** What calls of a port of the host need. */
+/** The dependencies of calls to a port of the host. */
 export interface TenantParts {
   /** Returns the tenant of the run; undefined if it has none. */
   tenant: () => Promise<string | undefined>;
@@ -9,7 +9,7 @@ export interface TenantParts {
   report: (error: unknown) => void;
 }
 
-/** What a block fails with if the host cannot answer now. */
+/** The error of a block whose call to the host failed. */
 interface Unavailable {
   code: BlockErrorCode;
   message: string;
@@ -28,7 +28,7 @@ export type ForTenant<Port> = {
     : never;
 };
 
-/** Returns what calls the port for the run's tenant. */
+/** Returns a function that calls the port for the run's tenant. */
 export function tenantAccess<Port>(
   port: Port,
   { tenant, report }: TenantParts,
@@ -43,7 +43,7 @@ export function tenantAccess<Port>(
   };
 }
 
-/** Returns what a block fails with after an error of the host, which is reported unless it is for the block. */
+/** Returns the error of a block after an error of the host. Reports the latter unless it is a BlockError. */
 export function hostFailure(
   error: unknown,
   report: TenantParts['report'],

@@ -14,13 +14,13 @@ export interface TenantFile {
   size: number;
   /** Media type. */
   type: string;
-  /** The folder, as percent-encoded names behind slashes: `/Reports/Q3%20Results`; `/` is that of the workspace itself. */
+  /** The folder: percent-encoded names, each after a slash, such as `/Reports/Q3%20Results`. `/` is the root folder. */
   folderPath: string;
   /** ISO 8601. */
   updatedAt: string;
-  /** Another one after each change of the content. */
+  /** Changes with each change of the content. */
   revision: string;
-  /** Where people open the file. */
+  /** Address at which people open the file. */
   url?: string;
 }
 
@@ -31,7 +31,7 @@ export interface TenantFolder {
   path: string;
 }
 
-/** What a folder holds. */
+/** The files and folders in a folder. */
 export interface TenantFolderEntries {
   folders: TenantFolder[];
   files: TenantFile[];
@@ -42,13 +42,13 @@ export interface TenantFolderEntries {
 /** Which entries of a folder to list, ordered by path and name. */
 export interface TenantFileQuery {
   folderPath: string;
-  /** Also what its folders hold, at any depth. */
+  /** Whether to include the content of subfolders, at any depth. */
   recursive: boolean;
-  /** Only entries whose names contain this text, whatever its case. */
+  /** Only entries whose names contain this text, ignoring case. */
   search?: string;
   /** Only the files with exactly this name, and no folders. */
   name?: string;
-  /** Most entries. */
+  /** Maximum number of entries. */
   limit: number;
 }
 
@@ -65,10 +65,10 @@ export interface NewTenantFile {
   taken: 'rename' | 'replace';
 }
 
-/** A new content of a file. */
+/** New content for a file. */
 export interface TenantFileChange {
   id: string;
-  /** Nothing changes if the file has another revision by now. */
+  /** If the file has another revision by now, nothing changes. */
   revision: string;
   chunks: AsyncIterable<Uint8Array>;
 }
@@ -80,11 +80,11 @@ export interface TenantFileContent {
 }
 
 /**
- * Files that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant. Files of
- * other tenants are answered exactly like unknown ones.
+ * Files that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant. Treat
+ * files of other tenants exactly like unknown ones.
  *
- * A `key` is equal whenever a call is repeated, and unique within the tenant: a repeated call changes nothing, and returns what
- * the first one has returned. Keep it with what the call has stored. A call whose `chunks` throw stores nothing.
+ * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns the
+ * result of the first call. Store the key together with the change. A call whose `chunks` throw stores nothing.
  *
  * A BlockError fails the block. Other errors are reported, and the block fails with FILES_UNAVAILABLE.
  */
@@ -97,9 +97,9 @@ export interface TenantFiles {
     tenant: string | undefined,
     query: TenantFileQuery,
   ): Answer<TenantFolderEntries | undefined>;
-  /** Opens a file; undefined if there is none with this id. What `file` and `chunks` say is of the same revision. */
+  /** Opens a file; undefined if there is none with this id. `file` and `chunks` are of the same revision. */
   open(this: void, tenant: string | undefined, id: string): Answer<TenantFileContent | undefined>;
-  /** Returns the file as the call with this key has returned it; undefined if there was none. */
+  /** Returns the result of the call with this key; undefined if there was no such call. */
   stored(this: void, tenant: string | undefined, key: string): Answer<TenantFile | undefined>;
   /** Stores a file. */
   create(this: void, tenant: string | undefined, file: NewTenantFile, key: string): Answer<TenantFile>;
@@ -119,7 +119,7 @@ export interface TenantFiles {
   ): Answer<TenantFile | undefined>;
 }
 
-/** The files of the run's tenant. Throws FILES_UNAVAILABLE if they cannot be used now. */
+/** The files of the run's tenant. Throws FILES_UNAVAILABLE if the host fails. */
 export type RunTenantFiles = ForTenant<TenantFiles>;
 
 const UNAVAILABLE = {
@@ -148,7 +148,7 @@ export function tenantFilesOf(
   };
 }
 
-/** The content, whose errors are those of the host. */
+/** Returns the content. Handles its errors like other errors of the host. */
 async function* guarded(opened: TenantFileContent, { report }: TenantParts): AsyncGenerator<Uint8Array> {
   try {
     yield* opened.chunks();

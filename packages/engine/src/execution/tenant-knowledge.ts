@@ -32,13 +32,13 @@ export interface KnowledgeTagFilter {
 /** What to search for. There is a query, a filter, or both. */
 export interface KnowledgeSearch {
   knowledgeBaseId: string;
-  /** The meaning to search for. Undefined: all that the filters match. */
+  /** The text whose meaning to search for. Undefined: everything that the filters match. */
   query: string | undefined;
-  /** Most results. */
+  /** Maximum number of results. */
   topK: number;
   /** All of them must match. */
   tagFilters: readonly KnowledgeTagFilter[];
-  /** `hybrid` also searches for the words. Undefined: as the host has it. */
+  /** `hybrid` also searches for the words. Undefined: the default of the host. */
   searchMode: 'vector' | 'hybrid' | undefined;
   /** Another model orders the results. */
   rerank: { model: string | undefined; inputCount: number | undefined } | undefined;
@@ -92,7 +92,7 @@ export interface KnowledgeChunk {
   updatedAt: string;
 }
 
-/** Which items of a list to return, and how many there are before them. */
+/** The page of a list: its maximum number of items, and the number of items to skip. */
 interface Page {
   limit: number;
   offset: number;
@@ -117,7 +117,7 @@ export interface NewKnowledgeDocument {
   mimeType: string;
   /** Values by names of tags that the knowledge base defines. */
   tags: { readonly [name: string]: Json };
-  /** What the document takes the place of: the one with this id, or all with its name. Undefined: nothing. */
+  /** The documents to replace: the one with this id, or all with the same name. Undefined: none. */
   replaces: { id: string } | 'name' | undefined;
 }
 
@@ -132,11 +132,11 @@ interface ChunkPlace extends DocumentPlace {
 
 /**
  * Knowledge bases that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant.
- * Methods return undefined for a knowledge base, document, chunk or connector that does not exist; those of other tenants are
- * answered exactly like unknown ones.
+ * Methods return undefined for a knowledge base, document, chunk or connector that does not exist. Treat those of other
+ * tenants exactly like unknown ones.
  *
- * A `key` is equal whenever a call is repeated, and unique within the tenant: a repeated call changes nothing, and returns what
- * the first one has returned. Keep it with what the call has stored.
+ * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns the
+ * result of the first call. Store the key together with the change.
  *
  * A BlockError fails the block. Other errors are reported, and the block fails with KNOWLEDGE_UNAVAILABLE.
  */
@@ -205,7 +205,7 @@ export interface TenantKnowledge {
   ): Answer<true | undefined>;
   /** Returns the tags that documents can have. */
   tags(this: void, tenant: string | undefined, knowledgeBaseId: string): Answer<JsonObject[] | undefined>;
-  /** Returns what fills the knowledge base from other systems, without credentials. */
+  /** Returns the connectors that fill the knowledge base from other systems, without credentials. */
   connectors(
     this: void,
     tenant: string | undefined,
@@ -217,7 +217,7 @@ export interface TenantKnowledge {
     tenant: string | undefined,
     place: { knowledgeBaseId: string; connectorId: string },
   ): Answer<{ connector: JsonObject; syncLogs: JsonObject[] } | undefined>;
-  /** Starts a sync of a connector, unless one is under way. */
+  /** Starts a sync of a connector unless one is in progress. */
   sync(
     this: void,
     tenant: string | undefined,
@@ -226,7 +226,7 @@ export interface TenantKnowledge {
   ): Answer<true | undefined>;
 }
 
-/** The knowledge bases of the run's tenant. Throws KNOWLEDGE_UNAVAILABLE if they cannot be used now. */
+/** The knowledge bases of the run's tenant. Throws KNOWLEDGE_UNAVAILABLE if the host fails. */
 export type RunTenantKnowledge = ForTenant<TenantKnowledge>;
 
 /** Returns the knowledge bases of the run's tenant; undefined if the host stores none. */

@@ -62,7 +62,7 @@ class BlockAttempt implements EngineContext {
   readonly attempt: number;
   readonly clock: Clock;
   readonly #parts: ContextParts;
-  /** Services of a pause, whose references to itself find its links. */
+  /** Services of a pause: references of the block to itself resolve to its links. */
   #pauseServices: ExecutorServices | undefined;
 
   constructor(parts: ContextParts) {

@@ -8,7 +8,7 @@ import { coerceField } from './input-format.ts';
 import type { EngineContext, EngineExecutor, NotificationOutcome } from './services.ts';
 import { asRows, asText } from './values.ts';
 
-/** Pauses the run until a person resumes it. Its notification tools are called first, and never fail it. */
+/** Pauses the run until a person resumes it. Calls its notification tools first; their failures do not fail the block. */
 export const humanExecutor: EngineExecutor = {
   types: ['human_in_the_loop'],
   class: 'pause',
@@ -57,7 +57,7 @@ function notificationRows({ type, params }: BlockConfig): JsonObject[] {
   return asRows(parsedText(authored(params['notification']) ?? null)) ?? [];
 }
 
-/** An engine without blocks that reach outside sends nothing, which does not prevent the pause. */
+/** Reports notifications as failed in an engine without an executor that can send them. The pause still opens. */
 function unsent(row: JsonObject): NotificationOutcome {
   const title = asText(own(row, 'title'));
   return {

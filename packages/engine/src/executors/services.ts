@@ -21,7 +21,7 @@ import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { FileContent, FileStream } from '../files/storage.ts';
 import type { RateStore } from '../store/rates.ts';
 
-/** What became of a notification of a pause. */
+/** The outcome of a notification of a pause. */
 export type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
 
 /** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
@@ -102,7 +102,7 @@ export interface ExecutorServices {
   /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
   /**
-   * Calls the notification tools of the pause that the block is about to open, with its final addresses. Absent if no block
+   * Calls the notification tools of the pause that the block is about to open, with its final addresses. Absent if no executor
    * of the engine can.
    */
   notify?: (context: EngineContext) => Promise<NotificationOutcome[]>;

@@ -14,11 +14,11 @@ export type LoggedRun = Pick<
   'engine_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child'
 >;
 
-/** What a run that has ended says about the trigger at which it began. */
+/** The result of an ended run for the health of its trigger. */
 interface Ended {
-  /** Undefined: it has failed before its first block. */
+  /** The block of the trigger; undefined: the run failed before its first block. */
   blockId: string | undefined;
-  /** Why it has failed; undefined: it has completed. */
+  /** Why the run failed; undefined: it completed. */
   error: string | undefined;
 }
 
@@ -35,8 +35,8 @@ export interface RunReader {
 const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
 
 /**
- * Reads what ended runs say about the health of webhooks and triggers of events: those that have failed, and those that have
- * completed where runs have failed before.
+ * Reads the results of ended runs for the health of webhooks and event triggers: failed runs, and runs that completed after
+ * failures of the same trigger.
  */
 export async function endedRuns(db: Db, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
   const own = logs.filter(({ trigger, is_child: isChild }) => STARTED_BY.has(trigger) && isChild === 0);
@@ -75,7 +75,7 @@ async function endedRun(
     const blockId = children[0]?.blockId;
     return { blockId, error: isFailed ? (error?.message ?? 'The run has failed.') : undefined };
   } catch (error) {
-    // It was deleted meanwhile: it says nothing.
+    // The run was deleted meanwhile: it does not count.
     if (isEngineError(error)) return undefined;
     if (!isDamage(error)) throw error;
     report(
@@ -87,7 +87,7 @@ async function endedRun(
 
 /**
  * Counts failures in a row, in the transaction that records the end of the runs, and suspends triggers that only fail. Returns
- * the workflows of those.
+ * the workflows of the suspended triggers.
  */
 export async function countEnded(
   db: Db,
@@ -96,7 +96,7 @@ export async function countEnded(
 ): Promise<string[]> {
   const suspended: string[] = [];
   const counted = runs.filter(({ engine_id: id }) => ended.has(id));
-  // In one order, so that transactions of several processes wait for each other and never block each other.
+  // Always in the same order, so that transactions of several processes cannot deadlock.
   for (const run of counted.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
     const { blockId, error } = ended.get(run.engine_id) as Ended;
     const row = await activeTrigger(db, run.workflow_id, blockId);

@@ -58,7 +58,7 @@ export const shownTrigger = z.strictObject({
     lastEventAt: timestamp.nullable().describe('When it last started a run'),
     expiresAt: timestamp
       .nullable()
-      .describe('When the provider ends it unless it is renewed; null: it does not end'),
+      .describe('When the webhook at the provider expires unless it is renewed; null: it does not expire'),
     lastError: z.string().nullable(),
     failures: z.int().describe('Failures in a row'),
     failingSince: timestamp.nullable(),

@@ -94,7 +94,7 @@ export class Triggers {
     return wantHooks(transaction as Kysely<HookTables>, this.hooks, changed);
   }
 
-  /** Reads what ended runs say about the health of their triggers, before the transaction that records their end. */
+  /** Reads the results of ended runs for the health of their triggers, before the transaction that records their end. */
   endedRuns(database: unknown, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
     return endedRuns(database as Db, reader, logs);
   }

@@ -21,7 +21,7 @@ export type TriggerType = ScheduleType | HookedType | EventType | FeedType;
 /** A type of trigger that requests of another system fire, whose hook may be created at the provider. */
 export type HookedType = WebhookType & { hook?: ProviderHook };
 
-/** What the calls to a provider get. */
+/** The parameters of calls to a provider. */
 export interface HookCall {
   /** The address at which the trigger receives. No other trigger has it, so it identifies the hook. */
   url: string;
@@ -55,11 +55,11 @@ export interface ActiveHook {
  * tried again soon. Users do not see other errors.
  */
 export interface ProviderHook {
-  /** Returns the name of the place of the hook, such as a repository: at another place, there is another hook. Undefined: the trigger has no hook. */
+  /** Returns the name of the place of the hook, such as a repository: each place has its own hook. Undefined: the trigger has no hook. */
   placeOf(config: JsonObject): string | undefined;
-  /** Creates the hook, or changes it to what the configuration says. */
+  /** Creates the hook, or changes it so that it matches the configuration. */
   activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
-  /** Makes a hook that expires last longer. Default: `activate`. */
+  /** Extends the time of a hook that expires. Default: `activate`. */
   renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
   /** Removes the hook, if there is one. */
   deactivate(config: JsonObject, call: HookCall): Promise<void>;

@@ -9,11 +9,11 @@ import type { TriggerRow } from './tables.ts';
 /** A trigger of a live version, with its workflow. */
 export type Found = LiveTrigger & Shown;
 
-/** What is shown of a trigger besides its row. */
+/** Data of a trigger that is not in its row. */
 interface Shown {
   workflowName: string;
   folderPath: string;
-  /** Of the hook at its provider; null: it has none. */
+  /** State of the hook at the provider; null: the trigger has none. */
   hookError: string | null;
   hookExpiresMs: number | string | null;
 }

@@ -47,8 +47,8 @@ export function startOf(graph: Graph, block: Block): Block {
 }
 
 /**
- * Returns what can be changed before a run starts at a block: of the first block the input of the run, else its own fields and the
- * outputs of the blocks that lead to it, the nearest first. `parts`: the iterations in which it starts, outermost first.
+ * Returns what can be changed before a run starts at a block: the input of the run if it is the first block, else its own fields
+ * and the outputs of the blocks that lead to it, the nearest first. `parts`: the iterations in which it starts, outermost first.
  */
 export function targetsOf(graph: Graph, start: Block, parts: readonly Part[] = []): EditTarget[] {
   const prefix = prefixOf(parts);

@@ -61,7 +61,7 @@ export function scopeParts(graph: Graph, scope: string): ScopePart[] {
   return parts;
 }
 
-/** Returns the iterations around a block, of which a span is given, outermost first. */
+/** Returns the iterations around the block of a span, outermost first. */
 export function partsAround(graph: Graph, block: Graph['blocks'][number], spanId: string): ScopePart[] {
   const parts = scopeParts(graph, spanId);
   // The span of an iteration is itself in the list.

@@ -1,4 +1,4 @@
-/** What of a span decides its place. */
+/** The times of a span. */
 interface Times {
   relativeStartMs: number;
   /** null while it is open. */

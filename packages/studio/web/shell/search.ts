@@ -32,9 +32,9 @@ export interface WorkflowsSearch {
   folder?: string | undefined;
 }
 
-/** What the page of a workflow shows of its graph. */
+/** Which graph the page of a workflow shows. */
 export interface WorkflowSearch {
-  /** A version, or the draft; absent: the live version, of a workflow without one the draft. */
+  /** A version, or the draft; absent: the live version, or the draft if there is none. */
   version?: number | 'draft' | undefined;
   /** The selected block. */
   block?: string | undefined;

@@ -18,7 +18,7 @@ export async function relocateFolder(folder: FolderRef, destinationPath: string)
   await dataOf(client.PATCH(FOLDERS, { body: { ...folder, destinationPath } }));
 }
 
-/** Deletes a folder. With `recursive` also the folders in it, and its workflows are archived. */
+/** Deletes a folder. With `recursive`, also deletes the folders in it and archives its workflows. */
 export async function deleteFolder(folder: FolderRef, recursive: boolean): Promise<void> {
   const query = { ...folder, recursive: recursive ? 'true' : 'false' } as const;
   await dataOf(client.DELETE(FOLDERS, { params: { query } }));

@@ -12,7 +12,7 @@ interface FolderProps {
   select: (path: string) => void;
 }
 
-/** Creates a folder in the selected one, and renames, moves or deletes that. */
+/** Forms that create a folder in the selected one, and rename, move or delete the selected one. */
 export function FolderForms(props: FolderProps & { folders: readonly Folder[] }) {
   const { path, folders } = props;
   const folder = folders.find((each) => each.path === path);
@@ -25,7 +25,7 @@ export function FolderForms(props: FolderProps & { folders: readonly Folder[] })
   );
 }
 
-/** Returns what reads folders and workflows again after a change. */
+/** Returns a function that reads folders and workflows again after a change. */
 function useChanged(): () => Promise<unknown> {
   const queries = useQueryClient();
   return () =>
@@ -151,7 +151,7 @@ export function MoveWorkflows({ workspaceId, workflowIds, folders, onMoved }: Mo
       await moveWorkflows(workspaceId, [...workflowIds], path);
       onMoved();
     } finally {
-      // What was moved before a refusal is shown where it is now.
+      // Some workflows may have been moved before a refusal.
       await changed();
     }
   };

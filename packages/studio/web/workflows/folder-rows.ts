@@ -9,20 +9,20 @@ export interface Folder {
 
 /** A row of the tree. */
 export interface FolderRow {
-  /** Its key, and what the list is filtered by: a path, empty for all workflows. */
+  /** Its key, and the filter of the list: a path; empty for all workflows. */
   path: string;
   name: string;
   locked: boolean;
   /** From 1. */
   level: number;
-  /** Undefined for a folder without folders. */
+  /** Undefined for a folder without subfolders. */
   isOpen: boolean | undefined;
-  /** How many rows its level has around it, and its number among them, from 1. */
+  /** Number of siblings, including this row, and its position among them, from 1. */
   size: number;
   position: number;
 }
 
-/** The folder around all folders, in which workflows are that nobody has put into another. */
+/** The root folder. It contains the workflows that are in no other folder. */
 export const ROOT = '/';
 
 /** Names of the rows that are no folders. */

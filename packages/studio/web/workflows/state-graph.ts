@@ -56,7 +56,7 @@ function drawnBlock(id: string, block: Object): DrawnBlock {
   };
 }
 
-/** Returns the ports that the rows of a field are: the field is a list, or the JSON text of one. */
+/** Returns a port for each row of a field, whose value is a list or its JSON text. */
 function portsOf(block: Object, field: string, prefix: string): DrawnBlock['ports'] {
   const { value } = objectOf(objectOf(block['subBlocks'])[field]);
   const rows = typeof value === 'string' ? parsed(value) : value;
@@ -71,9 +71,9 @@ export interface ShownField {
   text: string;
 }
 
-/** What of `data` places a block, and is no setting of a loop or a parallel. */
+/** Keys of `data` that position a block. They are not settings of a loop or a parallel. */
 const PLACES = new Set(['parentId', 'extent', 'width', 'height']);
-/** What a block has besides its fields that changes how it runs. */
+/** Settings of a block outside of its fields that change how it runs. */
 const SETTINGS = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
 
 /** Returns the fields of a block that have a value, and its settings. */

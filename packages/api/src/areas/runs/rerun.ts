@@ -39,7 +39,8 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     if (body === undefined || body.blockId !== undefined) return;
     if (body.version === 'run')
       throw badRequest('version "run" needs a blockId: a run from its beginning uses the live version');
-    if (body.iterations) throw badRequest('iterations need a blockId: they are the iterations around that block');
+    if (body.iterations)
+      throw badRequest('iterations need a blockId: they are the iterations around that block');
     if (body.fields ?? body.outputs)
       throw badRequest('fields and outputs need a blockId: a run from its beginning takes over nothing');
   },

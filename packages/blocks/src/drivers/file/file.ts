@@ -21,7 +21,9 @@ const content = (description: string, fields?: readonly string[]): DriverArgumen
 const SELECTED = 'Id of a file of the workspace, a file of the run, or a list of them';
 const scope = {
   folderPath: folder('Folder, such as /Reports/Q3%20Results', ['folderSelection', 'manualFolderSelection']),
-  includeSubfolders: flag('Whether to include subfolders; default true', { fields: ['folderIncludeSubfolders'] }),
+  includeSubfolders: flag('Whether to include subfolders; default true', {
+    fields: ['folderIncludeSubfolders'],
+  }),
 };
 const changed = (fields: readonly string[]) => ({
   file: { ...files('Id or name of the file', fields), required: true as const },
@@ -44,7 +46,9 @@ const read: { readonly [id: string]: DriverTool } = {
   file_parser: {
     description: 'Returns the texts of files, each with its name.',
     arguments: {
-      inputMethod: text('Which argument is used: filePath for url, file for upload', { schema: { enum: ['url', 'upload'] } }),
+      inputMethod: text('Which argument is used: filePath for url, file for upload', {
+        schema: { enum: ['url', 'upload'] },
+      }),
       file: files(URL_OR_FILE, ['file']),
       filePath: files(URL_OR_FILE, ['filePath']),
     },
@@ -159,7 +163,9 @@ const write: { readonly [id: string]: DriverTool } = {
     description: 'Inserts lines into a file of the workspace.',
     arguments: {
       ...changed(['editFile', 'editFileName']),
-      afterLine: integer('Number of the line after which to insert; 0 for the beginning', [0, LAST_LINE], { required: true }),
+      afterLine: integer('Number of the line after which to insert; 0 for the beginning', [0, LAST_LINE], {
+        required: true,
+      }),
       content: { ...content('The lines to insert', ['insertContent']), required: true },
     },
     idempotent: true,

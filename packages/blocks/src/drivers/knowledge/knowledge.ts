@@ -39,7 +39,9 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     description: 'Returns the parts of documents that best match a query or tags.',
     arguments: {
       ...base,
-      query: text('Text to search for; may be empty if tagFilters are set', { schema: { maxLength: 32_768 } }),
+      query: text('Text to search for; may be empty if tagFilters are set', {
+        schema: { maxLength: 32_768 },
+      }),
       topK: integer('Maximum number of results; default 10', [1, 100]),
       tagFilters: data(
         { type: 'array', maxItems: 10 },

@@ -120,7 +120,7 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' && /^[\w-]{1,40}$/.test(code) ? code : 'unknown failure';
 }
 
-/** Codes of Node.js for certificates that are not valid, and for failed handshakes. */
+/** Error codes of Node.js for invalid certificates and failed handshakes. */
 const TLS_CODES = /^(CERT_|DEPTH_ZERO_|ERR_SSL_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** The texts of the server may repeat the password, and are not shown. */

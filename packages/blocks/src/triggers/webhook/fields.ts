@@ -21,7 +21,7 @@ export interface WebhookConfig {
   secret?: string;
   /** Id of a stored credential that is the secret. */
   secretCredential?: string;
-  /** Where the hook is created at the provider; absent: its author creates it. */
+  /** Where Heddle creates the hook at the provider; absent: the author creates it. */
   hook?: HookConfig;
   path?: string;
   /** The events that start runs; absent: all. */
@@ -48,9 +48,7 @@ const MAX_SECRET = 4096;
 const secret = text.max(MAX_SECRET, { error: `at most ${MAX_SECRET} characters` });
 
 const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
-const secretCredential = credential.describe(
-  'The stored credential that is the secret, in place of text: its id.',
-);
+const secretCredential = credential.describe('Id of a stored credential to use as the secret.');
 
 const path = text
   .regex(/^[\w.-]{8,128}$/, { error: PATH })
@@ -89,7 +87,7 @@ export const genericFields = z.object({
   verifyTestEvents: flag
     .optional()
     .describe(
-      'Whether requests without a payload, with which a sender tests the URL, are answered with success and start no run, also without a signature. Default: no.',
+      'Whether requests without a payload, with which some senders test the URL, are answered with success without a check of their signature, and start no run. Default: no.',
     ),
   responseMode: z
     .enum(['default', 'custom', 'wait'], { error: 'one of default, custom, wait' })
@@ -123,8 +121,8 @@ const providerFields = z.object({
   triggerCredentials: credential.describe(
     'github, stripe, linear, telegram: the stored credential with which the webhook is created at the provider.',
   ),
-  credential: credential.describe('The same, under the name of the block.'),
-  owner: repositoryPart.describe('github: the person or organization that has the repository.'),
+  credential: credential.describe('The same as triggerCredentials.'),
+  owner: repositoryPart.describe('github: the owner of the repository, a person or an organization.'),
   repo: repositoryPart.describe('github: the repository in which the webhook is created.'),
   teamId: text
     .regex(/^[\w-]{1,128}$/, { error: 'the id of a team' })
@@ -215,13 +213,16 @@ function providerProblems(
 ): TriggerProblem[] {
   const problems: TriggerProblem[] = [];
   if (eventsOf(provider, fields) === undefined)
-    problems.push({ field: 'selectedTriggerId', message: `is no event of ${provider}` });
+    problems.push({ field: 'selectedTriggerId', message: `is not an event of ${provider}` });
   if (!isSigned && !hook && ALWAYS_SIGNED.has(provider))
     problems.push({ field, message: `is empty: without it, requests of ${provider} cannot be checked` });
   if (hook && provider === 'github')
     for (const name of ['owner', 'repo'] as const)
       if (hook[name] === undefined)
-        problems.push({ field: name, message: 'is empty, and the webhook is created in a repository' });
+        problems.push({
+          field: name,
+          message: 'is empty: it names the repository in which the webhook is created',
+        });
   return problems;
 }
 

@@ -152,7 +152,7 @@ function linearEvent(name: string): { type?: string | undefined; action?: string
 
 const ALL_OF_LINEAR: ReadonlySet<string> = new Set(['linear_webhook', 'linear_webhook_v2']);
 
-/** Returns the types of data about which a webhook of Linear sends, for the events that start runs. */
+/** Returns the resource types of a webhook of Linear, for the events that start runs. */
 export function linearTypesOf(names: readonly string[] | undefined): string[] {
   const types = (names ?? ['linear_webhook']).map((name) => linearEvent(name).type);
   const known = types.filter((type) => type !== undefined);

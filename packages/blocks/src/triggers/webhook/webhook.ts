@@ -86,7 +86,7 @@ function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName
   };
 }
 
-/** Longest text of an empty body with spaces around it. */
+/** Maximum number of characters of a body that can be empty except for white space. */
 const MAX_EMPTY = 64;
 
 /** True for no body, and for an empty JSON object. */

@@ -13,18 +13,18 @@ import type { PresentHook, WantedHook } from './wanted.ts';
 
 type Db = Kysely<HookTables>;
 
-/** A hook is looked at again after this time: it may have been removed at the provider. */
+/** A hook is checked again after this time: it may have been removed at the provider. */
 const CHECK_MS = 24 * 3_600_000;
-/** What the provider cannot do now is tried again: twice as long later each time. */
+/** Delay of the first retry after a retryable failure. It doubles with each retry. */
 const RETRY_MS = 5000;
 const MAX_RETRY_MS = 3_600_000;
-/** A hook that could not be removed so often is left: about 20 hours. */
+/** A hook is left at the provider after this many attempts to remove it, which take about 20 hours. */
 const MAX_REMOVALS = 30;
-/** A hook that expires is renewed this long before its end, or after half of its time. */
+/** A hook that expires is renewed this long before, or after half of its time if that is shorter. */
 const RENEW_MS = 24 * 3_600_000;
-const UNKNOWN_FAILURE = 'The provider could not be asked for the webhook.';
+const UNKNOWN_FAILURE = 'The provider could not be called for the webhook.';
 
-/** What work on hooks needs. */
+/** The dependencies of work on hooks. */
 export interface HookServices {
   db: Db;
   types: ReadonlyMap<string, TriggerType>;
@@ -35,14 +35,14 @@ export interface HookServices {
   report: (error: unknown) => void;
 }
 
-/** What has become of the wanted hook. */
+/** The result of work on the wanted hook. */
 interface Outcome {
   change: Partial<ProviderHookRow>;
-  /** What the audit log says. */
+  /** Events for the audit log. */
   audits: { action: string; details: JsonObject }[];
 }
 
-/** A failure as it is shown. */
+/** A failure as users see it. */
 interface Failure {
   message: string;
   isRetryable: boolean;
@@ -58,7 +58,7 @@ export class HookJob {
   #secret: string | undefined;
   readonly #audits: Outcome['audits'] = [];
 
-  /** `row`: with the lease of this process. */
+  /** `row` has the lease of this process. */
   constructor(services: HookServices, row: ProviderHookRow, signal: AbortSignal) {
     this.#services = services;
     this.#row = row;
@@ -66,7 +66,7 @@ export class HookJob {
     this.#present = JSON.parse(row.present) as PresentHook[];
   }
 
-  /** Makes the hooks at the providers those that are wanted, as far as possible, and records what is there. */
+  /** Creates the wanted hook and removes all others, as far as possible, and records which hooks exist. */
   async run(): Promise<void> {
     const wanted = this.#row.wanted === null ? undefined : (JSON.parse(this.#row.wanted) as WantedHook);
     let failure: Failure | undefined;
@@ -74,7 +74,7 @@ export class HookJob {
     try {
       this.#secret = openedSecret(this.#services.sealer, this.#row);
       const own = wanted && this.#entryOf(wanted);
-      // By its address, it could not be told from the wanted one later.
+      // It has no id, only an address, by which it could later be mistaken for the wanted hook.
       await this.#removeAll((hook) => hook !== own && hook.hookId === null);
       if (own) active = await this.#activated(own);
     } catch (error) {
@@ -89,7 +89,7 @@ export class HookJob {
     await this.#record(active, failure);
   }
 
-  /** Returns the entry of the wanted hook among those that may be there, and adds it if there is none. */
+  /** Returns the entry of the wanted hook in the list of hooks that may exist. Adds it if it is missing. */
   #entryOf(wanted: WantedHook): PresentHook {
     const place = this.#hookOf(wanted).placeOf(wanted.config) ?? '';
     const known = this.#present.find((hook) => hook.place === place && hook.url === wanted.url);
@@ -124,7 +124,7 @@ export class HookJob {
     return found;
   }
 
-  /** Removes those of the hooks for which `isObsolete`. One that cannot be removed for good is left at the provider. */
+  /** Removes the obsolete hooks. A hook whose removal fails too often or is refused is left at the provider. */
   async #removeAll(isObsolete: (hook: PresentHook) => boolean): Promise<void> {
     let failed: Failure | undefined;
     for (const hook of this.#present.filter(isObsolete)) {
@@ -148,7 +148,7 @@ export class HookJob {
     throw new BlockError('HOOK_FAILED', message, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
-  /** Two credentials can be for one account: then both name the same hook. */
+  /** True if another entry has the same hook: two credentials can belong to one account. */
   #isShared(hook: PresentHook): boolean {
     if (hook.hookId === null) return false;
     return this.#present.some(
@@ -181,7 +181,7 @@ export class HookJob {
       const { message, retryable: isRetryable, retryAfterMs } = error;
       return { message: errorText(message), isRetryable, retryAfterMs };
     }
-    // A provider that is too slow is no fault of this server.
+    // A provider that is too slow is not an error of this server.
     if (!this.#signal.aborted) this.#services.report(error);
     return { message: UNKNOWN_FAILURE, isRetryable: true, retryAfterMs: undefined };
   }
@@ -190,7 +190,7 @@ export class HookJob {
     this.#audits.push({ action, details: { place, host: new URL(url).host, ...more } });
   }
 
-  /** Writes what is there. False: the lease has ended, and another process finds it at the provider. */
+  /** Writes which hooks may exist. Returns false if the lease has expired: another process then finds the hooks at the provider. */
   async #save(more: Partial<ProviderHookRow>, db: Db = this.#services.db): Promise<boolean> {
     const { workflow_id, block_id, lease_id } = this.#row;
     const { numUpdatedRows } = await db
@@ -203,7 +203,7 @@ export class HookJob {
     return numUpdatedRows > 0n;
   }
 
-  /** Records what is there and ends the lease, in one transaction. What is wanted may have changed meanwhile: then its state stays. */
+  /** Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has changed since. */
   async #record(active: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
     const { db, sealer } = this.#services;
     const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;
@@ -256,7 +256,7 @@ export class HookJob {
     return { ...checked, ...again, state: isStillThere ? 'active' : 'failed' };
   }
 
-  /** A refusal is tried again, too, after a day: its reason may have been removed. */
+  /** Returns when to retry. A refusal is retried after a day: its cause may be gone. */
   #again({ message, isRetryable, retryAfterMs = 0 }: Failure, nowMs: number): Partial<ProviderHookRow> {
     const { attempts } = this.#row;
     const delayMs = Math.min(RETRY_MS * 2 ** Math.min(attempts, 20), MAX_RETRY_MS);

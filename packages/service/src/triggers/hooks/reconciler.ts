@@ -7,12 +7,12 @@ import type { HookServices } from './job.ts';
 import { hookWithNumbers } from './tables.ts';
 import type { ProviderHookRow } from './tables.ts';
 
-/** Triggers of this process whose hooks are worked on at once, and those of one workspace among them. */
+/** Maximum number of triggers whose hooks this process works on at the same time: in all, and of one workspace. */
 const MAX_JOBS = 8;
 const MAX_WORKSPACE_JOBS = 2;
-/** Longest time of the work on one. */
+/** Maximum duration of the work on the hooks of one trigger. */
 const JOB_MS = 90_000;
-/** When another process continues the work of a process that has died. */
+/** After this time, another process continues the work of a process that died. */
 const LEASE_MS = 120_000;
 
 /**
@@ -22,7 +22,7 @@ const LEASE_MS = 120_000;
 export class HookReconciler {
   readonly #options: HookServices;
   readonly #loop: DueLoop;
-  /** The work of this process, with the workspaces that it is for. */
+  /** The jobs of this process, each with its workspace. */
   readonly #jobs = new Map<Promise<void>, string>();
   readonly #stop = new AbortController();
 
@@ -31,19 +31,19 @@ export class HookReconciler {
     this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
   }
 
-  /** Looks at the hooks: what is wanted has changed. */
+  /** Looks for work at once. Call it when wanted hooks have changed. */
   wake(): void {
     this.#loop.hurry();
   }
 
-  /** Stops. What was not recorded is found again at the provider. */
+  /** Stops. Hooks that were created but not recorded are found at the provider later. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
     await Promise.allSettled(this.#jobs.keys());
   }
 
-  /** Begins what is due. Resolves with the time at which more is; undefined while there is no room for it. */
+  /** Begins the jobs that are due. Resolves with the time of the next one; undefined while the maximum number of jobs is running. */
   async #begin(): Promise<number | undefined> {
     for (;;) {
       const room = MAX_JOBS - this.#jobs.size;
@@ -70,7 +70,7 @@ export class HookReconciler {
       .$if(full.length > 0, (some) => some.where('workspace_id', 'not in', full));
   }
 
-  /** Returns rows of each workspace in turn. */
+  /** Returns due rows, taking one of each workspace in turn. */
   async #due(limit: number): Promise<ProviderHookRow[]> {
     const { db, now } = this.#options;
     const rows = await db
@@ -101,7 +101,7 @@ export class HookReconciler {
     return [...counts].filter(([, jobs]) => jobs.length >= MAX_WORKSPACE_JOBS).map(([id]) => id);
   }
 
-  /** Takes the hooks of a trigger, until the lease ends. Undefined: another process has, or they have changed. */
+  /** Claims the hooks of a trigger until the lease expires. Returns undefined if another process has claimed or changed them. */
   async #claimed(row: ProviderHookRow): Promise<ProviderHookRow | undefined> {
     const { db, now } = this.#options;
     const claimed = await db

@@ -1,6 +1,6 @@
 // Times are milliseconds. PostgreSQL returns them as text: see `hookWithNumbers`.
 
-/** The hooks of a trigger at providers: the one that is wanted, those that may be there, and what was done last. */
+/** The hooks of a trigger at providers: the wanted one, those that may exist, and the result of the last attempt. */
 export interface ProviderHookRow {
   workflow_id: string;
   block_id: string;
@@ -11,14 +11,14 @@ export interface ProviderHookRow {
   wanted: string | null;
   /** JSON: a list of PresentHook. */
   present: string;
-  /** Of the wanted hook. */
+  /** State of the wanted hook. */
   state: 'preparing' | 'active' | 'failed' | 'removing';
   error: string | null;
-  /** 1: the failure may end by itself. */
+  /** 1: a retry may succeed. */
   is_retryable: number;
   /** Counts changes of `wanted`. */
   revision: number;
-  /** When something is to be done; null: nothing is. */
+  /** When the next work is due; null: none is. */
   look_ms: number | null;
   /** Failures since the last success or change. */
   attempts: number;
@@ -30,7 +30,7 @@ export interface ProviderHookRow {
   sealed: string | null;
   /** When the provider removes the hook. */
   expires_ms: number | null;
-  /** When the provider was last asked. */
+  /** When the provider was last called. */
   checked_ms: number | null;
   /** When the wanted hook became active. */
   active_ms: number | null;

@@ -3,7 +3,7 @@ import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
 import { hookWithNumbers } from './tables.ts';
 
-/** What has become of a wanted hook. */
+/** The state of a wanted hook. */
 export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> {
   /** Name of the block. */
   name: string;

@@ -17,7 +17,7 @@ export interface WantedHook {
   url: string;
 }
 
-/** A hook that the provider has, or may have. */
+/** A hook that exists at the provider, or may exist. */
 export interface PresentHook extends WantedHook {
   /** The name of its place. */
   place: string;
@@ -25,7 +25,7 @@ export interface PresentHook extends WantedHook {
   hookId: string | null;
 }
 
-/** Whether hooks can be created: the address at which the server is reached, or why they cannot. */
+/** The public address of the server, or the reason why hooks cannot be created. */
 export type HookSettings = { origin: string } | { missing: string };
 
 export interface HookRules {
@@ -44,7 +44,7 @@ interface HookedTrigger {
 
 /**
  * Records which hooks a workflow needs, in the transaction that changes its triggers: those of the active triggers of its live
- * version. A hook that has failed is tried again.
+ * version. A failed hook is retried.
  */
 export async function wantHooks(
   db: Db,
@@ -68,7 +68,7 @@ export async function wantHooks(
   for (const row of rows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
 }
 
-/** True for a hook that stays as it is. A process that creates none leaves those for which another process has an address. */
+/** True for a hook that needs no change. A process without a public address keeps hooks that have the address of another process. */
 function isKept(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSettings): boolean {
   if ('origin' in settings)
     return row.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing');
@@ -77,7 +77,7 @@ function isKept(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSett
   return known.url !== '' && JSON.stringify({ ...known, url: '' }) === trigger.wanted;
 }
 
-/** Records the hooks that are needed at another address than before: that of the server has changed. */
+/** Records the needed hooks again after a change of the server's public address. */
 export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): Promise<void> {
   if ('missing' in rules.settings) return;
   const needed = await hookedTriggers(db, rules);
@@ -89,7 +89,7 @@ export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): 
   );
   for (const workflowId of new Set(changed.map((trigger) => trigger.workflowId)))
     await db.transaction().execute(async (tx) => {
-      // A deployment holds the rows of its triggers, too: it comes before or after.
+      // A deployment locks the rows of its triggers too, so it happens entirely before or after this.
       await tx
         .updateTable('triggers')
         .set((eb) => ({ attempts: eb.ref('attempts') }))
@@ -110,7 +110,7 @@ async function want(
     ...{ wanted: trigger.wanted, trigger_id: trigger.id, attempts: 0, is_retryable: 0, active_ms: null },
     state: isPossible ? 'preparing' : 'failed',
     error: isPossible ? null : settings.missing,
-    // Hooks that are there stay while no other one can be created.
+    // Existing hooks stay while no other hook can be created.
     look_ms: isPossible ? nowMs : null,
   } as const;
   const none = { key_id: null, sealed: null, expires_ms: null, checked_ms: null };
@@ -141,7 +141,7 @@ async function removeHook(db: Db, { workflow_id, block_id }: ProviderHookRow, no
     .execute();
 }
 
-/** Returns the archived workflows of a workspace that need hooks until now. */
+/** Returns the archived workflows of a workspace that still have wanted hooks. */
 export async function hookedArchived(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('provider_hooks')

@@ -41,7 +41,7 @@ export interface ServedWebhooks extends OpenedWebhooks {
   stop(): Promise<void>;
 }
 
-/** What webhooks and their hooks at providers are made of. */
+/** The dependencies of webhooks and of their hooks at providers. */
 interface WebhookSources {
   environments?: Partial<TenantEnvironments>;
   /** Stored credentials of workspaces. Default: none. */
@@ -99,7 +99,7 @@ function openWebhooks(
   };
 }
 
-/** Creates, renews and removes hooks at providers. Returns what stops it. */
+/** Creates, renews and removes hooks at providers. Returns a function that stops it. */
 function reconcileHooks(
   services: WebhookServices,
   given: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },

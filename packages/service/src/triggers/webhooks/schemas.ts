@@ -54,7 +54,7 @@ export const shownWebhook = z.strictObject({
       expiresAt: timestamp.nullable(),
     })
     .nullable()
-    .describe('The webhook that Heddle creates at the provider; null: it creates none'),
+    .describe('The webhook that Heddle creates at the provider; null: none'),
   refusals: z.array(refusal).describe('Requests that started no run, by reason, the latest first'),
 });
 

@@ -68,18 +68,18 @@ function sender({ owner = '', repo = '' }: HookConfig, call: HookCall, token: st
 function errorOf(answer: HookAnswer, call: HookCall, repository: string) {
   const { status } = answer;
   if (status === 429 || (status === 403 && isLimited(answer))) {
-    const message = 'GitHub accepts no more requests with this credential for now.';
+    const message = 'The rate limit of GitHub for this credential is reached.';
     const reset = Number(headerOf(answer, 'x-ratelimit-reset')) * 1000 - call.nowMs;
     const after = Number(headerOf(answer, 'retry-after')) * 1000;
     return failedHook(message, { retryAfterMs: [after, reset].find((ms) => ms > 0) });
   }
   if (status === 403 || status === 404)
     return refusedHook(
-      `GitHub does not let the credential manage webhooks of ${repository}: check the name, and give it the scope admin:repo_hook, or the permission Webhooks (read and write).`,
+      `The credential may not manage webhooks of ${repository} at GitHub: check the name of the repository, and give the credential the scope admin:repo_hook, or the permission Webhooks (read and write).`,
     );
   if (status === 422)
     return refusedHook(
-      `GitHub refuses the webhook for ${repository}: its address, or the number of webhooks.`,
+      `GitHub refuses the webhook for ${repository}: check the address of this server, and the number of webhooks there.`,
     );
   return hookStatusError(SERVICE, answer, call);
 }

@@ -4,7 +4,7 @@ import { isRetryableStatus, parseJson, retryAfterMs } from '@heddle/core/fields'
 import type { HttpClient } from '@heddle/engine';
 import { headerOf } from '../../http.ts';
 
-/** What the calls to a provider get. */
+/** The parameters of calls to a provider. */
 export interface HookCall {
   /** The address at which the trigger receives. No other trigger has it, so it identifies the hook. */
   url: string;
@@ -38,11 +38,11 @@ export interface ActiveHook {
  * tried again.
  */
 export interface ProviderHook {
-  /** Returns the name of the place of the hook, such as a repository: at another place, there is another hook. Undefined: the trigger has no hook. */
+  /** Returns the name of the place of the hook, such as a repository: each place has its own hook. Undefined: the trigger has no hook. */
   placeOf(config: JsonObject): string | undefined;
-  /** Creates the hook, or changes it to what the configuration says. */
+  /** Creates the hook, or changes it so that it matches the configuration. */
   activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
-  /** Makes a hook that expires last longer. Default: `activate`. */
+  /** Extends the time of a hook that expires. Default: `activate`. */
   renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
   /** Removes the hook, if there is one. */
   deactivate(config: JsonObject, call: HookCall): Promise<void>;
@@ -65,7 +65,7 @@ export interface ProviderHooks {
   deactivate(hook: HookConfig, call: HookCall): Promise<void>;
 }
 
-/** Most pages of a list of hooks that are read. */
+/** Maximum number of pages of a list of hooks that are read. */
 export const MAX_PAGES = 20;
 /** Entries of a page. */
 export const PAGE = 100;
@@ -73,12 +73,12 @@ export const PAGE = 100;
 const TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
-/** Returns the error of a provider that refuses a hook. It is not tried again. */
+/** Returns the error for a hook that a provider refuses. It is not retryable. */
 export function refusedHook(message: string): BlockError {
   return new BlockError('HOOK_FAILED', message, { retryable: false });
 }
 
-/** Returns the error of a provider that cannot be asked now. */
+/** Returns the error for a call that can be retried. */
 export function failedHook(
   message: string,
   options: { retryAfterMs?: number | undefined; cause?: unknown } = {},
@@ -114,7 +114,7 @@ export interface HookAnswer {
 }
 
 /**
- * Sends a request to a provider. Redirects are not followed: they would take the credential elsewhere. Throws a BlockError that
+ * Sends a request to a provider. Redirects are not followed: the credential could reach another server. Throws a BlockError that
  * repeats nothing of the request but its host.
  */
 export async function hookRequest(
@@ -156,5 +156,5 @@ export function objectsIn(value: Json | undefined): JsonObject[] {
 export function hookIdOf({ title }: HookService, value: Json | undefined): string {
   const id = typeof value === 'number' ? String(value) : value;
   if (typeof id === 'string' && /^[\w-]{1,128}$/.test(id)) return id;
-  throw failedHook(`${title} gave an answer that could not be read.`);
+  throw failedHook(`${title} sent a response that cannot be read.`);
 }

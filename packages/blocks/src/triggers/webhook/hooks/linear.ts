@@ -82,17 +82,16 @@ function dataOf(answer: HookAnswer, call: HookCall): JsonObject | undefined {
     throw errorOf(textOf(memberOf(error, 'extensions')['code']));
   }
   if (status !== 200) throw hookStatusError(SERVICE, answer, call);
-  if (!isJsonObject(data)) throw failedHook('Linear gave an answer that could not be read.');
+  if (!isJsonObject(data)) throw failedHook('Linear sent a response that cannot be read.');
   return data;
 }
 
 function errorOf(code: string) {
-  if (code === 'RATELIMITED')
-    return failedHook('Linear accepts no more requests with this credential for now.');
+  if (code === 'RATELIMITED') return failedHook('The rate limit of Linear for this credential is reached.');
   if (code === 'AUTHENTICATION_ERROR') return refusedHook('Linear does not accept the credential.');
   if (code === 'FORBIDDEN')
-    return refusedHook('Linear does not let the credential manage webhooks: give it the scope admin.');
-  if (code === 'INTERNAL_SERVER_ERROR') return failedHook('Linear has failed.');
+    return refusedHook('The credential may not manage webhooks at Linear: give it the scope admin.');
+  if (code === 'INTERNAL_SERVER_ERROR') return failedHook('Linear reported an internal error.');
   return refusedHook(REFUSED);
 }
 

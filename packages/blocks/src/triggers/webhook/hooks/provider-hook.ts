@@ -19,7 +19,7 @@ export function hasHooks(provider: ProviderName): boolean {
   return HOOKS[provider] !== undefined;
 }
 
-/** What of the configuration of a webhook its hook needs. */
+/** The part of the configuration of a webhook that its hook needs. */
 interface HookedConfig {
   provider: ProviderName;
   events?: readonly string[];

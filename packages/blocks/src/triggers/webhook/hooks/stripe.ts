@@ -34,7 +34,7 @@ export const stripeHooks: ProviderHooks = {
     const { body } = await send({ method: 'POST', path: '', form });
     const { id, secret } = isJsonObject(body) ? body : {};
     if (typeof secret !== 'string' || secret === '')
-      throw failedHook('Stripe gave an answer that could not be read.');
+      throw failedHook('Stripe sent a response that cannot be read.');
     return { id: hookIdOf(SERVICE, id), secret };
   },
   async deactivate(hook, call) {
@@ -61,11 +61,11 @@ function sender(call: HookCall, key: string): Send {
     if (answer.status < 300 || also.includes(answer.status)) return answer;
     if (answer.status === 403)
       throw refusedHook(
-        'Stripe does not let the credential manage webhook endpoints: give the key the permission Webhook Endpoints (write).',
+        'The credential may not manage webhook endpoints at Stripe: give the key the permission Webhook Endpoints (write).',
       );
     if (answer.status === 400)
       throw refusedHook(
-        'Stripe refuses the webhook endpoint: its address, one of the events, or the number of endpoints.',
+        'Stripe refuses the webhook endpoint: check the address of this server, the events, and the number of endpoints.',
       );
     throw hookStatusError(SERVICE, answer, call);
   };

@@ -42,10 +42,12 @@ async function botOf(credential: string, call: HookCall): Promise<{ id: string; 
     if (answer.status === 200 && ok === true) return result;
     if (answer.status === 404) throw refusedHook('Telegram does not accept the credential.');
     if (answer.status === 400)
-      throw refusedHook('Telegram refuses the address: it needs https and port 443, 80, 88 or 8443.');
+      throw refusedHook(
+        'Telegram refuses the address of this server: it must have https and the port 443, 80, 88 or 8443.',
+      );
     const seconds = isJsonObject(more) ? Number(more['retry_after']) : NaN;
     if (answer.status === 429 && seconds > 0)
-      throw failedHook('Telegram accepts no more requests for now.', { retryAfterMs: seconds * 1000 });
+      throw failedHook('The rate limit of Telegram is reached.', { retryAfterMs: seconds * 1000 });
     throw hookStatusError(SERVICE, answer, call);
   };
   return { id, ask };
