@@ -8,7 +8,7 @@ export interface ImageBlob {
   readonly size: number;
 }
 
-/** What an image provides to code that runs with it. */
+/** The properties of an image, and the modules that it provides to code. */
 export interface ImageFeatures {
   /** Whether the blobs contain a V8 startup snapshot or a Python memory snapshot. */
   readonly snapshot?: boolean;
@@ -23,7 +23,7 @@ export interface LoadedImage {
   /** The image's key. Images with equal ids are equal and never change. */
   readonly id: string;
   readonly language: 'javascript' | 'python';
-  /** Runs in a V8 isolate, or as a process of its own in a root file system. */
+  /** Runs in a V8 isolate, or as a separate process in a root file system. */
   readonly runtime: 'isolate' | 'native';
   /**
    * By name. JavaScript: `bundle.js`, and `snapshot.bin` or `code-cache.bin`; Python: `site.zip`, `memory.snap`,

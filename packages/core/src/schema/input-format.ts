@@ -13,7 +13,7 @@ export interface InputField {
   index: number;
 }
 
-/** The inputs that an `inputFormat` value, or its JSON text, declares. Rows without a name are omitted. */
+/** Returns the inputs that an `inputFormat` value, or its JSON text, declares. Omits rows without a name. */
 export function inputFields(format: Json | undefined): InputField[] {
   const rows = parsedText(format ?? null);
   if (!Array.isArray(rows)) return [];

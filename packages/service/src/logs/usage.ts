@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
 
-/** Types of blocks that call a model. Only their outputs say what they cost: other outputs have data of callers. */
+/** Types of blocks that call a model. Costs are read only from their outputs, because other outputs contain data of callers. */
 const MODEL_BLOCKS: ReadonlySet<string> = new Set([
   'agent',
   'evaluator',
@@ -14,7 +14,7 @@ const MODEL_BLOCKS: ReadonlySet<string> = new Set([
   'vision',
 ]);
 
-/** What a block used of a model, as its output says. Absent: the output does not say. */
+/** The model usage of a block, from its output. Fields that the output lacks are absent. */
 export interface ModelUsage {
   model?: string;
   tokens?: { input?: number; output?: number; total?: number };
@@ -86,7 +86,7 @@ function numbersIn<Name extends string>(
   return found.length === 0 ? undefined : (Object.fromEntries(found) as { [name in Name]?: number });
 }
 
-/** Returns the spans of a run that called a model, with what they used. */
+/** Returns the spans of a run that called a model, with their usage. */
 export async function modelUsage(
   engine: Pick<Engine, 'readValue'>,
   root: Span,

@@ -15,7 +15,7 @@ import type { ScheduleType } from './types.ts';
 
 export type Db = Kysely<TriggerTables>;
 
-/** What starting runs needs of the interface. */
+/** The parts of the HTTP interface that starting runs needs. */
 export type FireServices = Pick<
   AreaContext,
   'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report'
@@ -24,10 +24,10 @@ export type FireServices = Pick<
 /** A trigger of a live version. */
 export type LiveTrigger = TriggerRow & { version: number; engine_version: number };
 
-/** Longest time until a start that limits have refused is tried again. */
+/** Maximum delay before a start that limits refused is retried. */
 const MAX_WAIT_MS = 60_000;
 
-/** Returns how long a start waits that limits have refused `attempts` times before: twice as long each time, up to a minute. */
+/** Returns the delay of a start that limits have refused `attempts` times. It doubles each time, up to a minute. */
 export function retryDelayMs(firstMs: number, attempts: number): number {
   return Math.min(firstMs * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
 }

@@ -6,7 +6,7 @@ import { resultOf, unstartedRun } from './views.ts';
 
 type Services = Pick<AreaContext, 'engine' | 'reservations' | 'every'>;
 
-/** How often a run that no process has started yet is looked for. */
+/** Interval at which a run that no process has started yet is polled. */
 const POLL_MS = 50;
 
 /**

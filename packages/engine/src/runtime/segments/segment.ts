@@ -16,7 +16,7 @@ import type { CalledChild, ChildCalls } from './child-calls.ts';
 import type { Follower } from './follower.ts';
 import type { TimedEntry } from './position.ts';
 
-/** Most entries of one segment, because they travel in one message. */
+/** Maximum number of entries of a segment, because one message contains them. */
 const MAX_ENTRIES = 1000;
 
 type RunCommand = Extract<Command, { type: 'run' }>;
@@ -25,7 +25,7 @@ type TimerCommand = Extract<Command, { type: 'timer' }>;
 /** A command to execute. `dueMs`: when the block times out. */
 export type PendingCommand = (RunCommand & { dueMs?: number }) | Extract<Command, { type: 'expand' }>;
 
-/** What a segment has done: its entries in the order in which they happened, and the machine's events for them. */
+/** The result of a segment: its entries in the order in which they happened, and the machine's events for them. */
 export interface SegmentOutcome {
   entries: TimedEntry[];
   events: Event[];
