@@ -39,7 +39,7 @@ export interface HookProviders {
   hooks: SimulatedHook[];
   /** Method and path of each request, with names of mutations. */
   requests: string[];
-  /** Returns the answer in place of the provider's, or what is done before it. */
+  /** Called before each request is answered. Returns an answer that replaces the provider's; undefined: none does. */
   before: (request: string) => Answer | undefined | Promise<Answer | undefined>;
   close(): Promise<void>;
 }

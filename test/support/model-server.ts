@@ -47,7 +47,7 @@ const PATHS: { readonly [provider: string]: string } = {
   bedrock: '',
 };
 
-/** Starts a server that speaks the interfaces of OpenAI, of what is compatible with it, of Anthropic, Google and Bedrock, streamed and not. */
+/** Starts a server with the interfaces of OpenAI and compatible providers, Anthropic, Google and Bedrock, streamed and not. */
 export async function startModelServer(answer: (request: ModelRequest) => ModelAnswer): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {

@@ -209,7 +209,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     providers.before = () => undefined;
   });
 
-  it('stay active when a check fails for now, and fail when the provider refuses it', async () => {
+  it('stay active when a check fails with a retryable error, and fail when the provider refuses it', async () => {
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     let status = 502;

@@ -16,7 +16,7 @@ export async function cancelRun(path: RunRef): Promise<void> {
     throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
 }
 
-/** Where a run starts again, and what is changed before. */
+/** Where a run starts again, and the values that replace earlier ones. */
 export interface RerunBody {
   blockId?: string;
   iterations?: number[];

@@ -25,7 +25,7 @@ export interface FolderRow {
 /** The root folder. It contains the workflows that are in no other folder. */
 export const ROOT = '/';
 
-/** Names of the rows that are no folders. */
+/** Names of the rows that are not folders. */
 const ALL = 'All workflows';
 const NO_FOLDER = 'Without a folder';
 

@@ -98,7 +98,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A draft may contain any text. A row that cannot be read has no port of its own.
+    // A draft may contain any text. A row that cannot be read has no port.
     return undefined;
   }
 }

@@ -45,7 +45,7 @@ export const githubHooks: ProviderHooks = {
   },
 };
 
-/** Sends a request about the hooks of the repository. `also`: statuses that are no failures. */
+/** Sends a request about the hooks of the repository. `also`: further statuses that are successful. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { body?: JsonObject },
   also?: readonly number[],

@@ -106,7 +106,7 @@ export interface HookRequest {
   body?: string;
 }
 
-/** The answer of a provider; `body` is null if it is no JSON. */
+/** The response of a provider; `body` is null if it is not JSON. */
 export interface HookAnswer {
   status: number;
   headers: [name: string, value: string][];
@@ -138,7 +138,7 @@ export async function hookRequest(
   }
 }
 
-/** Returns the error for a status that is no success. Texts of providers may repeat a credential, and are not shown. */
+/** Returns the error for an unsuccessful status. It contains no text of the provider, which may repeat a credential. */
 export function hookStatusError({ title }: HookService, answer: HookAnswer, call: HookCall): BlockError {
   const { status } = answer;
   if (status === 401) return refusedHook(`${title} does not accept the credential.`);

@@ -57,7 +57,7 @@ function teamOf({ teamId }: HookConfig): JsonObject {
   return teamId === undefined ? { allPublicTeams: true } : { teamId };
 }
 
-/** Returns the data of an answer; undefined: there is no such entity. */
+/** Returns the data of a response; undefined if the entity does not exist. */
 type Ask = (query: string, variables: JsonObject) => Promise<JsonObject | undefined>;
 
 function asker(call: HookCall, key: string): Ask {
