@@ -53,7 +53,7 @@ describe.each<[model: string, at: readonly string[], fields?: JsonObject]>([
   ['openrouter/openai/gpt-5.2', ['response_format', 'json_schema']],
   ['local/scripted', ['response_format', 'json_schema']],
 ])('a response format for %s', (model, [first = '', second = ''], fields) => {
-  it('is strict only if the schema allows what the provider can guarantee', async () => {
+  it('is strict only if the provider can enforce the schema', async () => {
     for (const [schema, strict] of [
       [STRICT, true],
       [LOOSE, false],

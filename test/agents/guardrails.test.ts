@@ -121,7 +121,7 @@ describe('guardrails for hallucination', () => {
     expect(asked).not.toContain('theirs');
   });
 
-  it('ask no model about a text of which the knowledge base has nothing', async () => {
+  it('call no model if the knowledge base has no passage about the text', async () => {
     const { result, requests } = await grounded({ input: 'Xylophone?' });
     expect(result.output).toMatchObject({ passed: false, score: 0 });
     expect(requests).toEqual([]);

@@ -60,7 +60,7 @@ export const PAYING = workflow(
   { id: 'paying' },
 );
 
-/** A pause that tells its address. */
+/** A pause that sends its address. */
 export const NOTIFYING = workflow(
   [
     block('Approve', 'human_in_the_loop', {
@@ -71,7 +71,7 @@ export const NOTIFYING = workflow(
   { id: 'notifying' },
 );
 
-/** The output of the pause has the address that was told, once. */
+/** Expects that the address in the output of the pause was sent once. */
 export function expectOneNotification(output: unknown, effects: string): void {
   expect(output).toMatchObject({
     url: readFileSync(effects, 'utf8').trimEnd(),

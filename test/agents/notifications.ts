@@ -35,7 +35,7 @@ export function asking(notification: Json, more: JsonObject = {}) {
 
 export const TELL: JsonObject = { type: 'tell', title: 'Tell', params: { text: 'Answer at <approve.url>' } };
 
-/** A tool that records what it tells. */
+/** A tool that records its notifications. */
 export function teller(run: (args: JsonObject, call: AgentToolCall) => Promise<Json>): AgentTool {
   const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
   return { id: 'tell', description: 'Tells.', parameters, run };
@@ -116,7 +116,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       expect(JSON.stringify([await engine.getRun(runId), logs])).not.toContain(SECRET);
     });
 
-    it('that lose the answer of their service may have been sent, and are not sent again', async () => {
+    it('whose answer is lost may have been sent, and are not sent again', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
       services.loseNext('slack', 1);

@@ -15,7 +15,7 @@ const RUN_ID = 'notifying-run';
 const { effects, stop, ...where } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
 
 const options = {
-  // The address is asked for again when the pause shows it: its tools have been called by then.
+  // The address is read again when the pause shows it, after its tools have been called.
   pauseLinks: ({ token }: { token: string }) => {
     if (stop === 'notified' && existsSync(effects)) process.kill(process.pid, 'SIGKILL');
     return { url: `https://heddle.test/resume/${token}` };

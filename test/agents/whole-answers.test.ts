@@ -249,7 +249,7 @@ describe('an answer', () => {
     );
   });
 
-  it('that is too large is no reason for another call, streamed and not', async () => {
+  it('that is too large is not requested again, streamed and not', async () => {
     const text = 'x'.repeat(10 * 2 ** 20);
     for (const whole of [{ whole: true }, {}] as const) {
       const { server, result, message } = await ask([{ ...whole, text }], {});
@@ -259,7 +259,7 @@ describe('an answer', () => {
     }
   });
 
-  it('that cannot be read makes the next model answer', async () => {
+  it('that cannot be read makes the fallback model answer', async () => {
     const { result } = await ask([{ body: '<html>' }, { text: 'Cold.' }], {
       fallbackModels: 'local/scripted',
     });

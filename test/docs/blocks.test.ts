@@ -85,7 +85,7 @@ describe('the table of all types of blocks', () => {
     expect(typesThat('yes').filter((type) => whyUnsupported(type) !== undefined)).toEqual([]);
   });
 
-  it('says yes for what heddle blocks show describes, and for nothing else', async () => {
+  it('says yes exactly for the types that heddle blocks show describes', async () => {
     const described = (await describeBlocks()).map(({ type }) => type);
     expect(typesThat('yes').sort()).toEqual(described.sort());
   });

@@ -30,12 +30,12 @@ interface Issuer {
   privateKey: KeyObject;
 }
 
-/** A certificate for 127.0.0.1 that vouches for itself (X.509, RFC 5280). */
+/** A self-signed certificate for 127.0.0.1 (X.509, RFC 5280). */
 export function selfSigned(): Certificate {
   return issued('heddle tests', FOR_THIS_MACHINE);
 }
 
-/** An authority: its certificate, and one that it has signed for 127.0.0.1. */
+/** A certificate authority: its certificate, and one that it has signed for 127.0.0.1. */
 export function authority(): { ca: string; signed: Certificate } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = 'heddle test authority';

@@ -64,7 +64,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     });
   });
 
-  it('answer tests of their address without a run, if they are to', async () => {
+  it('answer requests that test the address without a run, if the block has verifyTestEvents', async () => {
     const hook = await api.webhook({ token: '{{TOKEN}}', verifyTestEvents: true });
     for (const test of [{ method: 'GET' }, json({}), { body: '' }, { body: ' { } ' }])
       expect(await api.send(hook.path, test)).toMatchObject({ status: 200, body: { success: true } });

@@ -9,10 +9,10 @@ import type { MakeRuntime } from './suite.ts';
 
 const SKILL = { id: '1f0c', name: 'weaving', description: 'How to weave.', content: 'Over, then under.' };
 
-/** What the host stores for tenants: files, knowledge bases and skills. */
+/** The data that the host stores for tenants: files, knowledge bases and skills. */
 export function describeTenantData(make: MakeRuntime): void {
   describe('data of the tenant', () => {
-    it('are those of the tenant of the run, for blocks and for agents', async () => {
+    it('belong to the tenant of the run, for blocks and for agents', async () => {
       const files = new MemoryFiles();
       const knowledge = new MemoryKnowledge();
       for (const tenant of ['mine', 'theirs']) knowledge.add(tenant, `kb of ${tenant}`);

@@ -7,7 +7,7 @@ import type { FiringProcess, Place } from '../killed.ts';
 import { newsFeed } from './setup.ts';
 import type { NewsFeed } from './setup.ts';
 
-/** Fewer steps than there are from a poll to its run: a lower bound that keeps the test honest. */
+/** Lower bound for the number of steps from a poll to its run: the test must kill at no fewer steps. */
 const LEAST_STEPS = 8;
 /** Longer than the lease of the poll of a process that has died. */
 export const MINUTES = 6;

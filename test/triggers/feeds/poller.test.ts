@@ -101,7 +101,7 @@ describe('a feed', () => {
     await startsFor(api, id, ['b']);
   });
 
-  it('remembers 10,000 items, of which those that the source still has are the last to go', async () => {
+  it('remembers 10,000 items, and forgets those last that the source still has', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     news.items = [{ id: 'kept' }, { id: 'kept too' }];

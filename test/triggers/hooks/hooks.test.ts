@@ -222,7 +222,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable: false });
     providers.before = () => undefined;
-    // A refusal is looked at again after a day.
+    // A refusal is retried after a day.
     api.pass(DAY_MS);
     await api.settled(id, 'active');
   });

@@ -64,7 +64,7 @@ class Mortal {
   }
 }
 
-describe.each(Object.entries(HOOKED))('a process that dies at a step has %s', (name, { type, fields }) => {
+describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, { type, fields }) => {
   const steps = drawnSteps(4, 'steps of the creation and removal of a webhook at which the process dies');
   let providers: HookProviders;
   let client: Egress;
@@ -81,7 +81,7 @@ describe.each(Object.entries(HOOKED))('a process that dies at a step has %s', (n
     await providers.close();
   });
 
-  /** The process claims the hooks of a workflow, and works on them until it dies or is done. True: it has died. */
+  /** Claims the hooks of a workflow and works on them until the process dies or is done. Returns true if it died. */
   const dies = async (id: string, at: number, change: Partial<ProviderHookRow>): Promise<boolean> => {
     const mortal = new Mortal(at);
     const nowMs = api.now.ms;
@@ -109,7 +109,7 @@ describe.each(Object.entries(HOOKED))('a process that dies at a step has %s', (n
     return mortal.isDead;
   };
 
-  /** Has the other process fail until `work` has changed what is wanted. */
+  /** Makes the other process fail until `work` has changed the wanted hook. */
   const whileUnavailable = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     providers.before = () => ({ status: 503 });
     const value = await work();
@@ -117,7 +117,7 @@ describe.each(Object.entries(HOOKED))('a process that dies at a step has %s', (n
     return value;
   };
 
-  it('its webhook created once, and removed', { timeout: 120_000 }, async () => {
+  it('has its webhook created once and removed', { timeout: 120_000 }, async () => {
     let died = 0;
     for (let at = steps.first; ; at += steps.stride) {
       const id = await whileUnavailable(async () => {

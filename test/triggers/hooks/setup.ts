@@ -76,7 +76,7 @@ export interface Hooked extends Received {
   }>;
   /** The webhooks at the providers with addresses of the workflow. */
   hooksOf(id: string): Promise<SimulatedHook[]>;
-  /** Moves the clock, and has what is due done. */
+  /** Moves the clock and does the work that is due. */
   pass(ms: number): void;
   /** Sends a delivery as the provider of a hook. */
   deliver(hook: SimulatedHook, id: string, more?: JsonObject): Promise<Answered>;
