@@ -185,7 +185,7 @@ describe('a knowledge block', () => {
     [
       'an unknown operator',
       { tagFilters: [{ tagName: 'a', tagValue: 'b', operator: 'like' }] },
-      /none of eq/,
+      /not one of eq/,
     ],
     [
       'a range without an end',

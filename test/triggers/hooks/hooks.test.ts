@@ -200,7 +200,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(await look()).toBe(5000);
     api.pass(5000);
     await expect.poll(look).toBe(60_000);
-    expect((await api.triggerOf(id)).health.lastError).toMatch(/no more requests/);
+    expect((await api.triggerOf(id)).health.lastError).toMatch(/rate limit of GitHub/);
     api.pass(60_000);
     await expect.poll(look).toBe(20_000);
     api.pass(20_000);
@@ -257,7 +257,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
   it.each([
     ['redirects', { status: 302, headers: { location: 'http://127.0.0.1:1/taken' } }, /status 302/, false],
     ['never ends', { body: 'x'.repeat(3 * 2 ** 20) }, /could not be reached/, true],
-    ['makes no sense', { body: { id: '../../user', hooks: 7 } }, /could not be read/, true],
+    ['makes no sense', { body: { id: '../../user', hooks: 7 } }, /cannot be read/, true],
     ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
   ])('are not created by a provider whose answer %s', async (_what, answer, message, retryable) => {
     providers.before = (request) => (request.includes('github') ? answer : undefined);
@@ -359,7 +359,7 @@ describe('a hook', () => {
     expect(calls.slice(1)).toEqual([{ call: 'renew', hookId: 'watch' }]);
     isRefused = true;
     api.pass(1_800_000);
-    await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/could not be asked/);
+    await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/could not be called/);
     expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
     api.pass(1_800_000);
     await api.settled(id, 'failed');
