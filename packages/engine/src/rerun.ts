@@ -177,7 +177,7 @@ function expectUpstream(
     const before = plan.skeleton.nodes[edge.from]?.id ?? '';
     const config = plan.blocks[before];
     if (at.ran(before) || config?.trigger) continue;
-    const why = `the block "${config?.name ?? before}", which leads to it, did not run in ${at.runId}. Start there, or further up.`;
+    const why = `the block "${config?.name ?? before}", which leads to it, did not run in ${at.runId}. Start at that block, or at an earlier one.`;
     throw notRestartable(at.block.name, why);
   }
 }

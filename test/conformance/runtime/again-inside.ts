@@ -230,7 +230,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       ] as const)
         await expect(engine.runFromBlock(runId, from, { iterations })).rejects.toMatchObject({
           code: 'BLOCK_NOT_RESTARTABLE',
-          message: expect.stringContaining('Start from the run before it') as string,
+          message: expect.stringContaining('Start from the run before that one') as string,
         });
       const last = await ranOf(again(engine, runId, 'L', {}));
       expect(last.calls).toEqual([0, 1, 2].flatMap(ITERATION).toSorted());
