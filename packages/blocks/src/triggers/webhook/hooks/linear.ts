@@ -18,7 +18,7 @@ import type { HookAnswer, HookCall, HookConfig, HookService, ProviderHooks } fro
 const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
 /** Personal keys are sent as they are, access tokens with `Bearer`. */
 const KEY_PREFIX = 'lin_api_';
-const REFUSED = 'Linear refuses the webhook: its address, or the team.';
+const REFUSED = 'Linear refuses the webhook: check the team, and the address of this server.';
 
 const LIST = `query($first: Int!, $after: String) {
   webhooks(first: $first, after: $after) { nodes { id url } pageInfo { hasNextPage endCursor } }
