@@ -9,7 +9,7 @@ import { JSON_TYPE, PROVIDERS, SECRETS } from '../webhook-setup.ts';
 import { HOOKED, hookedApi, sealer } from './setup.ts';
 
 describe('a stored credential', () => {
-  it('is the secret of a webhook, for any sender and for a provider; one of another workspace is none', async () => {
+  it('can be the secret of a webhook, for any sender and for a provider, but not in another workspace', async () => {
     const providers = await hookProviders();
     const api = await hookedApi('sqlite', providers);
     const json = { 'Content-Type': 'application/json' };
