@@ -250,7 +250,10 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       request.endsWith('webhookCreate') ? { status: 400, body: { errors } } : undefined;
     const id = await api.hooked(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
-    expect(attempt?.error).toMatchObject({ retryable: false, message: expect.stringMatching(/check the team/) });
+    expect(attempt?.error).toMatchObject({
+      retryable: false,
+      message: expect.stringMatching(/check the team/),
+    });
     providers.before = () => undefined;
   });
 

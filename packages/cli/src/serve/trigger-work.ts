@@ -20,7 +20,7 @@ export interface OpenTriggerWork {
 }
 
 /** No request reaches the interface. */
-const nobody: Authenticator = { authenticate: () => Promise.resolve(undefined) };
+const anonymous: Authenticator = { authenticate: () => Promise.resolve(undefined) };
 
 /**
  * Starts the runs of triggers from this process, which serves no requests. The runs execute where the options say. Throws usage
@@ -50,7 +50,7 @@ export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Prom
     const limited = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
     closing.push(() => limited.close());
     const api = await createApi({
-      ...{ engine: session.engine, database: store, areas, onError, authenticator: nobody },
+      ...{ engine: session.engine, database: store, areas, onError, authenticator: anonymous },
       ports: servicePorts(store, { limits: limited.limits }),
     });
     closing.push(() => api.close());
