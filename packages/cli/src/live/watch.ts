@@ -49,7 +49,10 @@ export function openView(
 
 /** How to follow a run. */
 export interface Following {
-  /** Events of blocks that have ended since this time, in milliseconds since the epoch, are taken from the run's logs, too. */
+  /**
+   * Starts of blocks that run already, and ends of blocks since this time, in milliseconds since the epoch, are taken from the run's
+   * logs, too.
+   */
   sinceMs?: number | undefined;
   /** Settles when the run pauses or ends. */
   result: Promise<RunResource>;
@@ -61,6 +64,10 @@ export async function* eventsUntil(
   handle: RunHandle,
   { result, sinceMs }: Following,
 ): AsyncGenerator<RunEvent> {
+  // A run that continues after a crash does not start these blocks again.
+  if (sinceMs !== undefined)
+    for await (const event of eventsFromLogs(engine, handle, sinceMs))
+      if (event.type === 'block:started') yield event;
   yield* liveEvents(handle, result);
   if (sinceMs !== undefined) yield* eventsFromLogs(engine, handle, sinceMs);
 }
