@@ -60,7 +60,8 @@ describeTemporal('recorded outcomes', (server) => {
     }
     const fetched = await Promise.all([...known].map((runId) => histories.of(runId)));
     await histories.close();
-    expect(fetched.length).toBeGreaterThan(cases.length * 0.8);
+    // Workflows that are refused have no history. In a sample, they can be more than a fifth.
+    expect(fetched.length).toBeGreaterThan(cases.length / 2);
     expect(await replayFaults(fetched.flat())).toEqual([]);
   });
 });
