@@ -5,7 +5,7 @@ import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { jitterOf } from './due.ts';
 import { CHECK_MS } from './events/silence.ts';
-import { withNumbers } from './rows.ts';
+import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { TriggerType } from './types.ts';
 
@@ -182,13 +182,6 @@ function activatedRow(
   return { ...about, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
 }
 
-/** Returns the rows of a workflow. No other process changes them until the transaction ends. */
 async function lockedRows(db: Db, workflowId: string): Promise<TriggerRow[]> {
-  const rows = await db
-    .updateTable('triggers')
-    .set((eb) => ({ attempts: eb.ref('attempts') }))
-    .where('workflow_id', '=', workflowId)
-    .returningAll()
-    .execute();
-  return rows.map(withNumbers);
+  return (await lockedTriggers(db, workflowId).execute()).map(withNumbers);
 }

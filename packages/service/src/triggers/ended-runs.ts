@@ -5,7 +5,7 @@ import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './fire.ts';
 import { failed, HEALTHY } from './health.ts';
 import { recordSuspension } from './move.ts';
-import { withNumbers } from './rows.ts';
+import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** A run as the log has it. */
@@ -120,14 +120,10 @@ async function activeTrigger(
   workflowId: string,
   blockId: string | undefined,
 ): Promise<TriggerRow | undefined> {
-  const [row, ...others] = await db
-    .updateTable('triggers')
-    .set((eb) => ({ attempts: eb.ref('attempts') }))
-    .where('workflow_id', '=', workflowId)
+  const [row, ...others] = await lockedTriggers(db, workflowId)
     .$if(blockId !== undefined, (some) => some.where('block_id', '=', blockId ?? ''))
     .where('version', 'is not', null)
     .where('state', '=', 'active')
-    .returningAll()
     .execute();
   return row && others.length === 0 ? withNumbers(row) : undefined;
 }

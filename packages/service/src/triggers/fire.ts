@@ -27,9 +27,9 @@ export type LiveTrigger = TriggerRow & { version: number; engine_version: number
 /** Maximum delay before a start that limits refused is retried. */
 const MAX_WAIT_MS = 60_000;
 
-/** Returns the delay of a start that limits have refused `attempts` times. It doubles each time, up to a minute. */
-export function retryDelayMs(firstMs: number, attempts: number): number {
-  return Math.min(firstMs * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
+/** Returns the delay after `attempts` failed attempts: `firstMs`, doubled each time, up to `maxMs`, by default a minute. */
+export function retryDelayMs(firstMs: number, attempts: number, maxMs: number = MAX_WAIT_MS): number {
+  return Math.min(firstMs * 2 ** Math.min(attempts, 20), maxMs);
 }
 
 /** Returns the time limit of asynchronous runs, as a run is started with it. */

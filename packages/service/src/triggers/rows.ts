@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { AliasedRawBuilder } from 'kysely';
-import type { TriggerRow } from './tables.ts';
+import type { AliasedRawBuilder, Kysely } from 'kysely';
+import type { TriggerRow, TriggerTables } from './tables.ts';
 
 const TIMES = [
   'due_ms',
@@ -21,4 +21,13 @@ export function withNumbers(row: TriggerRow): TriggerRow {
 export function turnBy(...columns: readonly [string, string]): AliasedRawBuilder<number, 'turn'> {
   const order = sql.join(columns.map((column) => sql.ref(column)));
   return sql<number>`row_number() over (partition by workspace_id order by ${order})`.as('turn');
+}
+
+/** Selects triggers of a workflow. No other process changes them until the transaction ends. */
+export function lockedTriggers(db: Kysely<TriggerTables>, workflowId: string) {
+  return db
+    .updateTable('triggers')
+    .set((eb) => ({ attempts: eb.ref('attempts') }))
+    .where('workflow_id', '=', workflowId)
+    .returningAll();
 }

@@ -2,14 +2,15 @@ import type { AreaContext } from '@heddle/api';
 import { DueLoop } from '../due-loop.ts';
 import { dueTriggers, earliestTrigger } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
+import { beginDue, Jobs } from '../jobs.ts';
+import type { JobLimits } from '../jobs.ts';
 import { moveTrigger } from '../move.ts';
 import type { FeedType } from '../types.ts';
 import { Poll } from './poll.ts';
 import type { FeedServices } from './poll.ts';
 
-/** Polls of this process at once, and those for one workspace among them. */
-const MAX_POLLS = 16;
-const MAX_WORKSPACE_POLLS = 4;
+/** Polls of this process at once. */
+const MAX_POLLS: JobLimits = { total: 16, perWorkspace: 4 };
 /** Longest time of a poll. */
 const POLL_MS = 120_000;
 /** When another process polls the trigger of a process that has died. */
@@ -22,8 +23,7 @@ export type PollerOptions = FeedServices &
 export class FeedPoller {
   readonly #options: PollerOptions;
   readonly #loop: DueLoop;
-  /** The polls of this process, with the workspaces that they are for. */
-  readonly #polls = new Map<Promise<void>, string>();
+  readonly #polls = new Jobs(MAX_POLLS);
   readonly #stop = new AbortController();
 
   constructor(options: PollerOptions) {
@@ -40,36 +40,19 @@ export class FeedPoller {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
-    await Promise.allSettled(this.#polls.keys());
+    await this.#polls.settled();
   }
 
-  /** Begins polls that are due. Resolves with the time of the next one; undefined while there is no room for it. */
-  async #begin(): Promise<number | undefined> {
+  #begin(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
-    for (;;) {
-      const room = MAX_POLLS - this.#polls.size;
-      if (room <= 0 || this.#loop.isClosed) return undefined;
-      const watched = { types, except: this.#fullWorkspaces() };
-      const due = await dueTriggers(db as never, { ...watched, nowMs: now(), limit: room });
-      let begun = 0;
-      for (const trigger of due) {
-        if (this.#loop.isClosed || this.#isFull(trigger)) continue;
-        const claimed = await this.#claimed(trigger);
-        if (!claimed) continue;
-        this.#poll(claimed);
-        begun += 1;
-      }
-      if (begun === 0) return earliestTrigger(db as never, { types, except: this.#fullWorkspaces() });
-    }
-  }
-
-  #isFull({ workspace_id: id }: DueTrigger): boolean {
-    return [...this.#polls.values()].filter((each) => each === id).length >= MAX_WORKSPACE_POLLS;
-  }
-
-  #fullWorkspaces(): string[] {
-    const counts = Map.groupBy(this.#polls.values(), (id) => id);
-    return [...counts].filter(([, polls]) => polls.length >= MAX_WORKSPACE_POLLS).map(([id]) => id);
+    return beginDue({
+      jobs: this.#polls,
+      isClosed: () => this.#loop.isClosed,
+      due: (query) => dueTriggers(db as never, { types, nowMs: now(), ...query }),
+      claim: (trigger) => this.#claimed(trigger),
+      begin: (trigger) => this.#poll(trigger),
+      earliest: (query) => earliestTrigger(db as never, { types, ...query }),
+    });
   }
 
   /** Takes the poll, until its lease ends. Undefined: another process has, or the trigger has changed. */
@@ -84,13 +67,7 @@ export class FeedPoller {
     const type = this.#options.types.get(trigger.type) as FeedType;
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_MS)]);
     const poll = new Poll(this.#options, { trigger, type, signal });
-    const polling = poll
-      .run()
-      .catch((error: unknown) => this.#options.report(error))
-      .finally(() => {
-        this.#polls.delete(polling);
-        this.#loop.hurry();
-      });
-    this.#polls.set(polling, trigger.workspace_id);
+    const polling = poll.run().catch((error: unknown) => this.#options.report(error));
+    this.#polls.add(trigger.workspace_id, polling, () => this.#loop.hurry());
   }
 }

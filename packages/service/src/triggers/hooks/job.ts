@@ -4,6 +4,7 @@ import type { TenantCredentials } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import type { Sealer } from '../../sealing.ts';
 import { AuditStore } from '../../store/audit.ts';
+import { retryDelayMs } from '../fire.ts';
 import { errorText } from '../health.ts';
 import type { ActiveHook, HookCall, ProviderHook, TriggerType } from '../types.ts';
 import { newHookSecret, openedSecret, sealedSecret } from './secret.ts';
@@ -259,7 +260,7 @@ export class HookJob {
   /** Returns when to retry. A refusal is retried after a day: its cause may be gone. */
   #again({ message, isRetryable, retryAfterMs = 0 }: Failure, nowMs: number): Partial<ProviderHookRow> {
     const { attempts } = this.#row;
-    const delayMs = Math.min(RETRY_MS * 2 ** Math.min(attempts, 20), MAX_RETRY_MS);
+    const delayMs = retryDelayMs(RETRY_MS, attempts, MAX_RETRY_MS);
     const waitMs = isRetryable ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_MS) : CHECK_MS;
     return {
       ...{ error: message, is_retryable: isRetryable ? 1 : 0, attempts: attempts + 1 },

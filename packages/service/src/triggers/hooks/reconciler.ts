@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { AreaContext } from '@heddle/api';
 import { DueLoop } from '../due-loop.ts';
+import { beginDue, Jobs } from '../jobs.ts';
+import type { JobLimits } from '../jobs.ts';
 import { turnBy } from '../rows.ts';
 import { HookJob } from './job.ts';
 import type { HookServices } from './job.ts';
 import { hookWithNumbers } from './tables.ts';
 import type { ProviderHookRow } from './tables.ts';
 
-/** Maximum number of triggers whose hooks this process works on at the same time: in all, and of one workspace. */
-const MAX_JOBS = 8;
-const MAX_WORKSPACE_JOBS = 2;
+/** Maximum number of triggers whose hooks this process works on at the same time. */
+const MAX_JOBS: JobLimits = { total: 8, perWorkspace: 2 };
 /** Maximum duration of the work on the hooks of one trigger. */
 const JOB_MS = 90_000;
 /** After this time, another process continues the work of a process that died. */
@@ -22,8 +23,7 @@ const LEASE_MS = 120_000;
 export class HookReconciler {
   readonly #options: HookServices;
   readonly #loop: DueLoop;
-  /** The jobs of this process, each with its workspace. */
-  readonly #jobs = new Map<Promise<void>, string>();
+  readonly #jobs = new Jobs(MAX_JOBS);
   readonly #stop = new AbortController();
 
   constructor(options: HookServices & Pick<AreaContext, 'every'>) {
@@ -40,42 +40,35 @@ export class HookReconciler {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
-    await Promise.allSettled(this.#jobs.keys());
+    await this.#jobs.settled();
   }
 
-  /** Begins the jobs that are due. Resolves with the time of the next one; undefined while the maximum number of jobs is running. */
-  async #begin(): Promise<number | undefined> {
-    for (;;) {
-      const room = MAX_JOBS - this.#jobs.size;
-      if (room <= 0 || this.#loop.isClosed) return undefined;
-      let begun = 0;
-      for (const row of await this.#due(room)) {
-        if (this.#loop.isClosed || this.#isFull(row)) continue;
-        const claimed = await this.#claimed(row);
-        if (!claimed) continue;
-        this.#work(claimed);
-        begun += 1;
-      }
-      if (begun === 0) return this.#earliest();
-    }
+  #begin(): Promise<number | undefined> {
+    return beginDue({
+      jobs: this.#jobs,
+      isClosed: () => this.#loop.isClosed,
+      due: (query) => this.#due(query),
+      claim: (row) => this.#claimed(row),
+      begin: (row) => this.#work(row),
+      earliest: ({ except }) => this.#earliest(except),
+    });
   }
 
-  #free() {
+  #free(except: readonly string[]) {
     const { db, now } = this.#options;
-    const full = this.#fullWorkspaces();
     return db
       .selectFrom('provider_hooks')
       .where('look_ms', 'is not', null)
       .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]))
-      .$if(full.length > 0, (some) => some.where('workspace_id', 'not in', full));
+      .$if(except.length > 0, (some) => some.where('workspace_id', 'not in', except));
   }
 
   /** Returns due rows, taking one of each workspace in turn. */
-  async #due(limit: number): Promise<ProviderHookRow[]> {
+  async #due({ limit, except }: { limit: number; except: readonly string[] }): Promise<ProviderHookRow[]> {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', () =>
-        this.#free().selectAll().select(turnBy('look_ms', 'block_id')).where('look_ms', '<=', now()),
+        this.#free(except).selectAll().select(turnBy('look_ms', 'block_id')).where('look_ms', '<=', now()),
       )
       .selectFrom('due')
       .selectAll()
@@ -87,18 +80,9 @@ export class HookReconciler {
     return rows.map(({ turn: _turn, ...row }) => hookWithNumbers(row));
   }
 
-  async #earliest(): Promise<number | undefined> {
-    const row = await this.#free().select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();
+  async #earliest(except: readonly string[]): Promise<number | undefined> {
+    const row = await this.#free(except).select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();
     return row?.look_ms == null ? undefined : Number(row.look_ms);
-  }
-
-  #isFull({ workspace_id: id }: ProviderHookRow): boolean {
-    return [...this.#jobs.values()].filter((each) => each === id).length >= MAX_WORKSPACE_JOBS;
-  }
-
-  #fullWorkspaces(): string[] {
-    const counts = Map.groupBy(this.#jobs.values(), (id) => id);
-    return [...counts].filter(([, jobs]) => jobs.length >= MAX_WORKSPACE_JOBS).map(([id]) => id);
   }
 
   /** Claims the hooks of a trigger until the lease expires. Returns undefined if another process has claimed or changed them. */
@@ -121,11 +105,7 @@ export class HookReconciler {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(JOB_MS)]);
     const working = new HookJob(this.#options, row, signal)
       .run()
-      .catch((error: unknown) => this.#options.report(error))
-      .finally(() => {
-        this.#jobs.delete(working);
-        if (!this.#loop.isClosed) this.#loop.hurry();
-      });
-    this.#jobs.set(working, row.workspace_id);
+      .catch((error: unknown) => this.#options.report(error));
+    this.#jobs.add(row.workspace_id, working, () => this.#loop.hurry());
   }
 }

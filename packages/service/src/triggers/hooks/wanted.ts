@@ -1,6 +1,7 @@
 import type { JsonObject } from '@heddle/core';
 import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
 import type { Kysely } from 'kysely';
+import { lockedTriggers } from '../rows.ts';
 import type { TriggerType } from '../types.ts';
 import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
@@ -90,11 +91,7 @@ export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): 
   for (const workflowId of new Set(changed.map((trigger) => trigger.workflowId)))
     await db.transaction().execute(async (tx) => {
       // A deployment locks the rows of its triggers too, so it happens entirely before or after this.
-      await tx
-        .updateTable('triggers')
-        .set((eb) => ({ attempts: eb.ref('attempts') }))
-        .where('workflow_id', '=', workflowId)
-        .execute();
+      await lockedTriggers(tx as never, workflowId).execute();
       await wantHooks(tx, rules, { workflowId, nowMs: now() });
     });
 }

@@ -1,0 +1,72 @@
+/** Limits of the jobs of a process: how many run at once, and for one workspace. */
+export interface JobLimits {
+  total: number;
+  perWorkspace: number;
+}
+
+/** The jobs of this process that are running, each for a workspace. */
+export class Jobs {
+  readonly #limits: JobLimits;
+  readonly #running = new Map<Promise<void>, string>();
+
+  constructor(limits: JobLimits) {
+    this.#limits = limits;
+  }
+
+  /** Number of jobs that may begin now. */
+  get room(): number {
+    return this.#limits.total - this.#running.size;
+  }
+
+  /** Returns the ids of the workspaces for which no further job may begin. */
+  fullWorkspaces(): string[] {
+    const jobs = Map.groupBy(this.#running.values(), (id) => id);
+    return [...jobs].filter(([, own]) => own.length >= this.#limits.perWorkspace).map(([id]) => id);
+  }
+
+  /** Adds a job, which does not reject. Calls `ended` after its end. */
+  add(workspaceId: string, job: Promise<void>, ended: () => void): void {
+    const running = job.finally(() => {
+      this.#running.delete(running);
+      ended();
+    });
+    this.#running.set(running, workspaceId);
+  }
+
+  /** Resolves when all jobs have ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running.keys());
+  }
+}
+
+/** Work that is due, and how a process begins it. */
+export interface DueWork<Due extends { workspace_id: string }> {
+  jobs: Jobs;
+  isClosed: () => boolean;
+  /** Returns due work, at most `limit` items, none of the workspaces `except`. */
+  due: (query: { limit: number; except: readonly string[] }) => Promise<readonly Due[]>;
+  /** Claims the work for this process. Returns undefined if another process has claimed or changed it. */
+  claim: (due: Due) => Promise<Due | undefined>;
+  begin: (claimed: Due) => void;
+  /** Returns when the next work is due, except for the workspaces `except`; undefined if there is none. */
+  earliest: (query: { except: readonly string[] }) => Promise<number | undefined>;
+}
+
+/** Begins the work that is due. Resolves with the time of the next; undefined while the maximum number of jobs is running. */
+export async function beginDue<Due extends { workspace_id: string }>(
+  work: DueWork<Due>,
+): Promise<number | undefined> {
+  const { jobs } = work;
+  for (;;) {
+    if (jobs.room <= 0 || work.isClosed()) return undefined;
+    let begun = 0;
+    for (const due of await work.due({ limit: jobs.room, except: jobs.fullWorkspaces() })) {
+      if (work.isClosed() || jobs.fullWorkspaces().includes(due.workspace_id)) continue;
+      const claimed = await work.claim(due);
+      if (!claimed) continue;
+      work.begin(claimed);
+      begun += 1;
+    }
+    if (begun === 0) return work.earliest({ except: jobs.fullWorkspaces() });
+  }
+}
