@@ -41,27 +41,20 @@ export async function notify(context: Context, options: BlocksOptions): Promise<
   return Promise.all(rows.map((row, at) => outcomeOf(context, { ...row, number: at + 1 }, options)));
 }
 
-/** Returns the outcome of one notification. It is recorded, so that a later attempt neither repeats nor loses the call. */
 async function outcomeOf(
   context: Context,
   each: Notification,
   options: BlocksOptions,
 ): Promise<NotificationOutcome> {
-  const { row, number } = each;
-  const { type, title } = row;
-  const named = {
+  const { type, title } = each.row;
+  return {
     type: typeof type === 'string' ? type : '',
     ...(typeof title === 'string' && title !== '' && { title }),
+    ...(await sent(context, each, options)),
   };
-  const ended = await context.step(
-    `notification ${number}`,
-    async () => ({ ...(await sent(context, each, options)) }),
-    { idempotent: true },
-  );
-  return { ...named, ...(ended as unknown as Ended) };
 }
 
-/** Calls the tool of a notification as a step. Throws only if the block is stopped or the store fails. */
+/** Calls the tool of a notification as a step, so that a later attempt neither repeats nor loses the call. Throws only if the block is stopped or the store fails. */
 async function sent(context: Context, each: Notification, options: BlocksOptions): Promise<Ended> {
   const limit = new AbortController();
   const limited = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
