@@ -1,5 +1,5 @@
 import type { BlockCall } from '../define.ts';
-import { missingFeature, refuse } from '../drivers/failures.ts';
+import { knowledgeOf, unknownBase } from '../drivers/knowledge/base.ts';
 import { invalid } from '../invalid.ts';
 import { plainText } from '../openapi/wire.ts';
 import { askFor } from '../models/ask.ts';
@@ -64,20 +64,19 @@ function verdict(found: { score: number; reasoning: string; threshold: number })
 }
 
 /** Returns the passages that fit the text best. They are read in a step, so that a retry gets the same passages. */
-async function passagesFor({ fields, context }: BlockCall<GroundingFields>): Promise<string[]> {
+async function passagesFor(call: BlockCall<GroundingFields>): Promise<string[]> {
+  const { fields, context } = call;
   const { knowledgeBaseId, input, topK } = fields;
   if (knowledgeBaseId === undefined)
     throw invalid(context, 'has no knowledge base to check against: fill in "knowledgeBaseId"');
-  const knowledge = context.services.tenantKnowledge;
-  if (!knowledge) throw missingFeature(context.block, 'knowledge');
+  const knowledge = knowledgeOf(call);
   const search = async (): Promise<string[]> => {
     const found = await knowledge.search({
       ...{ knowledgeBaseId, topK, query: input.slice(0, MAX_QUERY_CHARS) },
       ...{ tagFilters: [], searchMode: undefined, rerank: undefined },
     });
-    if (found) return found.map(({ content }) => content);
-    const named = JSON.stringify(knowledgeBaseId.slice(0, 100));
-    throw refuse('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${named}.`);
+    if (!found) throw unknownBase(knowledgeBaseId);
+    return found.map(({ content }) => content);
   };
   return context.step('passages', search, { idempotent: true });
 }

@@ -1,6 +1,9 @@
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { BlockErrorCode } from '@heddle/core/blocks';
 
+/** A value that the host returns at once or later. */
+export type Answer<T> = Promise<T> | T;
+
 /** The dependencies of calls to a port of the host. */
 export interface TenantParts {
   /** Returns the tenant of the run; undefined if it has none. */
@@ -16,7 +19,7 @@ interface Unavailable {
 }
 
 /** Calls a port for the run's tenant. Errors other than a BlockError are reported, and the block fails with a retryable one. */
-type TenantAccess<Port> = <T>(call: (port: Port, tenant: string | undefined) => T | Promise<T>) => Promise<T>;
+type TenantAccess<Port> = <T>(call: (port: Port, tenant: string | undefined) => Answer<T>) => Promise<T>;
 
 /** A port for one tenant: the same methods, without the tenant. */
 export type ForTenant<Port> = {

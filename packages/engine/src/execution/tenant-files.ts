@@ -1,8 +1,5 @@
 import { hostFailure, tenantAccess } from './tenant-access.ts';
-import type { ForTenant, TenantParts } from './tenant-access.ts';
-
-/** A value that the host returns at once or later. */
-type Answer<T> = Promise<T> | T;
+import type { Answer, ForTenant, TenantParts } from './tenant-access.ts';
 
 /** A file that a tenant has stored, without its content. */
 export interface TenantFile {

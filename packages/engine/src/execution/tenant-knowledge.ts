@@ -1,9 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { tenantAccess } from './tenant-access.ts';
-import type { ForTenant, TenantParts } from './tenant-access.ts';
-
-/** A value that the host returns at once or later. */
-type Answer<T> = Promise<T> | T;
+import type { Answer, ForTenant, TenantParts } from './tenant-access.ts';
 
 /** How the tag of a document compares with a value. */
 export type TagOperator =

@@ -7,7 +7,7 @@ import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { refuse, unusable } from '../failures.ts';
 import { folderIn } from './folders.ts';
-import { contentOf, MAX_FILES, opened, sourcesOf, workspaceFiles } from './sources.ts';
+import { chunksOf, contentOf, MAX_FILES, opened, sourcesOf, workspaceFiles } from './sources.ts';
 import type { Content, Source } from './sources.ts';
 import { textOf } from './text.ts';
 
@@ -56,10 +56,7 @@ async function recordOf(
   { name, type, bytes }: Content,
 ): Promise<FileRecord> {
   if (source.kind === 'run') return source.record;
-  const chunks = (async function* () {
-    yield bytes;
-  })();
-  const record = await services.storeFile({ name, type, chunks });
+  const record = await services.storeFile({ name, type, chunks: chunksOf(bytes) });
   return source.kind === 'workspace' ? { ...record, ...{ workspaceFileId: source.id } } : record;
 }
 

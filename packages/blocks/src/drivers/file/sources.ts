@@ -134,6 +134,11 @@ function decoded(path: string): string {
   }
 }
 
+/** Returns a content in memory as a stream of one chunk. */
+export async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
 /** Returns the content of a file. Throws FILE_TOO_LARGE. */
 export async function readWhole(name: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { markedEncoding } from '../../byte-order-mark.ts';
 import { refuse } from '../failures.ts';
 import type { Content } from './sources.ts';
 
@@ -42,13 +43,6 @@ function zippedFormat(head: string, name: string): string | undefined {
   if (!head.startsWith('PK\x03\x04')) return undefined;
   const ending = name.toLowerCase().split('.').at(-1) ?? '';
   return Object.hasOwn(ZIPPED, ending) ? ZIPPED[ending] : 'an archive';
-}
-
-function markedEncoding(bytes: Uint8Array): string | undefined {
-  const [first, second, third] = bytes;
-  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 }
 
 function declaredEncoding(type: string): InstanceType<typeof TextDecoder> | undefined {

@@ -7,7 +7,7 @@ import type { DriverCall } from '../driver.ts';
 import { unusable } from '../failures.ts';
 import { folderIn, nameIn } from './folders.ts';
 import { lineCountOf, occurrencesOf } from './occurrences.ts';
-import { contentOf, readWhole, opened, sourcesOf, unknownFile, workspaceFiles } from './sources.ts';
+import { chunksOf, contentOf, readWhole, opened, sourcesOf, unknownFile, workspaceFiles } from './sources.ts';
 import { textOf, textTypeOf } from './text.ts';
 import { unknownFolder } from './read.ts';
 
@@ -18,9 +18,7 @@ const MAX_SHOWN_PLACES = 20;
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text.toWellFormed());
-}
+const textChunks = (text: string): Chunks => chunksOf(Buffer.from(text.toWellFormed()));
 
 /** Stores a text or a file as a file of the workspace. */
 export async function writeFile({ args, context, idempotencyKey }: DriverCall): Promise<JsonObject> {
@@ -47,15 +45,12 @@ async function newContent(
         ? 'has neither a text nor a file to store'
         : 'has both a text and a file to store',
     );
-  if (file === undefined) return { type: textTypeOf(name), chunks: bytesOf(plainText(content ?? null)) };
+  if (file === undefined) return { type: textTypeOf(name), chunks: textChunks(plainText(content ?? null)) };
   const [source, ...others] = sourcesOf(file);
   if (!source || others.length > 0) throw unusable('must have one file to store');
   if (source.kind !== 'address') return opened(context, source);
   const { bytes, type = 'application/octet-stream' } = await contentOf(context, source);
-  const chunks = (async function* () {
-    yield bytes;
-  })();
-  return { type, chunks };
+  return { type, chunks: chunksOf(bytes) };
 }
 
 /** Adds a text to the end of a file. The content is streamed, not held in memory. */
@@ -64,7 +59,7 @@ export async function appendToFile(call: DriverCall): Promise<JsonObject> {
   const changed = await change(call, async (_file, chunks) =>
     (async function* () {
       yield* chunks;
-      yield* bytesOf(text);
+      yield* textChunks(text);
     })(),
   );
   return shown(changed);
@@ -108,7 +103,7 @@ async function editedText(call: DriverCall, edit: (text: string) => string): Pro
   const changed = await change(call, async ({ name, type }, chunks) => {
     const text = edit(textOf({ name, type, bytes: await readWhole(name, chunks) }));
     lineCount = lineCountOf(text);
-    return bytesOf(text);
+    return textChunks(text);
   });
   lineCount ??= await linesOf(call.context, changed);
   return { ...shown(changed), lineCount };

@@ -8,7 +8,9 @@ import { missingFeature, refuse } from '../failures.ts';
 const DEFAULT_ITEMS = 50;
 
 /** Returns the knowledge bases of the workspace. Throws FEATURE_MISSING if the host stores none. */
-export function knowledgeOf({ context: { services, block } }: DriverCall): RunTenantKnowledge {
+export function knowledgeOf({
+  context: { services, block },
+}: Pick<DriverCall, 'context'>): RunTenantKnowledge {
   if (services.tenantKnowledge) return services.tenantKnowledge;
   throw missingFeature(block, 'knowledge');
 }
@@ -58,7 +60,12 @@ function unknown(call: DriverCall): BlockError {
     const id = textIn(call.args, name);
     return id === undefined ? [] : [`${noun} ${JSON.stringify(id.slice(0, 100))}`];
   });
-  const base = JSON.stringify(idIn(call, 'knowledgeBaseId').slice(0, 100));
   const what = named.length === 0 ? '' : `, or it has no ${named.join(' of the ')}`;
-  return refuse('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${what}.`);
+  return unknownBase(idIn(call, 'knowledgeBaseId'), what);
+}
+
+/** Returns KNOWLEDGE_UNKNOWN. `more`: what else may be unknown. */
+export function unknownBase(id: string, more = ''): BlockError {
+  const base = JSON.stringify(id.slice(0, 100));
+  return refuse('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${more}.`);
 }

@@ -1,6 +1,7 @@
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
+import { markedEncoding } from '../../byte-order-mark.ts';
 import { feedConfig, feedError, feedFields } from '../feed.ts';
 import type { FeedCall, FeedConfig, FeedItem, FeedPoll, FeedTrigger } from '../feed.ts';
 import { flowControlFields } from '../flow-control.ts';
@@ -162,18 +163,13 @@ function snippetOf(html: string): string {
 function textOf(bytes: Uint8Array, contentType = ''): string {
   const declaration = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
   const declared = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/i.exec(declaration)?.[1];
-  const label = markOf(bytes) ?? /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ?? declared ?? 'utf-8';
+  const label =
+    markedEncoding(bytes) ?? /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ?? declared ?? 'utf-8';
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {
     throw feedError(`The document has an encoding that is not known here: ${label.slice(0, 40)}.`);
   }
-}
-
-function markOf([first, second]: Uint8Array): string | undefined {
-  if (first === 0xfe && second === 0xff) return 'utf-16be';
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  return first === 0xef && second === 0xbb ? 'utf-8' : undefined;
 }
 
 /** What a block of the type gives, for readers and editors. */

@@ -90,6 +90,11 @@ export function failedHook(
   });
 }
 
+/** Returns the error for a response of a provider that is not as documented. */
+export function unreadableHook({ title }: HookService): BlockError {
+  return failedHook(`${title} sent a response that cannot be read.`);
+}
+
 /** A service whose hooks are managed. */
 export interface HookService {
   /** Its name in the configuration of the operator. */
@@ -153,8 +158,8 @@ export function objectsIn(value: Json | undefined): JsonObject[] {
 }
 
 /** Returns an id that can be part of a path. Throws a BlockError for another value. */
-export function hookIdOf({ title }: HookService, value: Json | undefined): string {
+export function hookIdOf(service: HookService, value: Json | undefined): string {
   const id = typeof value === 'number' ? String(value) : value;
   if (typeof id === 'string' && /^[\w-]{1,128}$/.test(id)) return id;
-  throw failedHook(`${title} sent a response that cannot be read.`);
+  throw unreadableHook(service);
 }

@@ -10,6 +10,7 @@ import {
   objectsIn,
   PAGE,
   refusedHook,
+  unreadableHook,
 } from './hook.ts';
 import type { HookAnswer, HookCall, HookConfig, HookService, ProviderHooks } from './hook.ts';
 
@@ -82,7 +83,7 @@ function dataOf(answer: HookAnswer, call: HookCall): JsonObject | undefined {
     throw errorOf(textOf(memberOf(error, 'extensions')['code']));
   }
   if (status !== 200) throw hookStatusError(SERVICE, answer, call);
-  if (!isJsonObject(data)) throw failedHook('Linear sent a response that cannot be read.');
+  if (!isJsonObject(data)) throw unreadableHook(SERVICE);
   return data;
 }
 

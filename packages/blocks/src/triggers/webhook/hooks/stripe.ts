@@ -1,6 +1,5 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import {
-  failedHook,
   hookIdOf,
   hookRequest,
   hookStatusError,
@@ -8,6 +7,7 @@ import {
   objectsIn,
   PAGE,
   refusedHook,
+  unreadableHook,
 } from './hook.ts';
 import type { HookAnswer, HookCall, HookRequest, HookService, ProviderHooks } from './hook.ts';
 
@@ -33,8 +33,7 @@ export const stripeHooks: ProviderHooks = {
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
     const { body } = await send({ method: 'POST', path: '', form });
     const { id, secret } = isJsonObject(body) ? body : {};
-    if (typeof secret !== 'string' || secret === '')
-      throw failedHook('Stripe sent a response that cannot be read.');
+    if (typeof secret !== 'string' || secret === '') throw unreadableHook(SERVICE);
     return { id: hookIdOf(SERVICE, id), secret };
   },
   async deactivate(hook, call) {
