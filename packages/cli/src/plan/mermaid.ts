@@ -44,7 +44,8 @@ function shape(node: Node, block: BlockConfig): string {
   const label = quoted(block.name);
   if (block.type === 'condition' || block.type.startsWith('router')) return `{${label}}`;
   if (block.trigger || node.answers) return `([${label}])`;
-  const waits = node.class === 'wait' || block.type === 'human_in_the_loop';
+  // A pause with notification tools has the class `effect`.
+  const waits = node.class === 'pause' || node.class === 'wait' || block.type === 'human_in_the_loop';
   return waits ? `[/${label}/]` : `[${label}]`;
 }
 
