@@ -1,13 +1,12 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { openServiceStore } from '@heddle/service';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { EventTables } from '../../packages/service/src/triggers/events/tables.ts';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { postgresDatabase } from '../support/postgres.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
+import { manualBeats, storeOf } from './store.ts';
 
 type Tables = EventTables & FlowTables;
 
@@ -38,14 +37,8 @@ export const FAILS: JsonObject = {
 /** An API with the store of this name and a clock that the test moves. Beats do all its background work. */
 export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
   const now = { ms: Date.now() };
-  const beats = new Set<() => void>();
-  const every = (_ms: number, beat: () => void): (() => void) => {
-    beats.add(beat);
-    return () => beats.delete(beat);
-  };
-  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
-  const store =
-    options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
+  const { every, beat } = manualBeats();
+  const store = options.store ?? (await storeOf(kind));
   const api = await testApi({ ...options, store, now: () => now.ms, every });
   const db = store.database as Kysely<Tables>;
 
@@ -54,7 +47,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
     const isDue = async (): Promise<boolean> => {
       // Events of the last instant are looked for at the next poll.
       now.ms += 5000;
-      for (const beat of beats) beat();
+      beat();
       const { changes } = await api.engine.runChanges(1);
       const [event, check, run, claim] = await Promise.all([
         db.selectFrom('service_events').select('id').where('look_ms', '<=', now.ms).executeTakeFirst(),

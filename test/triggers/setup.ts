@@ -1,11 +1,10 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
-import { openServiceStore } from '@heddle/service';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { postgresDatabase } from '../support/postgres.ts';
+import { manualBeats, storeOf } from './store.ts';
 
 /** Milliseconds of the beat of the scheduler, which tells it apart from other background work. */
 export const BEAT_MS = 250;
@@ -44,20 +43,11 @@ export async function scheduledApi(
   options: TestApiOptions = {},
 ): Promise<Scheduled> {
   let nowMs = at(time);
-  const beats = new Set<() => void>();
-  const every = (ms: number, beat: () => void): (() => void) => {
-    if (ms === BEAT_MS) beats.add(beat);
-    return () => beats.delete(beat);
-  };
-  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
-  const store =
-    options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
+  const { every, beat } = manualBeats((ms) => ms === BEAT_MS);
+  const store = options.store ?? (await storeOf(kind));
   const engineOptions = { ...options.engineOptions, triggers: triggerTypes };
   const api = await testApi({ ...options, store, engineOptions, now: () => nowMs, every });
   const db = store.database as Kysely<TriggerTables>;
-  const beat = (): void => {
-    for (const each of beats) each();
-  };
   return {
     ...api,
     db,

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import { keysInText, Sealer } from '@heddle/service';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
@@ -9,9 +9,9 @@ import type { TestApiOptions } from '../../support/api.ts';
 import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { postgresDatabase } from '../../support/postgres.ts';
 import { PROVIDERS, webhookApi, webhookWorkflow } from '../webhook-setup.ts';
 import type { Answered, Received } from '../webhook-setup.ts';
+import { manualBeats, storeOf } from '../store.ts';
 
 export const ORIGIN = 'https://flows.heddle.test';
 export const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
@@ -88,14 +88,9 @@ export async function hookedApi(
   providers: HookProviders,
   options: TestApiOptions = {},
 ): Promise<Hooked> {
-  const beats = new Set<() => void>();
-  const every = (_ms: number, beat: () => void): (() => void) => {
-    beats.add(beat);
-    return () => beats.delete(beat);
-  };
-  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
-  const store =
-    options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
+  // A beat is left out while work is in progress.
+  const { every, beat } = manualBeats();
+  const store = options.store ?? (await storeOf(kind));
   const tenantCredentials = storedCredentials(store.database, sealer);
   const egress = { allowPrivate: true, ports: 'any' as const };
   const api = await webhookApi(kind, {
@@ -116,10 +111,6 @@ export async function hookedApi(
         return [name, id ?? value];
       }),
     );
-  // A beat is left out while work is in progress.
-  const beat = (): void => {
-    for (const each of beats) each();
-  };
   const deployment = async (id: string): Promise<Deployment> => {
     beat();
     return (await api.call<Deployment>('GET', `/api/v2/workflows/${id}/deployment`)).data;

@@ -1,0 +1,26 @@
+import { openServiceStore } from '@heddle/service';
+import type { ServiceStore } from '@heddle/service';
+import { postgresDatabase } from '../support/postgres.ts';
+
+/** Opens a new store of the service: in memory, or on the PostgreSQL server of the tests. */
+export async function storeOf(kind: 'sqlite' | 'postgres'): Promise<ServiceStore> {
+  if (kind === 'sqlite') return openServiceStore({});
+  return openServiceStore({ postgres: { url: await postgresDatabase() }, secret: 'x'.repeat(32) });
+}
+
+/** Returns an `every` whose work runs only when the test calls `beat`. `isRun`: leaves out work at other intervals. */
+export function manualBeats(isRun: (ms: number) => boolean = () => true): {
+  every: (ms: number, beat: () => void) => () => void;
+  beat: () => void;
+} {
+  const beats = new Set<() => void>();
+  return {
+    every(ms, beat) {
+      if (isRun(ms)) beats.add(beat);
+      return () => beats.delete(beat);
+    },
+    beat() {
+      for (const each of beats) each();
+    },
+  };
+}
