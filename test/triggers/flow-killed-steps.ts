@@ -18,7 +18,7 @@ interface Delivered {
   status: string;
 }
 
-/** A process whose clock moves on each time that it is asked. */
+/** Starts processes. Their clock advances by a minute with each call of `deliveries`. */
 export class Processes {
   readonly #place: Place;
   #minute = 0;
@@ -31,7 +31,7 @@ export class Processes {
     return startProcess({ ...this.#place, nowMs: atMinute(this.#minute), countsResults: true });
   }
 
-  /** Advances the clock of the process. Returns what it has accepted. */
+  /** Advances the clock of the process by a minute. Returns the deliveries that the process has accepted so far. */
   async deliveries(from: FiringProcess): Promise<Delivered[]> {
     this.#minute += 1;
     await from.call('now', { nowMs: atMinute(this.#minute) });

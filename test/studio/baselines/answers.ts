@@ -17,7 +17,7 @@ type Webhook = Answer<'/api/v2/webhooks'>['data'][number];
 /** The time at which the pages are drawn. */
 export const NOW = '2026-03-02T09:30:00.000Z';
 
-/** Returns the time so many milliseconds before `NOW`. */
+/** Returns the time `ms` milliseconds before `NOW`, in ISO 8601. */
 const before = (ms: number): string => new Date(Date.parse(NOW) - ms).toISOString();
 
 const MINUTE = 60_000;
