@@ -200,8 +200,8 @@ describe('definitions of integrations', () => {
 });
 
 const HEADER = `/**
- * The fields that operations of integrations need, by types of blocks: \`OPERATION FIELD|OTHER …; …\`. Generated from the
- * definitions: \`npm test -- test/integrations/definitions -u\`.
+ * The fields that operations of integrations need, by types of blocks: \`OPERATION FIELD|OTHER …; …\`, and \`OPERATION@FEATURE\` for
+ * one that uses data of the host. Generated from the definitions: \`npm test -- test/integrations/definitions -u\`.
  */
 export const NEEDED_FIELDS: { readonly [type: string]: string } = {`;
 const LINE_CHARS = 110;
@@ -211,11 +211,16 @@ const SHORT_KEY_CHARS = 5;
 /** Returns the line of a type in the table, as the formatter has it. */
 function neededLine(
   type: string,
-  { operations, tools }: Pick<Integration, 'operations'> & { tools: { [id: string]: WithArguments } },
+  {
+    operations,
+    tools,
+  }: Pick<Integration, 'operations'> & { tools: { [id: string]: WithArguments & { uses?: string } } },
 ): string {
   const all = Object.entries(operations).map(([operation, id]) => {
     const needed = Object.entries(tools[id]?.arguments ?? {}).filter(([, { required }]) => required);
-    return [operation, ...needed.map(([name, each]) => fieldsOf(name, each).join('|'))].join(' ');
+    const uses = tools[id]?.uses;
+    const named = uses === undefined ? operation : `${operation}@${uses}`;
+    return [named, ...needed.map(([name, each]) => fieldsOf(name, each).join('|'))].join(' ');
   });
   const line = `  ${type}: '${all.join('; ')}',`;
   const isOneLine = line.length <= LINE_CHARS || type.length < SHORT_KEY_CHARS;
