@@ -19,6 +19,21 @@ function openWith(execute: () => unknown): Promise<Engine> {
   return open({ blocks: [{ types: ['work'], class: 'effect', execute: execute as never }] });
 }
 
+describe('a deployed version', () => {
+  it('that was found by a name is that of the workflow that has the name now', async () => {
+    const engine = await open();
+    const named = (id: string, code: string) =>
+      workflow([fn('F', code)], ['Start -> F'], { id, name: 'Totals' });
+    const outputOf = async (reference: string) =>
+      (await engine.execute(reference, {}, { version: 1 })).output;
+    await engine.deploy(named('first', 'return 1'));
+    expect(await outputOf('Totals')).toMatchObject({ result: 1 });
+    await engine.deploy(named('second', 'return 3'));
+    expect(await outputOf('Totals')).toMatchObject({ result: 3 });
+    expect(await outputOf('first')).toMatchObject({ result: 1 });
+  });
+});
+
 describe('calls for an unknown run', () => {
   it.each([
     ['getRun', (engine: Engine) => engine.getRun('ghost')],

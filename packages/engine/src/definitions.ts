@@ -40,6 +40,8 @@ export class Definitions {
   readonly #stores: Pick<SharedStores, 'definitions'>;
   readonly #options: CompileOptions;
   readonly #plans = new Map<string, Plan>();
+  /** Deployed versions, by number and id. */
+  readonly #versions = new Map<string, Found>();
   readonly #now: () => number;
 
   constructor(parts: {
@@ -116,9 +118,15 @@ export class Definitions {
 
   /** Returns the deployed workflow with this id or name. Default version: the newest. */
   async find(reference: string, version?: number): Promise<Found | undefined> {
+    const key = `${version} ${reference}`;
+    const known = version === undefined ? undefined : this.#versions.get(key);
+    if (known) return known;
     const deployment = await this.#stores.definitions.find(reference, version);
     if (!deployment) return undefined;
-    return { plan: await this.plan(deployment.planHash), version: deployment.version };
+    const found = { plan: await this.plan(deployment.planHash), version: deployment.version };
+    // A version of an id stays what it is. A name may become that of another workflow.
+    if (version !== undefined && deployment.workflowId === reference) this.#versions.set(key, found);
+    return found;
   }
 
   /** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newRunId } from 'uuid';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { Diagnostic, Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
@@ -413,13 +413,6 @@ async function endedTree(runs: SharedStores['runs'], runId: string): Promise<str
     all.push(...(await runs.children(each)));
   }
   return all;
-}
-
-/** Returns a new UUID. Node concatenates it from 14 strings, which stay in memory until the result is flattened; the conversion to a number flattens it. */
-function newRunId(): string {
-  const runId = randomUUID();
-  Number(runId);
-  return runId;
 }
 
 /** Returns the id of the block that `reference` names. Throws BLOCK_NOT_FOUND, and START_NOT_FOUND if no run can start there. */

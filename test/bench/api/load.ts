@@ -36,6 +36,8 @@ export interface Shot {
   says: string;
   /** The response is 202, and the request is finished when its step has run. */
   later?: boolean;
+  /** Each request starts a run of one step. They are not measured, and the next sample begins when they have ended. */
+  startsRuns?: boolean;
 }
 
 /** Measurements of a sample. Times are in milliseconds. */
@@ -49,12 +51,14 @@ export interface Took {
 
 /** Sends the same request `amount` times. Throws unless every response is correct. */
 export async function fire(server: Server, shot: Shot, amount: number): Promise<Took> {
-  const stepsBefore = shot.later ? await server.number('steps') : 0;
+  const { later, startsRuns } = shot;
+  const stepsBefore = later || startsRuns ? await server.number('steps') : 0;
   const cpuBefore = await server.number('cpu');
   const { times, fromMs, lastMs } = await shots(server.origin, shot, amount);
-  if (shot.later) await server.untilSteps(stepsBefore + amount);
-  const tookMs = (shot.later ? performance.now() : lastMs) - fromMs;
+  if (later) await server.untilSteps(stepsBefore + amount);
+  const tookMs = (later ? performance.now() : lastMs) - fromMs;
   const cpuMs = (await server.number('cpu')) - cpuBefore;
+  if (startsRuns) await server.untilSteps(stepsBefore + amount);
   return {
     p50: medianOf(times),
     p99: quantileOf(times, 0.99),

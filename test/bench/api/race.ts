@@ -12,7 +12,7 @@ type Sample = { readonly [figure: string]: number };
 
 /** Warm-up, which also measures how many requests a sample has. */
 const WARM = 300;
-const WARM_MS = 300;
+const WARM_MS = 1500;
 /** Minimum number of requests of a sample. */
 const FEWEST = 40;
 
@@ -37,7 +37,7 @@ class Entrant {
     if ('streams' in this.#row) return;
     await this.#guarded(async () => {
       await this.#aim(await this.#measure(), WARM_MS);
-      await this.#aim(await this.#measure(), this.#pace.sampleMs);
+      await this.#aim(await this.#measure(), this.#pace.sampleMs * (this.#row.longer ?? 1));
     });
   }
 

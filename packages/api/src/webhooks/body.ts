@@ -25,14 +25,14 @@ export async function bodyOf(
   { bytes: maxBytes }: WebhookLimits,
   every: (ms: number, beat: () => void) => () => void,
 ): Promise<Uint8Array> {
-  if (!request.body) return new Uint8Array();
   const length = Number(request.headers.get('content-length') ?? Infinity);
-  // A connection delivers at most its Content-Length, and arrayBuffer() is faster than chunks.
+  // A connection delivers at most its Content-Length. arrayBuffer() is faster than chunks, and slow after `request.body` is read.
   if (length <= maxBytes) {
     const bytes = new Uint8Array(await inTime(() => request.arrayBuffer(), every));
     if (bytes.byteLength <= maxBytes) return bytes;
     throw payloadTooLarge();
   }
+  if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   for await (const chunk of limited(request, { maxBytes, every })) chunks.push(chunk);
   return Buffer.concat(chunks);

@@ -61,7 +61,8 @@ export class LogIndexer {
 
   /** Indexes everything that has changed. */
   async updateAll(): Promise<void> {
-    while (!this.#isClosed && (await this.#batch()));
+    // On SQLite a batch never waits, so that requests would wait for all of them.
+    while (!this.#isClosed && (await this.#batch())) await new Promise(setImmediate);
   }
 
   async close(): Promise<void> {
@@ -78,6 +79,7 @@ export class LogIndexer {
   async total(): Promise<boolean> {
     for (let batches = 0; batches < BATCHES_PER_BEAT && this.#mayHaveEnded; batches += 1) {
       if (this.#isClosed) return false;
+      if (batches > 0) await new Promise(setImmediate);
       this.#mayHaveEnded = false;
       try {
         if (await totalBatch(this.#options.db)) this.#mayHaveEnded = true;

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newId } from 'uuid';
 import type { Audit, AuditEvent, IntendedEvent } from '@heddle/api/ports';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
@@ -49,7 +49,7 @@ export class AuditStore implements Audit {
 
 function rowOf({ principal, ...event }: RecordedEvent): AuditRow {
   return {
-    id: randomUUID(),
+    id: newId(),
     workspace_id: event.workspaceId ?? null,
     user_id: principal?.userId ?? null,
     credential_id: principal?.credentialId ?? null,

@@ -7,6 +7,7 @@ import type {
   Reservations,
   StartQueue,
 } from '@heddle/api/ports';
+import { Batches } from './batches.ts';
 import { compiled } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
@@ -153,20 +154,19 @@ export class ReservationStore implements Reservations {
   }
 }
 
+/** How many runs are taken from the queue at once. */
+const REMOVED_AT_ONCE = 64;
+
 class StoredQueue implements StartQueue {
   readonly #db: Db;
-  readonly #remove: (...values: unknown[]) => Promise<unknown[]>;
+  readonly #started: Batches<string, boolean>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#remove = compiled(db, (query) =>
-      query
-        .updateTable('claims')
-        .set({ waiting: null, held: null, failure: '' })
-        .where('engine_id', '=', '')
-        .where('waiting', 'is not', null)
-        .returning('engine_id'),
-    );
+    this.#started = new Batches(REMOVED_AT_ONCE, async (engineIds) => {
+      const removed = await this.#removed(engineIds, null);
+      return engineIds.map((engineId) => removed.has(engineId));
+    });
   }
 
   async add(engineId: string, start: QueuedStart): Promise<void> {
@@ -196,8 +196,20 @@ class StoredQueue implements StartQueue {
   }
 
   async remove(engineId: string, failure?: ReservationFailure): Promise<boolean> {
-    const removed = await this.#remove(null, null, failure ? JSON.stringify(failure) : null, engineId);
-    return removed.length > 0;
+    if (!failure) return this.#started.add(engineId);
+    return (await this.#removed([engineId], JSON.stringify(failure))).has(engineId);
+  }
+
+  /** Returns those of the runs that were in the queue. */
+  async #removed(engineIds: readonly string[], failure: string | null): Promise<Set<string>> {
+    const rows = await this.#db
+      .updateTable('claims')
+      .set({ waiting: null, held: null, failure })
+      .where('engine_id', 'in', engineIds)
+      .where('waiting', 'is not', null)
+      .returning('engine_id')
+      .execute();
+    return new Set(rows.map(({ engine_id }) => engine_id));
   }
 }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newId } from 'uuid';
 import type { Release } from '@heddle/api/areas';
 import { admitRun } from '@heddle/api/areas';
 import type { ApiError, AreaContext } from '@heddle/api';
@@ -65,7 +65,7 @@ export async function admitDue(
   { trigger, type, dueMs }: { trigger: LiveTrigger; type: ScheduleType; dueMs: number },
 ): Promise<AdmittedRun> {
   const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
-  const runId = randomUUID();
+  const runId = newId();
   const config = JSON.parse(trigger.config) as JsonObject;
   const start = {
     input: type.inputOf(config, dueMs),
@@ -77,7 +77,7 @@ export async function admitDue(
   const admitted = { trigger, dueMs, run: { engineId: runId, runId, workflowId, workspaceId, start } };
   const policy = flowOf(config);
   if (policy) {
-    const ids = { id: randomUUID(), runId, workspaceId, workflowId, blockId };
+    const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
     const about = { source: 'schedule', trigger: 'schedule', receivedMs: services.now() } as const;
     const held = { ...ids, ...about, policy, start };
     await prepareEvent({ ...services, db: services.db as never }, held);

@@ -70,7 +70,7 @@ describe('an asynchronous run', () => {
     lateMs = 3_600_000;
     for (let times = 0; times < 3; times++) for (const beat of beats) beat();
     await untilStatus(api, path, 'completed');
-    expect(await queuedStart(store, runId)).toBeUndefined();
+    await expect.poll(() => queuedStart(store, runId)).toBeUndefined();
     expect(api.faults).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newRunId } from 'uuid';
 import type { Principal } from '../../auth/principal.ts';
 import { runIdConflict, unavailable } from '../../errors.ts';
 import type { AreaContext } from '../../context.ts';
@@ -36,7 +36,7 @@ export async function reserveRunId(
   };
   if (given !== null && (await isRunOfHost(services, workflow, given))) throw runIdConflict(given);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const engineId = randomUUID();
+    const engineId = newRunId();
     const runId = given ?? engineId;
     if (await reserve(services, { ...reservation, engineId, runId })) return { engineId, runId };
     if (given !== null) throw runIdConflict(given);

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newId } from 'uuid';
 import { isApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import type { Json, JsonObject } from '@heddle/core';
@@ -179,7 +179,7 @@ export class EventDispatcher {
     const version = trigger.engine_version;
     const input = await engine.redact(workflowId, inputOf(rule, subject) as Json, { version });
     const held: FlowEvent = {
-      ...{ id: randomUUID(), runId: randomUUID(), workspaceId, workflowId, blockId },
+      ...{ id: newId(), runId: newId(), workspaceId, workflowId, blockId },
       ...{ source: 'event', trigger: 'event', receivedMs: now() },
       policy: flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
       start: { input, version, start: blockId, ...asyncLimit(policy) },

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newId } from 'uuid';
 import type { JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import type { Activation } from '../activation.ts';
@@ -31,7 +31,7 @@ export async function recordEvents(transaction: unknown, events: readonly Servic
   const rows = events
     .filter(({ workspaceId }) => workspaces.has(workspaceId))
     .map((event) => ({
-      ...{ id: randomUUID(), workspace_id: event.workspaceId, kind: event.kind },
+      ...{ id: newId(), workspace_id: event.workspaceId, kind: event.kind },
       ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },
       details: event.details ? JSON.stringify(event.details) : null,
       // Due at once: `happened_ms` may be by another clock.

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newId } from 'uuid';
 import { isApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import { admitRun } from '@heddle/api/areas';
@@ -155,13 +155,13 @@ export class Poll {
 
   async #admit(item: FeedItem): Promise<AdmittedItem> {
     const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = this.#trigger;
-    const runId = randomUUID();
+    const runId = newId();
     const start = await this.#startOf(item);
     const run = { engineId: runId, runId, workflowId, workspaceId, start };
     const admitted = { item: this.#hash(item.id), id: item.id, run };
     const policy = flowOf(this.#config);
     if (policy) {
-      const ids = { id: randomUUID(), runId, workspaceId, workflowId, blockId };
+      const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
       const about = { source: 'feed', trigger: 'feed', receivedMs: this.#services.now() } as const;
       const held = { ...ids, ...about, policy, start };
       await prepareEvent({ ...this.#services, db: this.#services.db as never }, held);

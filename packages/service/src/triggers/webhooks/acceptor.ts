@@ -1,8 +1,9 @@
-import type { QueuedStart } from '@heddle/api/ports';
+import type { NewReservation, QueuedStart } from '@heddle/api/ports';
 import { sql } from 'kysely';
 import type { CompiledQuery, Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
-import { addQueued } from '../../store/reservations.ts';
+import { Batches } from '../../store/batches.ts';
+import { addAllQueued } from '../../store/reservations.ts';
 import { groupIdOf, placeEvent } from '../flow/place.ts';
 import type { FlowEvent, Placement } from '../flow/place.ts';
 import type { DeliveryRow, WebhookTables } from './tables.ts';
@@ -23,20 +24,10 @@ export type Stored = 'stored' | { duplicateOf: string } | { placed: Placement } 
 /** Deliveries of one transaction. */
 const BATCH = 64;
 
-interface Waiting {
-  delivery: NewDelivery;
-  resolve: (stored: Stored) => void;
-  reject: (error: unknown) => void;
-}
-
-/**
- * Stores deliveries and queues their runs. Those that arrive during a transaction are stored together in the next one, so that
- * a burst does not wait for one commit each.
- */
+/** Stores deliveries and queues their runs: those of a burst in one transaction. */
 export class Acceptor {
   readonly #db: Db;
-  readonly #waiting: Waiting[] = [];
-  #working: Promise<void> | undefined;
+  readonly #batches = new Batches<NewDelivery, Stored>(BATCH, (batch) => this.#storeAll(batch));
 
   readonly #insert = insertStatement();
   readonly #first = firstStatement();
@@ -56,44 +47,27 @@ export class Acceptor {
 
   /** Resolves when the transaction of the delivery is committed. */
   store(delivery: NewDelivery): Promise<Stored> {
-    const { promise, resolve, reject } = Promise.withResolvers<Stored>();
-    this.#waiting.push({ delivery, resolve, reject });
-    this.#working ??= this.#work().finally(() => (this.#working = undefined));
-    return promise;
+    return this.#batches.add(delivery);
   }
 
-  async close(): Promise<void> {
-    await this.#working;
+  close(): Promise<void> {
+    return this.#batches.idle();
   }
 
-  async #work(): Promise<void> {
-    // Deliveries of the same turn are stored together.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#storeAll(this.#waiting.splice(0, BATCH));
-  }
-
-  async #storeAll(batch: readonly Waiting[]): Promise<void> {
+  async #storeAll(batch: readonly NewDelivery[]): Promise<readonly Stored[]> {
     // In one order, so that transactions of several processes wait for each other and never block each other.
-    const keys = new Map(batch.map((waiting) => [waiting, keyOf(waiting)]));
+    const keys = new Map(batch.map((delivery) => [delivery, keyOf(delivery)]));
     const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
-    let stored: Stored[];
-    try {
-      stored = await this.#db.transaction().execute(async (tx) => {
-        const results: Stored[] = [];
-        for (const { delivery } of ordered) results.push(await this.#stored(tx, delivery));
-        return results;
-      });
-    } catch (error) {
-      const [only] = batch;
-      if (batch.length === 1) return only?.reject(error);
-      // One of them may be the cause: the others are stored without it.
-      for (const each of ordered) await this.#storeAll([each]);
-      return;
-    }
-    for (const [index, { resolve }] of ordered.entries()) resolve(stored[index] as Stored);
+    const stored = new Map<NewDelivery, Stored>();
+    await this.#db.transaction().execute(async (tx) => {
+      for (const delivery of ordered) stored.set(delivery, await this.#stored(tx, delivery));
+      const queued = ordered.filter((delivery) => stored.get(delivery) === 'stored');
+      await addAllQueued(tx, queued.map(queuedRun));
+    });
+    return batch.map((delivery) => stored.get(delivery) as Stored);
   }
 
-  async #stored(db: Db, { row, start, held }: NewDelivery): Promise<Stored> {
+  async #stored(db: Db, { row, held }: NewDelivery): Promise<Stored> {
     const inserted = await this.#insert(db, [
       ...[row.id, row.delivery_id, row.event, row.run_id, row.method, row.content_type, row.bytes],
       ...[row.received_ms, row.replay_of, row.workflow_id, row.block_id, row.version],
@@ -112,16 +86,19 @@ export class Acceptor {
           .execute();
       return { placed };
     }
-    const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
-    const createdAt = new Date(row.received_ms).toISOString();
-    const ids = { engineId: runId, runId, workflowId, workspaceId };
-    await addQueued(db, { ...ids, trigger: 'webhook', mode: 'async', createdAt }, start);
     return 'stored';
   }
 }
 
+function queuedRun({ row, start }: NewDelivery): { reservation: NewReservation; start: QueuedStart } {
+  const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
+  const createdAt = new Date(row.received_ms).toISOString();
+  const ids = { engineId: runId, runId, workflowId, workspaceId };
+  return { reservation: { ...ids, trigger: 'webhook', mode: 'async', createdAt }, start };
+}
+
 /** Deliveries with one key of flow control are together: their transaction holds the row of the key. */
-function keyOf({ delivery: { row, held } }: Waiting): string {
+function keyOf({ row, held }: NewDelivery): string {
   const group = held ? groupIdOf(held) : '';
   return `${row.workflow_id} ${group} ${row.block_id} ${row.delivery_id ?? row.id}`;
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { v7 as newId } from 'uuid';
 import type { AreaContext } from '@heddle/api';
 import { admitRun } from '@heddle/api/areas';
 import { runResponse } from '@heddle/api/webhooks';
@@ -98,6 +98,8 @@ export class ServiceWebhooks implements WebhookStore {
   readonly #acceptor: Acceptor;
   readonly #refusals: RefusalCounter;
   readonly #find = findStatement();
+  /** Reads of this turn of the event loop, by path: its requests share them. */
+  readonly #found = new Map<string, Promise<StoredWebhook | undefined>>();
 
   constructor(services: WebhookServices) {
     this.#services = services;
@@ -105,7 +107,16 @@ export class ServiceWebhooks implements WebhookStore {
     this.#refusals = new RefusalCounter(services);
   }
 
-  async find(path: string): Promise<StoredWebhook | undefined> {
+  find(path: string): Promise<StoredWebhook | undefined> {
+    const begun = this.#found.get(path);
+    if (begun) return begun;
+    if (this.#found.size === 0) setImmediate(() => this.#found.clear());
+    const found = this.#read(path);
+    this.#found.set(path, found);
+    return found;
+  }
+
+  async #read(path: string): Promise<StoredWebhook | undefined> {
     const { db, types } = this.#services;
     const [row] = await this.#find(db, [path, 1, 'active']);
     const type = row && types.get(row.type);
@@ -191,7 +202,7 @@ export class ServiceWebhooks implements WebhookStore {
     replayOf: string | null,
   ): NewDelivery['row'] {
     return {
-      ...{ id: randomUUID(), run_id: randomUUID(), workspace_id: workspaceId, workflow_id: workflowId },
+      ...{ id: newId(), run_id: newId(), workspace_id: workspaceId, workflow_id: workflowId },
       ...{ block_id: blockId, version, delivery_id: deliveryId ?? null, replay_of: replayOf },
       ...{ event: event === undefined ? null : storableText(event), method },
       content_type: storableText(contentType).slice(0, MAX_CONTENT_TYPE),

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { Batches } from './batches.ts';
+
+function counted(most: number, fails: (item: number) => boolean = () => false) {
+  const runs: number[][] = [];
+  const batches = new Batches<number, string>(most, async (items) => {
+    runs.push([...items]);
+    const failing = items.find(fails);
+    if (failing !== undefined) throw new Error(`${failing} fails`);
+    return items.map((item) => `result ${item}`);
+  });
+  return { batches, runs };
+}
+
+describe('Batches', () => {
+  it('passes the items of one turn of the event loop together, at most as many as said', async () => {
+    const { batches, runs } = counted(3);
+    const results = await Promise.all([1, 2, 3, 4].map((item) => batches.add(item)));
+    expect(results).toEqual(['result 1', 'result 2', 'result 3', 'result 4']);
+    expect(runs).toEqual([[1, 2, 3], [4]]);
+  });
+
+  it('passes each item of a batch that fails on its own, and rejects only the one that fails', async () => {
+    const { batches, runs } = counted(3, (item) => item === 2);
+    const settled = await Promise.allSettled([1, 2, 3].map((item) => batches.add(item)));
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(runs).toEqual([[1, 2, 3], [1], [2], [3]]);
+  });
+
+  it('is idle when no item waits', async () => {
+    const { batches, runs } = counted(1);
+    const added = [batches.add(1), batches.add(2)];
+    await batches.idle();
+    expect(runs).toEqual([[1], [2]]);
+    await Promise.all(added);
+  });
+});

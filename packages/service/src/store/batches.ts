@@ -1,0 +1,55 @@
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Passes what arrives in one turn of the event loop to `run` together, at most `most` items at once, so that a burst does not
+ * wait for one commit each. `run` is one transaction and returns a result for each item; while it works, items wait for the
+ * next one. If it fails, each item is passed on its own: one of them may be the cause.
+ */
+export class Batches<Item, Result> {
+  readonly #most: number;
+  readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  readonly #waiting: Waiting<Item, Result>[] = [];
+  #working: Promise<void> | undefined;
+
+  constructor(most: number, run: (items: readonly Item[]) => Promise<readonly Result[]>) {
+    this.#most = most;
+    this.#run = run;
+  }
+
+  /** Resolves with the result of the item when its batch has run. */
+  add(item: Item): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#waiting.push({ item, resolve, reject });
+    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    return promise;
+  }
+
+  /** Resolves when no item waits. */
+  async idle(): Promise<void> {
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // After what has arrived meanwhile is read: requests of other connections, or runs that have started.
+      await new Promise(setImmediate);
+      await this.#runAll(this.#waiting.splice(0, this.#most));
+    }
+  }
+
+  async #runAll(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    let results: readonly Result[];
+    try {
+      results = await this.#run(batch.map(({ item }) => item));
+    } catch (error) {
+      if (batch.length === 1) return batch[0]?.reject(error);
+      for (const each of batch) await this.#runAll([each]);
+      return;
+    }
+    for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
+  }
+}
