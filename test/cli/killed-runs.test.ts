@@ -43,7 +43,7 @@ describe('a run whose process died', () => {
     expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('running (interrupted)');
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });
     expect(stdout).toContain('status   running (interrupted)\n');
-    expect(stdout).toContain(`→ heddle runs resume ${runId.slice(0, 8)}\n`);
+    expect(stdout).toContain(`→ heddle runs resume ${runId.slice(-8)}\n`);
   });
 
   it('shows as interrupted also while other runs of its folder run or continue', async () => {

@@ -88,13 +88,13 @@ describe('a run that waits for a person', () => {
         '',
       ].join('\n'),
     );
-    expect(ran.stderr).toContain(`heddle runs resume ${runId.slice(0, 8)} `);
+    expect(ran.stderr).toContain(`heddle runs resume ${runId.slice(-8)} `);
   });
 
   it('continues in another process, with its earlier outputs', async () => {
     const { cwd, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
     const { exit, stdout, stderr } = await heddle(
-      ['runs', 'resume', runId.slice(0, 8), '--input', '{"approved": true}'],
+      ['runs', 'resume', runId.slice(-8), '--input', '{"approved": true}'],
       { cwd },
     );
     expect(JSON.parse(stdout)).toEqual({ result: [true, null, 'a chair'], stdout: '' });
@@ -260,7 +260,7 @@ describe('heddle runs show', () => {
     expect(several.stderr).toContain('matches 2 runs');
   });
 
-  it('finds a run by its id from the caller, unless several runs have it', async () => {
+  it('finds a run by the beginning of its id, and by its id from the caller, unless several runs have it', async () => {
     const cwd = dataFolder();
     const engine = await createEngine({ data: join(cwd, '.heddle') });
     const flow = { workflow: workflowFile({ blocks: { s: start() }, edges: [] }) };
@@ -270,6 +270,7 @@ describe('heddle runs show', () => {
     await engine.close();
     const found = await heddle(['runs', 'show', 'order-1'], { cwd });
     expect(found.exit).toBe(0);
+    expect((await heddle(['runs', 'show', 'first-of'], { cwd })).stdout).toBe(found.stdout);
     expect(found.stdout).toMatch(new RegExp(`run +${runId}\\nX-Run-Id +order-1\\n`));
     const several = await heddle(['runs', 'show', 'order-2'], { cwd });
     expect([several.exit, several.stderr]).toEqual([2, expect.stringContaining('order-2 matches 2 runs')]);

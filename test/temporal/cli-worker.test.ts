@@ -215,7 +215,7 @@ describeTemporal('runs of a shared folder', (server) => {
     expect(asked.exit).toBe(2);
     expect(asked.stderr).toContain('does not belong to this runtime');
     const going = startHeddle(['runs', 'resume', here!.runId], { cwd });
-    await going.until(here!.runId.slice(0, 8));
+    await going.until(here!.runId.slice(-8));
     going.child.kill('SIGINT');
     expect((await going.ended).exit).toBe(4);
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);

@@ -15,7 +15,9 @@ export function declareRuns(program: Command, io: Io, done: Done): void {
   const runs = program
     .command('runs')
     .summary('List, show, follow, cancel, resume and rerun runs.')
-    .description('Works with recorded runs. <run> is the id of a run or an unambiguous prefix of it.');
+    .description(
+      'Works with recorded runs. <run> is the id of a run or an unambiguous beginning or end of it.',
+    );
   declareList(runs, io, done);
   declareShow(runs, io, done);
   declareTail(runs, io, done);

@@ -7,12 +7,12 @@ const SHORT = 8;
 const PAGE = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A run's id for people: the first characters of a UUID; any other id is unchanged. */
+/** A run's id for people: the last characters of a UUID, because the first ones are the time; any other id is unchanged. */
 export function shortId(runId: string): string {
-  return UUID.test(runId) ? runId.slice(0, SHORT) : runId;
+  return UUID.test(runId) ? runId.slice(-SHORT) : runId;
 }
 
-/** Finds a run by its id, an unambiguous prefix of it, or the caller's own id. Throws a usage error otherwise. */
+/** Finds a run by its id, an unambiguous beginning or end of it, or the caller's own id. Throws a usage error otherwise. */
 export async function findRunId(
   reader: Pick<RunReader, 'listRuns'>,
   given: string,
@@ -24,7 +24,7 @@ export async function findRunId(
     const page = await reader.listRuns({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
     for (const { runId, callerId } of page.runs) {
       if (runId === given) return runId;
-      if (runId.startsWith(given) || callerId === given) matches.push(runId);
+      if (runId.startsWith(given) || runId.endsWith(given) || callerId === given) matches.push(runId);
     }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -38,6 +38,6 @@ export async function findRunId(
   }
   throw new UsageError(
     `${given} matches ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
-    'Use one of these ids, or a longer prefix.',
+    'Use one of these ids, or more characters.',
   );
 }

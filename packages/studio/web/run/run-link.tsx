@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 
-/** A link to a run, by the beginning of its id. */
+/** A link to a run, by the end of its id: the beginning is the time. */
 export function RunLink({ runId }: { runId: string }) {
   return (
     <Link to="/runs/$runId" params={{ runId }} search={{}} className="mono" title={runId}>
-      <bdi>{runId.slice(0, 8)}</bdi>
+      <bdi>{runId.slice(-8)}</bdi>
     </Link>
   );
 }
