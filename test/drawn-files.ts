@@ -69,6 +69,7 @@ const GROUPS: readonly Group[] = [
       'test/temporal/killed-agent.test.ts',
       'test/temporal/killed-approval.test.ts',
       'test/temporal/triggers.test.ts',
+      'test/triggers/beside-worker-killed.test.ts',
       'test/triggers/events-killed.test.ts',
       'test/triggers/feeds/killed.test.ts',
       'test/triggers/flow-killed.test.ts',

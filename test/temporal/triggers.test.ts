@@ -3,6 +3,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { drawnSteps, drawnTests, scale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { expectOnceBeside } from '../triggers/beside-worker-steps.ts';
 import { expectHeldOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
 import { expectPolledOnceWhenKilled } from '../triggers/feeds/killed-steps.ts';
 import type { Place } from '../triggers/killed.ts';
@@ -46,7 +48,7 @@ const KILLED: readonly Killed[] = [
 ];
 
 describeTemporal('a process that is killed', ({ address, namespace }) => {
-  const it = drawnTests(1 / KILLED.length, 'kinds of triggers whose process is killed on Temporal');
+  const it = drawnTests(1 / (KILLED.length + 1), 'kinds of triggers whose process is killed on Temporal');
 
   for (const { what, stride, expectOnce } of KILLED) {
     const steps = drawnSteps(stride, `steps ${what} on Temporal`);
@@ -56,4 +58,15 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
       await expectOnce({ store: { data }, engine: {}, temporal }, steps);
     });
   }
+
+  if (hasPostgres)
+    it(
+      'beside a worker with triggers, which is killed in turn, loses nothing and starts nothing twice',
+      { timeout: 600_000 },
+      async () => {
+        const postgres = await postgresDatabase();
+        const temporal = { address, namespace, queue: `test-${randomUUID()}`, data: dataFolder() };
+        await expectOnceBeside({ store: { postgres }, engine: {}, temporal }, scale(2, 12));
+      },
+    );
 });

@@ -23,6 +23,8 @@ export interface Place {
 
 export interface ProcessOptions extends Place {
   nowMs: number;
+  /** Serves no requests: it starts runs of triggers as `heddle worker --triggers` does. */
+  isWorker?: true;
   /** Each result of a statement is a step, too. */
   countsResults?: true;
   /** Steps are those from the end of a run to the runs that its event starts. */

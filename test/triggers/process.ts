@@ -6,7 +6,7 @@ import { createApi } from '@heddle/api';
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
-import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
+import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts, triggerWork } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
 import type { Kysely, KyselyPlugin } from 'kysely';
 import type { FeedTables } from '../../packages/service/src/triggers/feeds/tables.ts';
@@ -77,16 +77,13 @@ const engine = await openEngine(store);
 const database = store.database.withPlugin(counting);
 const db = store.database as Kysely<TriggerTables>;
 const hooks = store.database as Kysely<WebhookTables>;
+const parts = { triggers: triggerTypes, feeds: { egress: { allowPrivate: true, ports: 'any' as const } } };
 const api = await createApi({
   engine: stepped(engine),
   database: { ...store, database, migrate: (...given) => store.migrate(...given) },
   authenticator: keyAuthenticator(store.keys),
   ports: servicePorts(store),
-  areas: serviceAreas({
-    store,
-    triggers: triggerTypes,
-    feeds: { egress: { allowPrivate: true, ports: 'any' } },
-  }),
+  areas: options.isWorker ? triggerWork(parts) : serviceAreas({ store, ...parts }),
   now: () => nowMs,
   every(ms, beat) {
     beats.add(beat);

@@ -163,8 +163,8 @@ export type TriggerWorkOptions = Pick<ServiceAreaOptions, 'triggers' | 'environm
 export function triggerWork({ triggers: types, environments, feeds: feedOptions = {} }: TriggerWorkOptions) {
   const deployed = new Triggers(types);
   return [
-    // Finds the ended runs that are events.
-    logs(),
+    // Finds the ended runs that are events, and counts failures in a row.
+    logs({ triggers: deployed }),
     triggers({ triggers: deployed }),
     feeds({ triggers: deployed, options: feedOptions, ...(environments && { environments }) }),
     events({ triggers: deployed }),

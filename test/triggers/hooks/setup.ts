@@ -72,12 +72,14 @@ export interface Hooked extends Received {
   triggerOf(id: string): Promise<{
     id: string;
     state: string;
-    health: { expiresAt: string | null; lastError: string | null };
+    health: { expiresAt: string | null; lastError: string | null; lastCheckAt: string | null };
   }>;
   /** The webhooks at the providers with addresses of the workflow. */
   hooksOf(id: string): Promise<SimulatedHook[]>;
   /** Moves the clock and does the work that is due. */
   pass(ms: number): void;
+  /** Registers background work, which is done with that of the API. */
+  every: (ms: number, beat: () => void) => () => void;
   /** Sends a delivery as the provider of a hook. */
   deliver(hook: SimulatedHook, id: string, more?: JsonObject): Promise<Answered>;
 }
@@ -96,8 +98,8 @@ export async function hookedApi(
   const api = await webhookApi(kind, {
     ...{ every, sealer },
     hooks: { origin: ORIGIN, egress, services: providers.services },
-    feeds: { credentials: tenantCredentials },
     ...options,
+    feeds: { credentials: tenantCredentials, ...options.feeds },
     store,
   });
   const hookDb = store.database as Kysely<HookTables>;
@@ -126,7 +128,7 @@ export async function hookedApi(
     )?.path;
   return {
     ...api,
-    ...{ providers, hookDb, credentials, deployment },
+    ...{ providers, hookDb, credentials, deployment, every },
     hooked: (type, fields, last = {}) => api.deployed(webhookWorkflow(withIds(fields), { type, last })),
     async redeployed(id, type, fields) {
       const draft = draftOf(webhookWorkflow(withIds(fields), { type }));

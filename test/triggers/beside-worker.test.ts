@@ -1,0 +1,204 @@
+import { createApi } from '@heddle/api';
+import { triggerTypes } from '@heddle/blocks/triggers';
+import { createEngine } from '@heddle/engine';
+import { openServiceStore, servicePorts, triggerWork } from '@heddle/service';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ownership } from '../support/api.ts';
+import { draftOf } from '../support/draft.ts';
+import { hookProviders } from '../support/hook-providers.ts';
+import type { HookProviders } from '../support/hook-providers.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import { FAILS } from './event-setup.ts';
+import { newsFeed } from './feeds/setup.ts';
+import { HOOKED, hookedApi } from './hooks/setup.ts';
+import type { Hooked } from './hooks/setup.ts';
+import { manualBeats } from './store.ts';
+import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const FEEDS = { egress: { allowPrivate: true, ports: 'any' as const } };
+
+describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one PostgreSQL database,', () => {
+  const work = manualBeats();
+  let providers: HookProviders;
+  let server: Hooked;
+  const closing: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    const url = await postgresDatabase();
+    const secret = 'x'.repeat(32);
+    const engineOptions = { postgres: { url }, triggers: triggerTypes };
+    providers = await hookProviders();
+    server = await hookedApi('postgres', providers, {
+      store: await openServiceStore({ postgres: { url }, secret }),
+      ...{ engineOptions, feeds: FEEDS },
+    });
+    const store = await openServiceStore({ postgres: { url }, secret });
+    const engine = await createEngine({ ...ownership(store), ...engineOptions });
+    const worker = await createApi({
+      ...{ engine, database: store, authenticator: { authenticate: () => Promise.resolve(undefined) } },
+      ports: servicePorts(store),
+      areas: triggerWork({ triggers: triggerTypes, feeds: FEEDS }),
+      ...{ now: () => server.now.ms, every: work.every, onError: (error) => server.faults.push(error) },
+    });
+    closing.push(
+      () => worker.close(),
+      () => engine.close({ graceMs: 0 }),
+      () => store.close(),
+      () => providers.close(),
+    );
+  });
+  afterAll(async () => {
+    for (const close of closing) await close();
+  });
+
+  /** Moves the clock on while both processes work, or only one: the other one has died. */
+  function pass(ms: number, only?: 'server' | 'worker'): void {
+    server.now.ms += ms;
+    if (only !== 'worker') server.pass(0);
+    if (only !== 'server') work.beat();
+  }
+
+  /** Waits until a workflow has exactly this number of completed runs, while the clock moves on by `stepMs` with each look. */
+  async function expectRuns(
+    id: string,
+    count: number,
+    { only, stepMs = 0 }: { only?: 'server' | 'worker' | undefined; stepMs?: number },
+  ): Promise<void> {
+    const completed = async (): Promise<number> => {
+      pass(stepMs, only);
+      const { runs } = await server.engine.listRuns({ workflowId: id, limit: 100 });
+      return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
+    };
+    await expect.poll(completed, { timeout: 10_000, interval: 30 }).toBe(count);
+  }
+
+  /** Does something each minute: while both work, and while only one does. */
+  async function eachMinute(
+    id: string,
+    happens: (minute: number) => Promise<number>,
+    stepMs = 0,
+  ): Promise<void> {
+    for (const [index, only] of ([undefined, 'server', undefined, 'worker'] as const).entries()) {
+      const count = await happens(index + 1);
+      pass(MINUTE_MS, only);
+      await expectRuns(id, count, { only, stepMs });
+    }
+    pass(0);
+    await expectRuns(id, await happens(0), { stepMs });
+  }
+
+  it('start one run for each due time of a schedule', async () => {
+    const id = await server.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
+    await eachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
+    await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+  });
+
+  it('poll a source once, and start one run for each of its items', async () => {
+    const news = await newsFeed();
+    const id = await server.deployed(
+      scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }),
+    );
+    const polledAt = async (): Promise<unknown> => {
+      pass(0);
+      return (await server.triggerOf(id)).health.lastCheckAt;
+    };
+    await expect.poll(polledAt).toEqual(expect.any(String));
+    await eachMinute(id, (minute) => {
+      if (minute > 0) news.items.unshift({ id: `${minute}a` }, { id: `${minute}b` });
+      return Promise.resolve(news.items.length);
+    });
+    expect(news.requests).toHaveLength(5);
+    await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+  });
+
+  it('start one run for each event', async () => {
+    const watched = await server.deployed(scheduledWorkflow({}, { type: 'start_trigger' }));
+    const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
+    const id = await server.deployed(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+    const runOf = async (minute: number): Promise<number> => {
+      if (minute === 0) return 4;
+      const { status } = await server.call('POST', `/api/v2/workflows/${watched}/execute`, { body: {} });
+      expect(status).toBe(200);
+      return minute;
+    };
+    await eachMinute(id, runOf, 1000);
+  });
+
+  it('let each event start that flow control has held', async () => {
+    const { id, path } = await server.webhook({ flowControl: { concurrency: 1 } });
+    let sent = 0;
+    await eachMinute(id, async (minute) => {
+      for (let each = 0; each < 3 && minute > 0; each += 1) {
+        const body = JSON.stringify({ number: (sent += 1) });
+        expect((await server.send(path, { headers: JSON_TYPE, body })).status).toBe(200);
+      }
+      return sent;
+    });
+  });
+
+  it('create a webhook at its provider once, and remove only that of a trigger that the worker has suspended', async () => {
+    const { type, fields } = HOOKED.github;
+    const ids = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
+    const draft = draftOf(webhookWorkflow(ids, { type, last: FAILS as never })) as {
+      blocks: { [id: string]: object };
+      edges: { target: string }[];
+    };
+    const [[first, block] = ['', {}]] = Object.entries(draft.blocks);
+    const second = JSON.parse(
+      JSON.stringify(block).replaceAll(first, `${first}-two`).replace('"loom"', '"shuttle"'),
+    ) as object;
+    draft.blocks[`${first}-two`] = { ...second, name: 'Second' };
+    draft.edges.push({
+      ...(draft.edges[0] as object),
+      id: crypto.randomUUID(),
+      source: `${first}-two`,
+    } as never);
+    const id = await server.drafted(webhookWorkflow({}));
+    await server.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
+    expect((await server.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
+    await server.settled(id, 'active');
+    pass(0);
+    const places = () => providers.hooks.map(({ place }) => place).toSorted();
+    expect(places()).toEqual(['ada/loom', 'ada/shuttle']);
+    expect(providers.requests.filter((request) => request.startsWith('POST github'))).toHaveLength(2);
+
+    const failing = { failures: 9, failing_since_ms: server.now.ms - 25 * HOUR_MS };
+    await server.db
+      .updateTable('triggers')
+      .set(failing)
+      .where('workflow_id', '=', id)
+      .where('block_id', '=', first)
+      .execute();
+    const loom = providers.hooks.find(({ place }) => place === 'ada/loom');
+    expect(await server.deliver(loom!, 'fails')).toMatchObject({ status: 200 });
+    // The server has died: the worker counts the failure.
+    const states = async () => {
+      pass(1000, 'worker');
+      const rows = await server.db
+        .selectFrom('triggers')
+        .select('state')
+        .where('workflow_id', '=', id)
+        .orderBy('block_id')
+        .execute();
+      return rows.map(({ state }) => state);
+    };
+    await expect.poll(states).toEqual(['suspended', 'active']);
+    pass(6000);
+    await expect
+      .poll(() => {
+        pass(0);
+        return places();
+      })
+      .toEqual(['ada/shuttle']);
+    const kept = await server.hookDb
+      .selectFrom('provider_hooks')
+      .select('state')
+      .where('workflow_id', '=', id)
+      .execute();
+    expect(kept).toEqual([{ state: 'active' }]);
+    expect(server.faults).toEqual([]);
+  });
+});
