@@ -193,12 +193,9 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
         return places();
       })
       .toEqual(['ada/shuttle']);
-    const kept = await server.hookDb
-      .selectFrom('provider_hooks')
-      .select('state')
-      .where('workflow_id', '=', id)
-      .execute();
-    expect(kept).toEqual([{ state: 'active' }]);
+    const kept = () =>
+      server.hookDb.selectFrom('provider_hooks').select('state').where('workflow_id', '=', id).execute();
+    await expect.poll(kept).toEqual([{ state: 'active' }]);
     expect(server.faults).toEqual([]);
   });
 });
