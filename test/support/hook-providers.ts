@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 
@@ -30,6 +32,10 @@ interface Answer {
   status?: number;
   headers?: { [name: string]: string };
   body?: Json;
+  /** The answer is never complete: nothing is sent, or its head and single bytes now and then, or bytes without an end. */
+  unfinished?: 'silent' | 'slow' | 'fast';
+  /** The provider does what is asked, before it sends this answer. */
+  isDone?: true;
 }
 
 /** Simulated GitHub, Linear, Stripe and Telegram, as their public documentation describes their webhooks. */
@@ -82,9 +88,15 @@ export async function hookProviders(): Promise<HookProviders> {
       state.requests.push(shown);
       const asked = { method, path, query: url.searchParams, headers: request.headers, text };
       const provider = all[name as keyof typeof all];
-      const answer = (await state.before(shown)) ?? provider(asked);
+      const given = await state.before(shown);
+      const own = given && !given.isDone ? undefined : provider(asked);
+      const answer = given ?? own ?? {};
+      if (answer.unfinished === 'silent') return;
       const headers = { 'content-type': 'application/json', ...answer.headers };
-      response.writeHead(answer.status ?? 200, headers).end(JSON.stringify(answer.body ?? null));
+      response.writeHead(answer.status ?? 200, headers);
+      if (answer.unfinished)
+        return void pipeline(endless(answer.unfinished), response).catch(() => undefined);
+      response.end(JSON.stringify(answer.body ?? null));
     })();
   });
   server.listen(0, '127.0.0.1');
@@ -101,6 +113,14 @@ export async function hookProviders(): Promise<HookProviders> {
       await once(server, 'close');
     },
   });
+}
+
+/** Returns bytes without an end. */
+async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
+  for (;;) {
+    yield pace === 'slow' ? ' ' : ' '.repeat(2 ** 16);
+    await (pace === 'slow' ? setTimeout(20) : setImmediate());
+  }
 }
 
 /** Returns the path without credentials; of GraphQL, the name of the field. */

@@ -70,7 +70,8 @@ export const MAX_PAGES = 20;
 /** Entries of a page. */
 export const PAGE = 100;
 
-const TIMEOUT_MS = 30_000;
+/** A provider that does not answer holds up the webhooks of others no longer than this. */
+const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
 /** Returns the error for a hook that a provider refuses. It is not retryable. */

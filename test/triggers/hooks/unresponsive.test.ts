@@ -1,0 +1,156 @@
+import { triggerTypes } from '@heddle/blocks/triggers';
+import { storedCredentials } from '@heddle/service/credentials';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
+import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
+import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import { hookProviders } from '../../support/hook-providers.ts';
+import type { HookProviders } from '../../support/hook-providers.ts';
+import { HOOKED, hookedApi, ORIGIN, sealer } from './setup.ts';
+import type { Hooked } from './setup.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const RETRY_MS = 5000;
+/** The time limit of a request, which is 10 seconds unless the egress policy has a lower one. */
+const LIMIT_MS = 400;
+const { type, fields } = HOOKED.github;
+
+const BEHAVIOURS = [
+  ['never answers', 'silent'],
+  ['sends a byte now and then', 'slow'],
+  ['sends a body without an end', 'fast'],
+] as const;
+
+describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) => {
+  let providers: HookProviders;
+  let api: Hooked;
+  let asked = 0;
+
+  beforeAll(async () => {
+    providers = await hookProviders();
+    const egress = { allowPrivate: true, ports: 'any' as const, timeoutMs: LIMIT_MS };
+    api = await hookedApi('sqlite', providers, {
+      hooks: { origin: ORIGIN, egress, services: providers.services },
+    });
+  });
+  afterAll(() => providers.close());
+
+  /** Answers no request of this method completely. `isDone`: the provider does what is asked. */
+  const hang = (method: string, isDone = false): void => {
+    asked = 0;
+    providers.before = (request) => {
+      if (!request.startsWith(`${method} github`)) return undefined;
+      asked += 1;
+      return { unfinished, ...(isDone && { isDone }) };
+    };
+  };
+  const answerAgain = (): void => void (providers.before = () => undefined);
+  const waits = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
+  const failures = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
+
+  it('are created at a later attempt, once, also if the provider has created them without an answer', async () => {
+    hang('POST');
+    const id = await api.hooked(type, fields);
+    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    expect(attempt).toMatchObject({
+      ...{ status: 'failed', activatedAt: null },
+      error: { code: 'HOOK_FAILED', retryable: true, message: expect.stringMatching(/could not be reached/) },
+    });
+    expect(await waits(id)).toBe(RETRY_MS);
+    api.pass(RETRY_MS - 1);
+    expect(asked).toBe(1);
+    hang('POST', true);
+    api.pass(1);
+    await expect.poll(() => failures(id)).toBe(2);
+    expect(await waits(id)).toBe(2 * RETRY_MS);
+    answerAgain();
+    expect(await api.hooksOf(id)).toHaveLength(1);
+    api.pass(2 * RETRY_MS);
+    await api.settled(id, 'active');
+    expect(await api.hooksOf(id)).toHaveLength(1);
+    expect(api.faults).toEqual([]);
+  });
+
+  it('stay active while checks fail', async () => {
+    const id = await api.hooked(type, fields);
+    await api.settled(id, 'active');
+    hang('PATCH');
+    api.pass(DAY_MS);
+    await expect.poll(() => failures(id)).toBe(1);
+    expect(await waits(id)).toBe(RETRY_MS);
+    expect((await api.triggerOf(id)).health.lastError).toMatch(/could not be reached/);
+    expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({
+      status: 'active',
+      error: null,
+    });
+    answerAgain();
+    api.pass(RETRY_MS);
+    await expect.poll(() => failures(id)).toBe(0);
+    expect((await api.triggerOf(id)).health.lastError).toBeNull();
+    expect(api.faults).toEqual([]);
+  });
+
+  it('are removed at a later attempt', async () => {
+    const id = await api.hooked(type, fields);
+    await api.settled(id, 'active');
+    const [hook] = await api.hooksOf(id);
+    hang('DELETE');
+    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    await expect.poll(() => failures(id)).toBe(1);
+    expect(await api.rowOf(id)).toMatchObject({ state: 'removing', lease_id: null });
+    expect(await waits(id)).toBe(RETRY_MS);
+    answerAgain();
+    api.pass(RETRY_MS);
+    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    expect(providers.hooks).not.toContain(hook);
+    expect(api.faults).toEqual([]);
+  });
+});
+
+describe('while a provider never answers', () => {
+  it('webhooks at another one are created', async () => {
+    const providers = await hookProviders();
+    const api = await hookedApi('sqlite', providers);
+    providers.before = (request) => (request.includes(' github') ? { unfinished: 'silent' } : undefined);
+    const silent = await api.hooked(type, fields);
+    await expect.poll(async () => (await api.rowOf(silent))?.lease_id).toEqual(expect.any(String));
+    const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
+    await api.settled(id, 'active');
+    await api.settled(silent, 'preparing');
+    await providers.close();
+  });
+
+  it('the work on a webhook ends at its time limit, and is repeated after a delay', async () => {
+    const providers = await hookProviders();
+    const api = await hookedApi('sqlite', providers);
+    providers.before = () => ({ status: 503 });
+    const id = await api.hooked(type, fields);
+    await api.settled(id, 'failed');
+    const row = await api.hookDb
+      .updateTable('provider_hooks')
+      .set({ lease_id: 'slow', lease_ms: api.now.ms + DAY_MS, attempts: 3 })
+      .where('workflow_id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    providers.before = () => ({ unfinished: 'silent' });
+    const clients = serviceClients({ services: providers.services });
+    const job = new HookJob(
+      {
+        ...{ db: api.hookDb, sealer, report: (error) => api.faults.push(error), now: () => api.now.ms },
+        types: new Map(triggerTypes.map((each) => [each.type, each])),
+        credentials: storedCredentials(api.store.database, sealer),
+        service: clients.service,
+      },
+      hookWithNumbers(row),
+      AbortSignal.timeout(LIMIT_MS),
+    );
+    await job.run();
+    const after = hookWithNumbers((await api.rowOf(id)) as ProviderHookRow);
+    expect(after).toMatchObject({ state: 'failed', is_retryable: 1, attempts: 4, lease_id: null });
+    expect((after.look_ms ?? 0) - api.now.ms).toBe(8 * RETRY_MS);
+    expect(api.faults).toEqual([]);
+    await clients.close();
+    await providers.close();
+  });
+});
