@@ -1,5 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
+import { retryAfterMs } from '@heddle/core/fields';
 import { headerOf } from '../../http.ts';
 import { gitHubEventsOf } from '../providers.ts';
 import {
@@ -70,7 +71,7 @@ function errorOf(answer: HookAnswer, call: HookCall, repository: string) {
   if (status === 429 || (status === 403 && isLimited(answer))) {
     const message = 'The rate limit of GitHub for this credential is reached.';
     const reset = Number(headerOf(answer, 'x-ratelimit-reset')) * 1000 - call.nowMs;
-    const after = Number(headerOf(answer, 'retry-after')) * 1000;
+    const after = retryAfterMs(headerOf(answer, 'retry-after'), call.nowMs) ?? 0;
     return failedHook(message, { retryAfterMs: [after, reset].find((ms) => ms > 0) });
   }
   if (status === 403 || status === 404)
