@@ -152,7 +152,7 @@ export async function hookedApi(
           const { latestDeploymentAttempt: attempt } = await deployment(id);
           return attempt?.error?.message ?? attempt?.status;
         })
-        .toEqual(status === 'failed' ? expect.stringMatching(/could not be created/) : status);
+        .toEqual(status === 'failed' ? expect.stringMatching(/could not be (created|checked)/) : status);
       return deployment(id);
     },
     rowOf(id) {

@@ -15,7 +15,7 @@ import { countEnded, endedRuns } from './ended-runs.ts';
 import type { EndedRuns, LoggedRun, RunReader } from './ended-runs.ts';
 import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
-import { hookStates } from './hooks/views.ts';
+import { hookProblem, hookStates } from './hooks/views.ts';
 import type { HookState } from './hooks/views.ts';
 import { hookedArchived, wantHooks } from './hooks/wanted.ts';
 import type { HookRules, HookSettings } from './hooks/wanted.ts';
@@ -128,12 +128,7 @@ export class Triggers {
     const webhooks = await webhooksOf(database as Kysely<WebhookTables>, workflowId);
     const hooks = await hookStates(database as Kysely<HookTables>, workflowId);
     const missing = hooks.filter(({ state }) => state === 'failed');
-    warnings.push(
-      ...missing.map(
-        ({ name, error }) =>
-          `The webhook of "${name}" could not be created at its provider: ${error ?? 'the reason is unknown'}`,
-      ),
-    );
+    warnings.push(...missing.map(hookProblem));
     return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#shown(webhook)), warnings };
   }
 

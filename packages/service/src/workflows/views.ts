@@ -1,5 +1,6 @@
 import type { ListedWorkflow } from '../store/list-query.ts';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
+import { hookProblem } from '../triggers/hooks/views.ts';
 import type { TriggerState } from '../triggers/triggers.ts';
 import type { TriggerType } from '../triggers/types.ts';
 import type { WorkflowServices } from './context.ts';
@@ -68,8 +69,7 @@ export function deploymentOf(
 function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
   const failed = hooks.find(({ state }) => state === 'failed');
   if (failed) {
-    const message = `The webhook of "${failed.name}" could not be created: ${failed.error ?? 'the reason is unknown'}`;
-    const error = { code: 'HOOK_FAILED', message, retryable: failed.isRetryable };
+    const error = { code: 'HOOK_FAILED', message: hookProblem(failed), retryable: failed.isRetryable };
     return { status: 'failed' as const, activatedAt: null, error };
   }
   if (hooks.some(({ state }) => state === 'preparing'))

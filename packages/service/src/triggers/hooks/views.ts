@@ -11,6 +11,12 @@ export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> 
   isRetryable: boolean;
 }
 
+/** Returns why a hook is not as wanted, for users. A hook that was active before may still be at its provider. */
+export function hookProblem({ name, error, active_ms: activeMs }: HookState): string {
+  const what = activeMs === null ? 'created' : 'checked';
+  return `The webhook of "${name}" could not be ${what} at its provider: ${error ?? 'the reason is unknown'}`;
+}
+
 /** Returns the wanted hooks of a workflow. */
 export async function hookStates(db: Kysely<HookTables>, workflowId: string): Promise<HookState[]> {
   const rows = await db

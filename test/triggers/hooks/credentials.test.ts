@@ -1,0 +1,128 @@
+import { storeCredential } from '@heddle/service/credentials';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
+import { HOOKED, hookedApi, sealer } from './setup.ts';
+import type { Hooked } from './setup.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const { type, fields } = HOOKED.github;
+const ROLE = 'of the webhook';
+
+describe('the next check of a webhook at its provider', () => {
+  let providers: HookProviders;
+  let api: Hooked;
+
+  beforeAll(async () => {
+    providers = await hookProviders();
+    api = await hookedApi('sqlite', providers);
+  });
+  afterAll(() => providers.close());
+
+  /** Stores a token, or replaces it. Returns the id of the credential. */
+  const store = async (accessToken: string, name = ROLE): Promise<string> => {
+    const material = { type: 'oauth', accessToken } as const;
+    const given = { workspaceId: api.workspaceId, name, provider: 'github', material };
+    return (await storeCredential(api.store.database, sealer, given)).credential.id;
+  };
+  /** Deploys a workflow whose webhook exists. */
+  const hooked = async (credential: string): Promise<string> => {
+    const id = await api.hooked(type, { ...fields, triggerCredentials: '' });
+    await api.redeployed(id, type, { ...fields, triggerCredentials: credential });
+    await api.settled(id, 'active');
+    return id;
+  };
+  const change = (credential: string, values: { [column: string]: string }): Promise<unknown> =>
+    api.hookDb
+      .updateTable('credentials' as never)
+      .set(values as never)
+      .where('id' as never, '=', credential as never)
+      .execute();
+  const delivered = async (id: string): Promise<number> => {
+    const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
+    return (await api.deliver(hook, crypto.randomUUID())).status;
+  };
+  const errorOf = async (id: string): Promise<unknown> => {
+    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    return attempt?.error;
+  };
+  const actions = async (id: string): Promise<string[]> => {
+    const rows = await api.store.audit.ofResource(id);
+    return rows.map(({ action }) => action);
+  };
+
+  it('uses the secret that has replaced the credential’s', async () => {
+    const credential = await store(HOOK_CREDENTIALS.github);
+    const id = await hooked(credential);
+    expect(await store(HOOK_CREDENTIALS.githubWeak)).toBe(credential);
+    api.pass(DAY_MS);
+    expect(await errorOf(id)).toMatchObject({ message: expect.stringMatching(/may not manage/) });
+    await store(HOOK_CREDENTIALS.github2);
+    api.pass(DAY_MS);
+    await api.settled(id, 'active');
+    expect((await api.triggerOf(id)).health.lastError).toBeNull();
+    expect(await delivered(id)).toBe(200);
+  });
+
+  it('fails while a person must connect the account again, and succeeds after it', async () => {
+    const credential = await store(HOOK_CREDENTIALS.github);
+    const id = await hooked(credential);
+    await change(credential, { state: 'reconnect' });
+    api.pass(DAY_MS);
+    expect(await errorOf(id)).toMatchObject({
+      retryable: false,
+      message: expect.stringMatching(/Connect the account again/),
+    });
+    expect(await delivered(id)).toBe(200);
+    await store(HOOK_CREDENTIALS.github2);
+    api.pass(DAY_MS);
+    await api.settled(id, 'active');
+  });
+
+  it('fails after the credential was moved to another workspace', async () => {
+    const credential = await store(HOOK_CREDENTIALS.github, 'moved');
+    const id = await hooked(credential);
+    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
+    await change(credential, { workspace_id: others });
+    const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
+    const asked = () => providers.requests.filter((request) => request.endsWith(`/hooks/${hook.id}`));
+    const before = asked();
+    api.pass(DAY_MS);
+    const message = expect.stringMatching(/does not have the stored credential/);
+    expect(await errorOf(id)).toMatchObject({ retryable: false, message });
+    expect(asked()).toEqual(before);
+  });
+
+  it('fails after the credential was deleted; deliveries still start runs, and another credential takes over the webhook', async () => {
+    const credential = await store(HOOK_CREDENTIALS.github, 'deleted');
+    const id = await hooked(credential);
+    const [before] = await api.hooksOf(id);
+    const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
+    expect((await api.call('DELETE', path)).status).toBe(200);
+    api.pass(DAY_MS);
+    const message = expect.stringMatching(/could not be checked .*does not have the stored credential/);
+    expect(await errorOf(id)).toMatchObject({ retryable: false, message });
+    const { warnings } = await api.deployment(id);
+    expect(warnings).toEqual([expect.stringMatching(/does not have the stored credential/)]);
+    expect(await delivered(id)).toBe(200);
+    await api.redeployed(id, type, { ...fields, triggerCredentials: 'github2' });
+    await api.settled(id, 'active');
+    expect(await api.hooksOf(id)).toMatchObject([{ id: before?.id }]);
+    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    expect(await api.hooksOf(id)).toEqual([]);
+  });
+
+  it('does not come after an undeployment: without its credential the webhook stays at the provider, is recorded, and gets 404', async () => {
+    const credential = await store(HOOK_CREDENTIALS.github, 'deleted too');
+    const id = await hooked(credential);
+    const { id: trigger } = await api.triggerOf(id);
+    const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
+    expect((await api.call('DELETE', path)).status).toBe(200);
+    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    expect(await actions(trigger)).toContain('TRIGGER_HOOK_LEFT');
+    expect(await api.hooksOf(id)).toHaveLength(1);
+    expect(await delivered(id)).toBe(404);
+  });
+});
