@@ -182,7 +182,7 @@ function expectUrl(name: string, address: string): void {
  */
 export function fileHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
   const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
-  return lazyEgress({ ...limits, ...egress, exceptions: [], remedy: '' });
+  return lazyEgress({ ...egress, ...limits, exceptions: [], remedy: '' });
 }
 
 /** Returns the client, which may also reach `service`, loaded at its first use. */

@@ -99,7 +99,7 @@ export interface PostgresEngineOptions extends PostgresOptions {
   leaseMs?: number | undefined;
 }
 
-/** Which addresses requests may access. Link-local and metadata addresses must be listed in `allowPrivate` explicitly. */
+/** Which addresses requests may access, and how much they may receive. Link-local and metadata addresses must be listed in `allowPrivate` explicitly. */
 export interface EgressOptions {
   allowPrivate?: boolean | readonly string[];
   allowHosts?: readonly string[];
@@ -107,6 +107,8 @@ export interface EgressOptions {
   /** Additional allowed targets: `HOST[:PORT]` or `CIDR[:PORT]`, `*` for any port. They do not apply to files whose URLs callers send. */
   exceptions?: readonly string[];
   ports?: readonly number[];
+  /** Largest response of a request from a block or from code, in bytes after decompression; default 10 MiB. Files have limits of their own. */
+  maxResponseBytes?: number;
   /** The advice in error messages about blocked targets, with `{target}` for HOST:PORT. Default: to add the target to `exceptions`. */
   remedy?: string;
 }

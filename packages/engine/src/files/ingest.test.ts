@@ -103,6 +103,25 @@ describe('files of an input', () => {
     expect(taken).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
   });
 
+  it('are not limited by `egress.maxResponseBytes`, which limits the requests of blocks', async () => {
+    const engine = await createEngine({
+      egress: { allowPrivate: ['127.0.0.1/32'], ports: [port], maxResponseBytes: 3 },
+    });
+    onTestFinished(() => engine.close());
+    const url = `${here}/table.csv`;
+    const taken = await engine.takeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
+    expect(filesIn(taken)).toMatchObject([{ size: 4 }]);
+    const request = workflow([block('Get', 'api', { url })], ['Start -> Get']);
+    expect(await engine.execute({ workflow: request }, {})).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'HTTP_FAILED',
+        message: expect.stringContaining('raise maxResponseBytes'),
+        details: { reason: 'EGRESS_TOO_LARGE' },
+      },
+    });
+  });
+
   it('are readable by blocks: `base64` after a record is its content', async () => {
     const taken = await guarded.takeFiles(SOURCE, { doc: ABC });
     const { output } = await guarded.execute(SOURCE, taken);

@@ -188,6 +188,21 @@ describe('the egress client', () => {
     expect(await codeOf(send({ url: at('/big'), maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
   });
 
+  it('names the option that raises the limit, and none where the request sets the limit', async () => {
+    const messageOf = (sent: Promise<unknown>): Promise<string> =>
+      sent.then(
+        () => '',
+        (error: Error) => error.message,
+      );
+    const policy = { maxResponseBytes: 50_000 };
+    expect(await messageOf(send({ url: at('/big') }, policy))).toContain(
+      'more than 50000 bytes; raise maxResponseBytes to allow it.',
+    );
+    expect(await messageOf(send({ url: at('/big'), maxResponseBytes: 10 }, policy))).toMatch(
+      /more than 10 bytes\.$/,
+    );
+  });
+
   it('fails at its timeout, and when it is aborted', async () => {
     expect(await codeOf(send({ url: at('/silent'), timeoutMs: 50 }))).toBe('EGRESS_TIMEOUT');
     expect(await codeOf(send({ url: at('/silent'), signal: AbortSignal.timeout(20) }))).toBe(

@@ -188,9 +188,11 @@ class GuardedClient implements Egress {
     const { redirect = 'follow', allowance, toFile = false } = request;
     const allowedBytes = toFile ? this.#maxFileBytes : this.#maxBytes;
     const maxBytes = Math.min(allowedBytes, request.maxResponseBytes ?? allowedBytes);
+    const option = toFile ? 'maxFileBytes' : 'maxResponseBytes';
+    const limitedBy = maxBytes < allowedBytes ? undefined : option;
     const send = async (hop: Hop): Promise<Placed<R>> => {
       const target = await unlessAborted(this.check(hop.url), signal);
-      const reply = await exchange({ ...hop, target, signal, maxBytes, toFile, allowance });
+      const reply = await exchange({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
       if (redirect === 'error' && redirectOf(reply) !== undefined)
         throw denied(`${target.url.host} redirects, which this request does not allow.`);
       return { ...reply, at: target.url };

@@ -15,6 +15,8 @@ export interface Exchange {
   readonly body: string | Uint8Array | null;
   readonly signal: AbortSignal;
   readonly maxBytes: number;
+  /** The option that raises `maxBytes`; undefined where the request itself sets it. */
+  readonly limitedBy: 'maxFileBytes' | 'maxResponseBytes' | undefined;
   /** The body is written to a file as it arrives. */
   readonly toFile: boolean;
   readonly allowance: Allowance | undefined;
@@ -198,7 +200,7 @@ function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
 async function* chunksOf(
   body: Readable,
   decoder: NodeJS.ReadWriteStream | undefined,
-  { maxBytes, toFile, target, allowance }: Exchange,
+  { maxBytes, limitedBy, target, allowance }: Exchange,
 ): AsyncGenerator<Uint8Array, void> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
@@ -213,7 +215,7 @@ async function* chunksOf(
       if (bytes > maxBytes)
         throw tooLarge(
           target,
-          `more than ${maxBytes} bytes; raise ${toFile ? 'maxFileBytes' : 'maxResponseBytes'} to allow it`,
+          `more than ${maxBytes} bytes${limitedBy ? `; raise ${limitedBy} to allow it` : ''}`,
         );
       if (quota.leftBytes < 0)
         throw tooLarge(target, 'more bytes than all requests of this job may receive together');
