@@ -6,6 +6,7 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { findServer } from '../packages/temporal/src/server/find.ts';
 import { filesLeftOut } from './drawn-files.ts';
 import { hasToBuildS3 } from './integrations/s3-setup.ts';
+import { ProgressReporter } from './progress.ts';
 import { FolderReporter } from './reporter.ts';
 import { LongestFirst } from './sequencer.ts';
 
@@ -65,6 +66,7 @@ export default defineConfig(({ mode }) => {
       reporters: [
         'default',
         ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }],
+        ...(isFull ? [new ProgressReporter()] : []),
         new FolderReporter(seed, left),
       ],
       sequence: { sequencer: LongestFirst },
