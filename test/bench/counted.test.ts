@@ -10,6 +10,7 @@ import { createRegistry } from '../../packages/engine/src/executors/registry.ts'
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
 import { chainOf, fanOf, loopOf } from './contenders/workflows.ts';
 import { countedStores } from './counted-stores.ts';
 import type { Counts } from './counted-stores.ts';
@@ -116,4 +117,23 @@ it('a fan-out on disk commits its branches together', async () => {
 it('values over the inline limit are stored once each, smaller ones never', async () => {
   expect((await ran(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
   expect((await ran(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
+});
+
+it('the events of a run after `attach` are read without its journal if it has no new entries', async () => {
+  const stores = openStores({ clock: new TestClock() });
+  const engine = await createEngineOn(stores, createRegistry(builtInExecutors, []), {});
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const asks = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']);
+  const { runId } = await engine.execute({ workflow: asks });
+  const attached = await engine.attach(runId);
+  const journal = vi.spyOn(stores.runs, 'journal');
+  const events = Array.fromAsync(attached.events());
+  await new Promise(setImmediate);
+  expect(journal).not.toHaveBeenCalled();
+  await engine.resume(runId);
+  expect((await events).map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
+  journal.mockClear();
+  const again = await Array.fromAsync(attached.events());
+  expect(again.map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
+  expect(journal).toHaveBeenCalledTimes(1);
 });

@@ -64,6 +64,8 @@ export async function* eventsBetween(
   after: EventPosition,
   upTo: number,
 ): AsyncGenerator<RunEvent> {
+  // Without news since the position, the journal of a long run need not be read.
+  if (upTo <= after.seq && (await stores.live.last(runId)) <= after.emission) return;
   const journal = await stores.runs.journal(runId);
   const { replica } = foldJournal(
     runId,
