@@ -11,9 +11,6 @@ const PAGE = 'docs/api-calls.md';
 const curl = requireTool('curl');
 const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('call'));
 
-/** Refusals fail, and each call says where it stands when it does. */
-const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@" && echo; }';
-
 /** `METHOD /path` of each call that a text has. */
 function callsIn(text: string): string[] {
   const joined = text.replaceAll('\\\n', ' ');
@@ -42,7 +39,7 @@ describe('docs/api-calls.md', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
     const more = { BASE: ready.url, KEY: ready.key, WORKSPACE: ready.workspaceId };
-    const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${script}`, folder, more);
+    const { exit, stdout, stderr } = await shell(script, folder, more);
     expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
     expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));
     for (const said of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
