@@ -52,11 +52,15 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
 
   for (const { what, stride, expectOnce } of KILLED) {
     const steps = drawnSteps(stride, `steps ${what} on Temporal`);
-    it(`at each step ${what} loses nothing and starts nothing twice`, { timeout: 300_000 }, async () => {
-      const data = dataFolder();
-      const temporal = { address, namespace, queue: `test-${randomUUID()}`, data };
-      await expectOnce({ store: { data }, engine: {}, temporal }, steps);
-    });
+    it(
+      `at each step ${what} loses nothing and starts nothing twice`,
+      { timeout: scale(300_000, 1_800_000) },
+      async () => {
+        const data = dataFolder();
+        const temporal = { address, namespace, queue: `test-${randomUUID()}`, data };
+        await expectOnce({ store: { data }, engine: {}, temporal }, steps);
+      },
+    );
   }
 
   if (hasPostgres)

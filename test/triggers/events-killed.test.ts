@@ -1,10 +1,10 @@
 import { describe, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { drawnSteps } from '../support/scale.ts';
+import { drawnSteps, scale } from '../support/scale.ts';
 import { expectEventsOnceWhenKilled } from './killed-steps.ts';
 
-describe('triggers of events whose process is killed', { timeout: 300_000 }, () => {
+describe('triggers of events whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(6, 'steps from the end of a run to the run that its event starts');
 
   it('at each step from the end of a run to the run of its event lose and double nothing, on SQLite', async () => {

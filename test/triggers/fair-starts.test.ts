@@ -49,7 +49,7 @@ async function starts(from: FiringProcess, { key, workspaceId }: Hook, count: nu
   return (await read()).map(({ startedAt }) => Date.parse(startedAt));
 }
 
-describe('many queued runs of one workspace', { timeout: 180_000 }, () => {
+describe('many queued runs of one workspace', { timeout: scale(180_000, 1_800_000) }, () => {
   const cases = [
     { name: 'in one process', places: 1 },
     ...(hasPostgres ? [{ name: 'in two processes on PostgreSQL', places: 2 }] : []),

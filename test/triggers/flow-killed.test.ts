@@ -13,7 +13,7 @@ const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
   ['a debounce', { debounce: { seconds: 30 } }],
 ];
 
-describe('flow control whose process is killed', { timeout: 300_000 }, () => {
+describe('flow control whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   it.each(POLICIES.slice(0, scale(2, 3)))(
     'at each step of %s loses nothing and starts nothing twice, on SQLite',
     async (_name, policy) => {

@@ -5,7 +5,7 @@ import { drawnSteps, scale } from '../support/scale.ts';
 import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
 import { expectOnceWhenKilled } from './killed-steps.ts';
 
-describe('schedules whose process is killed', { timeout: 300_000 }, () => {
+describe('schedules whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(3, 'steps from a due time to its run');
 
   it('at each step from the due time to the run lose nothing and start nothing twice, on SQLite', async () => {

@@ -28,7 +28,7 @@ async function expectOnceEach(
   expect(await from.call<number>('runs', { workflowId: id })).toBe(answers.size);
 }
 
-describe('a webhook whose process is killed', { timeout: 300_000 }, () => {
+describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const { first, stride } = drawnSteps(4, 'steps from a delivery to its run');
 
   it('at each step from the delivery to the run loses nothing and starts nothing twice, on SQLite', async () => {

@@ -88,7 +88,7 @@ describeTemporal('runs that continue in new histories', (server) => {
         await close();
       }
     },
-    240_000,
+    scale(240_000, 1_800_000),
   );
 });
 

@@ -7,7 +7,7 @@ import type { FiringProcess, Place } from '../killed.ts';
 import { deployFeed, expectOnceEach, expectPolledOnceWhenKilled, MINUTES } from './killed-steps.ts';
 import { newsFeed } from './setup.ts';
 
-describe('a feed whose process is killed', { timeout: 300_000 }, () => {
+describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(9, 'steps from a poll to its run');
 
   it('at each step from the poll to the run loses nothing and starts nothing twice, on SQLite', async () => {
