@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path';
-import { processStat } from '../packages/sandbox/src/process-stat.ts';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import { processorMs } from './processor-time.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -31,9 +31,8 @@ export class FolderReporter implements Reporter {
     this.#vitest = vitest;
     // At the exit, because the processes of workers count when they have ended.
     process.once('exit', () => {
-      const minutes = processorMinutes();
-      if (minutes !== undefined)
-        process.stdout.write(`${minutes.toFixed(1)} minutes of processor time, ${COUNTED}.\n`);
+      const ms = processorMs();
+      if (ms !== undefined) process.stdout.write(`${inMinutes(ms)} minutes of processor time, ${COUNTED}.\n`);
     });
   }
 
@@ -41,6 +40,7 @@ export class FolderReporter implements Reporter {
     const root = this.#vitest?.config.root ?? '';
     const files = modules.map((module) => ({ module, path: relative(root, module.moduleId) }));
     const lines = ['', 'Minutes of tests, by folder:', ...minutesByFolder(files)];
+    lines.push('', 'Minutes of processor time, without shared servers, by file:', ...mostExpensive(files));
     const repeated = files.flatMap(repeatedTests);
     if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
     const left = leftOut(files);
@@ -51,19 +51,11 @@ export class FolderReporter implements Reporter {
   }
 }
 
-/** What Linux adds to a process's times: a child when its parent has waited for its end. */
 const COUNTED =
   'with all processes that ended before their parents (not PostgreSQL, which ends after the run)';
-/** Linux counts in hundredths of a second (USER_HZ). */
-const TICKS_PER_MINUTE = 6000;
 
-/** Returns the processor time of this process and of its ended children; undefined where there is no /proc. */
-function processorMinutes(): number | undefined {
-  const field = processStat('self');
-  if (!field) return undefined;
-  // utime, stime, and those of children.
-  return [14, 15, 16, 17].reduce((sum, each) => sum + Number(field(each)), 0) / TICKS_PER_MINUTE;
-}
+/** How many files the list of the most expensive has. */
+const LISTED = 10;
 
 interface File {
   readonly module: TestModule;
@@ -82,8 +74,21 @@ function minutesByFolder(files: readonly File[]): string[] {
   }
   const rows = [...sums].toSorted(([, a], [, b]) => b - a);
   return [...rows, ['in all', total] as const].map(
-    ([folder, ms]) => `${(ms / 60_000).toFixed(1).padStart(6)}  ${folder}`,
+    ([folder, ms]) => `${inMinutes(ms).padStart(6)}  ${folder}`,
   );
+}
+
+function mostExpensive(files: readonly File[]): string[] {
+  const timed = files.map(({ module, path }) => ({ path, ms: module.meta().processorMs ?? 0 }));
+  const ranked = timed.toSorted((a, b) => b.ms - a.ms);
+  const total = ranked.reduce((sum, { ms }) => sum + ms, 0);
+  return [...ranked.slice(0, LISTED), { path: 'all files', ms: total }].map(
+    ({ path, ms }) => `${inMinutes(ms).padStart(6)}  ${path}`,
+  );
+}
+
+function inMinutes(ms: number): string {
+  return (ms / 60_000).toFixed(1);
 }
 
 function repeatedTests({ module, path }: File): string[] {

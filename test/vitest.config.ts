@@ -69,6 +69,7 @@ export default defineConfig(({ mode }) => {
         ...(isFull ? [new ProgressReporter()] : []),
         new FolderReporter(seed, left),
       ],
+      setupFiles: 'test/setup-file.ts',
       sequence: { sequencer: LongestFirst },
       // Where a machine is shared, a process can be kept waiting for seconds. The reporter names each test that needed it.
       retry: process.env['CI'] ? 1 : 0,

@@ -1,16 +1,25 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 /** Maximum time for which an attack may block the host's event loop. */
 export const MOST_LAG_MS = 250;
-const TICK_MS = 10;
+const TICK_MS = 20;
 
-/** A period in which a thread's event loop did not turn, in milliseconds. */
-interface Stall {
+/** What Linux counts for threads, in milliseconds. */
+interface Counts {
+  /** Time for which this thread ran. */
+  readonly ranMs: number;
+  /**
+   * Time for which this thread, or a thread that it may have waited for, was runnable but got no processor. V8 collects garbage
+   * in several threads.
+   */
+  readonly queuedMs: number;
+}
+
+/** A period in which a thread's event loop did not turn, in milliseconds, and what was counted in it. */
+interface Stall extends Counts {
   readonly from: number;
   readonly to: number;
-  /** The part of it in which the thread was runnable but got no processor. */
-  readonly queuedMs: number;
 }
 
 interface Stalls {
@@ -20,22 +29,20 @@ interface Stalls {
 }
 
 /**
- * Watches how late timers of this thread come. `queuedMs` tells how long it has waited for a processor so far. Its text is run in
- * another thread as well.
+ * Watches how late timers of this thread come. `count` returns a function that returns the counts since. The text of this
+ * function is run in another thread as well.
  */
-function watchStalls(tickMs: number, leastMs: number, queuedMs: () => number): Stalls {
+function watchStalls(tickMs: number, leastMs: number, count: () => () => Counts): Stalls {
   // Both threads share this clock; `performance` starts per thread.
   const now = (): number => Number(process.hrtime.bigint()) / 1e6;
   let stalls: Stall[] = [];
   let last = now();
-  let queued = queuedMs();
+  let counted = count();
   const look = (): void => {
     const at = now();
-    const queuedNow = queuedMs();
-    if (at - last - tickMs >= leastMs)
-      stalls.push({ from: last + tickMs, to: at, queuedMs: queuedNow - queued });
+    if (at - last - tickMs >= leastMs) stalls.push({ from: last + tickMs, to: at, ...counted() });
     last = at;
-    queued = queuedNow;
+    counted = count();
   };
   const timer = setInterval(look, tickMs);
   timer.unref();
@@ -50,25 +57,49 @@ function watchStalls(tickMs: number, leastMs: number, queuedMs: () => number): S
   };
 }
 
-/** Time for which this thread was runnable without a processor, in milliseconds; 0 if unknown. */
-function queuedMs(): number {
-  try {
-    return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[1]) / 1e6;
-  } catch {
-    return 0;
+const THREADS = '/proc/self/task';
+
+/** Returns for how long each thread of this process has run and has waited for a processor; empty where there is no /proc. */
+function threadTimes(): Map<string, { readonly ranMs: number; readonly queuedMs: number }> {
+  const times = new Map<string, { ranMs: number; queuedMs: number }>();
+  if (!existsSync(THREADS)) return times;
+  for (const id of readdirSync(THREADS)) {
+    try {
+      const [ran, queued] = readFileSync(`${THREADS}/${id}/schedstat`, 'latin1').split(' ');
+      times.set(id, { ranMs: Number(ran) / 1e6, queuedMs: Number(queued) / 1e6 });
+    } catch {
+      // The thread has ended.
+    }
   }
+  return times;
+}
+
+function countTimes(): () => Counts {
+  const before = threadTimes();
+  return () => {
+    const after = threadTimes();
+    const since = (id: string, what: keyof Counts): number =>
+      (after.get(id)?.[what] ?? 0) - (before.get(id)?.[what] ?? 0);
+    // The main thread has the number of the process.
+    const own = String(process.pid);
+    const others = [...after.keys()].filter((id) => id !== own).map((id) => since(id, 'queuedMs'));
+    return { ranMs: since(own, 'ranMs'), queuedMs: since(own, 'queuedMs') + Math.max(0, ...others) };
+  };
 }
 
 /** A thread that only measures its own lag, which is caused by the machine. */
 const BASELINE = `
   const { parentPort } = require('node:worker_threads');
-  const stalls = (${watchStalls.toString()})(${TICK_MS}, ${TICK_MS}, () => 0);
+  const stalls = (${watchStalls.toString()})(${TICK_MS}, ${TICK_MS}, () => () => ({ ranMs: 0, queuedMs: 0 }));
   parentPort.on('message', () => parentPort.postMessage(stalls.take()));`;
 
 const overlap = (one: Stall, other: Stall): number =>
   Math.max(0, Math.min(one.to, other.to) - Math.max(one.from, other.from));
 
-/** Measures the lag of this thread's event loop, without the part that the machine causes. */
+/**
+ * Measures the lag of the main thread's event loop, without the part that the machine causes. The time for which the thread ran
+ * counts in any case.
+ */
 export interface LagMonitor {
   /** Starts a new window. */
   reset(): Promise<void>;
@@ -78,7 +109,7 @@ export interface LagMonitor {
 }
 
 export function watchLag(): LagMonitor {
-  const stalls = watchStalls(TICK_MS, MOST_LAG_MS, queuedMs);
+  const stalls = watchStalls(TICK_MS, MOST_LAG_MS, countTimes);
   const worker = new Worker(BASELINE, { eval: true });
   worker.unref();
 
@@ -98,7 +129,7 @@ export function watchLag(): LagMonitor {
       const others = await baseline();
       const lags = own.map((stall) => {
         const kept = others.reduce((ms, other) => ms + overlap(stall, other), 0);
-        return stall.to - stall.from - Math.max(kept, stall.queuedMs);
+        return Math.max(stall.ranMs, stall.to - stall.from - Math.max(kept, stall.queuedMs));
       });
       return Math.round(Math.max(0, ...lags));
     },
