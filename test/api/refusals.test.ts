@@ -66,7 +66,7 @@ async function expectRefused(
 }
 
 const TABLE = SERVED.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
-const DRAWN = sample(TABLE, Math.ceil(TABLE.length / 2), 'operations that record nothing when they refuse');
+const DRAWN = sample(TABLE, Math.ceil(TABLE.length / 3), 'operations that record nothing when they refuse');
 /** The body of these operations is any input. */
 const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
 

@@ -54,10 +54,10 @@ function operationOf(request: Request): string | undefined {
   return PATHS.find(({ method, path }) => method === request.method && path.test(pathname))?.id;
 }
 
-/** A quarter of the operations in a quick run. */
+/** An eighth of the operations in a quick run. */
 const DRAWN = sample(
   SERVED.map(({ id }) => id),
-  Math.ceil(SERVED.length / 4),
+  Math.ceil(SERVED.length / 8),
   'operations that schemathesis calls',
 );
 

@@ -53,7 +53,7 @@ describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { 
 describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), {
   durable: true,
   // All groups run in memory.
-  share: 1 / 8,
+  share: 1 / 12,
   restarts: 1 / 4,
 });
 

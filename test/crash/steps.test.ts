@@ -105,7 +105,7 @@ const SUBJECTS: { [title: string]: Subject } = {
   },
 };
 
-const steps = drawnSteps(3, 'journal writes after which a run is stopped');
+const steps = drawnSteps(4, 'journal writes after which a run is stopped');
 
 /** Stops the run after each drawn journal write in turn and compares it with an uninterrupted run. Returns the number of writes. */
 async function stopEverywhere(subject: Subject): Promise<number> {
@@ -134,7 +134,7 @@ const CASES = outcomeCases().filter(
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {
-  const chosen = sample(CASES, 8, 'recorded workflows that are stopped after each write');
+  const chosen = sample(CASES, 5, 'recorded workflows that are stopped after each write');
 
   it.each(chosen.map((one): [string, OutcomeCase] => [one.id, one]))(
     '%s',

@@ -13,7 +13,7 @@ const code = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');
 const snippets = code.filter(({ marks }) => marks.has('run'));
-const drawn = sample(snippets, Math.ceil(snippets.length / 3), 'snippets that are run');
+const drawn = sample(snippets, Math.ceil(snippets.length / 5), 'snippets that are run');
 
 let folder = '';
 

@@ -33,6 +33,6 @@ describe('the commands of the documentation', () => {
 
   const isReadme = ({ page }: { page: string }): boolean => page === 'README.md';
   const others = found.filter((each) => !isReadme(each));
-  const drawn = sample(others, Math.ceil(others.length / 4), 'pages with commands');
+  const drawn = sample(others, Math.ceil(others.length / 6), 'pages with commands');
   describePages([...found.filter(isReadme), ...drawn]);
 });

@@ -21,7 +21,7 @@ describe('an exported workflow', () => {
   it('with up to four changes is parsed, checked and compiled without an exception', { timeout }, () => {
     const fates: Record<Fate, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
     const changes = fc.array(mutation, { minLength: 1, maxLength: 4 });
-    const numRuns = scale(2000, 100_000);
+    const numRuns = scale(800, 100_000);
     fc.assert(
       fc.property(text, changes, (original, mutations) => {
         const input = JSON.parse(original) as Json;
@@ -39,7 +39,7 @@ describe('an exported workflow', () => {
       fc.property(text, cuts, (original, made) => {
         fateOf(parseWorkflowText(cut(original, made)));
       }),
-      { numRuns: scale(1000, 40_000) },
+      { numRuns: scale(400, 40_000) },
     );
   });
 });

@@ -9,7 +9,7 @@ import { compileCode, compileExpression } from '../../packages/core/src/refs/cod
 import { scale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
 
-const runs = { numRuns: scale(1500, 50_000) };
+const runs = { numRuns: scale(500, 50_000) };
 
 /** A separate realm, in which `boom` counts how often a value ran as code. */
 const realm = createContext({ booms: 0 });

@@ -9,7 +9,7 @@ import { context, hostileValue, lookup, textOf } from './hostile.ts';
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const runs = { numRuns: scale(200, 5000) };
+const runs = { numRuns: scale(80, 5000) };
 const BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
 
 it('a hostile value is unchanged by function code in an isolate, and nothing else is evaluated', async () => {

@@ -9,7 +9,7 @@ import { compileTemplate } from '../../packages/core/src/refs/text.ts';
 import { scale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
 
-const runs = { numRuns: scale(1500, 50_000) };
+const runs = { numRuns: scale(500, 50_000) };
 
 /** Returns the result of `act`; undefined if it throws a failure that a block may have. */
 function orFailure<T>(act: () => T): T | undefined {
@@ -48,7 +48,7 @@ describe('hostile references and placeholders', () => {
         const wanted = Array.isArray(value) && path === 'length' ? 0 : '';
         expect(resolveTemplate(template, lookup(value), 'native')).toBe(wanted);
       }),
-      { numRuns: 1000 },
+      { numRuns: scale(400, 10_000) },
     );
   });
 

@@ -134,7 +134,7 @@ describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
     'R32 gives the same commands as the reference, event by event, and ends the same (%s)',
     async (mood) => {
-      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(80, 4000) });
+      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(40, 4000) });
     },
   );
 
@@ -149,7 +149,7 @@ describe('the machine', () => {
         });
         expect(traces[0]).toEqual(traces[1]);
       }),
-      { numRuns: scale(40, 2000) },
+      { numRuns: scale(25, 2000) },
     );
   });
 
@@ -170,7 +170,7 @@ describe('the machine', () => {
             drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, attempt: 7 });
         }
       }),
-      { numRuns: scale(40, 2000) },
+      { numRuns: scale(25, 2000) },
     );
   });
 
@@ -187,7 +187,7 @@ describe('the machine', () => {
           expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
           for (const event of drive.past) drive.expectVoid(event);
         }),
-        { numRuns: scale(40, 2000) },
+        { numRuns: scale(25, 2000) },
       );
     },
   );
@@ -207,7 +207,7 @@ describe('the machine', () => {
         }[was] as [string, string?];
         expect(drive.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
-      { numRuns: scale(40, 2000) },
+      { numRuns: scale(25, 2000) },
     );
   });
 
@@ -231,7 +231,7 @@ describe('the machine', () => {
         expect(two.trace).toEqual(one.trace);
         expect(two.end).toEqual(one.end);
       }),
-      { numRuns: scale(40, 2000) },
+      { numRuns: scale(25, 2000) },
     );
   });
 });

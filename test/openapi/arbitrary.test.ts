@@ -88,7 +88,7 @@ describe('arbitrary arguments', () => {
           /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : inQuery,
         );
       }),
-      { numRuns: scale(1500, 30_000) },
+      { numRuns: scale(600, 30_000) },
     );
   });
 });
@@ -140,7 +140,7 @@ describe('mutated documents', () => {
         for (const { id } of made.file.tools) expect(tools.get(id)?.problemsOf({})).not.toBe('');
         for (const { operation, reason } of made.leftOut) expect([operation, reason]).not.toContain('');
       }),
-      { numRuns: scale(300, 5000) },
+      { numRuns: scale(150, 5000) },
     );
   });
 });

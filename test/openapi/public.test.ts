@@ -26,7 +26,7 @@ const DOCUMENTS: [name: string, operations: number, leftOut: number, simplified:
 ];
 
 const file = documentsPackage();
-const drawn = sample(DOCUMENTS, 3, 'public OpenAPI documents');
+const drawn = sample(DOCUMENTS, 1, 'public OpenAPI documents');
 let folder = '';
 
 beforeAll(() => {

@@ -138,7 +138,7 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
 ];
 
 describe('the import of a document takes time in proportion to its size', () => {
-  it.each(sample(DOCUMENTS, 5, 'shapes of OpenAPI documents'))('with %s', async (_title, size, make) => {
+  it.each(sample(DOCUMENTS, 3, 'shapes of OpenAPI documents'))('with %s', async (_title, size, make) => {
     await expectLinear({ size, make, pass: (document) => modules.importOpenApi(document, { name: 's' }) });
   });
 });

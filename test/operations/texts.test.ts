@@ -99,7 +99,7 @@ describe('finding and filling in the references takes at most time in proportion
     );
   });
 
-  const drawn = sample(TOKENS, 20, 'marks in texts with references');
+  const drawn = sample(TOKENS, 10, 'marks in texts with references');
 
   it.each(Object.entries(PASSES))('of %s, of any one of the marks', async (_, pass) => {
     for (const token of drawn) {

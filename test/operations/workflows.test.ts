@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe('parsing, checking and compiling a workflow takes at most time in proportion to its size', () => {
-  it.each(sample(SHAPES, 12, 'shapes of workflows'))('with $title', async ({ draw, size = 300 }) => {
+  it.each(sample(SHAPES, 6, 'shapes of workflows'))('with $title', async ({ draw, size = 300 }) => {
     await expectLinear({ size, make: (n) => textOf(draw(n)), pass: check });
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, it } from 'vitest';
 import type { TestFunction, TestOptions } from 'vitest';
-import { numbersFor } from './seeded.ts';
+import { isDrawn, numbersFor } from './seeded.ts';
 
 /** True in `npm run test:full`. */
 export const isFull = process.env['HEDDLE_SCALE'] === 'full';
@@ -36,9 +36,8 @@ export function drawnTests(
   const first = drawing(what)();
   leftOut(() => (left > 0 ? `${left} of ${seen} ${what}` : undefined));
   return (title, options, test) => {
-    const before = first + seen * share;
-    seen += 1;
-    if (!isFull && Math.floor(before + share) === Math.floor(before)) left += 1;
+    const index = seen++;
+    if (!isFull && !isDrawn(index, share, first)) left += 1;
     else if (typeof options === 'function') define(title, options);
     else define(title, options, test);
   };

@@ -15,3 +15,11 @@ export function numbersFor(seed: number, parts: Iterable<number>): () => number 
   for (const part of parts) hash = Math.imul(hash ^ (part + 1), 16777619);
   return numbers(hash);
 }
+
+/**
+ * Returns whether the item at an index is drawn, if a share of all is drawn at equal distances: of any `1 / share` items in a row
+ * one. `first`, in [0, 1), is where the draw begins.
+ */
+export function isDrawn(index: number, share: number, first: number): boolean {
+  return Math.floor(first + (index + 1) * share) > Math.floor(first + index * share);
+}

@@ -3,5 +3,5 @@ import { describeTemporal } from '../support/temporal.ts';
 import { onServer } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  describeGraphs('Temporal', (whenDone) => onServer(server, whenDone), 1 / 15);
+  describeGraphs('Temporal', (whenDone) => onServer(server, whenDone), 1 / 25);
 });

@@ -49,7 +49,7 @@ const suspended = (reason: RegExp): Partial<RunDetail> => ({
 });
 
 describeTemporal('faults', (server) => {
-  const drawn = drawnTests(1 / 4, 'faults of runs on Temporal');
+  const drawn = drawnTests(1 / 6, 'faults of runs on Temporal');
 
   describe.each([
     ['an unreachable server', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],

@@ -301,7 +301,7 @@ describe('any request', () => {
         for (const { deliveryId } of memory.events)
           expect(deliveryId ?? 'none').toMatch(/^[\x21-\x7e]{1,200}$/);
       }),
-      { numRuns: scale(600, 20_000) },
+      { numRuns: scale(200, 20_000) },
     );
   });
 });

@@ -19,7 +19,7 @@ describe('jsonCopy', () => {
         expect(json).toStrictEqual(JSON.parse(text));
         expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(json)));
       }),
-      { numRuns: scale(500, 20_000) },
+      { numRuns: scale(300, 20_000) },
     );
   });
 

@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each([
   { name: 'memory', data: undefined, chosen: cases },
-  { name: 'SQLite', data: folder, chosen: sample(cases, 60, 'recorded outcomes on SQLite') },
+  { name: 'SQLite', data: folder, chosen: sample(cases, 30, 'recorded outcomes on SQLite') },
 ])('recorded outcomes on $name', ({ data, chosen }) => {
   const engines = new Map<string, Promise<Engine>>();
 

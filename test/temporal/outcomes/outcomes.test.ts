@@ -14,7 +14,7 @@ import { inFlight } from '../replay/in-flight.ts';
 const FLIGHT = 20;
 
 describeTemporal('recorded outcomes', (server) => {
-  const cases = sample(outcomeCases(), 15, 'recorded outcomes');
+  const cases = sample(outcomeCases(), 8, 'recorded outcomes');
   const data = dataFolder(afterAll);
   const engines = new Map<string, Promise<Opened>>();
   const runIds = new Map(cases.map(({ id }) => [id, `${id}-${crypto.randomUUID()}`]));

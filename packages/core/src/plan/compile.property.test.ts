@@ -14,7 +14,7 @@ import type { Diagnostic } from './diagnostics.ts';
 import { indexPlan } from './index-plan.ts';
 import { readPlan } from './read-plan.ts';
 
-const runs = { numRuns: scale(100, 5000) };
+const runs = { numRuns: scale(50, 5000) };
 
 function compileFile(file: Json): CompileResult | undefined {
   const { workflow } = parseWorkflow(file);

@@ -7,7 +7,7 @@ import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 
 // Generated files are wilder than exported ones; test/fuzz covers those.
-const runs = { numRuns: scale(400, 20_000) };
+const runs = { numRuns: scale(200, 20_000) };
 
 describe('hostile input', () => {
   it('derived from a workflow by any changes is parsed, checked and compiled without an exception', () => {

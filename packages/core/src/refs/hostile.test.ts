@@ -11,7 +11,7 @@ import { type FieldKind, SiteFinder } from './sites.ts';
 import { compileTemplate, compileText } from './text.ts';
 import { CodeRewriter } from './code-rewriter.ts';
 
-const runs = { numRuns: scale(1500, 50_000) };
+const runs = { numRuns: scale(500, 50_000) };
 
 const shards = [
   '<',

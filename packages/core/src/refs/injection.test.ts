@@ -7,7 +7,7 @@ import type { Json } from '../json.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 
-const runs = { numRuns: scale(2000, 20_000) };
+const runs = { numRuns: scale(600, 20_000) };
 
 type Maker = new (...source: string[]) => (...values: unknown[]) => unknown;
 const Maker = Object.getPrototypeOf(() => undefined).constructor as Maker;

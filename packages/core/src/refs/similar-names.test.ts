@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { scale } from '../../../../test/support/scale.ts';
 import { SimilarNames } from './similar-names.ts';
 
 const near = (wanted: string, names: readonly string[]) => new SimilarNames(names).nearest(wanted);
@@ -52,7 +53,7 @@ describe('a table of names', () => {
       fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, wanted) => {
         expect(near(wanted, names)).toEqual(nearestOfAll(wanted, names));
       }),
-      { numRuns: 2000 },
+      { numRuns: scale(700, 20_000) },
     );
   });
 

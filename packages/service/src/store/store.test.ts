@@ -242,7 +242,7 @@ describe.each(FORMATS)('a store of format %s', (format) => {
   });
 });
 
-const DRAWN = sample(FORMATS, 2, 'older formats of the store on PostgreSQL');
+const DRAWN = sample(FORMATS, 1, 'older formats of the store on PostgreSQL');
 
 describe.each(DRAWN)('a store of format %s', (format) => {
   it.skipIf(!hasPostgres)('keeps its rows in PostgreSQL', async () => {

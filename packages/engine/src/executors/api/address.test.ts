@@ -176,7 +176,7 @@ describe('arbitrary values in authored addresses', () => {
           expect(url.hash).toBe('');
         },
       ),
-      { numRuns: scale(1000, 20_000) },
+      { numRuns: scale(400, 20_000) },
     );
   });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { scale } from '../../../../../test/support/scale.ts';
 import { best, contains } from './sets.ts';
 import { factsOf } from './incompatibility.ts';
 import { type Rule, solve } from './solver.ts';
@@ -97,7 +98,7 @@ it('finds a valid choice exactly if there is one, and otherwise a proof from fac
         : solution.proof !== undefined && factsOf(solution.proof).length > 0;
       expect(stands).toBe(true);
     }),
-    { numRuns: 1_500 },
+    { numRuns: scale(500, 20_000) },
   );
 });
 
@@ -111,7 +112,7 @@ it('has minimal proofs', async () => {
       const needs = given.needs.filter(({ of, place }) => facts.has(`${idOf(of)}${place}`));
       expect(isSolvable({ ...given, wanted, needs })).toBe(false);
     }),
-    { numRuns: 500 },
+    { numRuns: scale(200, 5000) },
   );
 });
 

@@ -2,6 +2,7 @@ import { parseWorkflow } from '@heddle/core';
 import type { Json, JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { scale } from '../../../../../test/support/scale.ts';
 import { add, block, change, edit, graphOf, NESTED, UUID } from '../../../../../test/support/draft-edits.ts';
 import { DraftTooLargeError } from './apply.ts';
 import { operationsBody } from './schemas.ts';
@@ -118,7 +119,7 @@ describe('any sequence of operations', () => {
           expect(['loop', 'parallel']).toContain(graph.blocks[parent]?.['type']);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: scale(150, 5000) },
     );
   });
 });
