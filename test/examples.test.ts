@@ -151,7 +151,7 @@ describe('the examples', () => {
     expect(stderr).toContain('failed; collected');
   });
 
-  it('child-workflow: prices every product in a workflow of its own', async () => {
+  it('child-workflow: prices every product in a separate workflow', async () => {
     const folder = `${EXAMPLES}/child-workflow`;
     expect(await outputOf('child-workflow/quote.json', '--workflows', folder)).toMatchObject({
       result: { total: 1376 },

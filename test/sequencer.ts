@@ -25,7 +25,7 @@ export const LONGEST: readonly string[] = [
 ];
 
 /**
- * Starts first the files with a process of their own, whose start would end a process that others share; then the longest
+ * Starts first the files that need a separate process, whose start would end a process that others share; then the longest
  * ones, without durations of an earlier run too; last the tests of modules, which are short.
  */
 export class LongestFirst extends BaseSequencer {

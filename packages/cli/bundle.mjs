@@ -2,7 +2,7 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { leanImports } from './lean-imports.mjs';
 
-// Dynamic imports become chunks of their own, so that a command loads only what it uses.
+// Dynamic imports become separate chunks, so that a command loads only what it uses.
 await rm('dist/chunks', { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: ['src/index.ts'],

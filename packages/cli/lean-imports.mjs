@@ -2,7 +2,7 @@
 
 /**
  * What commander imports of Node. To make modules of these two loads streams, sockets and readline: a tenth of what a
- * command takes to start. The process is there in any case, and only commands that are programs of their own are spawned.
+ * command takes to start. The process is there in any case, and only commands that are separate programs are spawned.
  */
 const OF_COMMANDER = {
   'node:process': 'export default process;',

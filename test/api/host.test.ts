@@ -320,7 +320,7 @@ describe('createApi refuses', () => {
       operations: { executeWorkflow: { ...executeWorkflow, ...row } },
     });
     expect(await creating([withRow({ role: 'admin' })])).toMatch(/can never have the role admin/);
-    expect(await creating([withRow({ principals: [] })])).toMatch(/nobody may call it/);
+    expect(await creating([withRow({ principals: [] })])).toMatch(/no principal may call it/);
     expect(await creating([withRow({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
       /without an action/,
     );

@@ -16,7 +16,7 @@ called = collections.Counter()
 
 @schemathesis.hook
 def map_body(context, body):
-    """Bodies that name a workspace name one that there is; those that are wrong stay so."""
+    """In bodies that name a workspace, replaces its id by that of an existing one; invalid bodies stay invalid."""
     named = body.get("workspaceId") if isinstance(body, dict) else None
     if isinstance(named, str) and 0 < len(named) <= 128:
         return {**body, "workspaceId": WORKSPACE}

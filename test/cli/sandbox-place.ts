@@ -8,7 +8,7 @@ const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) 
 
 export const SPEC = { name: 'greetings', language: 'javascript', dependencies: ['greeter@^1'] };
 
-/** `heddle sandbox` in a folder of its own. */
+/** `heddle sandbox` in a new folder. */
 export interface Place {
   cwd: string;
   registry: NpmRegistry;

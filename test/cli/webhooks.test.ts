@@ -17,7 +17,7 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     const call = (...args: string[]) => heddle(args, { cwd, env });
     expect(await call('webhooks', 'list')).toMatchObject({ exit: 0, stderr: 'No webhooks.\n' });
     const checked = await call('check', 'hook.json');
-    expect(checked.stdout).toContain('whoever knows the URL of the webhook can start runs');
+    expect(checked.stdout).toContain('anyone who knows the URL of the webhook can start runs');
     expect(await call('deploy', 'hook.json', '--name', 'hook')).toMatchObject({ exit: 0 });
 
     const { stdout } = await call('webhooks', 'list');

@@ -40,7 +40,7 @@ describe('docs/sandbox-attacks.md', () => {
     );
   });
 
-  it('tells of attacks that have ids and titles of their own', () => {
+  it('lists attacks with unique ids and titles', () => {
     const attacks = Object.values(GROUPS).flatMap((group) => group.attacks);
     expect(new Set(attacks.map(({ id }) => id)).size).toBe(attacks.length);
     for (const { name, attacks: own } of Object.values(GROUPS))

@@ -100,7 +100,7 @@ describe('the options in the engine’s README', () => {
   it.each([
     ['options', 'EngineOptions', 'options.ts'],
     ['options of a run', 'ExecuteOptions', 'types.ts'],
-  ])('are those that there are: %s', (table, type, file) => {
+  ])('are complete and current: %s', (table, type, file) => {
     const readme = 'packages/engine/README.md';
     const rows = tablesOf(readme, readPage(readme)).find(({ name }) => name === table)?.rows ?? [];
     const names = propertiesOf(readPage(`packages/engine/src/${file}`), type);

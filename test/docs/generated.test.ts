@@ -111,7 +111,7 @@ describe('docs/limits.md', () => {
     expect([...INNER].filter((name) => !bounds.some((place) => inner(place) === name))).toEqual([]);
   });
 
-  it('leads to codes that there are', () => {
+  it('refers only to existing codes', () => {
     const errors = readPage('docs/errors.md');
     const codes = [...page.matchAll(/\[([A-Z_]+)\]\(errors\.md#(\w+)\)/g)];
     expect(codes.length).toBeGreaterThan(50);

@@ -248,7 +248,7 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
   return [
     `# ${title}`,
     '',
-    `Blocks of the types ${types.map((type) => `\`${type}\``).join(', ')}, and tools of agents with these types.${docs === undefined ? '' : ` See the [documentation of the service](${docs}).`} How integrations work: [tools](../tools.md).`,
+    `${usedAs(types)}${docs === undefined ? '' : ` See the [documentation of the service](${docs}).`} How integrations work: [tools](../tools.md).`,
     ...['', access],
     ...(Object.keys(settings).length === 0
       ? []
@@ -256,6 +256,14 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
     ...sections,
     '',
   ].join('\n');
+}
+
+/** Returns the sentence with the types of blocks and tools of an integration. */
+function usedAs(types: readonly string[]): string {
+  const named = types.map((type) => `\`${type}\``).join(', ');
+  return types.length === 1
+    ? `Blocks of the type ${named}, and tools of agents with this type.`
+    : `Blocks of the types ${named}, and tools of agents with these types.`;
 }
 
 /** The page of an integration, from its definition. */
@@ -271,7 +279,6 @@ function integrationPage({
   tools,
 }: Integration): string {
   const scopes = credential.type === 'bearer' && credential.scopes.length > 0 ? credential.scopes : [];
-  const named = types.map((type) => `\`${type}\``).join(', ');
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
     const traits = [
@@ -286,7 +293,7 @@ function integrationPage({
   return [
     `# ${title}`,
     '',
-    `Blocks of the types ${named}, and tools of agents with these types. The definition follows the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
+    `${usedAs(types)} The definition follows the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
     '',
     `The address is ${address === undefined ? `that of your account: \`--service ${service}=URL\`` : `\`${address}\`, or that of \`--service ${service}=URL\``}. The credential is a stored one, whose id is in the field \`credential\`, or that of \`--credential ${service}=VALUE\`.`,
     ...(account === undefined

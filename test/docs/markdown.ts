@@ -48,7 +48,7 @@ export interface Example {
   readonly parts: ReadonlyMap<string, Fence>;
 }
 
-/** Marks with which something of its own begins. */
+/** Marks that begin a new part. */
 const FIRST = ['workflow', 'run', 'temporal', 'file'];
 
 /** The examples of a page: every fence with the mark `first`, and what follows up to the next beginning. */

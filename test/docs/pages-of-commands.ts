@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Example } from './markdown.ts';
 import { compared, folderOf, shell } from './shell.ts';
 
-/** Runs the commands of each page in order, in one folder, so that a command may go on with an earlier one's runs. */
+/** Runs the commands of each page in order, in one folder, so that a command can use the runs of earlier ones. */
 export function describePages(
   found: readonly { page: string; examples: readonly Example[] }[],
   more?: { [name: string]: string },

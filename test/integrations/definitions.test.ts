@@ -258,7 +258,7 @@ function replyOf(
   return { headers: upload ? { location: '/base/upload' } : {}, body };
 }
 
-/** Says that there is another page. */
+/** Says that another page follows. */
 function putNext(body: JsonObject, paging: NonNullable<IntegrationTool['paging']>, nth: number): void {
   if (paging.by !== undefined) return;
   put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, `next-${nth}`);

@@ -97,7 +97,7 @@ export function indexerOf({ db, engine, faults }: Omit<Indexed, 'indexer'>): Log
   });
 }
 
-/** Deploys the exported workflow under an id of its own. */
+/** Deploys the exported workflow under a new id. */
 export async function deploy(
   { db, engine }: Pick<Indexed, 'db' | 'engine'>,
   exported: Json,

@@ -54,7 +54,7 @@ describe('the bundle of the command line', () => {
     expect(start.modules.filter((module) => HEAVY.test(module))).toEqual([]);
   });
 
-  it('reads little at its start: what a command needs is a chunk of its own', () => {
+  it('reads little at its start: the code of a command is a separate chunk', () => {
     // 55 kB of it are commander; a family of commands adds 1 to 9 kB.
     expect(start.bytes).toBeLessThan(112_000);
   });

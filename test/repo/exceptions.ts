@@ -41,7 +41,7 @@ export function exceptionProblems(text: string, found: readonly Finding[]): stri
   const aboveOf = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
   const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(aboveOf(start)));
   return [
-    ...(starts.length === overrides.length ? [] : ['write "files" once in each entry, on a line of its own']),
+    ...(starts.length === overrides.length ? [] : ['write "files" once in each entry, on a separate line']),
     ...silent.map((start) => `no reason stands above ${rows[start]}`),
     ...overrides.flatMap((override) => overrideProblem(override, found) ?? []),
   ];

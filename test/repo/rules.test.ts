@@ -51,7 +51,7 @@ const tests = TESTS.flatMap((pattern) => globSync(pattern, { cwd: repository }))
 const shown = new Set(tests.flatMap((file) => titled(file, read(file))));
 
 describe('the rules of docs/semantics.md', () => {
-  it('have each a number of their own, in order', () => {
+  it('have unique numbers, in order', () => {
     expect(rules.length).toBeGreaterThan(30);
     expect(rules).toEqual([...new Set(rules)].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1))));
   });

@@ -73,7 +73,7 @@ describe('the tree', () => {
     expect(read.flatMap((file) => forbiddenIn(file, textOf(file)))).toEqual([]);
   });
 
-  it('would be told of a forbidden word', () => {
+  it('would report a forbidden word', () => {
     expect(forbiddenIn('a.ts', `// TO${'DO'}: later`)).toHaveLength(1);
     expect(forbiddenIn('.ci/run', ['..', 'shared'].join('/'))).toEqual([]);
   });

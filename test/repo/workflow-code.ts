@@ -4,7 +4,7 @@ import type { Module } from './sources.ts';
 /** The workflows of Temporal: they are replayed, so what they run must give the same for ever. */
 const WORKFLOWS = 'packages/temporal/src/workflow/';
 
-/** What workflows may import at run time beside modules of their own package that keep to the same. */
+/** What workflows may import at run time, besides modules of their package that follow the same rule. */
 const ALLOWED = new Set(['@heddle/core/machine', '@temporalio/workflow']);
 
 /** The modules among `modules` that run as a workflow: those of the folder, and what they import at run time. */

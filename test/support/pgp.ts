@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 /** Whether texts can be signed and signatures be checked on this machine. */
 export const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
 
-/** A key of its own, gone after the test. */
+/** A new key, deleted after the test. */
 export interface Signer {
   /** The file of its public half. */
   readonly keyring: string;

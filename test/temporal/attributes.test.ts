@@ -16,7 +16,7 @@ const drawn = workflow(
 
 describeTemporal('search attributes', (server) => {
   it.skipIf(!server.binary)('are registered once, and runs are found by them as they stand', async () => {
-    // A server of its own: the shared server has no attributes, and other tests count events.
+    // A separate server: the shared server has no attributes, and other tests count events.
     const started = await startDevServer({ binary: server.binary ?? '', namespace: 'named' });
     if (started.kind === 'failed') throw new Error(started.reason);
     onTestFinished(() => started.server.stop());

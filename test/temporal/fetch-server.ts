@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { findServer } from '../../packages/temporal/src/server/index.ts';
 
-// Builds or downloads Temporal's development server and sends the `FoundServer` to its parent. It is a process of its own
+// Builds or downloads Temporal's development server and sends the `FoundServer` to its parent. It is a separate process
 // with a low priority, because tests run meanwhile.
 setPriority(10);
 const say = (line: string): void => void process.stderr.write(`${line}\n`);

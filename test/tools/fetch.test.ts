@@ -85,7 +85,7 @@ describe('fetchTool', () => {
     expect(fetchTool('loom', here, { ...env(), PATH: '/bin' }).found?.path).toBe(join(folder, 'loom'));
   });
 
-  it('updates package lists of its own where the machine has none', () => {
+  it('updates its own package lists if the machine has none', () => {
     script(
       'apt-get',
       'case "$*" in download*lists=*) echo > one.deb;; update*lists=*) ;; *) exit 100;; esac',

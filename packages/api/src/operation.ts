@@ -3,7 +3,7 @@ import type { Capability, Principal, PrincipalKind, Role, Scope } from './auth/p
 import type { ErrorStatus } from './errors.ts';
 import type { Resource } from './resource.ts';
 
-/** The successful result of an operation: data for the envelope, a page of a list, or a response of its own. */
+/** The successful result of an operation: data for the envelope, a page of a list, or its own response. */
 export type Reply =
   | { status?: number; headers?: { [name: string]: string }; data: unknown }
   | { status?: number; headers?: { [name: string]: string }; page: unknown[]; nextCursor: string | null }

@@ -16,7 +16,7 @@ export interface Definition {
   live?: number | undefined;
   /** Callers without a credential may run the live version. */
   isPublic?: boolean;
-  /** An archived workflow is not found, except by operations that say so. */
+  /** An archived workflow is not found, except by operations that declare it. */
   isArchived?: boolean;
 }
 

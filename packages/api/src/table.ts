@@ -42,7 +42,7 @@ function expectUnique(what: string, names: readonly string[]): void {
 function expectConsistent(operation: AnyOperation): void {
   const { principals, resource, role, audit, method } = operation;
   const faults: readonly (readonly [isFault: boolean, message: string])[] = [
-    [principals.length === 0, 'nobody may call it'],
+    [principals.length === 0, 'no principal may call it'],
     [
       principals.includes('anonymous') && resource.kind !== 'workflow',
       'callers without a credential can only act on a workflow',

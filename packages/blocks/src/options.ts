@@ -44,7 +44,7 @@ export interface ModelRate {
 /** How an MCP server is used. */
 export interface McpServerOptions {
   /**
-   * The program of a server that is a process of its own, as an absolute path, and its arguments, instead of an address. Each
+   * The program of a server that runs as a separate process, as an absolute path, and its arguments, instead of an address. Each
    * run that uses the server starts it without a shell, and kills it at its end. It is not in the sandbox: it
    * may do what the engine's process may do.
    */
@@ -70,7 +70,7 @@ export interface AgentTool {
   description: string;
   /** JSON Schema of the arguments. */
   parameters: JsonObject;
-  /** True: a call that was interrupted may be repeated. Default false: the model is told that its outcome is unknown. */
+  /** True: a call that was interrupted may be repeated. Default false: the model learns that the outcome is unknown. */
   idempotent?: boolean;
   /** True: a person approves each call, whatever the row of the agent says. Default false. */
   requireApproval?: boolean;

@@ -40,7 +40,7 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
   const rotate = secrets
     .command('rotate')
     .description(
-      'Encrypts all secrets of all workspaces with a new key, while runs go on. An interrupted rotation is continued by ' +
+      'Encrypts all secrets of all workspaces with a new key, while runs continue. An interrupted rotation is continued by ' +
         'the next one. With HEDDLE_SECRET_KEYS the first key in it is the new one.',
     );
   withStore(rotate).action(async (options) => {

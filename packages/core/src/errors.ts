@@ -58,7 +58,7 @@ export class InvariantError extends Error {
   }
 }
 
-/** Codes of block failures. Custom executors may use codes of their own (upper case, underscores). */
+/** Codes of block failures. Custom executors may use their own codes (upper case, underscores). */
 export type BlockErrorCode =
   | 'BLOCK_FAILED'
   | 'BLOCK_TIMEOUT'

@@ -27,7 +27,7 @@ export interface ImageRecord {
   readonly state: ImageState;
   /** The image that runs use, even while a newer one is built. */
   readonly imageId: string | null;
-  /** Runs in the isolate, or as a process of its own; null before the first image. */
+  /** Runs in the isolate, or as a separate process; null before the first image. */
   readonly runtime: 'isolate' | 'native' | null;
   /** The resolved packages, as `name version`. */
   readonly packages: readonly string[];

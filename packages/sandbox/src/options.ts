@@ -60,11 +60,11 @@ export interface SandboxOptions {
     readonly recycle?: Recycle;
     /**
      * Folder in which this host keeps its own memory snapshot of the interpreter, whose string-hash seed no other host
-     * has; default: no snapshot of its own.
+     * has; default: no own snapshot.
      */
     readonly folder?: string;
   };
-  /** Jobs with native images and shell scripts; each is a process tree of its own. */
+  /** Jobs with native images and shell scripts; each is a separate process tree. */
   readonly native?: {
     /** Maximum number of process trees at the same time; default: the number of processors. */
     readonly maxProcesses?: number;

@@ -11,5 +11,5 @@ export interface RuntimeUnderTest {
 /** Registers `clean`, called after the use of the runtime, in reverse order of registration. */
 export type WhenDone = (clean: () => Promise<void> | void) => void;
 
-/** Returns a runtime with stores of its own, for one test, or until `whenDone` calls its functions. */
+/** Returns a runtime with new stores, for one test, or until `whenDone` calls its functions. */
 export type MakeRuntime = (whenDone?: WhenDone) => RuntimeUnderTest;

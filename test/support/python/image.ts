@@ -8,7 +8,7 @@ import { openImages } from '../images.ts';
 export interface BuiltImage {
   readonly record: ImageRecord;
   readonly images: Images;
-  /** What code gives with the image, in a run of its own. */
+  /** The result of code with the image, in a separate run. */
   run(code: string): Promise<FunctionOutcome>;
 }
 

@@ -146,6 +146,6 @@ function timeOf(field: string, text: string | undefined, context: Context): numb
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
   if (Number.isNaN(ms))
-    throw invalid(context, `has a time in "${field}" that is none, such as 2026-01-31T00:00:00Z`);
+    throw invalid(context, `has a time in "${field}" that is not valid; write it like 2026-01-31T00:00:00Z`);
   return ms;
 }

@@ -5,6 +5,7 @@ import { askModel } from '../agent/agent.ts';
 import { formatNamed } from '../agent/response-format.ts';
 import type { BlockCall, Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
+import { schemaInstruction } from './schema-as-text.ts';
 
 /** One question to a model, without tools. */
 export interface Question {
@@ -46,7 +47,7 @@ export async function askFor(
     required: Object.keys(properties),
     additionalProperties: false,
   };
-  // Under a name of its own, so that no property takes the place of a fact.
+  // Under a separate name, so that no property takes the place of a fact.
   const schema = {
     type: 'object',
     properties: { answer },
@@ -57,7 +58,7 @@ export async function askFor(
     invalid(call.context, `has an answer whose schema ${why}`),
   );
   // Servers that ignore the response format find it here.
-  const system = `${question.system}\nAnswer with JSON that matches this schema, and nothing else: ${JSON.stringify(schema)}`;
+  const system = `${question.system}\n${schemaInstruction(schema)}`;
   const prompt = promptOf({ ...question, system });
   const output = await askModel(silent(call.context), call.options, { prompt, format });
   const value: Json = output['answer'] ?? null;

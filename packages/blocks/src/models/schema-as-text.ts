@@ -5,6 +5,11 @@ const REFUSING: ReadonlySet<string> = new Set(['deepseek', 'groq']);
 
 type Asked = Pick<LanguageModelV4CallOptions, 'prompt' | 'responseFormat'>;
 
+/** Returns the instruction to answer with JSON that matches the schema. */
+export function schemaInstruction(schema: object): string {
+  return `Give your answer as JSON that matches this schema, and nothing else: ${JSON.stringify(schema)}`;
+}
+
 /**
  * Returns the call with its response schema as an instruction if the provider refuses schemas. The provider does not enforce
  * an instruction; the caller checks each answer.
@@ -12,13 +17,15 @@ type Asked = Pick<LanguageModelV4CallOptions, 'prompt' | 'responseFormat'>;
 export function schemaAsText<T extends Asked>(provider: string, asked: T): T {
   const { responseFormat, prompt } = asked;
   if (responseFormat?.type !== 'json' || !responseFormat.schema || !REFUSING.has(provider)) return asked;
-  const demand = `Give your answer as JSON that matches this schema, and nothing else: ${JSON.stringify(responseFormat.schema)}`;
+  const instruction = schemaInstruction(responseFormat.schema);
   const [first, ...others] = prompt;
-  const text = first?.role === 'system' ? `${first.content}\n\n${demand}` : demand;
-  const system = { ...(first?.role === 'system' && first), role: 'system' as const, content: text };
-  return {
-    ...asked,
-    responseFormat: { type: 'text' },
-    prompt: [system, ...(first?.role === 'system' ? others : prompt)],
-  };
+  if (first?.role !== 'system')
+    return {
+      ...asked,
+      responseFormat: { type: 'text' },
+      prompt: [{ role: 'system', content: instruction }, ...prompt],
+    };
+  // The prompts of some blocks contain it already.
+  const content = first.content.includes(instruction) ? first.content : `${first.content}\n\n${instruction}`;
+  return { ...asked, responseFormat: { type: 'text' }, prompt: [{ ...first, content }, ...others] };
 }

@@ -119,6 +119,6 @@ function tooDeep(block: Block): Diagnostic {
     blockId: block.id,
     path: ['blocks', block.id, 'data', 'parentId'],
     message: `"${block.name}" is nested more than ${MAX_NESTING} containers deep.`,
-    hint: 'Move the inner containers into a workflow of their own and run it as a child.',
+    hint: 'Move the inner containers into a separate workflow and run it as a child.',
   });
 }

@@ -54,7 +54,7 @@ interface Fault {
 
 /**
  * Returns the first syntax error in the body of an async function; undefined also if the code is too long to parse. The
- * code is on lines of its own between the two texts.
+ * code is on separate lines between the two texts.
  */
 function faultIn(
   compilation: Compilation,

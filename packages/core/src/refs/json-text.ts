@@ -12,7 +12,7 @@ interface JsonText {
   parts: readonly TextPart[];
   /** For each part: true for a hole inside a string literal. */
   quoted: readonly boolean[];
-  /** The parsed text. Marks replace the holes; a hole outside of literals becomes a string of its own. */
+  /** The parsed text. Marks replace the holes; a hole outside of literals becomes a separate string. */
   value: Json;
   /** Delimiter of the marks. It does not occur elsewhere in `value`. */
   mark: string;
@@ -176,7 +176,7 @@ function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, 
 function duplicateKey(): BlockError {
   return new BlockError(
     'BLOCK_CONFIG_INVALID',
-    'A reference in a key of a JSON field gives a key that its object already has. Keep keys that come from data in an object of their own.',
+    'A reference in a key of a JSON field gives a key that its object already has. Keep keys that come from data in a separate object.',
     { retryable: false },
   );
 }

@@ -50,7 +50,7 @@ export function scanPythonString(text: string, start: number, prefix: string): P
   };
 }
 
-/** Returns a part of a split literal as a literal of its own. */
+/** Returns a part of a split literal as a separate literal. */
 export function chunk({ prefix, quote, bytes }: PythonString, content: string): string {
   const loose = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
   if (loose === 0) return prefix + quote + content + quote;

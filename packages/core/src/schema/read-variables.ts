@@ -70,7 +70,7 @@ function duplicate(key: string, id: string, found: DiagnosticSink): void {
     diagnostic('INPUT_SHAPE', {
       path: ['variables', key, 'id'],
       message: `Two variables have the id "${id}".`,
-      hint: 'Give each variable an id of its own.',
+      hint: 'Give each variable a unique id.',
     }),
   );
 }

@@ -4,7 +4,7 @@ import { EngineError, InvariantError } from '@heddle/core';
 export function journalCorrupt(runId: string, what: string, cause?: unknown): EngineError {
   return new EngineError(
     'JOURNAL_CORRUPT',
-    `The journal of run "${runId}" is damaged: ${what}. The run cannot go on; start it again, or restore the data folder from a backup.`,
+    `The journal of run "${runId}" is damaged: ${what}. The run cannot continue; start it again, or restore the data folder from a backup.`,
     { details: { runId }, cause },
   );
 }

@@ -58,7 +58,7 @@ interface Paths {
   readonly hook: string;
 }
 
-/** Returns npm's environment: a home of its own, and access to the gate. */
+/** Returns npm's environment: a separate home folder, and access to the gate. */
 function environmentOf({ home, gate, hook }: Paths): Record<string, string> {
   return {
     HOME: home,

@@ -220,7 +220,7 @@ export class Execution implements RealmUser {
       this.#count(0);
       return 0;
     }
-    // Results have a limit of their own, so that the failure names the correct limit.
+    // Results have a separate limit, so that the failure names the correct limit.
     const isEnd = message.kind === 'result' || message.kind === 'error';
     return this.#count(isEnd ? 0 : (text as string).length) ? this.#handle(message) : undefined;
   }

@@ -168,7 +168,7 @@ export class Isolates implements Realms {
     this.#memoryMiB = memoryMiB;
   }
 
-  /** Returns a realm for one job. An empty key gets an isolate of its own. */
+  /** Returns a realm for one job. An empty key gets a new isolate. */
   lease(user: RealmUser, key: string, memoryMiB: number): ContextRealm {
     const name = key === '' ? '' : `${memoryMiB}/${key}`;
     let isolate = key === '' ? undefined : this.#byKey.get(name);

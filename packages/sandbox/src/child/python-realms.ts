@@ -50,7 +50,7 @@ function withCacheFlags<T>(act: () => T): T {
   return act();
 }
 
-/** A Python interpreter in a V8 isolate of its own. */
+/** A Python interpreter in its own V8 isolate. */
 export class Interpreter implements Realm {
   readonly isShared = true;
   // Always true: replacing the process would not make a context available sooner.

@@ -4,7 +4,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Headers that are kept on a redirect to another origin. An allow list, because a list of credentials would be
- * incomplete: services use names of their own (`x-functions-key`, `ocp-apim-subscription-key`).
+ * incomplete: services use their own names (`x-functions-key`, `ocp-apim-subscription-key`).
  */
 const CROSS_ORIGIN_HEADERS = new Set([
   'accept',

@@ -64,7 +64,7 @@ function withLimits({ tools, uids }: Confinement, program: Program, command: rea
     ...DEFAULT_RLIMITS,
     dataMiB: program.dataMiB,
     cpuSeconds: program.maxCpuSeconds ?? DEFAULT_RLIMITS.cpuSeconds,
-    // The kernel counts all threads of a user id, so without an id of its own the host's threads would count too.
+    // The kernel counts all threads of a user id, so without a separate id the host's threads would count too.
     threads: uids === null ? null : DEFAULT_RLIMITS.threads,
   });
   return [tools.prlimit as string, ...limits, ...command];

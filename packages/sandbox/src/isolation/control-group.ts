@@ -146,7 +146,7 @@ function checkProcesses({ processes }: ControlGroup): IsolationCheck {
 }
 
 /**
- * Returns checks of the cgroup limits. They do not affect the isolation level: each process has limits of its own, and
+ * Returns checks of the cgroup limits. They do not affect the isolation level: each process has its own limits, and
  * these are a second line of defence. Empty if there are no control groups.
  */
 export function checkControlGroup(group = readControlGroup()): IsolationCheck[] {

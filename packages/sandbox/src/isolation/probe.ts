@@ -68,7 +68,7 @@ const NAMESPACE_PROBLEM = /namespace|uid map|mount|pivot_root/i;
 
 function checkBubblewrap({ bubblewrap }: HostTools, given: string | undefined): IsolationCheck {
   if (given === undefined || bubblewrap !== null)
-    return checkTool('bubblewrap', bubblewrap, 'bubblewrap', 'gives processes namespaces of their own');
+    return checkTool('bubblewrap', bubblewrap, 'bubblewrap', 'gives processes their own namespaces');
   return failed('bubblewrap', `${given} cannot be run`, 'correct isolation.bubblewrap');
 }
 
@@ -136,7 +136,7 @@ function attemptsAt(confinement: Confinement): Attempt[] {
   const { level, tools, uids } = confinement;
   const best = { ...confinement, without: '' };
   if (level === 'strict' || tools.setpriv === null) return [best];
-  const asHost = { level, tools, uids: null, without: ' without a user of its own' };
+  const asHost = { level, tools, uids: null, without: ' without a separate user' };
   const alone = { ...asHost, tools: { ...tools, setpriv: null }, without: ' that kept its privileges' };
   return uids === null ? [best, alone] : [best, asHost, alone];
 }

@@ -41,14 +41,14 @@ export function isMapped({ from, to }: UidRange, map: string): boolean {
 }
 
 /**
- * Checks whether processes can get user ids of their own that can read `files`. `off` means that they keep the host's
+ * Checks whether processes can get separate user ids that can read `files`. `off` means that they keep the host's
  * user.
  */
 export function checkUsers(setpriv: string | null, uids: UidRange, files: readonly string[]): IsolationCheck {
   if (process.geteuid?.() !== 0)
     return { name: NAME, result: 'off', found: 'The host is not root, so processes are its user' };
   if (setpriv === null)
-    return { ...checkTool('setpriv', null, 'util-linux', 'gives processes users of their own'), name: NAME };
+    return { ...checkTool('setpriv', null, 'util-linux', 'gives processes separate users'), name: NAME };
   if (!isMapped(uids, knownUsers())) {
     const found = `Processes run as root, because the users ${uids.from} to ${uids.to} do not exist in this container`;
     return failed(NAME, found, 'name others in isolation.uids, or do not run it as root');
@@ -60,5 +60,5 @@ export function checkUsers(setpriv: string | null, uids: UidRange, files: readon
     const remedy = `chmod o+rX ${barrier}, install Heddle where all users can read, or do not run it as root`;
     return failed(NAME, found, remedy);
   }
-  return ok(NAME, 'Each process becomes a user of its own');
+  return ok(NAME, 'Each process gets its own user id');
 }

@@ -107,7 +107,7 @@ interface ProcessLimit {
 const NO_PROCESS_LIMIT: ProcessLimit = { command: [], readable: [] };
 
 /**
- * Without a user id of its own, RLIMIT_NPROC outside would count the host user's other processes; inside the user
+ * Without a separate user id, RLIMIT_NPROC outside would count the host user's other processes; inside the user
  * namespace only the tree counts.
  */
 function processLimitOf({ rootfs, limits }: NativeJail, prlimit: string): ProcessLimit {

@@ -51,7 +51,7 @@ async function openProxy(options: ProxyOptions): Promise<Proxy> {
   return Proxy.open(options);
 }
 
-/** Runs each job as a process tree of its own. Tenants take turns. */
+/** Runs each job as a separate process tree. Tenants take turns. */
 export class NativePool {
   readonly #options: NativePoolOptions;
   readonly #queue = new FairQueue();

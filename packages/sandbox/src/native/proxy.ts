@@ -37,7 +37,7 @@ function refusalOf(error: unknown): Refusal {
 }
 
 /**
- * The network access of one process tree: an HTTP proxy on a Unix socket in a folder of its own. The tree has no
+ * The network access of one process tree: an HTTP proxy on a Unix socket in a private folder. The tree has no
  * network, so names are resolved and addresses checked here.
  */
 export class Proxy {

@@ -8,7 +8,7 @@ export interface Placement {
   readonly pipeline: number;
   /** Jobs inside one process; most of them are waiting. */
   readonly maxJobsPerProcess: number;
-  /** Returns the key of the isolate that a job shares; empty for an isolate of its own. */
+  /** Returns the key of the isolate that a job shares; empty for a new isolate. */
   readonly keyOf: (job: Job) => string;
 }
 

@@ -132,7 +132,7 @@ export class Pool implements SlotEvents {
 
   overdue(slot: Slot, assignment: Assignment): void {
     const { occupant } = slot;
-    // The occupant has a deadline of its own, and the process does not count this wait for the job.
+    // The occupant has its own deadline, and the process does not count this wait for the job.
     if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
       return slot.extend(assignment, assignment.job.limits.killGraceMs);
     }

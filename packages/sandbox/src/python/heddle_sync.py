@@ -103,7 +103,7 @@ def run(main, *, debug=None, loop_factory=None):
 
 
 def run_until_complete(loop, future):
-    """Runs a coroutine on a loop of its own and returns its result. Tasks of the interpreter's loop cannot be awaited this way."""
+    """Runs a coroutine on a new event loop and returns its result. Tasks of the interpreter's loop cannot be awaited this way."""
     if asyncio.iscoroutine(future):
         return run(future)
     if future.done():

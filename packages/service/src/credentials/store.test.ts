@@ -26,7 +26,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     url = kind === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  /** A workspace of its own, and another one. */
+  /** A new workspace, and another one. */
   async function world(postgres = url) {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(

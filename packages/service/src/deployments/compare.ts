@@ -51,7 +51,7 @@ export interface EntryDifference {
 const NOT_COMPARED: ReadonlySet<string> = new Set(['id', 'position', 'height', 'subBlocks']);
 /** Fields of `data` that place a container on the screen. */
 const SIZES: ReadonlySet<string> = new Set(['width', 'height']);
-/** What a block has when it does not say so. */
+/** The values of a block that does not set them. */
 const DEFAULTS: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['enabled', true],
   ['horizontalHandles', true],

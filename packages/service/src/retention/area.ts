@@ -23,7 +23,7 @@ export interface RetentionLimits extends RunLimits {
 const DEFAULT_RETENTION_MS = 30 * 24 * 3_600_000;
 /** The engine keeps values that are younger, because a run that starts may use them. */
 const MIN_RETENTION_MS = 3_600_000;
-/** Pause between two deletions, in which runs go on. */
+/** Pause between two deletions, in which runs continue. */
 const PAUSE_MS = 5;
 
 /**

@@ -32,7 +32,7 @@ export class Sessions {
   readonly #now: () => number;
 
   constructor(secret: string, keys: Pick<KeyStore, 'findById'>, now: () => number = Date.now) {
-    // A secret of its own, so that no text is both the hash of a key and a signature.
+    // A separate secret, so that no text is both the hash of a key and a signature.
     this.#secret = createHmac('sha256', secret).update('sessions of browsers').digest();
     this.#keys = keys;
     this.#now = now;

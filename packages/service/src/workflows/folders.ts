@@ -54,7 +54,7 @@ export interface FolderKeys {
   paths: readonly string[];
 }
 
-/** `read`: the folders stay as they are until the transaction ends. `change`: nobody else may read them meanwhile, either. */
+/** `read`: the folders stay as they are until the transaction ends. `change`: other transactions may not read them meanwhile, either. */
 type Access = 'read' | 'change';
 
 /** Throws 404 for a folder that does not exist, and 423 if it or one around it is locked. It stays until the transaction ends. */

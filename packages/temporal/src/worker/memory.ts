@@ -17,7 +17,7 @@ const MIN_CONFIGURED = 2;
 export interface Memory {
   /** Of the machine or the container. */
   totalMiB: number;
-  /** Of one V8 heap. Workflows have a heap of their own. */
+  /** Of one V8 heap. Workflows have a separate heap. */
   heapMiB: number;
 }
 

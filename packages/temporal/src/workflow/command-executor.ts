@@ -208,7 +208,7 @@ export class CommandExecutor {
   }
 
   #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
-    // Activities enforce the timeout of their block. Child runs have a timer of their own.
+    // Activities enforce the timeout of their block. Child runs have their own timer.
     if (timer === 'timeout') return;
     const { history, inbox } = this.#parts;
     this.commandCount++;

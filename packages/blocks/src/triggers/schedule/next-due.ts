@@ -98,7 +98,7 @@ function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): numbe
 
 type LocalTimes = (afterLocalMs: number) => number | undefined;
 
-/** Returns what finds the next local time of an expression. The library knows no time zone here: it gets local times as UTC. */
+/** Returns what finds the next local time of an expression. The library does not handle time zones here: it gets local times as UTC. */
 function localTimes(expression: string): LocalTimes {
   const cron = parsed(expression);
   return (afterLocalMs) => cron.nextRun(new Date(afterLocalMs))?.getTime();

@@ -8,7 +8,7 @@ import { hasHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
-/** How requests are checked. `none`: whoever knows the URL may start runs. */
+/** How requests are checked. `none`: anyone who knows the URL may start runs. */
 type Check = 'none' | 'token' | 'hmac' | 'github' | 'slack' | 'stripe' | 'linear' | 'telegram' | 'standard';
 
 /** A webhook as it is stored. Plain JSON. */
@@ -141,7 +141,7 @@ const providerFields = z.object({
 
 /** Providers whose requests are always signed. */
 const ALWAYS_SIGNED: ReadonlySet<ProviderName> = new Set(['slack', 'stripe', 'linear']);
-const UNSIGNED = 'is empty, so whoever knows the URL of the webhook can start runs';
+const UNSIGNED = 'is empty, so anyone who knows the URL of the webhook can start runs';
 
 type ReadWebhook =
   | { config: WebhookConfig; warnings?: readonly TriggerProblem[] }

@@ -1,4 +1,4 @@
-"""Runs a job's Python code in a CPython of its own and writes its result."""
+"""Runs a job's Python code in a separate CPython process and writes its result."""
 
 import asyncio
 import builtins

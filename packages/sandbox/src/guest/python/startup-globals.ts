@@ -14,7 +14,7 @@ const TEMPORARY = ['read', 'readbuffer', 'load', 'location'];
 
 /**
  * Removes features that use memory outside the isolate's limit. WebAssembly remains, since the interpreter consists of
- * it; its memory has a limit of its own, set for the process.
+ * it; its memory has a separate limit, set for the process.
  */
 function removeBuiltIns(): void {
   const global = globalThis as Record<string, unknown>;

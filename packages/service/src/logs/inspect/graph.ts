@@ -92,7 +92,7 @@ function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    // A draft may contain any text; a row that cannot be read has no port of its own.
+    // A draft may contain any text; a row that cannot be read has no port.
     return undefined;
   }
 }

@@ -174,7 +174,7 @@ async function rootOf(
   return root;
 }
 
-/** Returns the selected value. Throws 400 for text that is no pointer, 404 where the run has no such value. */
+/** Returns the selected value. Throws 400 for text that is not a pointer, 404 if the run does not have the value. */
 async function valueOf(
   services: LogServices,
   row: LogRow,

@@ -29,7 +29,7 @@ export interface ValuePage {
   nextOffset: number | null;
 }
 
-/** Returns the keys of a JSON pointer (RFC 6901); undefined for text that is none. */
+/** Returns the keys of a JSON pointer (RFC 6901); undefined for text that is not a pointer. */
 export function keysOfPointer(pointer: string): string[] | undefined {
   if (pointer === '') return [];
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;

@@ -9,7 +9,7 @@ import type { WebhookTables } from './tables.ts';
 type Db = Kysely<WebhookTables>;
 type PlannedWebhook = PlannedTrigger & { type: WebhookType };
 
-/** Bytes of a random path: nobody finds it by trying. */
+/** Bytes of a random path: too long to guess. */
 const PATH_BYTES = 24;
 
 function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {

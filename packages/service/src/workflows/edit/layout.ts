@@ -14,7 +14,7 @@ interface Point {
 }
 
 /**
- * Gives the blocks positions of their own: right of the block that leads to them, below what is there already. Other
+ * Gives each block a free position: right of the block that leads to them, below what is there already. Other
  * blocks stay where they are; containers grow so that they enclose the new blocks.
  */
 export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
