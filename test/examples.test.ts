@@ -34,7 +34,7 @@ describe('the examples', () => {
     expect(others).toEqual([]);
   });
 
-  it('order-triage: runs offline, as it is', async () => {
+  it('order-triage: runs offline, unchanged', async () => {
     expect(await outputOf('order-triage.json')).toMatchObject({
       status: 200,
       data: {
@@ -134,7 +134,7 @@ describe('the examples', () => {
     expect(result.at(-1)).toBe('2.3 Gera: 2 iterations, error 1');
   });
 
-  it('error-handling: retries, goes on at an error port, collects', async () => {
+  it('error-handling: retries, continues at an error port, collects', async () => {
     const { stdout, stderr, exit } = await heddle(['run', `${EXAMPLES}/error-handling.json`], {
       cwd: dataFolder(),
     });

@@ -10,7 +10,7 @@ const MOCKS = join(FIXTURES, 'mocks.json');
 const INPUT = join(FIXTURES, 'input.json');
 const EXPORTED = process.env['HEDDLE_WORKFLOWS'];
 
-/** Exported workflows in a folder; what this test itself brings along is none. */
+/** Exported workflows in a folder, without the files of this test. */
 function workflowsIn(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json') && ![MOCKS, INPUT].includes(join(folder, name)))

@@ -17,7 +17,7 @@ async function started(options: EngineOptions, fields: JsonObject = {}) {
 }
 
 describe('approval of calls of an agent', () => {
-  it('never fills in a secret, nor makes a call with what stands in its place', async () => {
+  it('never fills in a secret, nor makes a call with the text that replaces it', async () => {
     const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }]);
     const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
     const { engine, run } = await started({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });

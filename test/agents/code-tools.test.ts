@@ -113,7 +113,7 @@ describe('code in a file of tools', () => {
     const twice = { ...FILE, code: [...(FILE.code ?? []), ...(FILE.code ?? [])] };
     const { result } = await ask([{ type: 'double' }], [], twice);
     expect(result).toMatchObject({ status: 'failed' });
-    expect(result.error?.message).toContain('"double" is there twice');
+    expect(result.error?.message).toContain('"double" occurs twice');
   });
 });
 

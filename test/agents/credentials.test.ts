@@ -117,7 +117,7 @@ describe('a tool with a stored credential', () => {
     expect(sent).not.toContain('at-1234567');
   });
 
-  it('fails if there is none, or none with this id', async () => {
+  it('fails without a credential, or without one with this id', async () => {
     expect((await call({})).result).toMatch(/^The tool has no credential/);
     expect((await call({ credential: 'c2' })).result).toMatch(/^The tool names a credential that does not/);
     expect((await call({ credential: 7 })).result).toMatch(/^The tool names a credential that does not/);

@@ -75,7 +75,7 @@ describe('guardrails for personal data', () => {
     });
   });
 
-  it('fail for types that they cannot find, so that nobody relies on them', async () => {
+  it('fail for types that they cannot find, so that workflows do not rely on them', async () => {
     const result = await check({ validationType: 'pii', piiEntityTypes: ['PERSON', 'URL'] }, text);
     expect(result.error?.message).toMatch(
       /The block "G" looks for PERSON, which Heddle cannot find\. It can find EMAIL_ADDRESS, /,

@@ -217,7 +217,7 @@ describe('a form', () => {
   });
 });
 
-describe('a JSON body with a size of its own', () => {
+describe('a JSON body with its own size limit', () => {
   it('is refused past it', async () => {
     const sent = (length: number) =>
       send('json', { type: 'application/json', body: JSON.stringify({ text: 'x'.repeat(length) }) });

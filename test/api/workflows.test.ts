@@ -203,7 +203,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_ARCHIVED', 'WORKFLOW_RESTORED']);
   });
 
-  it('copies the draft with ids of its own', async () => {
+  it('copies the draft with new ids', async () => {
     const source = await w.make(workspaceId, 'Original');
     const copy = await w.call<Item>('POST', `${W}/${source.id}/duplicate`, { body: {} });
     expect(copy).toMatchObject({ status: 201, data: { name: 'Original (2)', folderPath: '/' } });

@@ -202,7 +202,7 @@ describe('a chat with a password', () => {
     expect(await status({ cookie: forged })).toBe(401);
   });
 
-  it('keeps its password when a replacement names none, and shows it to nobody', async () => {
+  it('keeps its password when a replacement has none, and never shows it', async () => {
     const { id, name } = await pages(echo(), { authType: 'password', password });
     const body = { identifier: name, title: 'New title', authType: 'password' };
     const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
@@ -269,11 +269,11 @@ describe('a form', () => {
 
   it.each([
     ['a missing field', { input: {} }, 'Your city is required'],
-    ['an unknown field', { input: { city: 'Oslo', admin: true } }, 'The form has no such field: admin'],
+    ['an unknown field', { input: { city: 'Oslo', admin: true } }, 'Unknown field of the form: admin'],
     [
       'a file that is no upload',
       { input: { city: 'Oslo', papers: [{ url: 'http://x.test' }] } },
-      'The form has no such field: papers',
+      'Unknown field of the form: papers',
     ],
   ])('refuses %s', async (_what, body, message) => {
     const { name } = await pages(exported, { pages: ['form'] });

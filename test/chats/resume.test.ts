@@ -104,7 +104,7 @@ describe('the page of a pause', () => {
     expect(html).not.toContain('engine');
   });
 
-  it('is known to fields of its block, and to nobody who may only read', async () => {
+  it('is known to fields of its block, and not to callers who may only read', async () => {
     const asked = await paused();
     const { api, runId, token, path } = asked;
     const [pause] = (await api.engine.getRun(runId)).pauses;

@@ -212,7 +212,7 @@ describe('a run that fails', () => {
     expect(stderr).toContain(`--mock pager='{"ok": true}'`);
   });
 
-  it('after its time limit exits with 1 and says so', async () => {
+  it('after its time limit exits with 1 and the reason', async () => {
     const folder = folderWith({
       blocks: {
         s: start(),

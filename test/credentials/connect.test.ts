@@ -82,7 +82,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     expect(stdout + stderr + listed.stdout).not.toMatch(/\b[ar]t-|the-secret-of-the-client/);
   });
 
-  it('stops if nobody answers, and if the person refuses', async () => {
+  it('stops without an answer, and if the person refuses', async () => {
     const { server, add } = await world();
     const late = await add('--timeout', '0.2').ended;
     expect(late).toMatchObject({ exit: 2 });

@@ -101,12 +101,12 @@ describe('what is generated of the documentation', () => {
 });
 
 describe('docs/limits.md', () => {
-  it('has every bound that the sources have, or it is one that nobody meets', () => {
+  it('has every bound that the sources have, or no user can reach it', () => {
     expect(bounds.length).toBeGreaterThan(60);
     const named = (place: string): boolean =>
       constants.some((constant) => constant === place || constant.startsWith(`${place}.`));
     const inner = (place: string): string => place.replace(/\/.*#/, '#');
-    // A new one goes into a table of the page, or, where it is none that anybody meets, into the list above.
+    // A new one goes into a table of the page, or, if no user can reach it, into the list above.
     expect(bounds.filter((place) => !named(place) && !INNER.has(inner(place)))).toEqual([]);
     expect([...INNER].filter((name) => !bounds.some((place) => inner(place) === name))).toEqual([]);
   });

@@ -122,7 +122,7 @@ afterAll(async () => {
 });
 
 describe('definitions of integrations', () => {
-  it('are valid, and each type, tool and operation is there once', () => {
+  it('are valid, and contain each type, tool and operation once', () => {
     expect(
       all
         .map(({ types }) => types)

@@ -147,7 +147,7 @@ describe('a large answer of a tool', () => {
       ),
     });
     expect(run.error).toMatchObject({ code: 'FILE_TOO_LARGE' });
-    expect(run.error?.message).toContain('pass the file on as it is');
+    expect(run.error?.message).toContain('pass the file on unchanged');
   });
 
   it('belongs to its tenant only, and its parts open nothing alone', async () => {

@@ -41,7 +41,7 @@ export function setup(project: TestProject): () => void {
   };
 }
 
-/** Calls `ended` with the tool, or why there is none. Returns what stops the search. */
+/** Calls `ended` with the tool, or with the reason why none was found. Returns a function that stops the search. */
 function fetched(ended: (search: Search) => void): () => void {
   const child = fork(FETCH, [NAME], { execArgv: ['--no-warnings'] });
   let isOver = false;

@@ -172,7 +172,7 @@ describe('retention', () => {
       expect(() => serviceAreas({ store, retention: limits })).toThrow(Object.keys(limits)[0]);
   });
 
-  it('goes on with the other kinds of records when one cannot be deleted', async () => {
+  it('continues with the other kinds of records when one cannot be deleted', async () => {
     const { db, clock, faults } = await world();
     const jobs: string[] = [];
     const sweep = new RetentionSweep({

@@ -131,7 +131,7 @@ describe('the session of a run', () => {
     expect(server.initialized).toHaveLength(2);
   });
 
-  it('goes on with an access token that was refreshed meanwhile', async () => {
+  it('continues with a refreshed access token', async () => {
     const server = await startSessions();
     let reads = 0;
     const find = () => ({

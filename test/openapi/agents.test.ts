@@ -241,7 +241,7 @@ const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
   ['a list in a path', 'getOrder', { id: ['..', '..'] }],
   ['a member beside the arguments', 'getOrder', { id: '1', url: 'http://169.254.169.254/' }],
   ['another host', 'getOrder', { id: '1', host: 'evil.test', address: 'http://evil.test' }],
-  ['a header that is none', 'headers', { Authorization: 'Bearer mine', Host: 'evil.test' }],
+  ['a header that it does not have', 'headers', { Authorization: 'Bearer mine', Host: 'evil.test' }],
   ['a line break in a header', 'headers', { 'X-Text': 'a\r\nAuthorization: Bearer mine' }],
   ['a line break in a list of a header', 'headers', { 'X-List': ['a', 'b\nHost: evil.test'] }],
   ['a credential of another tenant', 'getOrder', { id: '1', credential: 'c2' }],

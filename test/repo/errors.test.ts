@@ -102,7 +102,7 @@ describe('docs/errors.md', () => {
     expect(silent.map(({ code }) => code)).toEqual([]);
   });
 
-  it('gives the severity of each diagnostic as it is', () => {
+  it('gives the severity of each diagnostic', () => {
     const shown = sections.filter(({ code }) => diagnostics.includes(code));
     const wrong = shown.filter(
       (one) => said(one, 'Severity') !== DIAGNOSTIC_CODES[one.code as keyof typeof DIAGNOSTIC_CODES].severity,

@@ -1,4 +1,4 @@
-// npm run exports: what a user would install is checked, not what stands in the tree. Each package is packed;
+// npm run exports: checks what a user would install, not the source tree. Each package is packed;
 // publint and attw read the tarball; then all tarballs are unpacked side by side and every entry is imported.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {

@@ -298,7 +298,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await api.settled(data.id, 'ready');
   });
 
-  it('are changed by admins with keys of their own, read by members and workspace keys, hidden from others', async () => {
+  it('are changed by admins with personal keys, read by members and workspace keys, hidden from others', async () => {
     const api = await world({ url });
     const { data } = await api.create();
     const { store, workspaceId } = api;

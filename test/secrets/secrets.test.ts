@@ -252,7 +252,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(JSON.stringify(events)).not.toContain(VALUE);
   });
 
-  it('moved to another row by whoever can write the database are not opened', async () => {
+  it('moved to another row by a person who can write the database are not opened', async () => {
     const api = await world(url);
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     await api.put('TOKEN');
@@ -263,7 +263,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     await expect(async () => values(other, ['TOKEN'])).rejects.toMatchObject({ code: 'NOT_AUTHENTIC' });
   });
 
-  it('are opened while they get a new key; an interrupted rotation goes on', async () => {
+  it('are opened while they get a new key; an interrupted rotation continues', async () => {
     const api = await world(name === 'postgres' ? await postgresDatabase() : undefined);
     const names = Array.from({ length: 250 }, (_, index) => `TOKEN_${index}`);
     for (const each of names)

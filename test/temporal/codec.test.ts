@@ -92,7 +92,7 @@ describeTemporal('the data on the server', (server) => {
     }
   });
 
-  it('encrypted with a key that a worker lacks waits for a worker with the key, and the run says so', async () => {
+  it('encrypted with a key that a worker lacks waits for a worker with the key, and the run names the key', async () => {
     const place = placeOn(server);
     const [old, both] = [
       { keyId: 'key-1', keys: { 'key-1': k1 } },

@@ -86,7 +86,7 @@ describeTemporal('faults', (server) => {
       return { place, runId, error };
     }
 
-    drawn('says so, its caller gets an error, and a later worker starts it', async () => {
+    drawn('is recorded, its caller gets an error, and a later worker starts it', async () => {
       const { place, runId, error } = await stranded();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
       await place.worker();
@@ -132,7 +132,7 @@ describeTemporal('faults', (server) => {
   });
 
   drawn(
-    'a worker without an environment value leaves the run to a worker that has it, and the run says so',
+    'a worker without an environment value leaves the run to a worker that has it, and the run has the reason',
     { timeout: 240_000 },
     async () => {
       const place = placeOn(server);
@@ -169,25 +169,28 @@ describeTemporal('faults', (server) => {
     });
   });
 
-  drawn('a plan that is newer than the worker waits for a newer one, and the run says so', async () => {
-    const place = placeOn(server);
-    const engine = await place.engine();
-    const old = changed(place.data, ({ definitions }) => ({
-      definitions: {
-        plan: async (hash: string) => ({ ...((await definitions.plan(hash)) as object), format: 99 }),
-      },
-    }));
-    const worker = await place.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
-    const { runId } = await engine.start({ workflow: one });
-    await expect
-      .poll(() => engine.getRun(runId), POLL)
-      .toMatchObject(suspended(/format version 99, but this engine supports 1/));
-    await worker.stop({ drainMs: 0 });
-    await place.worker();
-    await expect
-      .poll(() => engine.getRun(runId), POLL)
-      .toMatchObject({ status: 'completed', suspended: null });
-  });
+  drawn(
+    'a plan that is newer than the worker waits for a newer one, and the run has the reason',
+    async () => {
+      const place = placeOn(server);
+      const engine = await place.engine();
+      const old = changed(place.data, ({ definitions }) => ({
+        definitions: {
+          plan: async (hash: string) => ({ ...((await definitions.plan(hash)) as object), format: 99 }),
+        },
+      }));
+      const worker = await place.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
+      const { runId } = await engine.start({ workflow: one });
+      await expect
+        .poll(() => engine.getRun(runId), POLL)
+        .toMatchObject(suspended(/format version 99, but this engine supports 1/));
+      await worker.stop({ drainMs: 0 });
+      await place.worker();
+      await expect
+        .poll(() => engine.getRun(runId), POLL)
+        .toMatchObject({ status: 'completed', suspended: null });
+    },
+  );
 
   drawn(
     'a run that a newer version of Heddle started fails on the server, and its record says why',

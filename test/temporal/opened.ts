@@ -68,7 +68,7 @@ export function provideServer(
   };
 }
 
-/** Reports that there is no server. Where one is required, each file of the project fails, not the whole run. */
+/** Reports that no server was found. Where one is required, each file of the project fails, not the whole run. */
 export function noServer(reason: string): Opened {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);

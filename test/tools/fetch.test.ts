@@ -74,7 +74,7 @@ describe('fetchTool', () => {
     expect(fetchTool('loom', tool, env())).toEqual(first);
   });
 
-  it('finds what stands in a folder that is on nobody’s PATH', () => {
+  it('finds a tool in a folder that is not on PATH', () => {
     script('apt-get', 'echo > one.deb');
     script('dpkg-deb', 'mkdir -p "$3/opt/loom/7" && cp "$(dirname "$0")/woven" "$3/opt/loom/7/loom"');
     script('woven', 'exit 0');
@@ -168,7 +168,7 @@ describe('requireTool', () => {
 describe('the table', () => {
   const bubblewrap = requireTool('bubblewrap');
 
-  it.skipIf(!bubblewrap)('gets a bubblewrap that starts a process of its own', () => {
+  it.skipIf(!bubblewrap)('gets a bubblewrap that starts a process', () => {
     expect(bubblewrap?.path).toMatch(/bwrap$/);
   });
 });

@@ -41,7 +41,7 @@ interface Preview {
 
 describe.each(drawnStores('kinds of references'))('the kinds of references on %s', (name) => {
   let api: World;
-  /** The targets of the workspace, by kind: those whose area is there. */
+  /** The targets of the workspace, by kind, for kinds with an area. */
   let targets: { [kind: string]: string };
 
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe.each(drawnStores('kinds of references'))('the kinds of references on %s
     targetId,
   });
 
-  it('are all unresolved at first, and list where to find targets for those whose area is there', async () => {
+  it('are all unresolved at first, and list where to find targets for those with an area', async () => {
     const { ready, unresolvedBindings, discovery } = await previewed([]);
     expect(ready).toBe(false);
     expect(unresolvedBindings.map(({ kind, sourceId }) => [kind, sourceId])).toEqual(

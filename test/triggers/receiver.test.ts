@@ -188,7 +188,7 @@ describe('a request is refused', () => {
     expect(memory.refusals).toEqual(['SIGNATURE_MISSING']);
   });
 
-  it('with 429 beyond the rate of its trigger, whose other requests go on later', async () => {
+  it('with 429 beyond the rate of its trigger, whose other requests are accepted later', async () => {
     let nowMs = START;
     const memory = receiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
     const send = async () => (await memory.receive('hook-path', post('{}'))).status;

@@ -199,7 +199,7 @@ function memoryFor(resultMiB: number): number {
 }
 
 /** The options about services, models and egress as arguments of a later command, without credentials. */
-export function reachArgs(options: BlockOptions): string[] {
+export function blockOptionArgs(options: BlockOptions): string[] {
   const { allowHost = [], denyHost = [], service = [], mcp = [], mcpTools = [], tools = [] } = options;
   const { mcpCommand = [] } = options;
   const { defaultModel, workspace } = options;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { repeatable, runOptions, withOptions } from './run-options.ts';
+import { NEW_RUN, repeatable, runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -120,22 +120,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
       '--iteration <numbers>',
       'numbers of the iterations around it, outermost first: 4,0',
     ).argParser(parseIterations),
-    ...runOptions(
-      'input',
-      'bindings',
-      'env',
-      'services',
-      'workspace',
-      'egress',
-      'mocks',
-      'workflows',
-      'data',
-      'compat',
-      'json',
-      'stream',
-      'select',
-    ),
-    ...runOptions('timeout', 'isolation', 'resultLimit', ...RUNTIME, 'worker'),
+    ...runOptions(...NEW_RUN, 'timeout', 'isolation', 'resultLimit', ...RUNTIME, 'worker'),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');
     done(await rerun(io, { run, file }, options));

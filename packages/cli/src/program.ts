@@ -14,7 +14,7 @@ import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareTools } from './program-tools.ts';
 import { declareSandbox } from './program-sandbox.ts';
-import { runOptions, withOptions } from './run-options.ts';
+import { NEW_RUN, runOptions, withOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
 
 const EXAMPLES = `
@@ -116,28 +116,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     .argument('<file>', 'workflow file (JSON); - for standard input');
   withOptions(
     command,
-    runOptions(
-      'input',
-      'bindings',
-      'env',
-      'services',
-      'workspace',
-      'egress',
-      'mocks',
-      'workflows',
-      'data',
-      'compat',
-      'json',
-      'stream',
-      'select',
-      'timeout',
-      'isolation',
-      'resultLimit',
-      'runtime',
-      'server',
-      'worker',
-      'postgres',
-    ),
+    runOptions(...NEW_RUN, 'timeout', 'isolation', 'resultLimit', 'runtime', 'server', 'worker', 'postgres'),
   ).action(async (file: string, options) => {
     const { run } = await import('./commands/run.ts');
     done(await run(io, file, options));

@@ -185,6 +185,12 @@ const DEFINITIONS = {
   ],
 } satisfies { [group: string]: () => Option[] };
 
+/** The options that all commands have which start a run of a file. */
+export const NEW_RUN = [
+  ...(['input', 'bindings', 'env', 'services', 'workspace', 'egress', 'mocks'] as const),
+  ...(['workflows', 'data', 'compat', 'json', 'stream', 'select'] as const),
+] as const;
+
 /** New options of the named groups, in this order. */
 export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
   return groups.flatMap((group) => DEFINITIONS[group]());

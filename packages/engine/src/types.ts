@@ -104,7 +104,7 @@ export type RunEvent =
       dueMs: number;
     }
   /**
-   * A running block reports what it does. Kept for a limited time beside the journal. `number`: 1 for the first emission of
+   * Progress that a running block reports. Kept for a limited time beside the journal. `number`: 1 for the first emission of
    * the run, without gaps.
    */
   | {
@@ -195,7 +195,7 @@ export interface FromBlockOptions extends ExecuteOptions {
   iterations?: readonly number[];
 }
 
-/** What a run from a block replaces of what it takes over. */
+/** Values that replace those of the earlier run. */
 export interface RestartEdits {
   /** Values that replace resolved fields of the block, by name. Other fields are resolved as usual. */
   fields?: JsonObject | undefined;

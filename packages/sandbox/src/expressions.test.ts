@@ -113,7 +113,7 @@ describe('expressions', () => {
     });
   });
 
-  it('have time limits of their own', async () => {
+  it('have separate time limits', async () => {
     const outcome = await sandbox.evaluate({
       runId: 'e',
       mode: 'values',

@@ -80,7 +80,7 @@ return [first, second, await main()]`;
     expect(await value('\ufeffreturn 1')).toBe(1);
   });
 
-  it('may run an event loop of its own', async () => {
+  it('may run its own event loop', async () => {
     const code = `
 import asyncio
 async def one(n):

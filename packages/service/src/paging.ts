@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { RawBuilder } from 'kysely';
+import type { RawBuilder, SelectQueryBuilder } from 'kysely';
 
 /** The values of a page's last row in the columns that the list is sorted by; the last of them is unique. */
 type Position = readonly (string | number)[];
@@ -23,6 +23,22 @@ export function isAfter(
   const names = sql.join(columns.map((name) => sql.ref(name)));
   const values = sql.join(position.map((value) => sql`${value}`));
   return sql<boolean>`(${names}) ${sql.raw(order === 'asc' ? '>' : '<')} (${values})`;
+}
+
+/**
+ * Returns a page of the selected rows in the order of all `columns`, of which the last is unique, and the position of its last
+ * row if more follow.
+ */
+export async function readPage<DB, TB extends keyof DB, Row, At extends Position>(
+  select: SelectQueryBuilder<DB, TB, Row>,
+  columns: readonly string[],
+  { after, sortOrder, limit }: { after?: At | undefined; sortOrder: 'asc' | 'desc'; limit: number },
+  positionOf: (row: Row) => At,
+): Promise<{ rows: Row[]; next: At | undefined }> {
+  let sorted = after ? select.where(isAfter(columns, after, sortOrder)) : select;
+  for (const column of columns) sorted = sorted.orderBy(sql.ref(column), sortOrder);
+  const found = (await sorted.limit(limit + 1).execute()) as Row[];
+  return pageOf(found, limit, positionOf);
 }
 
 /** Returns the page in `found`, which has a row more than `limit` if more follow, and then the position of its last row. */

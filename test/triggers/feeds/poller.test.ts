@@ -134,7 +134,7 @@ describe('a feed', () => {
     await startsFor(api, id, ['new']);
   });
 
-  it('goes on where it was when it is paused and resumed', async () => {
+  it('continues from its position after a pause', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });

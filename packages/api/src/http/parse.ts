@@ -37,7 +37,7 @@ export async function readRequest(
   return { path, query, body };
 }
 
-/** Throws 400 for a path with percent-encoding that is no UTF-8: the router would pass it on as it is. */
+/** Throws 400 for a path with percent-encoding that is not UTF-8: the router would pass it on unchanged. */
 function expectDecodable(path: string): void {
   try {
     decodeURIComponent(path);

@@ -194,7 +194,7 @@ describe('rate limits', () => {
     expect(await own.call('GET', list)).toMatchObject({ status: 200 });
   });
 
-  it('of an operation of its own replaces that of all operations', async () => {
+  it('of an operation replaces that of all operations', async () => {
     const operations = { getApiMeta: { capacity: 1, perMinute: 60 } };
     const limiter = memoryLimiter({ operation: { capacity: 9, perMinute: 60 }, operations }, () => 0);
     const own = await testApi({ limiter, now: () => 0 });

@@ -125,7 +125,7 @@ function readDecision(id: string, row: Json, problems: string[]): Decision | und
   return undefined;
 }
 
-/** What stands in place of a secret in recorded data. */
+/** Replaces a secret in recorded data. */
 const REDACTED = '«redacted:';
 const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
 /** A text that is exactly one reference. */
@@ -143,7 +143,7 @@ export function problemOfEdit(edited: JsonObject, shown: JsonObject): string | u
   });
   return walk(edited, (text) => {
     if (text.includes(REDACTED))
-      return 'contain a secret, or what stands in its place: it is not filled in here';
+      return 'contain a secret, or the text that replaces it: secrets are not filled in here';
     const added = templatesIn(text).find((template) => !kept.has(template));
     return added && `contain ${added}, which is not filled in here: enter the value itself`;
   });

@@ -94,7 +94,7 @@ function conversationOf(context: Context): Conversation {
   return context.services.conversation(id);
 }
 
-/** Returns where the question begins: the last messages of the user, and what is behind them. Examples stay before them. */
+/** Returns where the question begins: the last messages of the user, and everything after them. Examples stay before them. */
 function questionStart(prompt: LanguageModelV4Prompt): number {
   let start = prompt.findLastIndex(({ role }) => role === 'user');
   while (prompt[start - 1]?.role === 'user') start -= 1;

@@ -83,7 +83,7 @@ function formatWith(check: Matcher): object {
   };
 }
 
-/** Returns the matcher of a pattern, in the syntax of ECMAScript. Throws an Error that says why there is none. */
+/** Returns the matcher of a pattern, in the syntax of ECMAScript. Throws an Error with the reason if it cannot be translated. */
 function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   if (pattern.length > MAX_PATTERN_CHARS) throw new Error(`has more than ${MAX_PATTERN_CHARS} characters`);
   // Before it is compiled, which takes time in proportion to its size.

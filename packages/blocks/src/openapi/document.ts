@@ -22,7 +22,7 @@ export class Unusable extends Error {
 /**
  * Returns the document as OpenAPI 3; one of Swagger 2.0 is converted. The caller's value does not change.
  *
- * Throws OPENAPI_INVALID for what is no such document, or is too large or too deep.
+ * Throws OPENAPI_INVALID for a value that is not such a document, or is too large or too deep.
  */
 export async function readDocument(value: unknown): Promise<OpenApiDocument> {
   const copy = copyOf(value, { left: MAX_VALUES }, 0);
@@ -49,7 +49,7 @@ export interface Resolved {
 }
 
 /**
- * Returns an object of the document, or the one that it refers to. Undefined for what is no object.
+ * Returns an object of the document, or the one that it refers to. Undefined for a value that is not an object.
  *
  * Throws Unusable for a reference that leads nowhere, in a circle or to another document.
  */

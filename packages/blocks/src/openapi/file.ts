@@ -98,7 +98,7 @@ const path = text(500).regex(/^[\w@$-]+(?:\.[\w@$-]+|\[\d+\])*$/, 'must be a pat
 const answer = z.strictObject({
   /** The call has failed unless this is true. */
   ok: path.optional(),
-  /** The call has failed if this is there, unless it is an empty list. Also the reason of failures. */
+  /** The call has failed if the answer has a value at this path, unless it is an empty list. Also the reason of failures. */
   error: path.optional(),
   /** The code of the failure, for `errors`. */
   code: path.optional(),
@@ -266,7 +266,7 @@ export type ServiceParameter = NonNullable<ServiceTool['parameters']>[number];
 export type ServiceBody = NonNullable<ServiceTool['body']>;
 
 /**
- * Returns a file of tools. Throws OPTIONS_INVALID with the first problems of what is none, has a tool twice, or a tool of a
+ * Returns a file of tools. Throws OPTIONS_INVALID with the first problems of a value that is not such a file, has a tool twice, or a tool of a
  * service that it does not describe.
  */
 export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
@@ -286,7 +286,7 @@ function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
   if (Object.keys(services).length > MAX_SERVICES) return [`services: more than ${MAX_SERVICES}`];
   const seen = new Set<string>();
   const isTwice = ({ id }: { id: string }): boolean => seen.size === seen.add(id).size;
-  const twice = [...tools, ...code].filter(isTwice).map(({ id }) => `tools: "${id}" is there twice`);
+  const twice = [...tools, ...code].filter(isTwice).map(({ id }) => `tools: "${id}" occurs twice`);
   const lost = tools.filter((each) => !Object.hasOwn(services, each.service));
   return [
     ...twice,

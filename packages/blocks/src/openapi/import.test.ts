@@ -122,7 +122,7 @@ describe('schemas of imported tools', () => {
     });
   });
 
-  it('that are too large lose their innermost parts, and the import says so', async () => {
+  it('that are too large lose their innermost parts, and the import reports it', async () => {
     const wide = (child: JsonObject): JsonObject => ({
       type: 'object',
       properties: Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, child])),
@@ -239,7 +239,7 @@ describe('files of tools', () => {
     [
       'a tool twice',
       (file) => ({ ...file, tools: [file['tools'], file['tools']].flat() }),
-      '"svc_x" is there twice',
+      '"svc_x" occurs twice',
     ],
     ['a service that is not there', (file) => ({ ...file, services: {} }), 'belongs to "svc"'],
     [

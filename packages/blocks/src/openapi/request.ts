@@ -235,7 +235,7 @@ function filledJson(value: Json, args: JsonObject): Json | undefined {
     const filled = filledJson(member, args);
     return filled === undefined ? [] : [[key, filled] as const];
   });
-  // An object or a list of arguments of which none is there would be an empty one.
+  // If no argument is given, the object or list would be empty.
   return members.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(members);
 }
 

@@ -12,7 +12,7 @@ import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { done, usage, valueFrom, withSealedStore } from './sealed-store.ts';
+import { printDone, withUsageErrors, valueFrom, withSealedStore } from './sealed-store.ts';
 
 type WorkspaceOptions = StoreOptions & { json: boolean; workspace?: string };
 
@@ -38,7 +38,7 @@ export async function addCredential(io: Io, name: string, options: AddOptions): 
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     const type = serviceAccount ? 'service_account' : 'api_key';
     const given = { workspaceId, name, provider, description, material: { type, key } } as const;
-    return usage(() => storeCredential(store.database, sealer, given));
+    return withUsageErrors(() => storeCredential(store.database, sealer, given));
   });
   printStored(io, stored, options);
   return EXIT.completed;
@@ -59,7 +59,7 @@ async function connectAccount(io: Io, name: string, options: AddOptions): Promis
       const redirected = await listener.redirected(authorization.state, timeout);
       const { material, account } = await clients.exchange(provider, authorization, redirected);
       const given = { workspaceId, name, provider, description, account, material };
-      return await usage(() => storeCredential(store.database, sealer, given));
+      return await withUsageErrors(() => storeCredential(store.database, sealer, given));
     } catch (error) {
       if (!(error instanceof OAuthFailure)) throw error;
       throw new UsageError(error.message, `${CLIENTS_FILE} is the file with the OAuth clients.`);
@@ -79,7 +79,7 @@ function printStored(
   if (json) writeJson(io, { data: { ...credential, created: isNew } });
   else {
     io.stdout.write(`${credential.id}\n`);
-    done(io, `The credential ${safeLine(credential.name)} is ${isNew ? 'stored' : 'replaced'}.`);
+    printDone(io, `The credential ${safeLine(credential.name)} is ${isNew ? 'stored' : 'replaced'}.`);
   }
 }
 
@@ -117,6 +117,6 @@ export async function removeCredential(io: Io, name: string, options: WorkspaceO
     );
   });
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else done(io, `The credential ${safeLine(name)} is removed.`);
+  else printDone(io, `The credential ${safeLine(name)} is removed.`);
   return EXIT.completed;
 }

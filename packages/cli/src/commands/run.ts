@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { ExecuteOptions } from '@heddle/engine';
-import { reachArgs } from '../block-options.ts';
+import { blockOptionArgs } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { followRun } from '../follow-run.ts';
 import { withEngine } from '../engine-session.ts';
@@ -77,6 +77,6 @@ export function blockArgs(options: EnvOptions & BlockOptions): string[] {
   return [
     ...options.envFile.flatMap((file) => ['--dotenv', file]),
     ...options.env.flatMap((pair) => ['--env', pair.split('=', 1)[0] ?? pair]),
-    ...reachArgs(options),
+    ...blockOptionArgs(options),
   ];
 }

@@ -17,7 +17,7 @@ export async function valueFrom(io: Io, example: string): Promise<string> {
 }
 
 /** Prints that a command has succeeded. */
-export function done(io: Io, message: string): void {
+export function printDone(io: Io, message: string): void {
   io.stderr.write(`${styleFor(io.stderr).green('✓')} ${message}\n`);
 }
 
@@ -31,7 +31,7 @@ export async function withSealedStore<T>(
 }
 
 /** Turns what the person at the terminal can correct into usage errors. */
-export async function usage<T>(act: () => Promise<T>): Promise<T> {
+export async function withUsageErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

@@ -10,7 +10,7 @@ import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { done, usage, valueFrom, withSealedStore } from './sealed-store.ts';
+import { printDone, withUsageErrors, valueFrom, withSealedStore } from './sealed-store.ts';
 
 type SecretsOptions = StoreOptions & { json: boolean };
 type WorkspaceOptions = SecretsOptions & { workspace?: string };
@@ -27,10 +27,12 @@ export async function setSecret(
   const isNew = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     const { description } = options;
-    return usage(() => setStoredSecret(store.database, sealer, { workspaceId, name, value, description }));
+    return withUsageErrors(() =>
+      setStoredSecret(store.database, sealer, { workspaceId, name, value, description }),
+    );
   });
   if (options.json) writeJson(io, { data: { name, created: isNew } });
-  else done(io, `The secret ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
+  else printDone(io, `The secret ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
   return EXIT.completed;
 }
 
@@ -65,7 +67,7 @@ export async function removeSecret(io: Io, name: string, options: WorkspaceOptio
     );
   });
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else done(io, `The secret ${safeLine(name)} is removed.`);
+  else printDone(io, `The secret ${safeLine(name)} is removed.`);
   return EXIT.completed;
 }
 
@@ -74,9 +76,9 @@ export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<nu
   expectData(options);
   const { rotateStoredSecrets } = await import('@heddle/service');
   const rotated = await withSealedStore(options, (store, { sealer, folder }) =>
-    usage(() => rotateStoredSecrets(store.database, sealer, folder)),
+    withUsageErrors(() => rotateStoredSecrets(store.database, sealer, folder)),
   );
   if (options.json) writeJson(io, { data: rotated });
-  else done(io, `All secrets have the key ${rotated.keyId}; ${rotated.resealed} were sealed again.`);
+  else printDone(io, `All secrets have the key ${rotated.keyId}; ${rotated.resealed} were sealed again.`);
   return EXIT.completed;
 }

@@ -9,7 +9,7 @@ import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { done, usage, valueFrom } from './sealed-store.ts';
+import { printDone, withUsageErrors, valueFrom } from './sealed-store.ts';
 
 type WorkspaceOptions = StoreOptions & { json: boolean; workspace?: string };
 
@@ -33,12 +33,12 @@ export async function addSkill(io: Io, name: string, options: AddOptions): Promi
   const content = await valueFrom(io, 'heddle skills add NAME --description TEXT < FILE');
   const { storeSkill } = await import('@heddle/service/skills');
   const { skill, isNew } = await withWorkspaceStore(options, (store, workspaceId) =>
-    usage(() => storeSkill(store.database, { workspaceId, name, description, content })),
+    withUsageErrors(() => storeSkill(store.database, { workspaceId, name, description, content })),
   );
   if (options.json) writeJson(io, { data: { ...skill, created: isNew } });
   else {
     io.stdout.write(`${skill.id}\n`);
-    done(io, `The skill ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
+    printDone(io, `The skill ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
   }
   return EXIT.completed;
 }
@@ -80,7 +80,7 @@ export async function removeSkill(io: Io, name: string, options: WorkspaceOption
   );
   if (!existed) throw unknown(name);
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else done(io, `The skill ${safeLine(name)} is removed.`);
+  else printDone(io, `The skill ${safeLine(name)} is removed.`);
   return EXIT.completed;
 }
 

@@ -41,7 +41,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort a deadline', 'end failed deadline']);
   });
 
-  it('R26 `activeOnly` goes on while a timer can move the run', () => {
+  it('R26 `activeOnly` continues while a timer can move the run', () => {
     const { run } = play(region('s -> p, w'), { timeoutMs: 500, activeOnly: true });
     run.complete('s');
     run.pause('p');

@@ -51,7 +51,7 @@ function checkFields(compilation: Compilation, block: Block, info: TriggerInfo):
   if ('problems' in read)
     reportFields(compilation, block, read.problems, {
       code: 'TRIGGER_INVALID',
-      hint: 'Correct it: the trigger cannot be deployed as it is.',
+      hint: 'Correct it: the trigger cannot be deployed with this value.',
     });
   else
     reportFields(compilation, block, read.warnings ?? [], {

@@ -78,7 +78,7 @@ describe('the trace of a run', () => {
     });
   });
 
-  it('gives every span a unique id that stays the same while the run goes on', () => {
+  it('gives every span a unique id that stays the same while the run continues', () => {
     const logs = [log('b', [inLoop(0)]), log('b', [inLoop(1)]), log('l', [], { blockType: 'loop' })];
     const ids = (span: Span): string[] => [span.id, ...span.children.flatMap(ids)];
     const all = ids(traceOf(record, logs));

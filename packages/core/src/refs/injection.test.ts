@@ -102,7 +102,7 @@ describe('any value at all (no injection)', () => {
     );
   });
 
-  it('inside quotes of an expression is a string or the failure that says so', () => {
+  it('inside quotes of an expression is a string or a failure', () => {
     for (const kind of ['condition', 'loop'] as const) {
       const { expression } = compileExpression('["<p>", \'<p>\', `<p>`]', context, kind);
       const parts = expression.bindings.map((binding) => ({

@@ -176,7 +176,7 @@ function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): bool
 
 function missingOutput(ref: BlockReference, name: string, { fields }: OutputSchema): string {
   const available = Object.keys(fields).join(', ') || 'none';
-  return `${ref.text}: block "${name}" has no such output. Available fields: ${available}.`;
+  return `${ref.text}: block "${name}" does not have this output. Available fields: ${available}.`;
 }
 
 function unresolved(message: string): BlockError {

@@ -54,7 +54,7 @@ export async function callWorkflow(
   if (services.run.depth >= MAX_DEPTH) {
     throw new BlockError(
       'CHILD_DEPTH',
-      `Workflows call each other more than ${MAX_DEPTH} levels deep: is there a workflow that calls itself?`,
+      `Workflows call each other more than ${MAX_DEPTH} levels deep. Check whether a workflow calls itself.`,
       { retryable: false },
     );
   }

@@ -152,7 +152,7 @@ export type Rates = Pick<RateStore, 'take' | 'correct' | 'block'>;
 
 /** The log of the runs of the tenant's workflows, as they are stored: without secrets, and up to a second late. */
 export interface RunLog {
-  /** Returns the newest runs of a workflow that match. Undefined: the tenant has no such workflow. */
+  /** Returns the newest runs of a workflow that match. Undefined: the tenant does not have the workflow. */
   list(query: RunLogQuery): Promise<RunRecord[] | undefined>;
   /** Returns a run with the logs of its blocks. Undefined: no workflow of the tenant has such a run. */
   get(runId: string): Promise<{ record: RunRecord; logs: BlockLog[] } | undefined>;

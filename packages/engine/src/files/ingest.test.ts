@@ -229,7 +229,7 @@ describe('a file with an address', () => {
 
   it.each([
     ['redirects into another network', `?to=${encodeURIComponent('http://169.254.169.254/')}`],
-    ['says that there is none', 'gone'],
+    ['answers that it does not exist', 'gone'],
     ['gives too much', 'large'],
   ])('is refused when the address %s', async (_what, path) => {
     await expect(open.takeFiles(SOURCE, url(`${here}/${path}`))).rejects.toMatchObject({

@@ -48,7 +48,7 @@ export function fileStorage(
 export function fileTooLarge(bytes: number, maxBytes: number): BlockError {
   return new BlockError(
     'FILE_TOO_LARGE',
-    `A file of ${bytes} bytes cannot be read as one text, which may have ${maxBytes} bytes: pass the file on as it is.`,
+    `A file of ${bytes} bytes cannot be read as one text, which may have ${maxBytes} bytes: pass the file on unchanged.`,
     { retryable: false, details: { bytes, maxBytes } },
   );
 }

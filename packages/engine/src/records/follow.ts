@@ -171,7 +171,7 @@ class FollowedEmissions {
     return this.#hasNews ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
   }
 
-  /** Reads what was published; not `always`: only if there is news. */
+  /** Reads what was published; unless `always`, only if something was published since. */
   async read({ always }: { always: boolean }): Promise<void> {
     if (!always && !this.#hasNews) return;
     this.#hasNews = false;

@@ -97,7 +97,7 @@ afterAll(async () => {
 });
 let building: Promise<ImageRecord> | undefined;
 
-/** Runs code in a sandbox of its own with an image of packages. That of `ALL` is built once, because a build takes a second. */
+/** Runs code in a new sandbox with an image of packages. That of `ALL` is built once, because a build takes a second. */
 async function runner(dependencies: readonly string[]) {
   const images = dependencies === ALL ? shared : openImages(builders, { registries });
   const record = await (images === shared ? (building ??= build(shared, ALL)) : build(images, dependencies));

@@ -41,8 +41,8 @@ const CODES: Readonly<Record<string, ImageErrorCode>> = {
 
 const SENTENCES: Readonly<Partial<Record<ImageErrorCode, string>>> = {
   invalid_specifier: 'A package depends on something that is not in a registry, which is not allowed.',
-  package_not_found: 'The registry has no such package.',
-  version_not_found: 'The package has no such version.',
+  package_not_found: 'The package is not in the registry.',
+  version_not_found: 'The package does not have this version.',
   resolution_conflict: 'The packages need versions of each other that exclude one another.',
   incompatible_platform: 'A package does not support this system.',
   integrity_error: 'A package does not match the digest in the registry.',

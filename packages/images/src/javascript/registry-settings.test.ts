@@ -54,8 +54,8 @@ describe('registry settings', () => {
       `Basic ${base64('me:p@')}`,
     ],
     ['a port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example:8080/x', 'Bearer t'],
-    ['nobody at another port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example/x', null],
-    ['nobody at another host', { '//a.example/:_authToken': 't' }, 'https://b.example/x', null],
+    ['no token at another port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example/x', null],
+    ['no token at another host', { '//a.example/:_authToken': 't' }, 'https://b.example/x', null],
     [
       'nobody at a host with that ending',
       { '//a.example/:_authToken': 't' },

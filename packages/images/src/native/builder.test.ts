@@ -139,8 +139,8 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'alpha',
       /alpha 1\.0 has no wheel for Python 3\.11 on linux .*; its wheels are for win_amd64\. Request another release/,
     ],
-    ['package_not_found', 'a package that nobody has', { name: 'alpha' }, 'ghost', /no Python package ghost/],
-    ['version_not_found', 'a version that nobody has', { name: 'alpha' }, 'alpha>2', /the newest is 1\.0/],
+    ['package_not_found', 'an unknown package', { name: 'alpha' }, 'ghost', /no Python package ghost/],
+    ['version_not_found', 'an unknown version', { name: 'alpha' }, 'alpha>2', /the newest is 1\.0/],
     [
       'incompatible_platform',
       'another Python',
@@ -170,8 +170,8 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
   });
 
   it.each<[code: string, what: string, entry: FixturePackage, dependency: string, message: RegExp]>([
-    ['package_not_found', 'a package that nobody has', { name: 'one' }, 'ghost', /ghost/],
-    ['version_not_found', 'a version that nobody has', { name: 'one' }, 'one@^9', /one@\^9/],
+    ['package_not_found', 'an unknown package', { name: 'one' }, 'ghost', /ghost/],
+    ['version_not_found', 'an unknown version', { name: 'one' }, 'one@^9', /one@\^9/],
     [
       'invalid_specifier',
       'one that comes from elsewhere',

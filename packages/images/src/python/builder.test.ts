@@ -251,7 +251,7 @@ describe('how metadata is found', () => {
     ],
     ['at the end of the wheel, by a range', alpha, {}, [`${file} bytes=N`]],
     ['in the whole wheel, where there are no ranges', alpha, { ranges: false }, [file, file]],
-    ['in the whole wheel, where its size is not told', alpha, { form: 'html' }, [file]],
+    ['in the whole wheel, if its size is unknown', alpha, { form: 'html' }, [file]],
   ])('%s', async (_what, wheel, options, files) => {
     const { record, index } = await buildFrom([wheel], ['alpha'], options);
     expectFailure(record, 'package_not_found', /ghost/);

@@ -361,7 +361,7 @@ describe('a response that is read as it arrives', () => {
     expect(await reading).toBe('EGRESS_ABORTED');
   });
 
-  it('may be larger if it goes to a file, up to a limit of its own', async () => {
+  it('may be larger if it goes to a file, up to a separate limit', async () => {
     const policy = { maxResponseBytes: 1000, maxFileBytes: 200_000 };
     const request = { url: at('/big'), toFile: true };
     expect(await read((await open(request, policy)).body)).toHaveLength(100_000);

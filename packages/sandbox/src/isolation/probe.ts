@@ -85,7 +85,7 @@ function explain({ level, without }: Attempt, problem: string): IsolationCheck {
   );
 }
 
-/** Describes what a level protects against, and what it does not. */
+/** Describes the protection of a level, and its gaps. */
 function protection({ level, uids }: Attempt): string {
   if (level === 'strict') return 'was refused everything';
   const open = uids === null ? 'the network and signalled its host' : 'the network';

@@ -13,7 +13,7 @@ const TIME = { timeout: 120_000 };
 describe.skipIf(python === undefined)('a script', TIME, () => {
   it.each([
     ['JSON', `echo '__HEDDLE_RESULT__={"a": [1]}'`, { a: [1] }],
-    ['text where it is none', 'echo __HEDDLE_RESULT__=two words', 'two words'],
+    ['text that is not JSON', 'echo __HEDDLE_RESULT__=two words', 'two words'],
     ['the last of several', 'echo __HEDDLE_RESULT__=1; echo __HEDDLE_RESULT__=2', 2],
     ['null where there is none', 'echo nothing', null],
   ])('returns %s after the result prefix', async (_what, code, expected) => {

@@ -26,7 +26,7 @@ describe('messages of a sandbox process', () => {
     ['an unknown kind', { t: '__proto__' }],
     ['an unknown code', { ...done, code: 'FINE' }],
     ['a text that is no text', { ...done, text: { toString: 1 } }],
-    ['a number that is none', { ...done, cpuMs: Number.NaN }],
+    ['NaN as a number', { ...done, cpuMs: Number.NaN }],
     [
       'an inherited field',
       Object.assign(Object.create({ text: '1' }) as object, { ...done, text: undefined }),

@@ -15,7 +15,7 @@ const MAX_BYTES = 2 ** 27;
 /** Limit for the fields as JSON, so that parsing them never blocks the host for long. */
 const MAX_FIELD_BYTES = 4 * MAX_HEAD_CHARS;
 
-/** A host call for whose answer the process blocks. */
+/** A host call that blocks the process until its answer. */
 export interface SyncCall {
   readonly id: number;
   readonly op: string;

@@ -150,7 +150,7 @@ describe('a signed token', () => {
     );
   });
 
-  it('is refused with a changed payload, another signature, and a key of its own in the header', async () => {
+  it('is refused with a changed payload, another signature, and its own key in the header', async () => {
     const { accept } = await jwtSetup();
     const [head, , signature] = (await token()).split('.');
     const payload = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'api:write' })).toString('base64url');
@@ -182,7 +182,7 @@ describe('a signed token', () => {
 });
 
 describe('an issuer', () => {
-  it('that is down makes the authenticator fail: nobody is told that the token is invalid', async () => {
+  it('that is down makes the authenticator fail: the token is not reported as invalid', async () => {
     const { accept, close } = await jwtSetup();
     await close();
     await expect(accept(await token())).rejects.toThrow(/^The keys of the issuer at .* are not available\.$/);

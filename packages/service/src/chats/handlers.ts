@@ -265,7 +265,7 @@ function inputOf(
   for (const name of given.keys()) {
     const isFile = declared.get(name)?.type === 'file[]';
     if (!declared.has(name) || isFile !== Object.hasOwn(files, name))
-      throw new ApiError(400, `The form has no such field: ${name.slice(0, 100)}`);
+      throw new ApiError(400, `Unknown field of the form: ${name.slice(0, 100)}`);
   }
   const missing = fields.find(({ name, isRequired }) => isRequired && isEmpty(given.get(name)));
   if (missing) throw new ApiError(400, `${missing.label} is required`);

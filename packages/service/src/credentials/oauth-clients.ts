@@ -328,7 +328,7 @@ interface AnyFailure {
   cause?: unknown;
 }
 
-/** Returns a failure that says only what is known to be no secret: codes and the status. */
+/** Returns a failure that contains only codes and the status, which cannot be secrets. */
 function failureOf(provider: string, error: unknown): OAuthFailure {
   if (error instanceof OAuthFailure) return error;
   const failure = (error ?? {}) as AnyFailure;

@@ -1,7 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import { SealingError } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
-import { contains, isAfter, pageOf } from '../paging.ts';
+import { contains, readPage } from '../paging.ts';
+import { countOf } from '../store/database.ts';
 import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
 import { material as materialSchema } from './schemas.ts';
@@ -221,12 +222,7 @@ export async function removeCredential(
 
 /** Returns the number of credentials of the workspace. */
 export async function countCredentials(db: Db, workspaceId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('credentials')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+  return countOf(db.selectFrom('credentials').where('workspace_id', '=', workspaceId));
 }
 
 /** Returns a page of credentials without their material, and the position of its last row if more follow. */
@@ -234,19 +230,13 @@ export async function pageOfCredentials(
   db: Db,
   query: CredentialsQuery,
 ): Promise<{ rows: CredentialInfo[]; next: CredentialPosition | undefined }> {
-  const { workspaceId, types, providerId, search, sortOrder, limit, after } = query;
+  const { workspaceId, types, providerId, search } = query;
   const column = SORTED[query.sortBy];
   let select = db.selectFrom('credentials').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (types !== undefined) select = select.where('type', 'in', [...types]);
   if (providerId !== undefined) select = select.where('provider_id', '=', providerId);
   if (search !== undefined) select = select.where(contains('display_name', search));
-  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
-  const found = await select
-    .orderBy(column, sortOrder)
-    .orderBy('id', sortOrder)
-    .limit(limit + 1)
-    .execute();
-  return pageOf(found, limit, (row): CredentialPosition => [row[column], row.id]);
+  return readPage(select, [column, 'id'], query, (row): CredentialPosition => [row[column], row.id]);
 }
 
 /** Returns the row with this id; undefined if the workspace has none. */

@@ -60,7 +60,7 @@ it('an operation has its own burst, calls in flight and body size, and the rate 
   expect(concurrencyOf(PLANS.none)).toBeUndefined();
 });
 
-it('a plan limits the time of runs only where it says so', () => {
+it('a plan limits the time of runs only if it has such a limit', () => {
   expect(policyOf(PLANS.enterprise)).toEqual({});
   expect(policyOf({ ...PLANS.none, asyncTimeoutSeconds: 60 })).toEqual({ asyncSeconds: 60 });
 });

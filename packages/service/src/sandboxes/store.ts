@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { contains, isAfter, pageOf } from '../paging.ts';
+import { contains, readPage } from '../paging.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
 type Db = Kysely<SandboxTables>;
@@ -112,16 +112,11 @@ export async function sandboxesByImage(db: Db): Promise<SandboxRow[]> {
 /** Returns a page of sandboxes, and the position of its last row if more follow. */
 export async function pageOfSandboxes(
   db: Db,
-  { workspaceId, search, sortBy, sortOrder, limit, after }: SandboxesQuery,
+  query: SandboxesQuery,
 ): Promise<{ rows: SandboxRow[]; next: SandboxPosition | undefined }> {
-  const column = SORTED[sortBy];
+  const { workspaceId, search } = query;
+  const column = SORTED[query.sortBy];
   let select = db.selectFrom('sandboxes').selectAll().where('workspace_id', '=', workspaceId);
   if (search !== undefined) select = select.where(contains('name', search));
-  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
-  const found = await select
-    .orderBy(column, sortOrder)
-    .orderBy('id', sortOrder)
-    .limit(limit + 1)
-    .execute();
-  return pageOf(found, limit, (row): SandboxPosition => [row[column], row.id]);
+  return readPage(select, [column, 'id'], query, (row): SandboxPosition => [row[column], row.id]);
 }

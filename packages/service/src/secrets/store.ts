@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import { contains, isAfter, pageOf } from '../paging.ts';
+import { contains, readPage } from '../paging.ts';
+import { countOf } from '../store/database.ts';
 import type { Sealer } from '../sealing.ts';
 import type { SecretInfo, SecretRow, SecretTables } from './tables.ts';
 
@@ -101,13 +102,9 @@ export async function countSecrets(
   db: Db,
   { workspaceId, userId }: Omit<SecretKey, 'name'>,
 ): Promise<number> {
-  const { count } = await db
-    .selectFrom('secrets')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('workspace_id', '=', workspaceId)
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+  return countOf(
+    db.selectFrom('secrets').where('workspace_id', '=', workspaceId).where('user_id', '=', userId),
+  );
 }
 
 /** Returns a page of secrets without their values, and the position of its last row if more follow. */
@@ -115,7 +112,7 @@ export async function pageOfSecrets(
   db: Db,
   query: SecretsQuery,
 ): Promise<{ rows: SecretInfo[]; next: SecretPosition | undefined }> {
-  const { workspaceId, userIds, search, sortOrder, limit, after } = query;
+  const { workspaceId, userIds, search } = query;
   const column = SORTED[query.sortBy];
   let select = db
     .selectFrom('secrets')
@@ -123,14 +120,8 @@ export async function pageOfSecrets(
     .where('workspace_id', '=', workspaceId)
     .where('user_id', 'in', [...userIds]);
   if (search !== undefined) select = select.where(contains('name', search));
-  if (after) select = select.where(isAfter([column, 'name', 'user_id'], after, sortOrder));
-  const found = await select
-    .orderBy(column, sortOrder)
-    .orderBy('name', sortOrder)
-    .orderBy('user_id', sortOrder)
-    .limit(limit + 1)
-    .execute();
-  return pageOf(found, limit, (row): SecretPosition => [row[column], row.name, row.user_id]);
+  const columns = [column, 'name', 'user_id'];
+  return readPage(select, columns, query, (row): SecretPosition => [row[column], row.name, row.user_id]);
 }
 
 /** Returns the names of the workspace's secrets. */

@@ -28,7 +28,7 @@ export async function existingSkill(services: SkillServices, key: SkillKey): Pro
   return row;
 }
 
-/** Returns the skill. Throws 404 if there is none, and 403 if the caller is no editor of it. */
+/** Returns the skill. Throws 404 if there is none, and 403 if the caller is not an editor of it. */
 export async function editableSkill(
   services: SkillServices,
   principal: Principal,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { isAfter, pageOf } from '../paging.ts';
+import { readPage } from '../paging.ts';
+import { countOf } from '../store/database.ts';
 import type { Db, SkillKey, SkillPosition } from './store.ts';
 
 /** A member of the workspace who may change a skill. */
@@ -21,22 +22,23 @@ export interface EditorsQuery {
 export async function pageOfEditors(
   db: Db,
   skill: SkillKey,
-  { sortBy, sortOrder, limit, after }: EditorsQuery,
+  query: EditorsQuery,
 ): Promise<{ editors: SkillEditor[]; next: SkillPosition | undefined }> {
-  const column = `users.${sortBy}` as const;
-  let select = members(db, skill.workspaceId).where((or) =>
+  const { sortBy } = query;
+  const select = members(db, skill.workspaceId).where((or) =>
     or.or([
       or('members.role', '=', 'admin'),
-      sql<boolean>`exists ${grants(db, skill).where('user_id', '=', sql.ref<string>('users.id'))}`,
+      sql<boolean>`exists ${grants(db, skill)
+        .select(sql`1`.as('one'))
+        .where('user_id', '=', sql.ref<string>('users.id'))}`,
     ]),
   );
-  if (after) select = select.where(isAfter([column, 'users.id'], after, sortOrder));
-  const found = await select
-    .orderBy(column, sortOrder)
-    .orderBy('users.id', sortOrder)
-    .limit(limit + 1)
-    .execute();
-  const { rows, next } = pageOf(found, limit, (row): SkillPosition => [row[sortBy], row.id]);
+  const { rows, next } = await readPage(
+    select,
+    [`users.${sortBy}`, 'users.id'],
+    query,
+    (row): SkillPosition => [row[sortBy], row.id],
+  );
   return { editors: rows.map(editorOf), next };
 }
 
@@ -82,21 +84,11 @@ export async function revoke(db: Db, { workspaceId, id }: SkillKey, userId: stri
 
 /** Returns the number of grants of a skill. */
 export async function countGrants(db: Db, skill: SkillKey): Promise<number> {
-  const { count } = await db
-    .selectFrom('skill_editors')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('workspace_id', '=', skill.workspaceId)
-    .where('skill_id', '=', skill.id)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+  return countOf(grants(db, skill));
 }
 
 function grants(db: Db, { workspaceId, id }: SkillKey) {
-  return db
-    .selectFrom('skill_editors')
-    .select(sql`1`.as('one'))
-    .where('workspace_id', '=', workspaceId)
-    .where('skill_id', '=', id);
+  return db.selectFrom('skill_editors').where('workspace_id', '=', workspaceId).where('skill_id', '=', id);
 }
 
 function members(db: Db, workspaceId: string) {

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import { contains, isAfter, pageOf } from '../paging.ts';
+import { contains, readPage } from '../paging.ts';
+import { countOf } from '../store/database.ts';
 import type { WorkspaceTables } from '../workspaces/directory.ts';
 import type { SkillInfo, SkillRow, SkillTables } from './tables.ts';
 
@@ -125,12 +126,7 @@ export function findSkills(db: Db, workspaceId: string, references: readonly str
 
 /** Returns the number of skills of the workspace. */
 export async function countSkills(db: Db, workspaceId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('skills')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+  return countOf(db.selectFrom('skills').where('workspace_id', '=', workspaceId));
 }
 
 /** Returns a page of skills without their content, and the position of its last row if more follow. */
@@ -138,16 +134,10 @@ export async function pageOfSkills(
   db: Db,
   query: SkillsQuery,
 ): Promise<{ rows: SkillInfo[]; next: SkillPosition | undefined }> {
-  const { workspaceId, search, sortOrder, limit, after } = query;
+  const { workspaceId, search } = query;
   const column = SORTED[query.sortBy];
   let select = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (search !== undefined)
     select = select.where((or) => or.or([contains('name', search), contains('description', search)]));
-  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
-  const found = await select
-    .orderBy(column, sortOrder)
-    .orderBy('id', sortOrder)
-    .limit(limit + 1)
-    .execute();
-  return pageOf(found, limit, (row): SkillPosition => [row[column], row.id]);
+  return readPage(select, [column, 'id'], query, (row): SkillPosition => [row[column], row.id]);
 }

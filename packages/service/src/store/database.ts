@@ -1,6 +1,6 @@
 import type { Migrations } from '@heddle/api';
 import { Kysely } from 'kysely';
-import type { Dialect } from 'kysely';
+import type { Dialect, SelectQueryBuilder } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { Pool } from 'pg';
 import { MIGRATIONS } from './migrations.ts';
@@ -39,6 +39,14 @@ export async function openDatabase(
     throw error;
   }
   return { db, migrate: (area, own) => migrate(db, schema, { area, migrations: own }) };
+}
+
+/** Returns the number of rows that the query selects. */
+export async function countOf<DB, TB extends keyof DB>(
+  query: SelectQueryBuilder<DB, TB, object>,
+): Promise<number> {
+  const row: unknown = await query.select((eb) => eb.fn.countAll().as('count')).executeTakeFirstOrThrow();
+  return Number((row as { count: number | string | bigint }).count);
 }
 
 /** Each area has a table for its own migrations, so a process that knows fewer areas can open the database too. */

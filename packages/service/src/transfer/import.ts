@@ -66,7 +66,7 @@ function storable(text: string, most: number): string {
   return text.replaceAll('\0', '').slice(0, most).toWellFormed();
 }
 
-/** Throws 403 if a workspace key names a credential: it stands for no person who may use one. */
+/** Throws 403 if a workspace key names a credential: it does not act for a person who may use one. */
 export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: Principal): void {
   if (kind !== 'workspace') return;
   const named = [...(mappings ?? []), ...(bindings ?? [])];

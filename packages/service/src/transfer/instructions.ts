@@ -3,7 +3,7 @@ import { badRequest } from '@heddle/api/areas';
 import type { KindName } from './kinds.ts';
 import type { Occurrence } from './references.ts';
 
-/** What a caller wants instead of an id of the file, wherever it stands. Null clears it. */
+/** The target that replaces an id everywhere in the file. Null clears it. */
 export interface Mapping {
   kind: KindName;
   sourceId: string;

@@ -28,7 +28,7 @@ export interface Slot {
 /** What export and import know of a kind. */
 export interface ReferenceKind {
   kind: KindName;
-  /** Whether the slot has ids of this kind. Never for `env-var`, whose names stand in text. */
+  /** Whether the slot has ids of this kind. Never for `env-var`, whose names are part of texts. */
   holds: (slot: Slot) => boolean;
   /** Whether a block cannot run without the reference. */
   isRequired?: (slot: Slot) => boolean;

@@ -43,7 +43,7 @@ describe('readPayload', () => {
     ['a state without edges', { blocks: {} }, 'state.edges'],
     ['a block without a type', { blocks: { b: { name: 'x' } }, edges: [] }, 'blocks.b.type'],
     ['a block without a name', { blocks: { b: { type: 'x' } }, edges: [] }, 'blocks.b.name'],
-    ['a block that is none', { blocks: { b: 3 }, edges: [] }, 'blocks.b must be'],
+    ['a block that is not an object', { blocks: { b: 3 }, edges: [] }, 'blocks.b must be'],
     ['an edge without a target', { blocks: {}, edges: [{ source: 'b' }] }, 'edges.0'],
     [
       'a block named like a prototype',

@@ -1,6 +1,6 @@
 import { ApiError } from '@heddle/api';
 import type { Kysely } from 'kysely';
-import { isAfter, pageOf } from '../paging.ts';
+import { readPage } from '../paging.ts';
 import type { ReceiptRow, ReceiptTables } from './tables.ts';
 
 type Db = Kysely<ReceiptTables>;
@@ -63,13 +63,12 @@ export async function pageOfReceipts(
 ): Promise<{ rows: ReceiptRow[]; next: ReceiptPosition | undefined }> {
   let select = db.selectFrom('operation_receipts').selectAll().where('workspace_id', '=', workspaceId);
   if (requestId !== undefined) select = select.where('request_id', '=', requestId);
-  if (after) select = select.where(isAfter(['created_at', 'id'], after, 'desc'));
-  const found = await select
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute();
-  return pageOf(found, limit, (row): ReceiptPosition => [row.created_at, row.id]);
+  return readPage(
+    select,
+    ['created_at', 'id'],
+    { after, sortOrder: 'desc', limit },
+    (row): ReceiptPosition => [row.created_at, row.id],
+  );
 }
 
 /** Receipts that one statement deletes. */

@@ -262,7 +262,7 @@ describe('rewritten', () => {
     expect(Object.values(subBlocks).map(({ value }) => value)).toEqual(['C', 'A,B', ['D']]);
   });
 
-  it('changes nothing where the graph has no such place, and no prototype', () => {
+  it('changes no absent place of the graph, and no prototype', () => {
     const graph = graphOf('api', [['body', 'code', { a: 'x', list: ['y'] }]]);
     const paths = [
       ['b'],

@@ -130,7 +130,7 @@ describe('sanitize', () => {
     ]);
   });
 
-  it('leaves the graph that it is given as it is, and changes nothing the second time', () => {
+  it('does not change the given graph, and changes nothing the second time', () => {
     const source = graphOf('slack', [
       ['credential', 'oauth-input', 'c'],
       ['text', 'long-input', `Bearer abc${'0'.repeat(20)}`],

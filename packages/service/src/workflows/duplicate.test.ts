@@ -46,7 +46,7 @@ describe('a copy of a draft', () => {
 
   it.each([
     ['derived from the id of the block', [{ title: 'if', value: 'true' }], 'condition-c-if'],
-    ['of their own', [{ id: 'row', title: 'if', value: 'true' }], 'condition-row'],
+    ['with ids', [{ id: 'row', title: 'if', value: 'true' }], 'condition-row'],
   ])('keeps branches whose rows have ids %s', (_, rows, handle) => {
     const conditions = {
       subBlocks: { conditions: { id: 'conditions', type: 'x', value: JSON.stringify(rows) } },

@@ -52,7 +52,7 @@ describe('paths of folders', () => {
     expect(() => parseFolderPath(input)).toThrow(message);
   });
 
-  it('gives every name a path of its own, which is canonical', () => {
+  it('gives every name a unique, canonical path', () => {
     const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(name, (given) => {

@@ -11,7 +11,7 @@ import {
   relocated,
   ROOT,
 } from './folder-path.ts';
-import { isDuplicate } from '../store/database.ts';
+import { countOf, isDuplicate } from '../store/database.ts';
 import { isPostgres } from '../store/dialect.ts';
 import type { FolderRow, WorkflowTables } from './tables.ts';
 
@@ -94,7 +94,7 @@ async function heldRows(
     .execute();
 }
 
-/** Adds a folder. Throws 404 without the folder around it, 409 for one that is there, 413 for too many, 423. */
+/** Adds a folder. Throws 404 without the folder around it, 409 for an existing one, 413 for too many, 423. */
 export async function createFolder(
   db: Db,
   { workspaceId, path }: FolderKey,
@@ -103,12 +103,8 @@ export async function createFolder(
   expectNotRoot(path);
   await expectFolder(db, { workspaceId, path: parentPath(path) });
   await expectFree(db, { workspaceId, path });
-  const { count } = await db
-    .selectFrom('workflow_folders')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirstOrThrow();
-  if (Number(count) >= MAX_FOLDERS) throw tooMany();
+  const folders = db.selectFrom('workflow_folders').where('workspace_id', '=', workspaceId);
+  if ((await countOf(folders)) >= MAX_FOLDERS) throw tooMany();
   const row: FolderRow = {
     workspace_id: workspaceId,
     path,

@@ -36,7 +36,7 @@ export class VariableError extends Error {
  * Applies the operations in their order. Variables are found by name. The given ones stay as they are.
  *
  * @returns the variables by id, and whether they differ from before.
- * @throws {VariableError} when a variable to add is there already, one to edit is not, or there would be too many.
+ * @throws {VariableError} when a variable to add exists already, one to edit does not, or there would be too many.
  */
 export function applyVariables(
   before: JsonObject,

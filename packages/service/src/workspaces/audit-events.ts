@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { isAfter, pageOf } from '../paging.ts';
+import { readPage } from '../paging.ts';
 import type { WorkspaceTables } from './directory.ts';
 
 /** Which events to list. */
@@ -51,13 +51,12 @@ export async function pageOfEvents(
   if (resourceId !== undefined) select = select.where('audit.resource_id', '=', resourceId);
   if (startDate !== undefined) select = select.where('audit.created_at', '>=', startDate);
   if (endDate !== undefined) select = select.where('audit.created_at', '<=', endDate);
-  if (after) select = select.where(isAfter(['audit.created_at', 'audit.id'], after, 'desc'));
-  const found = await select
-    .orderBy('audit.created_at', 'desc')
-    .orderBy('audit.id', 'desc')
-    .limit(limit + 1)
-    .execute();
-  const { rows, next } = pageOf(found, limit, (row): EventPosition => [row.created_at, row.id]);
+  const { rows, next } = await readPage(
+    select,
+    ['audit.created_at', 'audit.id'],
+    { after, sortOrder: 'desc', limit },
+    (row): EventPosition => [row.created_at, row.id],
+  );
   const page = rows.map((row) => ({
     ...{ id: row.id, workspaceId, action: row.action },
     ...{ resourceType: row.resource_type, resourceId: row.resource_id },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Principal, Role } from '@heddle/api';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
-import { isAfter, pageOf } from '../paging.ts';
+import { pageOf, readPage } from '../paging.ts';
 import type { AuditRow } from '../store/schema.ts';
 
 /** The columns that this area reads. Timestamps are ISO 8601 text in UTC, booleans are 0 or 1. */
@@ -64,17 +64,15 @@ const COLORS = ['#2563eb', '#0d9488', '#7c3aed', '#c2410c', '#be185d', '#4d7c0f'
 export async function pageOfWorkspaces(
   db: Db,
   principal: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>,
-  { sortBy, sortOrder, limit, after }: WorkspacesQuery,
+  query: WorkspacesQuery,
 ): Promise<{ page: WorkspaceInfo[]; next: WorkspacePosition | undefined }> {
-  const column = SORTED[sortBy];
-  let select = db.selectFrom(infos(db).as('w')).selectAll().where(isVisible(principal));
-  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
-  const found = await select
-    .orderBy(column, sortOrder)
-    .orderBy('id', sortOrder)
-    .limit(limit + 1)
-    .execute();
-  const { rows, next } = pageOf(found, limit, (row): WorkspacePosition => [row[column], row.id]);
+  const column = SORTED[query.sortBy];
+  const { rows, next } = await readPage(
+    db.selectFrom(infos(db).as('w')).selectAll().where(isVisible(principal)),
+    [column, 'id'],
+    query,
+    (row): WorkspacePosition => [row[column], row.id],
+  );
   return { page: rows.map(infoOf), next };
 }
 

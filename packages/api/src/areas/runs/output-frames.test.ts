@@ -70,7 +70,7 @@ describe('a client that knows agent events', () => {
     ]);
   });
 
-  it('is told to discard text that was not the output', async () => {
+  it('gets the instruction to discard text that was not the output', async () => {
     const { sent } = await frames(({ emit }) => {
       emit({ type: 'text', text: 'Let me see ' });
       emit({ type: 'reset' });
@@ -110,7 +110,7 @@ describe('a client that knows agent events', () => {
     expect((await frames(busy, body)).sent.slice(0, -1)).toEqual(expected);
   });
 
-  it('is told to discard the text of a failed block', async () => {
+  it('gets the instruction to discard the text of a failed block', async () => {
     const { sent } = await frames(({ emit }) => {
       emit({ type: 'text', text: 'Half a line ' });
       return Promise.reject(new Error('The line is dead.'));

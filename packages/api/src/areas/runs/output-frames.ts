@@ -50,7 +50,7 @@ export class OutputFrames {
     }
   }
 
-  /** What is left, after the last event. */
+  /** Yields the remaining frames, after the last event. */
   *rest(): Generator<object> {
     for (const [blockId, text] of this.#texts) yield* framesOf(blockId, text.rest());
   }

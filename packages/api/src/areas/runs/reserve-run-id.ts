@@ -9,7 +9,7 @@ import { isManual } from './rules.ts';
 import type { ExecuteBody } from './schemas.ts';
 import type { PageTrigger } from './start.ts';
 
-/** How often a generated id is tried before giving up. */
+/** Attempts to reserve a generated id. */
 const MAX_ATTEMPTS = 3;
 
 interface ReservingCall {

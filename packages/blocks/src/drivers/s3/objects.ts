@@ -54,7 +54,7 @@ export async function largeFileOf({ args, context }: DriverCall): Promise<LargeF
   };
 }
 
-/** Stores a file in parts, and returns what it is then. Parts of an upload that fails are removed. */
+/** Stores a file in parts, and returns the stored object. Parts of an upload that fails are removed. */
 export async function storeInParts(
   client: S3Client,
   { Bucket, Key, bytes, type, chunks }: LargeFile & { Bucket: string; Key: string },

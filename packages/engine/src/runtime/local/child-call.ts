@@ -53,7 +53,7 @@ export async function callChild(
   }
 }
 
-/** Tells the parent why the attempt cannot continue, or that it can. The machine ignores what it knows. */
+/** Tells the parent why the attempt cannot continue, or that it can. The machine ignores repeated reports. */
 function postBlocked({ parent, place, task, call }: ChildCall, childRunId: string): void {
   if (task.stopped) return;
   const on = task.children.blockedOn;

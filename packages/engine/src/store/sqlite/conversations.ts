@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { KEPT_EXCHANGES } from '../stores.ts';
 import type { ConversationKey, ConversationStore } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
-import { withFileErrors } from './database.ts';
+import { preparedAtFirstUse, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -32,42 +32,37 @@ function prepare(db: DatabaseSync) {
 
 /** Conversations in the data file. */
 export class SqliteConversations implements ConversationStore {
-  readonly #db: DatabaseSync;
+  /** Prepared at the first use: most engines have no conversations. */
+  readonly #sql: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
-  #prepared: ReturnType<typeof prepare> | undefined;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#db = db;
+    this.#sql = preparedAtFirstUse(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }
 
-  /** Prepared at the first use: most engines have no conversations. */
-  get #sql(): ReturnType<typeof prepare> {
-    return (this.#prepared ??= prepare(this.#db));
-  }
-
   add({ tenant, id }: ConversationKey, { key, json }: { key: string; json: string }): Promise<void> {
     return this.#commit.run(() => {
-      const { changes } = this.#sql.add.run(tenant, id, key, json.length, json);
-      if (changes === 1) this.#sql.trim.run(tenant, id, tenant, id);
+      const { changes } = this.#sql().add.run(tenant, id, key, json.length, json);
+      if (changes === 1) this.#sql().trim.run(tenant, id, tenant, id);
     });
   }
 
   newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
-    const rows = withFileErrors(this.#file, () => this.#sql.newest.all(tenant, id, maxChars));
+    const rows = withFileErrors(this.#file, () => this.#sql().newest.all(tenant, id, maxChars));
     return rows.map(({ json }) => json as string);
   }
 
   async remove({ tenant, id }: ConversationKey): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql.remove.run(tenant, id);
+      this.#sql().remove.run(tenant, id);
     });
   }
 
   ids(tenant: string, limit: number): string[] {
-    const rows = withFileErrors(this.#file, () => this.#sql.ids.all({ tenant, limit }));
+    const rows = withFileErrors(this.#file, () => this.#sql().ids.all({ tenant, limit }));
     return rows.map(({ id }) => id as string);
   }
 }

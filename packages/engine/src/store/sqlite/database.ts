@@ -33,6 +33,12 @@ export function openDatabase(
   });
 }
 
+/** Returns a function that prepares statements at its first call, and returns the same ones from then on. */
+export function preparedAtFirstUse<T>(db: DatabaseSync, prepare: (db: DatabaseSync) => T): () => T {
+  let prepared: T | undefined;
+  return () => (prepared ??= prepare(db));
+}
+
 /** Calls `work` and returns its result. Converts errors of the file to EngineErrors that name the file. */
 export function withFileErrors<T>(file: string, work: () => T): T {
   try {

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isUnlimited, taken, UNUSED_KEY, waitFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { GroupCommit } from './commit.ts';
-import { withFileErrors } from './database.ts';
+import { preparedAtFirstUse, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -19,20 +19,15 @@ function prepare(db: DatabaseSync) {
 
 /** Rates of keys in the data file. */
 export class SqliteRates implements RateStore {
-  readonly #db: DatabaseSync;
+  /** Prepared at the first use: most engines call no models. */
+  readonly #sql: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
-  #prepared: ReturnType<typeof prepare> | undefined;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#db = db;
+    this.#sql = preparedAtFirstUse(db, prepare);
     this.#file = file;
     this.#commit = commit;
-  }
-
-  /** Prepared at the first use: most engines call no models. */
-  get #sql(): ReturnType<typeof prepare> {
-    return (this.#prepared ??= prepare(this.#db));
   }
 
   async take(key: string, demand: RateDemand): Promise<number> {
@@ -47,7 +42,7 @@ export class SqliteRates implements RateStore {
 
   async correct(key: string, tokensMs: number): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql.correct.run(tokensMs, key);
+      this.#sql().correct.run(tokensMs, key);
     });
   }
 
@@ -60,15 +55,15 @@ export class SqliteRates implements RateStore {
 
   async prune(beforeMs: number): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql.prune.run(beforeMs);
+      this.#sql().prune.run(beforeMs);
     });
   }
 
   #state(key: string): RateState {
-    return (this.#sql.state.get(key) as RateState | undefined) ?? UNUSED_KEY;
+    return (this.#sql().state.get(key) as RateState | undefined) ?? UNUSED_KEY;
   }
 
   #set(key: string, { requestsMs, tokensMs, blockedMs }: RateState): void {
-    this.#sql.set.run(key, requestsMs, tokensMs, Math.ceil(blockedMs));
+    this.#sql().set.run(key, requestsMs, tokensMs, Math.ceil(blockedMs));
   }
 }

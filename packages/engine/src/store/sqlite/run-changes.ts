@@ -3,7 +3,7 @@ import { storedChange } from '../stored-change.ts';
 import type { ChangeRow } from '../stored-change.ts';
 import type { RunChangeStore, StoredChange } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
-import { withFileErrors } from './database.ts';
+import { preparedAtFirstUse, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -28,46 +28,41 @@ function prepare(db: DatabaseSync) {
 
 /** Changes of the runs in the data file. */
 export class SqliteRunChanges implements RunChangeStore {
-  readonly #db: DatabaseSync;
+  /** Prepared at the first use: most engines have no consumer. */
+  readonly #sql: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
   #hasBegun = false;
-  #prepared: ReturnType<typeof prepare> | undefined;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#db = db;
+    this.#sql = preparedAtFirstUse(db, prepare);
     this.#file = file;
     this.#commit = commit;
-  }
-
-  /** Prepared at the first use: most engines have no consumer. */
-  get #sql(): ReturnType<typeof prepare> {
-    return (this.#prepared ??= prepare(this.#db));
   }
 
   async begin(): Promise<void> {
     if (this.#hasBegun) return;
     await this.#commit.run(() => {
-      if (this.#sql.begin.run().changes === 1) this.#sql.seed.run();
+      if (this.#sql().begin.run().changes === 1) this.#sql().seed.run();
     });
     this.#hasBegun = true;
   }
 
   read(limit: number): StoredChange[] {
-    const rows = withFileErrors(this.#file, () => this.#sql.read.all(limit)) as unknown as ChangeRow[];
+    const rows = withFileErrors(this.#file, () => this.#sql().read.all(limit)) as unknown as ChangeRow[];
     return rows.map(storedChange);
   }
 
   acknowledge(positions: readonly number[]): Promise<void> {
     return this.#commit.run(() => {
-      for (const position of positions) this.#sql.acknowledge.run(position);
+      for (const position of positions) this.#sql().acknowledge.run(position);
     });
   }
 
   bytesOf(runIds: readonly string[]): Map<string, number> {
     return new Map(
       runIds.flatMap((runId) => {
-        const row = withFileErrors(this.#file, () => this.#sql.bytes.get(runId));
+        const row = withFileErrors(this.#file, () => this.#sql().bytes.get(runId));
         return row ? [[runId, row['bytes'] as number]] : [];
       }),
     );

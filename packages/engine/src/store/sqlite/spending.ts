@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending.ts';
 import type { GroupCommit } from './commit.ts';
-import { withFileErrors } from './database.ts';
+import { preparedAtFirstUse, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -28,20 +28,15 @@ function prepare(db: DatabaseSync) {
 
 /** Sums of spending in the data file. */
 export class SqliteSpending implements SpendingStore {
-  readonly #db: DatabaseSync;
+  /** Prepared at the first use: most engines have no caps. */
+  readonly #sql: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
-  #prepared: ReturnType<typeof prepare> | undefined;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#db = db;
+    this.#sql = preparedAtFirstUse(db, prepare);
     this.#file = file;
     this.#commit = commit;
-  }
-
-  /** Prepared at the first use: most engines have no caps. */
-  get #sql(): ReturnType<typeof prepare> {
-    return (this.#prepared ??= prepare(this.#db));
   }
 
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
@@ -51,9 +46,9 @@ export class SqliteSpending implements SpendingStore {
       const refused = accounts.find((account) => this.#sum(account.id) + most > account.cap);
       if (refused) return { account: refused.id, micros: this.#sum(refused.id) };
       for (const account of accounts) {
-        this.#sql.open.run(account.id, account.untilMs);
-        this.#sql.add.run(most, account.id);
-        this.#sql.insert.run(id, account.id, most, least, expiresMs);
+        this.#sql().open.run(account.id, account.untilMs);
+        this.#sql().add.run(most, account.id);
+        this.#sql().insert.run(id, account.id, most, least, expiresMs);
       }
       return undefined;
     });
@@ -61,14 +56,14 @@ export class SqliteSpending implements SpendingStore {
 
   async renew(id: string, { least, expiresMs }: { least: number; expiresMs: number }): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql.renew.run(least, expiresMs, id);
+      this.#sql().renew.run(least, expiresMs, id);
     });
   }
 
   async settle(id: string, micros: number): Promise<void> {
     await this.#commit.run(() => {
-      for (const { account, counted } of this.#sql.settle.all(id))
-        this.#sql.add.run(micros - (counted as number), account as string);
+      for (const { account, counted } of this.#sql().settle.all(id))
+        this.#sql().add.run(micros - (counted as number), account as string);
     });
   }
 
@@ -78,19 +73,19 @@ export class SqliteSpending implements SpendingStore {
 
   async prune(nowMs: number): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql.pruneSums.run(nowMs);
-      this.#sql.pruneCalls.run();
+      this.#sql().pruneSums.run(nowMs);
+      this.#sql().pruneCalls.run();
     });
   }
 
   #sum(account: string): number {
-    return Number(this.#sql.sum.get(account)?.['micros'] ?? 0);
+    return Number(this.#sql().sum.get(account)?.['micros'] ?? 0);
   }
 
   #expire(account: string, nowMs: number): void {
-    const difference = this.#sql.expired.get(account, nowMs)?.['difference'] ?? 0;
+    const difference = this.#sql().expired.get(account, nowMs)?.['difference'] ?? 0;
     if (difference === 0) return;
-    this.#sql.add.run(difference, account);
-    this.#sql.expire.run(account, nowMs);
+    this.#sql().add.run(difference, account);
+    this.#sql().expire.run(account, nowMs);
   }
 }

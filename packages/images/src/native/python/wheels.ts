@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { BuildContext } from '../../builder.ts';
 import type { LockedWheel } from '../../python/lock.ts';
 import type { ArchiveFile } from '../../python/wheels/archive.ts';
-import { contentsOf, startupWarning } from '../../python/wheels/contents.ts';
-import { fetchWheel, withWheel } from '../../python/wheels/fetch.ts';
+import { unpackWheels } from '../../python/wheels/fetch.ts';
+import type { UnpackedWheels } from '../../python/wheels/fetch.ts';
 import { TreeWriter } from '../archive/tree-writer.ts';
 import { MAX_SIZE } from '../limits.ts';
 
@@ -14,13 +14,6 @@ export interface WheelFolders {
   readonly site: string;
   /** Folder for programs, such as `opt/heddle/bin`. */
   readonly programs: string;
-}
-
-/** The result of installing wheels. */
-export interface InstalledWheels {
-  /** Modules to import for each distribution, by canonical name. */
-  readonly modules: ReadonlyMap<string, readonly string[]>;
-  readonly warnings: readonly string[];
 }
 
 const ELF_MAGIC = 0x7f45_4c46;
@@ -68,20 +61,13 @@ export async function installWheels(
   wheels: readonly LockedWheel[],
   { root, site, programs }: WheelFolders,
   context: BuildContext,
-): Promise<InstalledWheels> {
-  const modules = new Map<string, readonly string[]>();
-  const warnings: string[] = [];
+): Promise<UnpackedWheels> {
   const writer = new TreeWriter(root, MAX_SIZE, 'The Python packages');
   const put = (path: string, bytes: Buffer, mode: number): Promise<void> =>
     writer.file(path, Readable.from([bytes]), { mode, size: bytes.length });
-  for (const wheel of wheels) {
-    context.signal.throwIfAborted();
-    context.progress(`installing ${wheel.name} ${wheel.version}`);
-    const path = await fetchWheel(wheel, context);
-    await withWheel(wheel, path, async (archive) => {
-      const contents = contentsOf(archive);
-      modules.set(wheel.name, contents.modules);
-      if (contents.startup.length > 0) warnings.push(startupWarning(wheel.name, contents.startup));
+  return unpackWheels(wheels, context, {
+    verb: 'installing',
+    put: async ({ archive, contents }) => {
       for (const [name, file] of contents.files) {
         const bytes = await file.read();
         await put(`${site}/${writer.path(name)}`, bytes, isProgram(bytes) ? 0o755 : 0o644);
@@ -93,7 +79,6 @@ export async function installWheels(
           for (const [each, text] of entryPrograms((await file.read()).toString('utf8'), site))
             await put(`${programs}/${each}`, Buffer.from(text), 0o755);
       }
-    });
-  }
-  return { modules, warnings };
+    },
+  });
 }

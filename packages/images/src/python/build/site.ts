@@ -6,28 +6,19 @@ import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import type { LockedWheel } from '../lock.ts';
 import { withArchive } from '../wheels/archive.ts';
-import { contentsOf, startupWarning } from '../wheels/contents.ts';
-import { fetchWheel, withWheel } from '../wheels/fetch.ts';
+import { unpackWheels } from '../wheels/fetch.ts';
+import type { UnpackedWheels } from '../wheels/fetch.ts';
 import { MAX_SITE_BYTES, MAX_FILES } from '../wheels/limits.ts';
 import { type StoredFile, writeStoredZip } from '../wheels/stored-zip.ts';
 import type { PythonLoader } from './python-loader.ts';
 
 /** The packages of an image as one archive. */
-export interface PackageArchive {
+export interface PackageArchive extends UnpackedWheels {
   readonly path: string;
-  /** Modules to import for each distribution, by canonical name. */
-  readonly modules: ReadonlyMap<string, readonly string[]>;
-  readonly warnings: readonly string[];
 }
 
 /** Maximum size of the sources that one process compiles. */
 const BATCH_BYTES = 4 * 2 ** 20;
-
-interface UnpackedWheels {
-  readonly files: ReadonlyMap<string, Buffer>;
-  readonly modules: ReadonlyMap<string, readonly string[]>;
-  readonly warnings: readonly string[];
-}
 
 /** Unpacks and compiles the locked wheels to an archive in the work folder. */
 export async function makeSite(
@@ -47,19 +38,15 @@ export async function makeSite(
  * Unpacks the files of all wheels. If two wheels have the same file, the later one by name wins, and the log reports
  * it.
  */
-async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Promise<UnpackedWheels> {
+async function unpack(
+  wheels: readonly LockedWheel[],
+  context: BuildContext,
+): Promise<UnpackedWheels & { files: ReadonlyMap<string, Buffer> }> {
   const files = new Map<string, Buffer>();
-  const modules = new Map<string, readonly string[]>();
-  const warnings: string[] = [];
   let bytes = 0;
-  for (const wheel of wheels) {
-    context.signal.throwIfAborted();
-    context.progress(`fetching ${wheel.name} ${wheel.version}`);
-    const path = await fetchWheel(wheel, context);
-    await withWheel(wheel, path, async (archive) => {
-      const contents = contentsOf(archive);
-      modules.set(wheel.name, contents.modules);
-      if (contents.startup.length > 0) warnings.push(startupWarning(wheel.name, contents.startup));
+  const unpacked = await unpackWheels(wheels, context, {
+    verb: 'fetching',
+    put: async ({ wheel, contents }) => {
       for (const [name, file] of contents.files) {
         const data = await file.read();
         const before = files.get(name);
@@ -69,9 +56,9 @@ async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Pr
         if (bytes > MAX_SITE_BYTES || files.size >= MAX_FILES) throw tooLarge();
         files.set(name, data);
       }
-    });
-  }
-  return { files, modules, warnings };
+    },
+  });
+  return { files, ...unpacked };
 }
 
 function tooLarge(): ImageError {

@@ -6,11 +6,12 @@ import type { LockedWheel } from '../lock.ts';
 import { parseMetadata } from '../pep/metadata.ts';
 import { digestOf } from '../sources/wheelhouse.ts';
 import { type ArchiveFile, withArchive } from './archive.ts';
+import { type Contents, contentsOf, startupWarning } from './contents.ts';
 import { MAX_WHEEL_BYTES } from './limits.ts';
 import { metadataAmong } from './wheel-metadata.ts';
 
 /** Returns the path of a locked wheel with its digest verified. */
-export async function fetchWheel(wheel: LockedWheel, context: BuildContext): Promise<string> {
+async function fetchWheel(wheel: LockedWheel, context: BuildContext): Promise<string> {
   if (wheel.source !== 'wheelhouse') {
     return (await context.fetchVerified(wheel.location, wheel.digest, { maxBytes: MAX_WHEEL_BYTES })).path;
   }
@@ -34,8 +35,44 @@ export async function fetchWheel(wheel: LockedWheel, context: BuildContext): Pro
   );
 }
 
+/** The result of unpacking wheels. */
+export interface UnpackedWheels {
+  /** Modules to import for each distribution, by canonical name. */
+  readonly modules: ReadonlyMap<string, readonly string[]>;
+  readonly warnings: readonly string[];
+}
+
+/** One wheel of an image. */
+interface OpenWheel {
+  readonly wheel: LockedWheel;
+  readonly archive: readonly ArchiveFile[];
+  readonly contents: Contents;
+}
+
+/** Fetches the wheels one after the other, and calls `put` with the files of each. `verb` names the step in the progress. */
+export async function unpackWheels(
+  wheels: readonly LockedWheel[],
+  context: BuildContext,
+  { verb, put }: { verb: string; put: (wheel: OpenWheel) => Promise<void> },
+): Promise<UnpackedWheels> {
+  const modules = new Map<string, readonly string[]>();
+  const warnings: string[] = [];
+  for (const wheel of wheels) {
+    context.signal.throwIfAborted();
+    context.progress(`${verb} ${wheel.name} ${wheel.version}`);
+    const path = await fetchWheel(wheel, context);
+    await withWheel(wheel, path, async (archive) => {
+      const contents = contentsOf(archive);
+      modules.set(wheel.name, contents.modules);
+      if (contents.startup.length > 0) warnings.push(startupWarning(wheel.name, contents.startup));
+      await put({ wheel, archive, contents });
+    });
+  }
+  return { modules, warnings };
+}
+
 /** Calls `use` with the files of a wheel after checking that it matches the lock. Errors name the wheel. */
-export async function withWheel<T>(
+async function withWheel<T>(
   wheel: LockedWheel,
   path: string,
   use: (files: readonly ArchiveFile[]) => Promise<T>,

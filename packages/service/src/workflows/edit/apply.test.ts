@@ -64,7 +64,7 @@ describe('add', () => {
     expect(outcome.graph.blocks).toEqual(START.blocks);
   });
 
-  it('refuses the id of a block that is there, and takes it again after that block was deleted', () => {
+  it('refuses the id of an existing block, and takes it again after that block was deleted', () => {
     const again = add('start', { type: 'function', name: 'Other' });
     expect(skips(edit(START, [again]))).toEqual(['duplicate_block_name']);
     const outcome = edit(START, [{ operation_type: 'delete', block_id: 'start' }, again]);
@@ -136,7 +136,7 @@ describe('add', () => {
     });
   });
 
-  it('gives new blocks positions of their own, right of the block that leads to them', () => {
+  it('gives new blocks free positions, right of the block that leads to them', () => {
     const operations = ['a', 'b', 'c'].map((id) => add(id, { type: 'function', name: id }));
     const wired = [...operations, change('start', { connections: { source: ['a', 'b', 'c'] } })];
     const at = (outcome: ReturnType<typeof edit>) =>

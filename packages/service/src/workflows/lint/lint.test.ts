@@ -136,7 +136,7 @@ describe('the lint of a draft', () => {
     ]);
   });
 
-  it('lists outputs that no block has, and says so of blocks that cannot have run', async () => {
+  it('lists outputs that no block has, and names blocks that cannot have run', async () => {
     const { s, a, b } = ids('s', 'a', 'b');
     const { unresolvedReferences } = await lintOf({
       blocks: {
@@ -242,7 +242,7 @@ describe('the lint of a draft', () => {
     expect(compared?.detail).not.toContain('{{');
   });
 
-  it('does not fail a write when the names or the schemas cannot be read, and says so', async () => {
+  it('does not fail a write when the names or the schemas cannot be read, and reports it', async () => {
     const broken = await testApi({
       ...{ store, engine },
       environments: { names: () => Promise.reject(new Error('no names')) },
