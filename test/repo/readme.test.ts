@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readText } from './sources.ts';
+import { readText, repository } from './sources.ts';
 
 const TEST_COMMAND = 'npm ci && npm test';
 
@@ -19,4 +21,15 @@ describe('the quick start of the README', () => {
     const lines = readText('.ci/run').split('\n');
     expect(lines).toContain(TEST_COMMAND);
   });
+});
+
+it('the README of the tests has one row for each folder', () => {
+  const rows = readText('test/README.md').matchAll(/^\| `([\w-]+)\/` \|/gm);
+  const folders = readdirSync(join(repository, 'test'), { withFileTypes: true });
+  expect([...rows].map(([, name]) => name)).toEqual(
+    folders
+      .filter((each) => each.isDirectory())
+      .map(({ name }) => name)
+      .toSorted(),
+  );
 });

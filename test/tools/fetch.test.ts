@@ -164,11 +164,3 @@ describe('requireTool', () => {
     expect(() => requireTool('lost', tools)).toThrow(/No tool "lost"/);
   });
 });
-
-describe('the table', () => {
-  const bubblewrap = requireTool('bubblewrap');
-
-  it.skipIf(!bubblewrap)('gets a bubblewrap that starts a process', () => {
-    expect(bubblewrap?.path).toMatch(/bwrap$/);
-  });
-});

@@ -50,7 +50,7 @@ describe('contents', () => {
     expect(withContents(value, () => 'QUJD')).toBe(value);
   });
 
-  it('are requested by a path with base64 after a record that has no such field', () => {
+  it('are requested by a path with base64 after a record without such a field', () => {
     const value = { files: [record('a'), { ...record('b'), base64: 'own' }] };
     const path = (index: number) => ['files', { index }, 'base64'];
     expect(fileToRead(value, path(0))).toMatchObject({ id: 'a' });

@@ -140,7 +140,7 @@ export function describeApi(make: MakeRuntime): void {
         'application/json',
       ],
       ['that is a text stays as it is', 'plain <start.n>', 'plain 7', undefined],
-      ['that is null is none', null, '', undefined],
+      ['that is null is empty', null, '', undefined],
     ])('a body %s', async (_title, given, sent, type) => {
       const url = await serve(({ headers }, response, body) =>
         json(response, { type: headers['content-type'] ?? null, body }),
@@ -188,10 +188,10 @@ export function describeApi(make: MakeRuntime): void {
     });
 
     it.each<[string, string, string]>([
-      ['that is none', 'not a url', 'BLOCK_CONFIG_INVALID'],
+      ['that is not a URL', 'not a url', 'BLOCK_CONFIG_INVALID'],
       ['of another protocol', 'ftp://example.com/x', 'BLOCK_CONFIG_INVALID'],
-      ['where nobody listens', 'http://127.0.0.1:9', 'HTTP_FAILED'],
-    ])('an address %s fails the block, and says so', async (_title, url, code) => {
+      ['where no server listens', 'http://127.0.0.1:9', 'HTTP_FAILED'],
+    ])('an address %s fails the block with the reason', async (_title, url, code) => {
       const engine = await make().open({ egress: { allowPrivate: true, ports: [9] } });
       const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
       expect(result).toMatchObject({ status: 'failed', error: { code } });

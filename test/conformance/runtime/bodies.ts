@@ -21,7 +21,7 @@ const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name))
 
 const BODIES: Body[] = [
   {
-    title: 'another row of a condition in each turn',
+    title: 'another row of a condition in each iteration',
     blocks: () => [condition('C', { a: 'I === 0', b: 'I === 1', c: '' }), ...W('A B E J')],
     edges: ['In -> C', 'C:a -> A -> J', 'C:b -> B -> J', 'C:c -> E -> J'],
     ran: ['A J', 'B J'],
@@ -39,7 +39,7 @@ const BODIES: Body[] = [
     ran: ['X', 'A X'],
   },
   {
-    title: 'a chosen row without an edge, beside a path that goes on',
+    title: 'a chosen row without an edge, beside a path that continues',
     blocks: () => [condition('C', { a: 'I === 1', none: '' }), ...W('A X Y')],
     edges: ['In -> C', 'C:a -> A', 'In -> X -> Y'],
     ran: ['X Y', 'A X Y'],

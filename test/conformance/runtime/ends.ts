@@ -119,7 +119,7 @@ export function describeEnds(make: MakeRuntime): void {
 
     it.each<[string, string, string]>([
       ['a text', 'throw "just text"', 'just text'],
-      ['an error of its own kind', 'throw new RangeError("too far")', 'too far'],
+      ['an error of another class', 'throw new RangeError("too far")', 'too far'],
       ['no error at all', 'throw undefined', ''],
     ])('code that throws %s fails its block', async (_title, code, message) => {
       const { sketch } = await working();
@@ -185,19 +185,22 @@ export function describeEnds(make: MakeRuntime): void {
     it.each<[string, () => ReturnType<typeof loop>]>([
       ['a loop', () => loop('In', { loopType: 'for', count: 3 }, work('A'))],
       ['a parallel', () => parallel('In', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
-    ])('a cancel in %s starts no further turn or branch, nor what follows', async (_title, container) => {
-      const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
-      const run = await engine.start({
-        workflow: workflow([container(), work('Z')], ['Start -> In -> A', 'In -> Z']),
-      });
-      (await script.called('A.0')).done();
-      await script.called('A.1');
-      await engine.cancel(run.runId);
-      expect(await run.result()).toMatchObject({ status: 'cancelled' });
-      await script.stopped('A.1');
-      expect([script.calls, script.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
-    });
+    ])(
+      'a cancel in %s starts no further iteration or branch, and no later block',
+      async (_title, container) => {
+        const script = new Script();
+        const engine = await make().open({ blocks: [script.executor] });
+        const run = await engine.start({
+          workflow: workflow([container(), work('Z')], ['Start -> In -> A', 'In -> Z']),
+        });
+        (await script.called('A.0')).done();
+        await script.called('A.1');
+        await engine.cancel(run.runId);
+        expect(await run.result()).toMatchObject({ status: 'cancelled' });
+        await script.stopped('A.1');
+        expect([script.calls, script.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
+      },
+    );
 
     it('a cancel between attempts prevents the next attempt', async () => {
       const clock = new TestClock();

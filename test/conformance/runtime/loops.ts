@@ -12,7 +12,7 @@ const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
   ['a while loop that is false at once has no turn', { loopType: 'while', whileCondition: 'false' }, []],
   ['a while loop without a condition has no turn', { loopType: 'while' }, []],
   [
-    'a do-while loop has its first turn unasked, whatever its count',
+    'the first iteration of a do-while loop needs no condition, for any count',
     { loopType: 'doWhile', doWhileCondition: 'false', count: 4 },
     [0],
   ],

@@ -30,7 +30,7 @@ export function answerTo(scope: readonly number[]): Json {
 }
 
 const turns: Subject = {
-  name: 'a loop with a pause in every turn, between effects',
+  name: 'a loop with a pause in every iteration, between effects',
   workflow: workflow(
     [
       loop('L', { loopType: 'for', count: 3 }, effect('E'), human('H'), effect('F', { answer: '<h.n>' })),
@@ -43,7 +43,7 @@ const turns: Subject = {
 };
 
 const waits: Subject = {
-  name: 'a loop with a wait, an effect and slow code in every turn',
+  name: 'a loop with a wait, an effect and slow code in every iteration',
   workflow: workflow(
     [
       loop(
@@ -111,7 +111,7 @@ const failures: Subject = {
 };
 
 const code: Subject = {
-  name: 'a long chain of slow code, and many short turns',
+  name: 'a long chain of slow code, and many short iterations',
   workflow: workflow(
     [
       ...[1, 2, 3, 4, 5, 6].map((n) => compute(`C${n}`, { n })),

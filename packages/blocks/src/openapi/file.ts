@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { ERROR_KINDS } from './kinds.ts';
-import { isOwnHeader, METHODS, PLACES } from './operations.ts';
+import { isOwnHeader, METHODS, LOCATIONS } from './operations.ts';
 
 /** The version of files of tools. Later versions read what earlier ones wrote. */
 export const TOOL_FILE_VERSION = 1;
@@ -58,7 +58,7 @@ const style = {
 const parameter = z
   .strictObject({
     argument,
-    in: z.enum(PLACES),
+    in: z.enum(LOCATIONS),
     name: text(500).min(1),
     ...style,
     /** Reserved characters stay as they are. */

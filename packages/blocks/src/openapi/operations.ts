@@ -9,12 +9,12 @@ export type Method = (typeof METHODS)[number];
 /** Methods of OpenAPI that clients cannot send, or that few servers have. */
 const OTHER_METHODS = ['trace', 'query'];
 
-export const PLACES = ['path', 'query', 'header', 'cookie'] as const;
-export type Place = (typeof PLACES)[number];
+export const LOCATIONS = ['path', 'query', 'header', 'cookie'] as const;
+export type ParameterLocation = (typeof LOCATIONS)[number];
 
 /** A parameter of an operation, as its document describes it. */
 export interface Parameter {
-  in: Place;
+  in: ParameterLocation;
   name: string;
   required: boolean;
   description: string | undefined;
@@ -181,7 +181,7 @@ const PATH_PARAMETER: Omit<Parameter, 'name'> = {
   json: false,
 };
 
-const STYLES: { readonly [place in Place]: readonly string[] } = {
+const STYLES: { readonly [location in ParameterLocation]: readonly string[] } = {
   path: ['simple', 'label', 'matrix'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
   header: ['simple'],
@@ -193,33 +193,33 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
   if (!found) throw new Unusable('has a parameter that is not an object');
   const { object } = found;
   const name = own(object, 'name');
-  const place = PLACES.find((each) => each === own(object, 'in'));
-  if (typeof name !== 'string' || !place || !isName(place, name)) {
+  const location = LOCATIONS.find((each) => each === own(object, 'in'));
+  if (typeof name !== 'string' || !location || !isName(location, name)) {
     if (own(object, 'required') !== true) return undefined;
-    throw new Unusable('has a required parameter in an unknown place, or without a name that can be sent');
+    throw new Unusable('has a required parameter in an unknown location, or without a name that can be sent');
   }
-  const style = styleIn(place, own(object, 'style'));
+  const style = styleIn(location, own(object, 'style'));
   const media = mediaOf(document, found, [/^application\/json$/]);
   const explode = own(object, 'explode');
   return {
-    in: place,
+    in: location,
     name,
-    required: place === 'path' || own(object, 'required') === true,
+    required: location === 'path' || own(object, 'required') === true,
     description: textOf(own(object, 'description')) || undefined,
     schema: media ? media.schema : schemaOf(found, []),
     style,
     explode: typeof explode === 'boolean' ? explode : style === 'form',
-    allowReserved: place === 'query' && own(object, 'allowReserved') === true,
+    allowReserved: location === 'query' && own(object, 'allowReserved') === true,
     json: media !== undefined && /[/+]json\b/i.test(media.mediaType),
   };
 }
 
-function isName(place: Place, name: string): boolean {
-  return place === 'header' ? /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name) : /^.{1,500}$/s.test(name);
+function isName(location: ParameterLocation, name: string): boolean {
+  return location === 'header' ? /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name) : /^.{1,500}$/s.test(name);
 }
 
-function styleIn(place: Place, asked: Json | undefined): string {
-  const [usual = 'form', ...others] = STYLES[place];
+function styleIn(location: ParameterLocation, asked: Json | undefined): string {
+  const [usual = 'form', ...others] = STYLES[location];
   return others.find((style) => style === asked) ?? usual;
 }
 

@@ -3,13 +3,13 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { resolve, Unusable } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 import { objectOf, textOf } from './operations.ts';
-import type { Operation, Place } from './operations.ts';
+import type { Operation, ParameterLocation } from './operations.ts';
 
 /** How one part of a credential is sent. */
 export type Scheme =
   | { type: 'bearer'; scopes: string[] }
   | { type: 'basic' }
-  | { type: 'key'; in: Exclude<Place, 'path'>; name: string };
+  | { type: 'key'; in: Exclude<ParameterLocation, 'path'>; name: string };
 
 /** What an operation needs. */
 export interface Security {

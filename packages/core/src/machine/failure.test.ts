@@ -68,7 +68,7 @@ describe('the wait before a retry', () => {
 });
 
 describe('a failed block', () => {
-  it('R15 with an error port takes it, and the run goes on', () => {
+  it('R15 with an error port takes it, and the run continues', () => {
     const { run } = play(region('s -> a, b', 'a -> c', 'a:error -> h -> j', 'b -> j'));
     run.complete('s');
     expect(run.fail('a')).toEqual(['run h']);

@@ -34,7 +34,7 @@ describe('the timeout of a block', () => {
 });
 
 describe('a pause', () => {
-  it('R22 is open as soon as its block is reached, while other branches go on', () => {
+  it('R22 is open as soon as its block is reached, while other branches continue', () => {
     const { run } = play(region('s -> p -> a', 's -> b -> c'));
     run.complete('s');
     expect(run.pause('p')).toEqual(['open p']);

@@ -15,11 +15,11 @@ export const SEARCH_BOUNDS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, va
 /** Characters of a preview on each side of the found text. */
 const AROUND = 60;
 
-type Place = 'input' | 'output' | 'error';
+type SearchedPart = 'input' | 'output' | 'error';
 
 export interface SearchMatch {
   run: LogEntry;
-  in: Place;
+  in: SearchedPart;
   /** The block whose error it is; null for the run itself. */
   blockName: string | null;
   preview: string;
@@ -83,7 +83,7 @@ class ValueSearch {
   runs = 0;
   skippedValues = 0;
   readonly #services: LogServices;
-  readonly #places: ReadonlySet<Place>;
+  readonly #parts: ReadonlySet<SearchedPart>;
   /** As JSON text has it, in lower case. */
   readonly #text: string;
   #spans = 0;
@@ -91,7 +91,7 @@ class ValueSearch {
 
   constructor(services: LogServices, query: Pick<SearchQuery, 'text' | 'in'>) {
     this.#services = services;
-    this.#places = new Set(query.in === 'any' ? ['error', 'output', 'input'] : [query.in]);
+    this.#parts = new Set(query.in === 'any' ? ['error', 'output', 'input'] : [query.in]);
     this.#text = JSON.stringify(query.text).slice(1, -1).toLowerCase();
   }
 
@@ -103,7 +103,7 @@ class ValueSearch {
     const root = await traceOf(this.#services.engine, row.engine_id);
     if (!root) return undefined;
     this.runs += 1;
-    const error = this.#places.has('error') ? this.#errorIn(root, row) : undefined;
+    const error = this.#parts.has('error') ? this.#errorIn(root, row) : undefined;
     return error ?? (await this.#valueIn(root, 'output')) ?? (await this.#valueIn(root, 'input'));
   }
 
@@ -124,7 +124,7 @@ class ValueSearch {
   async #valueIn(root: Span, part: 'input' | 'output') {
     const stored = root[part];
     const isHidden = part === 'output' && hidesOutput(root);
-    if (!this.#places.has(part) || !stored || isHidden || !this.#takes(stored)) return undefined;
+    if (!this.#parts.has(part) || !stored || isHidden || !this.#takes(stored)) return undefined;
     const preview = this.#previewIn(JSON.stringify(await this.#read(stored)));
     return preview === undefined ? undefined : { in: part, blockName: null, preview };
   }

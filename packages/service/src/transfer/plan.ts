@@ -73,38 +73,38 @@ export async function planImport(
     [...references.map(({ kind, sourceId: id }) => ({ kind, id })), ...instructions.targets()],
     { destination, lookups },
   );
-  const outcomes = references.flatMap((reference) => outcomesOf(reference, instructions, existing));
-  outcomes.push(...boundPlaces(graph, instructions.unused(), existing));
-  if (outcomes.length > MAX_OCCURRENCES)
+  const resolved = references.flatMap((reference) => resolvedAt(reference, instructions, existing));
+  resolved.push(...boundPlaces(graph, instructions.unused(), existing));
+  if (resolved.length > MAX_OCCURRENCES)
     throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
-  const targets = targetsByBlock(outcomes);
+  const targets = targetsByBlock(resolved);
   const targetsOf = (blockId: string): BlockTargets | undefined => targets.get(blockId);
-  const assigned = rewritten(graph, outcomes.flatMap(assignmentOf));
+  const assigned = rewritten(graph, resolved.flatMap(assignmentOf));
   const chosen = withFieldValues(assigned, dependentChanges(assigned, dependentValues, targetsOf));
-  const isMissing = ({ reference, state }: Outcome): boolean =>
+  const isMissing = ({ reference, state }: ResolvedReference): boolean =>
     state === 'unresolved' || (state === 'cleared' && reference.required && reference.kind in lookups);
-  const unresolved = outcomes.filter(isMissing);
+  const unresolved = resolved.filter(isMissing);
   const configuration = configurationOf(chosen, targetsOf).slice(0, MAX_OCCURRENCES);
   return {
     graph: chosen,
-    bindings: outcomes.map(shown),
+    bindings: resolved.map(shown),
     unresolvedBindings: unresolved.map(shown),
     configuration,
     unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
     discovery: discoveryOf(unresolved, lookups),
-    cleared: outcomes
+    cleared: resolved
       .filter((outcome) => outcome.state === 'cleared' && outcome.reference.required && !isMissing(outcome))
       .map(shown),
   };
 }
 
-interface Outcome {
+interface ResolvedReference {
   reference: Reference;
   target: string | null;
   state: 'bound' | 'cleared' | 'unresolved';
 }
 
-function shown({ reference, target }: Outcome): PlannedBinding {
+function shown({ reference, target }: ResolvedReference): PlannedBinding {
   const { kind, sourceId, required, occurrence } = reference;
   return { kind, sourceId, targetId: target, required, occurrence };
 }
@@ -178,18 +178,22 @@ async function existingIds(
 }
 
 /** Returns what becomes of a reference: one outcome for all of its positions that have the same. */
-function outcomesOf(reference: Reference, instructions: Instructions, existing: Existing): Outcome[] {
+function resolvedAt(
+  reference: Reference,
+  instructions: Instructions,
+  existing: Existing,
+): ResolvedReference[] {
   const { occurrence } = reference;
   const { positions } = occurrence;
   const targetAt = instructions.for(reference);
-  if (!positions) return [outcomeOf(reference, targetAt(undefined), existing)];
+  if (!positions) return [resolvedTo(reference, targetAt(undefined), existing)];
   const byTarget = Map.groupBy(positions, targetAt);
   return [...byTarget].map(([target, at]) =>
-    outcomeOf({ ...reference, occurrence: { ...occurrence, positions: at } }, target, existing),
+    resolvedTo({ ...reference, occurrence: { ...occurrence, positions: at } }, target, existing),
   );
 }
 
-function outcomeOf(reference: Reference, target: Target, existing: Existing): Outcome {
+function resolvedTo(reference: Reference, target: Target, existing: Existing): ResolvedReference {
   const { kind, sourceId } = reference;
   const has = (id: string): boolean => existing.get(kind)?.has(id) === true;
   if (target === null) return { reference, target, state: 'cleared' };
@@ -200,26 +204,30 @@ function outcomeOf(reference: Reference, target: Target, existing: Existing): Ou
     : { reference, target: null, state: 'unresolved' };
 }
 
-/** Returns the outcomes of bindings for fields in which the file has nothing. */
-function boundPlaces(graph: PortableGraph, bindings: readonly Binding[], existing: Existing): Outcome[] {
+/** Returns the references of bindings for fields that are empty in the file. */
+function boundPlaces(
+  graph: PortableGraph,
+  bindings: readonly Binding[],
+  existing: Existing,
+): ResolvedReference[] {
   if (bindings.length === 0) return [];
   const fields = fieldsByPlace(graph);
   return bindings.map(({ kind, targetId, ...occurrence }) => {
     const slot = slotOf(fields, occurrence, kind);
     if (!slot) throw badRequest(`${named(occurrence)} cannot have a ${kind}`);
     const reference = { kind, sourceId: targetId ?? '', required: isRequired(kind, slot), occurrence };
-    return outcomeOf(reference, targetId, existing);
+    return resolvedTo(reference, targetId, existing);
   });
 }
 
 /** A field that the export has cleared gets its own id back, so that one with the same target is assigned as well. */
-function assignmentOf({ reference: { occurrence }, target, state }: Outcome): Assignment[] {
+function assignmentOf({ reference: { occurrence }, target, state }: ResolvedReference): Assignment[] {
   return state === 'unresolved' ? [] : [{ occurrence, targetId: target }];
 }
 
-function targetsByBlock(outcomes: readonly Outcome[]): Map<string, BlockTargets> {
+function targetsByBlock(resolved: readonly ResolvedReference[]): Map<string, BlockTargets> {
   const blocks = new Map<string, { targets: Map<KindName, string>; changed: Set<KindName> }>();
-  for (const { reference, target, state } of outcomes) {
+  for (const { reference, target, state } of resolved) {
     const { blockId } = reference.occurrence;
     const block = blocks.get(blockId) ?? {
       targets: new Map<KindName, string>(),
@@ -232,7 +240,7 @@ function targetsByBlock(outcomes: readonly Outcome[]): Map<string, BlockTargets>
   return blocks;
 }
 
-function discoveryOf(unresolved: readonly Outcome[], lookups: Lookups): Discovery[] {
+function discoveryOf(unresolved: readonly ResolvedReference[], lookups: Lookups): Discovery[] {
   const kinds = new Set(unresolved.map(({ reference }) => reference.kind));
   return REFERENCE_KINDS.filter(({ kind }) => kinds.has(kind) && kind in lookups).map(
     ({ kind, discovery }) => ({

@@ -53,7 +53,7 @@ type Kinds = readonly Pick<ReferenceKind, 'kind' | 'holds' | 'isRequired'>[];
 export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<FoundReference> {
   for (const field of fieldsOf(graph)) {
     if (!isKey(field.blockId) || !isKey(field.key)) continue;
-    for (const place of idPlaces(field, kinds)) yield* idsAt(field, place);
+    for (const place of findIds(field, kinds)) yield* idsAt(field, place);
     for (const { path, text } of textsOf(structured(field), [])) yield* namesAt(field, path, text);
   }
 }
@@ -93,7 +93,7 @@ export function slotAt(field: Field, path: readonly (string | number)[]): Slot |
   return { owner: textOf(item, 'type'), key, type: '' };
 }
 
-interface Place {
+interface FoundIds {
   kind: Kinds[number];
   slot: Slot;
   path: (string | number)[];
@@ -101,7 +101,7 @@ interface Place {
 }
 
 /** Returns the places of a field that have ids: the field itself, or members of tools and skills. */
-function* idPlaces(field: Field, kinds: Kinds): Generator<Place> {
+function* findIds(field: Field, kinds: Kinds): Generator<FoundIds> {
   const whole = { owner: field.blockType, key: field.key, type: field.type };
   const kind = kinds.find(({ holds }) => holds(whole));
   if (kind) yield { kind, slot: whole, path: [], value: field.value };
@@ -123,7 +123,7 @@ function* idPlaces(field: Field, kinds: Kinds): Generator<Place> {
   }
 }
 
-function* idsAt(field: Field, { kind, slot, path, value }: Place): Generator<FoundReference> {
+function* idsAt(field: Field, { kind, slot, path, value }: FoundIds): Generator<FoundReference> {
   const required = kind.isRequired?.(slot) ?? false;
   const { encoding, ids } = decodedIds(value);
   const positions = new Map<string, number[]>();

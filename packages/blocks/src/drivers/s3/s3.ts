@@ -28,18 +28,18 @@ const object = {
 const LARGEST_PAGE = 1000;
 const MAX_SECONDS = 7 * 86_400;
 
-interface Place {
+interface BucketKey {
   Bucket: string;
   Key: string;
 }
 
-/** Returns the place of an object. The host of an address is not used: requests go where the settings say. */
-function placeOf({ args }: DriverCall): Place {
+/** Returns bucket and key of an object. The host of an address is not used: requests go where the settings say. */
+function bucketKeyOf({ args }: DriverCall): BucketKey {
   const [bucketName, objectKey, uri] = ['bucket', 'key', 'uri'].map((name) =>
     plainText(own(args, name) ?? ''),
   );
   if (bucketName && objectKey) return { Bucket: checkedBucket(bucketName), Key: objectKey };
-  const found = uri ? placeIn(uri) : undefined;
+  const found = uri ? bucketKeyIn(uri) : undefined;
   if (found) return found;
   throw wrong(
     uri
@@ -48,7 +48,7 @@ function placeOf({ args }: DriverCall): Place {
   );
 }
 
-function placeIn(uri: string): Place | undefined {
+function bucketKeyIn(uri: string): BucketKey | undefined {
   const [, bucketName = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? pathAtAws(uri) ?? [];
   return path !== '' && BUCKET.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
 }
@@ -164,9 +164,9 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { GetObjectCommand }) => {
-          const place = placeOf(call);
-          const found = await client.send(new GetObjectCommand(place));
-          return { ...(await received(found, place, call)), metadata: metadataOf(found) };
+          const object = bucketKeyOf(call);
+          const found = await client.send(new GetObjectCommand(object));
+          return { ...(await received(found, object, call)), metadata: metadataOf(found) };
         }),
     },
     s3_put_object: {
@@ -184,11 +184,11 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { PutObjectCommand }) => {
-          const place = placeOf(call);
+          const object = bucketKeyOf(call);
           const large = await largeFileOf(call);
-          if (large) return { metadata: metadataOf(await storeInParts(client, { ...place, ...large })) };
+          if (large) return { metadata: metadataOf(await storeInParts(client, { ...object, ...large })) };
           const { Body, ContentType } = await contentOf(call);
-          const { ETag } = await client.send(new PutObjectCommand({ ...place, Body, ContentType }));
+          const { ETag } = await client.send(new PutObjectCommand({ ...object, Body, ContentType }));
           return { metadata: metadataOf({ ContentType, ContentLength: Buffer.byteLength(Body), ETag }) };
         }),
     },
@@ -222,12 +222,12 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { DeleteObjectCommand }) => {
-          await client.send(new DeleteObjectCommand(placeOf(call)));
+          await client.send(new DeleteObjectCommand(bucketKeyOf(call)));
           return { deleted: true };
         }),
     },
     s3_copy_object: {
-      description: 'Copies an object to another place.',
+      description: 'Copies an object to another bucket or key.',
       arguments: {
         sourceBucket: text('Bucket of the object', { required: true }),
         sourceKey: text('Key of the object', { required: true, schema: { maxLength: 1024 } }),
@@ -261,9 +261,9 @@ export const integration = defineDriver({
       run: (call) =>
         withClient(call, async (client, { GetObjectCommand, PutObjectCommand }) => {
           const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
-          const place = placeOf(call);
+          const object = bucketKeyOf(call);
           const command =
-            call.args['method'] === 'PUT' ? new PutObjectCommand(place) : new GetObjectCommand(place);
+            call.args['method'] === 'PUT' ? new PutObjectCommand(object) : new GetObjectCommand(object);
           const { expiresIn = 900 } = call.args;
           return { url: await getSignedUrl(client, command as never, { expiresIn: Number(expiresIn) }) };
         }),
