@@ -133,7 +133,7 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
   drawn(large, { timeout: 90_000 }, async () => {
     const runId = await world.run(await world.deployed('Large', LARGE));
     const page = await open(`/runs/${runId}`);
-    const nodes = page.locator('.react-flow__node');
+    const nodes = page.locator('.graph .block');
     const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
     await page.locator('.far-blocks path').first().waitFor();
     // All blocks are in view, and none of them is an element.
@@ -286,7 +286,7 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
     const page = await open(`/runs/${agentRun}`);
     for (const width of [1280, 700, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      const nodes = page.locator('.react-flow__node');
+      const nodes = page.locator('.graph .block');
       await expect
         .poll(async () => {
           const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();

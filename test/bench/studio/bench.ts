@@ -107,7 +107,7 @@ async function openRun(page: Page, { url, runId }: ServedStudio): Promise<number
 /** The 95th percentile of the time between frames while the graph follows the mouse, near enough that blocks have text. */
 async function framesWhilePanning(page: Page): Promise<number> {
   await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').nth(3).click();
-  await page.locator('.react-flow__node').first().waitFor();
+  await page.locator('.graph .block').first().waitFor();
   const box = await page.locator('.react-flow__pane').boundingBox();
   if (!box) throw new Error('The graph has no place.');
   const [x, y] = [box.x + box.width / 2, box.y + box.height - 20];

@@ -1,5 +1,5 @@
-import { useStore } from '@xyflow/react';
-import { useMemo } from 'react';
+import { ViewportPortal } from '@xyflow/react';
+import { memo, useMemo } from 'react';
 import type { BlockState } from '../api/queries.ts';
 import { statusOf } from './block-status.ts';
 import type { Box } from './layout.ts';
@@ -12,8 +12,7 @@ interface FarProps {
 }
 
 /** All blocks of a large graph as plain boxes: one element for each status, however many blocks there are. */
-export function FarBlocks({ boxes, byBlock, selectedId }: FarProps) {
-  const [x, y, zoom] = useStore(({ transform }) => transform);
+export const FarBlocks = memo(function FarBlocks({ boxes, byBlock, selectedId }: FarProps) {
   const paths = useMemo(() => {
     const byStatus = Map.groupBy(boxes, ([id]) => statusOf(byBlock.get(id)));
     return [...byStatus].map(([status, drawn]) => ({
@@ -23,13 +22,15 @@ export function FarBlocks({ boxes, byBlock, selectedId }: FarProps) {
   }, [boxes, byBlock]);
   const selected = selectedId === undefined ? undefined : boxes.get(selectedId);
   return (
-    <svg className="far-blocks" aria-hidden="true">
-      <g transform={`translate(${x} ${y}) scale(${zoom})`}>
-        {paths.map(({ status, path }) => (
-          <path key={status} data-status={status} d={path} />
-        ))}
-        {selected && <rect className="far-selected" {...selected} />}
-      </g>
-    </svg>
+    <ViewportPortal>
+      <svg className="far-blocks" aria-hidden="true">
+        <g>
+          {paths.map(({ status, path }) => (
+            <path key={status} data-status={status} d={path} />
+          ))}
+          {selected && <rect className="far-selected" {...selected} />}
+        </g>
+      </svg>
+    </ViewportPortal>
   );
-}
+});

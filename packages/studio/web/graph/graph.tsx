@@ -1,28 +1,26 @@
 import {
-  Background,
   Controls,
-  Position,
   ReactFlow,
   ReactFlowProvider,
   getViewportForBounds,
   useReactFlow,
   useStore,
 } from '@xyflow/react';
-import type { Edge, Node, NodeHandle, Viewport } from '@xyflow/react';
+import type { Viewport } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import '../styles/graph.css';
-import { useCallback, useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { MouseEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { Loading } from '../parts/notice.tsx';
-import { BlockNode, READABLE_ZOOM } from './block-node.tsx';
-import type { BlockNodeData } from './block-node.tsx';
 import { FarBlocks } from './far-blocks.tsx';
 import { BLOCK_HEIGHT, BLOCK_WIDTH, absolutePlaces, boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
+import { NearBlocks } from './near-blocks.tsx';
 import { usePlaces } from './use-places.ts';
 
-const NODE_TYPES = { block: BlockNode };
+/** Below this zoom a block is less than 25 pixels high, and its text cannot be read. */
+const READABLE_ZOOM = 25 / BLOCK_HEIGHT;
 const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
 /** In larger graphs, blocks that are too small to read are drawn as a few paths, not as thousands of elements. */
@@ -30,9 +28,9 @@ const MOST_AT_ONCE = 300;
 /** Windows up to this width show the beginning of a graph whose names could not be read as a whole. */
 const NARROW_PX = 600;
 const NARROW_ZOOM = 0.7;
-const NO_NODES: Node<BlockNodeData>[] = [];
-const NO_EDGES: Edge[] = [];
 const NO_STATES: readonly BlockState[] = [];
+
+type Size = Pick<Box, 'width' | 'height'>;
 
 interface GraphProps {
   graph: Graph;
@@ -45,11 +43,19 @@ interface GraphProps {
 /** The blocks, with their states in a run. Only blocks in view are mounted. The outline has the same blocks for keyboards and readers. */
 export function BlockGraph(props: GraphProps) {
   const places = usePlaces(props.graph);
+  const region = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState<Size>();
+  useLayoutEffect(() => {
+    if (region.current) setSize(region.current.getBoundingClientRect());
+  }, []);
+  // A layer of its own while the reader moves the graph: frames then move what is drawn, and do not draw it again.
+  const setMoving = (isMoving: boolean): void =>
+    void region.current?.toggleAttribute('data-moving', isMoving);
   return (
-    <div className="graph" role="region" aria-label="Graph">
-      {places ? (
-        <ReactFlowProvider>
-          <DrawnGraph {...props} places={places} />
+    <div className="graph" role="region" aria-label="Graph" ref={region}>
+      {places && size ? (
+        <ReactFlowProvider initialWidth={size.width} initialHeight={size.height}>
+          <DrawnGraph {...props} {...{ places, size, setMoving }} />
         </ReactFlowProvider>
       ) : (
         <Loading what="the graph" />
@@ -58,49 +64,54 @@ export function BlockGraph(props: GraphProps) {
   );
 }
 
+interface DrawnProps extends GraphProps {
+  places: ReadonlyMap<string, Box>;
+  /** Of the graph when it is mounted, so that its first view is already of the whole graph. */
+  size: Size;
+  setMoving: (isMoving: boolean) => void;
+}
+
 function DrawnGraph({
   graph,
   states = NO_STATES,
   selectedId,
   selectBlock,
   places,
-}: GraphProps & { places: ReadonlyMap<string, Box> }) {
+  size,
+  setMoving,
+}: DrawnProps) {
   const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
   const boxes = useMemo(() => absolutePlaces(graph.blocks, places), [graph, places]);
   const isLarge = graph.blocks.length > MOST_AT_ONCE;
   const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
+  // Until the view is set, blocks out of view would be mounted.
+  const isReady = useStore(({ panZoom }) => panZoom !== null);
   const isFar = isLarge && isSmallText;
   const { screenToFlowPosition } = useReactFlow();
-  const nodes = useMemo(
-    () => nodesOf(graph, { places, byBlock, selectedId }),
-    [graph, places, byBlock, selectedId],
-  );
-  const edges = useMemo(() => edgesOf(graph, byBlock), [graph, byBlock]);
   const { fit, onMoved } = useFit(boxes);
+  const [firstView] = useState(() => viewportOf(boxes, size));
   const selectAt = ({ clientX, clientY }: MouseEvent): void => {
     const id = isFar ? blockAt(boxes, screenToFlowPosition({ x: clientX, y: clientY })) : undefined;
     if (id !== undefined) selectBlock(id);
   };
   return (
     <ReactFlow
-      nodes={isFar ? NO_NODES : nodes}
-      edges={isFar ? NO_EDGES : edges}
-      nodeTypes={NODE_TYPES}
-      onNodeClick={(_event, { id }) => selectBlock(id)}
       onPaneClick={selectAt}
-      onMoveStart={onMoved}
-      onlyRenderVisibleElements
-      nodesDraggable={false}
-      nodesConnectable={false}
-      nodesFocusable={false}
-      edgesFocusable={false}
+      onMoveStart={(event) => {
+        onMoved(event);
+        setMoving(true);
+      }}
+      onMoveEnd={() => setMoving(false)}
+      defaultViewport={firstView}
       elementsSelectable={false}
       minZoom={MIN_ZOOM}
       proOptions={{ hideAttribution: true }}
     >
-      <Background gap={24} size={1} />
       <Controls showInteractive={false} onFitView={fit} />
-      {isFar && <FarBlocks {...{ boxes, byBlock, selectedId }} />}
+      {isReady && isFar && <FarBlocks {...{ boxes, byBlock, selectedId }} />}
+      {isReady && !isFar && (
+        <NearBlocks {...{ graph, boxes, byBlock, selectedId, selectBlock }} isReadable={!isSmallText} />
+      )}
       {isLarge && <Follow blockId={selectedId} boxes={boxes} />}
     </ReactFlow>
   );
@@ -115,7 +126,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   const fit = useCallback((): void => {
     if (width === 0 || height === 0) return;
     isMoved.current = false;
-    void setViewport(viewportOf(boxes, width, height));
+    void setViewport(viewportOf(boxes, { width, height }));
   }, [boxes, width, height, setViewport]);
   useEffect(() => {
     if (!isMoved.current) fit();
@@ -126,7 +137,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
 }
 
 /** Returns the view of the whole graph; in a narrow window, of the beginning of a small one, so that its names can be read. */
-function viewportOf(boxes: ReadonlyMap<string, Box>, width: number, height: number): Viewport {
+function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): Viewport {
   const bounds = boundsOf(boxes.values());
   const whole = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);
   if (width > NARROW_PX || boxes.size > MOST_AT_ONCE || whole.zoom >= READABLE_ZOOM) return whole;
@@ -155,68 +166,4 @@ function Follow({ blockId, boxes }: { blockId: string | undefined; boxes: Readon
     void setCenter(box.x + BLOCK_WIDTH / 2, box.y + BLOCK_HEIGHT / 2, { zoom });
   }, [blockId, boxes, getZoom, setCenter]);
   return null;
-}
-
-interface Shown {
-  places: ReadonlyMap<string, Box>;
-  byBlock: ReadonlyMap<string, BlockState>;
-  selectedId: string | undefined;
-}
-
-function nodesOf(graph: Graph, { places, byBlock, selectedId }: Shown): Node<BlockNodeData>[] {
-  const containers = new Set(graph.blocks.map(({ parentId }) => parentId));
-  const nodes = graph.blocks.flatMap((block): Node<BlockNodeData>[] => {
-    const box = places.get(block.id);
-    if (!box) return [];
-    const isContainer = containers.has(block.id);
-    const { x, y, width, height } = box;
-    const isInside = block.parentId !== null && places.has(block.parentId);
-    return [
-      {
-        ...{ id: block.id, type: 'block', position: { x, y }, width, height },
-        ...(isInside && block.parentId !== null && { parentId: block.parentId }),
-        handles: handlesOf(width, isContainer ? BLOCK_HEIGHT : height),
-        data: { block, isContainer, state: byBlock.get(block.id), isSelected: block.id === selectedId },
-      },
-    ];
-  });
-  // A container comes before its blocks.
-  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
-  const depths = new Map(nodes.map(({ id }) => [id, depthOf(parents, id)]));
-  return nodes.toSorted((a, b) => (depths.get(a.id) ?? 0) - (depths.get(b.id) ?? 0));
-}
-
-function depthOf(parents: ReadonlyMap<string, string | null>, id: string): number {
-  let depth = 0;
-  for (let at = parents.get(id); at != null && depth < parents.size; at = parents.get(at)) depth += 1;
-  return depth;
-}
-
-/** Places of the handles, so that edges are drawn without measuring the blocks. */
-function handlesOf(width: number, height: number): NodeHandle[] {
-  const at = { y: height / 2, width: 1, height: 1 };
-  return [
-    { ...at, type: 'target', position: Position.Left, x: 0 },
-    { ...at, type: 'source', position: Position.Right, x: width },
-  ];
-}
-
-function edgesOf(graph: Graph, byBlock: ReadonlyMap<string, BlockState>): Edge[] {
-  const titles = new Map(
-    graph.blocks.flatMap(({ ports }) => ports.map(({ id, title }) => [id, title] as const)),
-  );
-  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
-  // A container surrounds its first block, so no line leads to it.
-  const drawn = graph.edges.filter(({ source, target }) => parents.get(target) !== source);
-  return drawn.map(({ source, target, port }, index) => {
-    const label = port === 'error' ? 'error' : titles.get(port);
-    const hasRun = byBlock.has(source) && byBlock.has(target);
-    return {
-      id: `${index}`,
-      ...{ source, target },
-      type: 'default',
-      ...(label !== undefined && label !== '' && { label }),
-      className: `edge${port === 'error' ? ' edge-error' : ''}${hasRun ? ' edge-ran' : ''}`,
-    };
-  });
 }

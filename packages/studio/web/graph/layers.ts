@@ -1,0 +1,119 @@
+import { Position, getBezierPath } from '@xyflow/react';
+import type { Graph } from '../api/queries.ts';
+import { BLOCK_HEIGHT } from './layout.ts';
+import type { Box } from './layout.ts';
+
+export interface PlacedBlock {
+  block: Graph['blocks'][number];
+  /** Its place within the whole graph. */
+  box: Box;
+  isContainer: boolean;
+}
+
+export interface Line {
+  id: string;
+  source: string;
+  target: string;
+  isError: boolean;
+  path: string;
+  label: string | undefined;
+  labelAt: { x: number; y: number };
+  /** The box that the line is within. */
+  box: Box;
+}
+
+/** The blocks at one depth of nesting, and the lines to them, which are drawn below the blocks. */
+export interface Layer {
+  lines: Line[];
+  blocks: PlacedBlock[];
+}
+
+/** Returns what is drawn, the outermost layer first. Takes O(blocks + edges). */
+export function layersOf(graph: Graph, boxes: ReadonlyMap<string, Box>): Layer[] {
+  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
+  const containers = new Set(parents.values());
+  const layers: Layer[] = [];
+  const layerAt = (depth: number): Layer => {
+    while (layers.length <= depth) layers.push({ lines: [], blocks: [] });
+    return layers[depth] as Layer;
+  };
+  const depths = new Map<string, number>();
+  const blocks = new Map(graph.blocks.map((block) => [block.id, block]));
+  // In the order of `boxes`, a container comes before its blocks.
+  for (const [id, box] of boxes) {
+    const block = blocks.get(id);
+    if (!block) continue;
+    const depth = 1 + (depths.get(block.parentId ?? '') ?? -1);
+    depths.set(id, depth);
+    layerAt(depth).blocks.push({ block, box, isContainer: containers.has(id) });
+  }
+  const titles = new Map(
+    graph.blocks.flatMap(({ ports }) => ports.map(({ id, title }) => [id, title] as const)),
+  );
+  for (const [index, { source, target, port }] of graph.edges.entries()) {
+    const [from, to] = [boxes.get(source), boxes.get(target)];
+    // A container surrounds its first block, so no line leads to it.
+    if (!from || !to || parents.get(target) === source) continue;
+    const label = port === 'error' ? 'error' : titles.get(port);
+    layerAt(Math.max(depths.get(source) ?? 0, depths.get(target) ?? 0)).lines.push({
+      ...{ id: `${index}`, source, target, isError: port === 'error' },
+      label: label === '' ? undefined : label,
+      ...curve(
+        { x: from.x + from.width, y: portHeight(from, containers.has(source)) },
+        { x: to.x, y: portHeight(to, containers.has(target)) },
+      ),
+    });
+  }
+  return layers;
+}
+
+/** Returns the height at which lines meet a block: of a container, the middle of its title. */
+function portHeight({ y, height }: Box, isContainer: boolean): number {
+  return y + (isContainer ? BLOCK_HEIGHT : height) / 2;
+}
+
+type Point = Pick<Box, 'x' | 'y'>;
+
+function curve(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
+  const [path, labelX, labelY] = getBezierPath({
+    ...{ sourceX: from.x, sourceY: from.y, sourcePosition: Position.Right },
+    ...{ targetX: to.x, targetY: to.y, targetPosition: Position.Left },
+  });
+  // A line that leads back leaves the box of its ends by less than this.
+  const bulge = 10 * Math.sqrt(Math.max(0, from.x - to.x));
+  const [left, top] = [Math.min(from.x, to.x) - bulge, Math.min(from.y, to.y)];
+  return {
+    ...{ path, labelAt: { x: labelX, y: labelY } },
+    box: {
+      ...{ x: left, y: top },
+      width: Math.max(from.x, to.x) + bulge - left,
+      height: Math.abs(to.y - from.y),
+    },
+  };
+}
+
+/** Steps in which the part of the graph that is mounted follows the view, in a side of the view. */
+const STEPS = 8;
+
+/** Where a view is: the translation and zoom of the graph, and the size of its element. */
+export interface View {
+  transform: readonly [x: number, y: number, zoom: number];
+  width: number;
+  height: number;
+}
+
+/**
+ * Returns the part of the graph that contains the view and little more. It stays the same while the view moves by less than a
+ * step, so that most frames of a move change no element.
+ */
+export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
+  const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / STEPS));
+  const start = (at: number): number => Math.floor(-at / zoom / step) * step;
+  const length = (side: number): number => (Math.ceil(side / zoom / step) + 1) * step;
+  return { x: start(x), y: start(y), width: length(width), height: length(height) };
+}
+
+/** True if two boxes have a point in common. */
+export function overlap(a: Box, b: Box): boolean {
+  return a.x <= b.x + b.width && b.x <= a.x + a.width && a.y <= b.y + b.height && b.y <= a.y + a.height;
+}

@@ -1,0 +1,147 @@
+import { EdgeText, ViewportPortal, useStore } from '@xyflow/react';
+import { Fragment, memo, useId, useMemo } from 'react';
+import type { BlockState, Graph } from '../api/queries.ts';
+import { durationText } from '../parts/time.tsx';
+import { statusOf } from './block-status.ts';
+import { layersOf, overlap, partInView } from './layers.ts';
+import type { Line, PlacedBlock } from './layers.ts';
+import { boundsOf } from './layout.ts';
+import type { Box } from './layout.ts';
+
+interface NearProps {
+  graph: Graph;
+  /** Places within the whole graph, containers first. */
+  boxes: ReadonlyMap<string, Box>;
+  byBlock: ReadonlyMap<string, BlockState>;
+  selectedId: string | undefined;
+  /** False: the text of blocks is too small to read, and is not drawn. */
+  isReadable: boolean;
+  selectBlock: (blockId: string) => void;
+}
+
+/**
+ * The blocks and lines in view. They have stored places, so nothing is measured, and they do not render again while the view moves
+ * within a step.
+ */
+export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, selectBlock }: NearProps) {
+  const layers = useMemo(() => layersOf(graph, boxes), [graph, boxes]);
+  const part = usePartInView();
+  return (
+    <ViewportPortal>
+      <Dots boxes={boxes} />
+      {layers.map(({ lines, blocks }, depth) => (
+        <Fragment key={depth}>
+          <svg className="lines">
+            {lines
+              .filter(({ box }) => overlap(box, part))
+              .map((line) => (
+                <DrawnLine
+                  key={line.id}
+                  line={line}
+                  hasRun={byBlock.has(line.source) && byBlock.has(line.target)}
+                />
+              ))}
+          </svg>
+          {blocks
+            .filter(({ box }) => overlap(box, part))
+            .map((placed) => (
+              <Block
+                key={placed.block.id}
+                {...{ placed, isReadable, selectBlock }}
+                state={byBlock.get(placed.block.id)}
+                isSelected={placed.block.id === selectedId}
+              />
+            ))}
+        </Fragment>
+      ))}
+    </ViewportPortal>
+  );
+}
+
+/** Returns the part of the graph whose blocks are mounted. */
+function usePartInView(): Box {
+  // As a text, because a new object at each move would render again.
+  const part = useStore((state) => {
+    const { x, y, width, height } = partInView(state);
+    return `${x} ${y} ${width} ${height}`;
+  });
+  return useMemo(() => {
+    const [x = 0, y = 0, width = 0, height = 0] = part.split(' ').map(Number);
+    return { x, y, width, height };
+  }, [part]);
+}
+
+interface BlockProps {
+  placed: PlacedBlock;
+  state: BlockState | undefined;
+  isSelected: boolean;
+  isReadable: boolean;
+  selectBlock: (blockId: string) => void;
+}
+
+const Block = memo(function Block({ placed, state, isSelected, isReadable, selectBlock }: BlockProps) {
+  const { block, box, isContainer } = placed;
+  return (
+    <div
+      className={`block${isContainer ? ' block-container' : ''}`}
+      style={{ left: box.x, top: box.y, width: box.width, height: box.height }}
+      data-status={statusOf(state)}
+      data-selected={isSelected || undefined}
+      data-disabled={!block.enabled || undefined}
+      onClick={() => selectBlock(block.id)}
+    >
+      {isReadable && (
+        <>
+          <span className="block-name" dir="auto">
+            {block.name}
+          </span>
+          <span className="block-note">
+            <span>{block.type.replaceAll('_', ' ')}</span>
+            <span>{noteOf(state)}</span>
+          </span>
+        </>
+      )}
+    </div>
+  );
+});
+
+/** Returns how long a block took, or how often it ran. */
+function noteOf(state: BlockState | undefined): string {
+  if (!state) return '';
+  if (state.iterations) return `${state.iterations.completed}/${state.iterations.total}`;
+  if (state.total > 1)
+    return state.failed > 0 ? `${state.total}× · ${state.failed} failed` : `${state.total}×`;
+  return state.durationMs === null ? '' : durationText(state.durationMs);
+}
+
+const DrawnLine = memo(function DrawnLine({ line, hasRun }: { line: Line; hasRun: boolean }) {
+  const { isError, path, label, labelAt } = line;
+  return (
+    <>
+      <path className="line" data-error={isError || undefined} data-ran={hasRun || undefined} d={path} />
+      {label !== undefined && <EdgeText {...labelAt} label={label} />}
+    </>
+  );
+});
+
+const GAP = 24;
+/** How far the dots reach beyond the blocks. */
+const MARGIN = 3000;
+
+/** The background. It moves with the blocks: a background of the pane would be drawn again at each move. */
+const Dots = memo(function Dots({ boxes }: { boxes: ReadonlyMap<string, Box> }) {
+  const id = useId();
+  const { x, y, width, height } = useMemo(() => boundsOf(boxes.values()), [boxes]);
+  const [left, top] = [x, y].map((at) => Math.floor((at - MARGIN) / GAP) * GAP);
+  return (
+    <svg className="dots" aria-hidden="true">
+      <pattern id={id} width={GAP} height={GAP} patternUnits="userSpaceOnUse">
+        <circle cx={GAP / 2 + 0.5} cy={GAP / 2 + 0.5} r={0.5} />
+      </pattern>
+      <rect
+        {...{ x: left, y: top, width: width + 2 * MARGIN, height: height + 2 * MARGIN }}
+        fill={`url(#${id})`}
+      />
+    </svg>
+  );
+});

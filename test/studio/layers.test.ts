@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { layersOf, overlap, partInView } from '../../packages/studio/web/graph/layers.ts';
+import type { View } from '../../packages/studio/web/graph/layers.ts';
+import type { Box } from '../../packages/studio/web/graph/layout.ts';
+
+const SIZE = { width: 900, height: 600 };
+
+function viewAt(x: number, y: number, zoom: number): View {
+  return { ...SIZE, transform: [x, y, zoom] };
+}
+
+/** What of the graph a view shows. */
+function shownIn({ transform: [x, y, zoom], width, height }: View): Box {
+  return { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
+}
+
+describe('the part of a graph whose blocks are mounted', () => {
+  it('contains the view and little more', () => {
+    const places = fc.integer({ min: -100_000, max: 100_000 });
+    const zooms = fc.double({ min: 0.02, max: 2, noNaN: true });
+    fc.assert(
+      fc.property(places, places, zooms, (x, y, zoom) => {
+        const view = viewAt(x, y, zoom);
+        const [part, shown] = [partInView(view), shownIn(view)];
+        const slack = 1e-6 * (1 + Math.abs(shown.x) + Math.abs(shown.y));
+        expect(part.x).toBeLessThanOrEqual(shown.x + slack);
+        expect(part.y).toBeLessThanOrEqual(shown.y + slack);
+        expect(part.x + part.width).toBeGreaterThanOrEqual(shown.x + shown.width - slack);
+        expect(part.y + part.height).toBeGreaterThanOrEqual(shown.y + shown.height - slack);
+        const most = (2 * Math.max(shown.width, shown.height)) / 8 + slack;
+        expect(part.width - shown.width).toBeLessThanOrEqual(most);
+        expect(part.height - shown.height).toBeLessThanOrEqual(most);
+      }),
+    );
+  });
+
+  it('changes in few of the frames of a move', () => {
+    const parts = Array.from({ length: 120 }, (_, move) =>
+      JSON.stringify(partInView(viewAt(-3 * move, 0, 1))),
+    );
+    const changes = parts.filter((part, move) => move > 0 && part !== parts[move - 1]);
+    expect(changes.length).toBeGreaterThan(2);
+    expect(changes.length).toBeLessThan(7);
+  });
+});
+
+describe('the layers of a graph', () => {
+  const block = (id: string, parentId: string | null = null) => ({
+    ...{ id, parentId, name: id, type: 'function', enabled: true },
+    ...{ position: null, width: null, height: null },
+    ports: id === 'If' ? [{ id: 'condition-x', title: 'yes' }] : [],
+  });
+  const graph = {
+    blocks: [block('In', 'Loop'), block('Loop'), block('If'), block('Lost')],
+    edges: [
+      { source: 'If', target: 'Loop', port: 'condition-x' },
+      { source: 'Loop', target: 'In', port: 'loop-start-source' },
+      { source: 'In', target: 'If', port: 'error' },
+      { source: 'If', target: 'Lost', port: 'source' },
+    ],
+  };
+  const boxes = new Map<string, Box>([
+    ['Loop', { x: 300, y: 0, width: 400, height: 200 }],
+    ['If', { x: 0, y: 0, width: 172, height: 56 }],
+    ['In', { x: 320, y: 60, width: 172, height: 56 }],
+  ]);
+
+  it('have containers below the blocks in them, and lines only between placed blocks, not to the first block of a container', () => {
+    const layers = layersOf(graph, boxes);
+    expect(layers.map(({ blocks }) => blocks.map(({ block: { id } }) => id))).toEqual([
+      ['Loop', 'If'],
+      ['In'],
+    ]);
+    const lines = layers.map((layer) =>
+      layer.lines.map(({ source, target, label }) => [source, target, label]),
+    );
+    expect(lines).toEqual([[['If', 'Loop', 'yes']], [['In', 'If', 'error']]]);
+  });
+
+  it('have lines within their boxes, also those that lead back', () => {
+    const lines = layersOf(graph, boxes).flatMap((layer) => layer.lines);
+    for (const { path, box } of lines) {
+      const numbers = (path.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);
+      expect(numbers.length).toBe(8);
+      for (let at = 0; at < numbers.length; at += 2)
+        expect(overlap(box, { x: numbers[at] ?? 0, y: numbers[at + 1] ?? 0, width: 0, height: 0 })).toBe(
+          true,
+        );
+    }
+    expect(lines.find(({ isError }) => isError)?.box.width).toBeGreaterThan(492);
+  });
+});
