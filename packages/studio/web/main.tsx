@@ -32,7 +32,7 @@ createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
       <SignedIn refusal={refusal}>
-        <RouterProvider router={makeRouter()} />
+        <RouterProvider router={makeRouter(queries)} />
       </SignedIn>
     </QueryClientProvider>
   </StrictMode>,

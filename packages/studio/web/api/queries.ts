@@ -20,6 +20,8 @@ export type SearchPage = Success<'/api/v2/logs/search'>['data'];
 export type Graph = Overview['graph'];
 
 const LIVE_MS = 2000;
+/** Data that the router has requested is this old at most when its page shows it, and is not requested again. */
+const FRESH_MS = 1000;
 const PAGE = 50;
 
 /** Filters of the list of runs, as the address of the page has them. */
@@ -91,6 +93,7 @@ export function overviewQuery(runId: string) {
     queryKey: ['run', runId, 'overview'],
     queryFn: async () =>
       (await dataOf(client.GET('/api/v2/logs/{runId}/overview', { params: { path: { runId } } }))).data,
+    staleTime: FRESH_MS,
     // A waiting run can change without an event here: by a timer, or by another person's answer.
     refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? LIVE_MS : false),
   });
@@ -104,6 +107,7 @@ export function statesQuery(runId: string, scope: string) {
       const params = { path: { runId }, query };
       return (await dataOf(client.GET('/api/v2/logs/{runId}/states', { params }))).data.blocks;
     },
+    staleTime: FRESH_MS,
     placeholderData: keepPreviousData,
   });
 }

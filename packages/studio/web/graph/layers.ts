@@ -30,8 +30,7 @@ export interface Layer {
 
 /** Returns what is drawn, the outermost layer first. Takes O(blocks + edges). */
 export function layersOf(graph: Graph, boxes: ReadonlyMap<string, Box>): Layer[] {
-  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
-  const containers = new Set(parents.values());
+  const containers = new Set(graph.blocks.map(({ parentId }) => parentId));
   const layers: Layer[] = [];
   const layerAt = (depth: number): Layer => {
     while (layers.length <= depth) layers.push({ lines: [], blocks: [] });
@@ -47,24 +46,34 @@ export function layersOf(graph: Graph, boxes: ReadonlyMap<string, Box>): Layer[]
     depths.set(id, depth);
     layerAt(depth).blocks.push({ block, box, isContainer: containers.has(id) });
   }
+  for (const line of linesOf(graph, boxes, containers))
+    layerAt(Math.max(depths.get(line.source) ?? 0, depths.get(line.target) ?? 0)).lines.push(line);
+  return layers;
+}
+
+function linesOf(
+  graph: Graph,
+  boxes: ReadonlyMap<string, Box>,
+  containers: ReadonlySet<string | null>,
+): Line[] {
+  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
   const titles = new Map(
     graph.blocks.flatMap(({ ports }) => ports.map(({ id, title }) => [id, title] as const)),
   );
-  for (const [index, { source, target, port }] of graph.edges.entries()) {
+  return graph.edges.flatMap(({ source, target, port }, index) => {
     const [from, to] = [boxes.get(source), boxes.get(target)];
     // A container surrounds its first block, so no line leads to it.
-    if (!from || !to || parents.get(target) === source) continue;
+    if (!from || !to || parents.get(target) === source) return [];
     const label = port === 'error' ? 'error' : titles.get(port);
-    layerAt(Math.max(depths.get(source) ?? 0, depths.get(target) ?? 0)).lines.push({
+    return {
       ...{ id: `${index}`, source, target, isError: port === 'error' },
       label: label === '' ? undefined : label,
       ...curve(
         { x: from.x + from.width, y: portHeight(from, containers.has(source)) },
         { x: to.x, y: portHeight(to, containers.has(target)) },
       ),
-    });
-  }
-  return layers;
+    };
+  });
 }
 
 /** Returns the height at which lines meet a block: of a container, the middle of its title. */

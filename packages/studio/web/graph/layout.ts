@@ -29,6 +29,17 @@ const GAP = 40;
 /** Most blocks of a container that are placed with few crossings, which takes more than linear time. */
 const MOST_DRAWN = 500;
 
+/** Most blocks that are drawn with few crossings within about 20 ms, and most blocks of any graph. */
+const MOST_QUICK = { drawn: 60, all: 2500 };
+
+/** True if the layout of a graph takes longer than the start of a worker. */
+export function isSlowToPlace({ blocks }: LayoutGraph): boolean {
+  if (blocks.length > MOST_QUICK.all) return true;
+  const inside = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
+  const drawnBlocks = [...inside.values()].filter((each) => each.length <= MOST_DRAWN && !arePlaced(each));
+  return drawnBlocks.flat().length > MOST_QUICK.drawn;
+}
+
 /**
  * Returns the places of all blocks: where the editor has put them, else in columns from left to right. Containers are as large as
  * their blocks need.

@@ -1,20 +1,16 @@
 import { useEffect, useMemo, useState } from 'react';
-import { placesOf } from './layout.ts';
+import { isSlowToPlace, placesOf } from './layout.ts';
 import type { Box, LayoutGraph } from './layout.ts';
 import workerAddress from './layout-worker.ts?worker&url';
 
-/** Most blocks that are laid out at once: a worker would take longer to start. */
-const MOST_AT_ONCE = 60;
-
 type Places = ReadonlyMap<string, Box>;
 
-/** Returns the places of the blocks; undefined until a worker has laid them out, so that a large graph does not stop the page. */
+/** Returns the places of the blocks; undefined until a worker has laid them out, so that a slow layout does not stop the page. */
 export function usePlaces(graph: LayoutGraph): Places | undefined {
-  const isSmall = graph.blocks.length <= MOST_AT_ONCE;
-  const now = useMemo(() => (isSmall ? placesOf(graph) : undefined), [graph, isSmall]);
+  const now = useMemo(() => (isSlowToPlace(graph) ? undefined : placesOf(graph)), [graph]);
   const [later, setLater] = useState<{ graph: LayoutGraph; places: Places }>();
   useEffect(() => {
-    if (isSmall) return undefined;
+    if (now) return undefined;
     const worker = startWorker();
     worker.addEventListener('message', ({ data: places }: MessageEvent<Places>) =>
       setLater({ graph, places }),
@@ -24,7 +20,7 @@ export function usePlaces(graph: LayoutGraph): Places | undefined {
     const { blocks, edges } = graph;
     worker.postMessage({ blocks, edges });
     return () => worker.terminate();
-  }, [graph, isSmall]);
+  }, [graph, now]);
   return now ?? (later?.graph === graph ? later.places : undefined);
 }
 

@@ -1,17 +1,23 @@
 import {
   Navigate,
-  createRootRoute,
+  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
+import type { QueryClient } from '@tanstack/react-query';
 import { BASE } from '../api/client.ts';
+import { overviewQuery, statesQuery } from '../api/queries.ts';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { Layout } from './layout.tsx';
 import { NotFound, PageFailed } from './page-errors.tsx';
 import { runSearch, runsSearch, workflowSearch, workflowsSearch } from './search.ts';
 
-const root = createRootRoute({ component: Layout, notFoundComponent: NotFound, errorComponent: PageFailed });
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Layout,
+  notFoundComponent: NotFound,
+  errorComponent: PageFailed,
+});
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -30,6 +36,13 @@ const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
   validateSearch: runSearch,
+  // The data is requested together with the code of the page, but not before the reader opens it.
+  loader: ({ context: { queries }, params: { runId }, location: { search }, preload }) => {
+    if (preload) return;
+    const { scope = '' } = runSearch(search);
+    void queries.prefetchQuery({ ...overviewQuery(runId), staleTime: Infinity });
+    void queries.prefetchQuery({ ...statesQuery(runId, scope), staleTime: Infinity });
+  },
   component: lazyRouteComponent(() => import('../run/run-page.tsx'), 'RunPage'),
 });
 
@@ -61,8 +74,13 @@ const settings = createRoute({
 
 const routeTree = root.addChildren([home, runs, run, workflows, workflow, dashboard, settings]);
 
-export function makeRouter() {
-  return createRouter({ routeTree, basepath: BASE === '' ? '/' : BASE, defaultPreload: 'intent' });
+export function makeRouter(queries: QueryClient) {
+  return createRouter({
+    ...{ routeTree, basepath: BASE === '' ? '/' : BASE, context: { queries } },
+    defaultPreload: 'intent',
+    // Loaders pass over data that is there. A preloaded route has loaded only its code.
+    defaultPreloadStaleTime: 0,
+  });
 }
 
 declare module '@tanstack/react-router' {
