@@ -1,0 +1,73 @@
+import { rmSync } from 'node:fs';
+import { triggerTypes } from '@heddle/blocks/triggers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listen } from '../../packages/cli/src/serve/listen.ts';
+import type { Listening } from '../../packages/cli/src/serve/listen.ts';
+import { testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { sample } from '../support/scale.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import { requireTool } from '../tools/fetch.ts';
+import { fencesOf, readPage } from './markdown.ts';
+import { folderOf, shell } from './shell.ts';
+
+/** Pages whose commands need a server, with a text of their output. `test/docs/webhooks.test.ts` runs those of webhooks. */
+const PAGES: readonly (readonly [page: string, output: RegExp])[] = [
+  ['docs/triggers.md', /"name":"Clock"|Report/],
+  ['docs/feeds.md', /"type":"rss"/],
+  ['docs/events.md', /Alert/],
+  ['docs/chats.md', /event: |"\[DONE\]"|data: /],
+];
+const PAGE_OF = {
+  schedule: 'docs/triggers.md',
+  webhook: 'docs/webhooks.md',
+  feed: 'docs/feeds.md',
+  event: 'docs/events.md',
+} as const;
+const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@" && echo; }';
+const curl = requireTool('curl');
+
+const commandsOf = (page: string): string[] =>
+  fencesOf(page, readPage(page)).flatMap(({ marks, text }) =>
+    marks.has('commands') || marks.has('receive') ? [text] : [],
+  );
+
+it.each(triggerTypes.map(({ type, kind }) => [type, PAGE_OF[kind]] as const))(
+  'the trigger %s is described in %s, which has a call with curl',
+  (type, page) => {
+    expect(readPage(page)).toContain(`\`${type}\``);
+    expect(commandsOf(page).join('\n')).toMatch(/^curl /m);
+  },
+);
+
+describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
+  let api: TestApi;
+  let server: Listening;
+
+  beforeAll(async () => {
+    api = await testApi({ triggers: triggerTypes });
+    server = await listen(async (request) => api.api.fetch(request), { host: '127.0.0.1', port: 0 });
+  });
+  afterAll(async () => {
+    server.close();
+    await server.ended();
+  });
+
+  it.each(sample(PAGES, 2, 'pages about triggers whose commands are run'))(
+    'do what they say: %s',
+    { timeout: 120_000 },
+    async (page, output) => {
+      const inputFormat = [{ name: 'city', type: 'string', value: '' }];
+      const agent = { type: 'start_trigger', last: { name: 'agent' } };
+      const workflow = await api.deployed(scheduledWorkflow({ inputFormat }, agent));
+      const folder = folderOf(page);
+      const { exit, stdout, stderr } = await shell([PRELUDE, ...commandsOf(page)].join('\n'), folder, {
+        ...{ HEDDLE_URL: server.url, HEDDLE_API_KEY: api.key, HEDDLE_WORKSPACE: api.workspaceId },
+        ...{ BASE: server.url, KEY: api.key, WORKSPACE: api.workspaceId, WORKFLOW: workflow },
+      });
+      rmSync(folder, { recursive: true, force: true });
+      expect(exit, `${stderr}\n${stdout}`).toBe(0);
+      expect(stdout).toMatch(output);
+    },
+  );
+});
