@@ -117,7 +117,7 @@ const LIMITS = {
   messages: 1_000_000,
   bridgeChars: 2 ** 28,
 };
-const PATIENT = { timeout: 120_000 };
+const PATIENT = { timeout: scale(120_000, 1_800_000) };
 
 watchHost();
 
@@ -149,13 +149,13 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
 // Each needs a new interpreter, which takes long: by default only with depth counting, in the full run also without.
 const LIMITED = [false, true].slice(0, scale(1, 2));
 const deep = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
-const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: 20_000 };
+const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };
 const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
 describe.each(levelsAtScale())('Python at the end of its stack, isolation $name', ({ options }) => {
   it.each(LIMITED)(
     'and without its count (%s) ends its own job at most',
-    { timeout: 600_000 },
+    { timeout: scale(600_000, 1_800_000) },
     async (endless) => {
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
       onTestFinished(() => sandbox.close());

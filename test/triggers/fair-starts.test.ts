@@ -14,7 +14,7 @@ import type { FiringProcess, Place } from './killed.ts';
 /** Runs that a process starts at once. */
 const STARTS = 16;
 const BURST = scale(100, 1000);
-const TIMEOUT = { timeout: 60_000, interval: 200 };
+const TIMEOUT = { timeout: scale(60_000, 600_000), interval: 200 };
 
 /** Queues runs of a workflow, as a process that has died has left them. */
 async function queueRuns(
