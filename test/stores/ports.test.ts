@@ -102,7 +102,9 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     const report = (error: unknown): void => {
       throw error;
     };
-    const shared = await openSharedLimits({ url, schema: schemaOf(), ...given, report });
+    // Many checks at once wait for four connections.
+    const timeoutMs = 60_000;
+    const shared = await openSharedLimits({ url, schema: schemaOf(), ...given, timeoutMs, report });
     onTestFinished(() => shared.close());
     return shared;
   });

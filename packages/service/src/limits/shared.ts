@@ -22,6 +22,8 @@ export interface SharedLimitOptions {
   concurrency?: ConcurrencyLimits;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every?: (ms: number, beat: () => void) => () => void;
+  /** Milliseconds that a check may wait for a connection, and then for its statement; default 2000. */
+  timeoutMs?: number;
   /** Receives errors that reach no caller. */
   report: (error: unknown) => void;
 }
@@ -36,7 +38,7 @@ const DEFAULT_SCHEMA = 'heddle_api';
 /** Of its own pool: a limit is checked even while the store has no free connection. */
 const CONNECTIONS = 4;
 /** After this time a request is refused with 503. */
-const STATEMENT_MS = 2000;
+const TIMEOUT_MS = 2000;
 /** A process that has ended without freeing its slots holds them for this long. */
 const SLOT_MS = 60_000;
 const RENEW_MS = 20_000;
@@ -49,12 +51,13 @@ const MINUTE_MS = 60_000;
  */
 export async function openSharedLimits(options: SharedLimitOptions): Promise<SharedLimits> {
   const { url, schema = DEFAULT_SCHEMA, buckets, concurrency = {}, report, every = interval } = options;
+  const { timeoutMs = TIMEOUT_MS } = options;
   const pool = new Pool({
     connectionString: url,
     max: CONNECTIONS,
-    connectionTimeoutMillis: STATEMENT_MS,
+    connectionTimeoutMillis: timeoutMs,
     fallback_application_name: 'heddle-limits',
-    options: `-c search_path=${schema.replaceAll(/[\\ ]/g, String.raw`\$&`)} -c statement_timeout=${STATEMENT_MS}`,
+    options: `-c search_path=${schema.replaceAll(/[\\ ]/g, String.raw`\$&`)} -c statement_timeout=${timeoutMs}`,
   });
   // An idle connection was lost. The pool has dropped it and opens another one when needed.
   pool.on('error', () => undefined);
