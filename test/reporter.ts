@@ -13,7 +13,7 @@ declare module 'vitest' {
 type Excluded = Readonly<Record<string, string>>;
 
 /**
- * Prints the minutes of tests by folder, the tests that passed only at their second attempt, what was left out on this system, and,
+ * Prints the minutes of tests by folder, the files with the most processor time, the tests that passed only at their second attempt, what was left out on this system, and,
  * in a quick run, what only `npm run test:full` runs; at the exit the processor time.
  */
 export class FolderReporter implements Reporter {
@@ -40,7 +40,7 @@ export class FolderReporter implements Reporter {
     const root = this.#vitest?.config.root ?? '';
     const files = modules.map((module) => ({ module, path: relative(root, module.moduleId) }));
     const lines = ['', 'Minutes of tests, by folder:', ...minutesByFolder(files)];
-    lines.push('', 'Minutes of processor time, without shared servers, by file:', ...mostExpensive(files));
+    lines.push(...mostExpensive(files));
     const repeated = files.flatMap(repeatedTests);
     if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
     const left = leftOut(files);
@@ -51,10 +51,11 @@ export class FolderReporter implements Reporter {
   }
 }
 
+/** What Linux counts in the processor time of the run. */
 const COUNTED =
   'with all processes that ended before their parents (not PostgreSQL, which ends after the run)';
 
-/** How many files the list of the most expensive has. */
+/** How many of the files with the most processor time are listed. */
 const LISTED = 10;
 
 interface File {
@@ -78,13 +79,20 @@ function minutesByFolder(files: readonly File[]): string[] {
   );
 }
 
+/** The time of a file includes the processes that it has waited for, but not servers that files share. Empty where there is no /proc. */
 function mostExpensive(files: readonly File[]): string[] {
-  const timed = files.map(({ module, path }) => ({ path, ms: module.meta().processorMs ?? 0 }));
-  const ranked = timed.toSorted((a, b) => b.ms - a.ms);
-  const total = ranked.reduce((sum, { ms }) => sum + ms, 0);
-  return [...ranked.slice(0, LISTED), { path: 'all files', ms: total }].map(
-    ({ path, ms }) => `${inMinutes(ms).padStart(6)}  ${path}`,
-  );
+  const timed = files.flatMap(({ module, path }) => {
+    const { processorMs: ms } = module.meta();
+    return ms === undefined ? [] : [{ path, ms }];
+  });
+  if (timed.length === 0) return [];
+  const total = timed.reduce((sum, { ms }) => sum + ms, 0);
+  const most = timed.toSorted((a, b) => b.ms - a.ms).slice(0, LISTED);
+  return [
+    '',
+    `Seconds of processor time of the files that took most (all ${timed.length} took ${inMinutes(total)} minutes):`,
+    ...most.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
+  ];
 }
 
 function inMinutes(ms: number): string {
