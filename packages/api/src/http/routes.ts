@@ -14,7 +14,7 @@ import { requestIdOf, respond, respondError } from './reply.ts';
 
 export interface RouteOptions {
   authenticator: Authenticator;
-  /** The path below which the interface is served: empty, or with a slash before and none behind it. */
+  /** The path below which the interface is served: empty, or with a leading and no trailing slash. */
   basePath: string;
   /** The origin of this deployment. Default: that of each request. */
   origin?: string | undefined;

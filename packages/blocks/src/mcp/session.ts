@@ -1,15 +1,17 @@
-import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import type { CallToolResult, Progress, Tool } from '@modelcontextprotocol/client';
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import type { BlocksOptions } from '../options.ts';
 import { CALL_MS, connect, disconnect, LIST_MS, replace, requestOn } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { progressReporter } from './progress.ts';
 import { findServer } from './server.ts';
 import type { McpServer } from './server.ts';
 
 const MAX_LISTED_TOOLS = 1000;
+/** Reports of progress that follow sooner are left out: a server may send any number of them. */
+const PROGRESS_INTERVAL_MS = 100;
+const MAX_PROGRESS_CHARS = 500;
 
 /**
  * Returns the session with a server that the blocks of the run share. `credential` is the id of a stored credential.
@@ -32,7 +34,7 @@ export async function openSession(
 
 /** A session of a run with a server. Whenever the server has forgotten it, a new one is started once. */
 class SharedSession {
-  /** That of the block which has used the session last: an access token may have been refreshed. */
+  /** The secret of the block that used the session last: an access token may have been refreshed. */
   secret: string | undefined;
   readonly #server: McpServer;
   #connection: Connection | undefined;
@@ -144,6 +146,22 @@ export class McpSession {
   #request<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return translated(this.#context, this.#server, () => this.#shared.request(this.#context.signal, work));
   }
+}
+
+/** Returns a function that emits the progress that a server reports about the call `id`. */
+function progressReporter(context: Context, id: string): (progress: Progress) => void {
+  let lastMs: number | undefined;
+  return ({ progress, total, message }) => {
+    const nowMs = context.clock.now();
+    if (lastMs !== undefined && nowMs - lastMs < PROGRESS_INTERVAL_MS) return;
+    lastMs = nowMs;
+    const shown = message?.slice(0, MAX_PROGRESS_CHARS).toWellFormed();
+    context.emit({
+      ...{ type: 'progress', id, progress },
+      ...(total !== undefined && { total }),
+      ...(shown !== undefined && { message: shown }),
+    });
+  };
 }
 
 async function translated<T>(

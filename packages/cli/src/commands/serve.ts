@@ -156,7 +156,7 @@ async function withTools(
   return withWorkflowTools(fetch, { servers, madeFor, onError });
 }
 
-/** What the blocks of `openSession` do. Loads their schemas, so it is called only for the catalog. */
+/** The descriptions of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
 async function describeBlocks(): Promise<readonly BlockDescription[]> {
   return (await import('@heddle/blocks')).describeBlocks();
 }
@@ -172,7 +172,7 @@ async function knownProviders(): Promise<readonly KeyProvider[]> {
   return (await import('@heddle/blocks')).knownProviders();
 }
 
-/** What needs the store and not the engine. */
+/** The parts that need the store but not the engine. */
 interface Opened {
   records: Parameters<typeof ownershipOf>[0];
   sealer: Sealer;
@@ -239,7 +239,7 @@ async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> 
 /** Stops in order: requests, starts of runs, running blocks, and the connections that wait for them. */
 function stoppable({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
   return {
-    // It never stops by itself.
+    // A server ends only when it is stopped.
     finished: new Promise(() => undefined),
     async stop({ drainMs } = {}) {
       server.close();

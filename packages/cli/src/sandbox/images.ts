@@ -28,7 +28,7 @@ export async function build(
   const limits = timeout === undefined ? {} : { buildTimeoutMs: timeout };
   const options = { ...rest, ...limits, checksums: readChecksums(checksum) };
   const made = await withImages(options, (images) => buildFile(io, images, file, { refresh, quiet: json }));
-  if (made === null) {
+  if (!made) {
     const error = { code: 'CANCELLED', message: 'The build was cancelled.' };
     if (json) io.stderr.write(`${JSON.stringify({ error })}\n`);
     else io.stderr.write(`${styleFor(io.stderr).yellow('○')} Cancelled. No image was built.\n`);

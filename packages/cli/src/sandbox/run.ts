@@ -80,17 +80,21 @@ async function imageOf(
   io: Io,
   images: Images,
   { image = '', json }: RunOptions,
-): Promise<{ id: string } | { ended: FunctionOutcome | null }> {
+): Promise<{ id: string } | { ended: FunctionOutcome | undefined }> {
   if (!isFile(image)) return { id: image };
   const made = await buildFile(io, images, image, { refresh: false, quiet: json });
-  if (made === null) return { ended: CANCELLED };
+  if (!made) return { ended: CANCELLED };
   if (made.record.state === 'ready' || json) return { id: made.record.id };
   io.stderr.write(`${buildLines(made, styleFor(io.stderr)).join('\n')}\n`);
-  return { ended: null };
+  return { ended: undefined };
 }
 
-/** Runs the job in a new sandbox, with its image if it names one. Null: the failure has been printed. */
-async function outcomeOf(io: Io, job: FunctionJob, options: RunOptions): Promise<FunctionOutcome | null> {
+/** Runs the job in a new sandbox, with its image if it names one. Undefined: the failure has been printed. */
+async function outcomeOf(
+  io: Io,
+  job: FunctionJob,
+  options: RunOptions,
+): Promise<FunctionOutcome | undefined> {
   const egress = await egressOf(options, readEnv());
   const only = { maxProcesses: 1, egress, ...isolationOf(options) };
   if (options.image === undefined) return runIn(only, job);
@@ -124,7 +128,7 @@ async function runFile(io: Io, file: string, options: RunOptions): Promise<numbe
     const globals = { input: JSON.stringify(input) };
     const job = { runId: 'run', language, code: text, globals, ...limits, signal: cancel.signal };
     const outcome = await outcomeOf(io, job, options);
-    if (outcome === null) return EXIT.failed;
+    if (!outcome) return EXIT.failed;
     if (options.json) io.stdout.write(outcomeJson(outcome));
     else outcomeLines(outcome, { text, language, image: options.image }, io);
     return outcome.ok ? EXIT.completed : EXIT.failed;

@@ -68,13 +68,13 @@ async function readSpecFile(
   return { spec, name: name === undefined ? undefined : given };
 }
 
-/** Builds the image of a spec file and prints progress to stderr. Null if Ctrl-C cancelled it. Throws a usage error for an invalid spec. */
+/** Builds the image of a spec file and prints progress to stderr. Undefined if Ctrl-C cancelled it. Throws a usage error for an invalid spec. */
 export async function buildFile(
   io: Io,
   images: Images,
   file: string,
   { refresh, quiet }: SpecOptions,
-): Promise<BuildResult | null> {
+): Promise<BuildResult | undefined> {
   const { spec, name } = await readSpecFile(file);
   const progress = createProgress(io, quiet);
   try {
@@ -82,7 +82,7 @@ export async function buildFile(
     const record = await images.build(spec, { refresh, onProgress, ...(name !== undefined && { name }) });
     return { record, name, tookMs: progress.tookMs() };
   } catch (error) {
-    if (isSandboxError(error) && error.code === 'IMAGES_CLOSED') return null;
+    if (isSandboxError(error) && error.code === 'IMAGES_CLOSED') return undefined;
     if (!isSandboxError(error) || !(error instanceof SpecError)) throw error;
     throw invalidSpec(file, spec['language'], issueText(error));
   } finally {

@@ -96,13 +96,13 @@ interface Page {
 }
 
 export interface KnowledgeDocumentQuery extends Page {
-  /** A part of the name, whatever its case. */
+  /** A part of the name, in any case. */
   search: string | undefined;
   enabled: 'all' | 'enabled' | 'disabled';
 }
 
 export interface KnowledgeChunkQuery extends Page {
-  /** A part of the content, whatever its case. */
+  /** A part of the content, in any case. */
   search: string | undefined;
   enabled: 'all' | 'enabled' | 'disabled';
 }
@@ -208,7 +208,7 @@ export interface TenantKnowledge {
     tenant: string | undefined,
     knowledgeBaseId: string,
   ): Answer<JsonObject[] | undefined>;
-  /** Returns a connector, and what its latest syncs did. */
+  /** Returns a connector with its latest syncs. */
   connector(
     this: void,
     tenant: string | undefined,

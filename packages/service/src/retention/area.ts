@@ -5,12 +5,13 @@ import { LogIndexer } from '../logs/indexer.ts';
 import { Triggers } from '../triggers/triggers.ts';
 import type { LogTables } from '../logs/tables.ts';
 import type { ServiceStore } from '../store/open.ts';
+import { deleteReceipts } from '../transfer/receipts.ts';
 import type { ReceiptTables } from '../transfer/tables.ts';
 import { publicRunRetention } from './public-runs.ts';
-import { receiptRetention } from './receipts.ts';
 import { runRetention } from './runs.ts';
 import type { RunLimits } from './runs.ts';
 import { RetentionSweep } from './sweep.ts';
+import type { RetentionJob } from './sweep.ts';
 
 /** How long records are kept. */
 export interface RetentionLimits extends RunLimits {
@@ -79,4 +80,21 @@ function openSweep(
     pause: () => sleep(PAUSE_MS),
     ...{ db, now, every, report },
   });
+}
+
+/** Returns the job that deletes receipts of operations some time after these. */
+function receiptRetention({
+  db,
+  maxAgeMs,
+  now,
+}: {
+  db: Kysely<ReceiptTables>;
+  /** Milliseconds for which a receipt is kept. */
+  maxAgeMs: number;
+  now: () => number;
+}): RetentionJob {
+  return async (sweeping) => {
+    const before = new Date(now() - maxAgeMs).toISOString();
+    while ((await deleteReceipts(db, before)) > 0 && (await sweeping.next()));
+  };
 }

@@ -33,7 +33,7 @@ export class VariableError extends Error {
 }
 
 /**
- * Applies the operations in their order. Variables are found by name. The given ones stay as they are.
+ * Applies the operations in their order. Variables are found by name. The given variables are not changed.
  *
  * @returns the variables by id, and whether they differ from before.
  * @throws {VariableError} when a variable to add exists already, one to edit does not, or there would be too many.
@@ -94,7 +94,7 @@ function knownType(stored: Json | undefined): VariableType {
   return read.success ? read.data : 'string';
 }
 
-/** Returns the value in the type; unchanged if it does not have a form in it. */
+/** Returns the value in the type; unchanged if it cannot be converted. */
 export function coerced(given: Json | undefined, wanted: VariableType): Json {
   const sent = given ?? null;
   if (wanted === 'number') return numberOf(sent);

@@ -44,7 +44,7 @@ export async function findPause(
   return pause && { workflow, found, pause };
 }
 
-/** Compares in a time that says nothing about where the texts differ. */
+/** Compares in constant time, so that the time does not reveal where the texts differ. */
 function isSame(a: string, b: string): boolean {
   const [one, other] = [a, b].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(one, other);
@@ -52,7 +52,7 @@ function isSame(a: string, b: string): boolean {
 
 /**
  * Answers the pause point for a person without a credential, who knows its token. Resolves when the run has accepted the
- * answer. Throws what the run says of an answer that it refuses.
+ * answer. Throws the error of the run for an answer that it refuses.
  */
 export async function answerOnPage(
   services: AreaContext,

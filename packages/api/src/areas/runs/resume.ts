@@ -65,7 +65,7 @@ export const resumeRun = operationsOf<AreaContext>()({
 
 /**
  * Answers a pause point. Resolves when the run has accepted the answer, with a promise of its next result that the caller must
- * handle. Throws what the run says of an answer that it refuses.
+ * handle. Throws the error of the run for an answer that it refuses.
  */
 export async function submitAnswer(
   services: AreaContext,
