@@ -29,8 +29,11 @@ export interface Studio {
   run(workflowId: string, body?: object): Promise<string>;
 }
 
-/** Servers on PostgreSQL are given the secret of their keys. */
-const SECRET = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
+/** Servers on PostgreSQL have no folder with these. */
+const SECRET = {
+  HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
+  HEDDLE_SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
+};
 
 export const chromiumTool = requireTool('chromium');
 

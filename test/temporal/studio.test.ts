@@ -1,25 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { describe } from 'vitest';
+import { accessibilityFlows } from '../studio/flows/accessibility.ts';
+import { keyboardFlows } from '../studio/flows/keyboard.ts';
+import { pageFlows } from '../studio/flows/pages.ts';
+import { runFlows } from '../studio/flows/run.ts';
+import { studioFlows } from '../studio/flows/studio.ts';
+import { chromiumTool } from '../studio/setup.ts';
+import type { ServeArgs } from '../studio/setup.ts';
 import { dataFolder } from '../support/data-folder.ts';
+import { sample } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { keyboardJourney } from '../studio/journey.ts';
-import { chromiumTool, studio } from '../studio/setup.ts';
 import { ON_TEMPORAL } from './cli.ts';
 
-describeTemporal('the Studio over runs on Temporal', (server) => {
-  const world = studio({
-    store: (whenDone) => {
-      const { address, namespace } = server;
-      const options = ['--address', address, '--namespace', namespace, '--queue', `studio-${randomUUID()}`];
-      return Promise.resolve([...ON_TEMPORAL, ...options, '--data', dataFolder(whenDone)]);
-    },
-  });
+const FLOWS = [
+  { name: 'without a mouse', flows: keyboardFlows },
+  { name: 'in a browser', flows: studioFlows },
+  { name: 'the page of a run', flows: runFlows },
+  { name: 'its pages', flows: pageFlows },
+  { name: 'for everybody', flows: accessibilityFlows },
+];
 
-  it.skipIf(!chromiumTool)(
-    'signs in, filters, answers a pause and cancels a run, without a mouse',
-    { timeout: 120_000 },
-    async () => {
-      expect(await keyboardJourney(world)).toBe('Cancelled');
-    },
-  );
+describeTemporal('the Studio over runs on Temporal', ({ address, namespace }) => {
+  const store: ServeArgs = (whenDone) => {
+    const options = ['--address', address, '--namespace', namespace, '--queue', `studio-${randomUUID()}`];
+    return Promise.resolve([...ON_TEMPORAL, ...options, '--data', dataFolder(whenDone)]);
+  };
+  const all = sample(FLOWS, 1, 'flows of the Studio on Temporal');
+  describe.skipIf(!chromiumTool).each(all)('$name', ({ flows }) => {
+    flows(store);
+  });
 });

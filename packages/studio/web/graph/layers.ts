@@ -1,10 +1,22 @@
-import { Position, getBezierPath } from '@xyflow/react';
-import type { Graph } from '../api/queries.ts';
 import { BLOCK_HEIGHT } from './layout.ts';
 import type { Box } from './layout.ts';
 
+interface Block {
+  id: string;
+  name: string;
+  type: string;
+  enabled: boolean;
+  parentId: string | null;
+  ports: readonly { id: string; title: string }[];
+}
+
+interface Graph {
+  blocks: readonly Block[];
+  edges: readonly { source: string; target: string; port: string }[];
+}
+
 export interface PlacedBlock {
-  block: Graph['blocks'][number];
+  block: Block;
   /** Its place within the whole graph. */
   box: Box;
   isContainer: boolean;
@@ -83,21 +95,18 @@ function portHeight({ y, height }: Box, isContainer: boolean): number {
 
 type Point = Pick<Box, 'x' | 'y'>;
 
+/** Returns a curve that leaves a block to the right and arrives at the next one from the left. */
 function curve(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
-  const [path, labelX, labelY] = getBezierPath({
-    ...{ sourceX: from.x, sourceY: from.y, sourcePosition: Position.Right },
-    ...{ targetX: to.x, targetY: to.y, targetPosition: Position.Left },
-  });
-  // A line that leads back leaves the box of its ends by less than this.
-  const bulge = 10 * Math.sqrt(Math.max(0, from.x - to.x));
-  const [left, top] = [Math.min(from.x, to.x) - bulge, Math.min(from.y, to.y)];
+  const distance = to.x - from.x;
+  const reach = distance >= 0 ? distance / 2 : 6.25 * Math.sqrt(-distance);
+  const [first, second] = [from.x + reach, to.x - reach];
+  const xs = [from.x, first, second, to.x];
+  const [left, top] = [Math.min(...xs), Math.min(from.y, to.y)];
   return {
-    ...{ path, labelAt: { x: labelX, y: labelY } },
-    box: {
-      ...{ x: left, y: top },
-      width: Math.max(from.x, to.x) + bulge - left,
-      height: Math.abs(to.y - from.y),
-    },
+    path: `M${from.x},${from.y} C${first},${from.y} ${second},${to.y} ${to.x},${to.y}`,
+    // The middle of the curve.
+    labelAt: { x: (from.x + 3 * first + 3 * second + to.x) / 8, y: (from.y + to.y) / 2 },
+    box: { x: left, y: top, width: Math.max(...xs) - left, height: Math.abs(to.y - from.y) },
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
-import { styleOf } from './setup.ts';
-import type { Studio } from './setup.ts';
-import { ASKS, LONG_WAIT } from './workflows.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { studio, styleOf } from '../setup.ts';
+import type { ServeArgs, Studio } from '../setup.ts';
+import { ASKS, LONG_WAIT } from '../workflows.ts';
 
 /** Most presses of Tab on the way to an element. */
 const MOST_TABS = 40;
@@ -23,7 +23,7 @@ async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: s
 }
 
 /** Signs in, filters runs, opens one, walks its blocks, answers its pause and cancels another one, all by keys. Returns the status that the page shows of the cancelled one. */
-export async function keyboardJourney(world: Studio): Promise<string> {
+async function keyboardJourney(world: Studio): Promise<string> {
   const asking = await world.run(await world.deployed('Refunds', ASKS));
   await world.run(await world.deployed('Waits', LONG_WAIT), { async: true });
   const stranger = await world.browser.newContext();
@@ -82,4 +82,17 @@ export async function keyboardJourney(world: Studio): Promise<string> {
   await page.keyboard.press('Enter');
   await page.locator('.run-title').getByText('Cancelled').waitFor();
   return (await page.locator('.run-title .status').textContent()) ?? '';
+}
+
+/** Defines the test of the Studio without a mouse. */
+export function keyboardFlows(store: ServeArgs): void {
+  const world = studio({ store });
+
+  it(
+    'signs in, filters, walks the blocks of a run, answers a pause and cancels a run',
+    { timeout: 90_000 },
+    async () => {
+      expect(await keyboardJourney(world)).toBe('Cancelled');
+    },
+  );
 }

@@ -1,0 +1,130 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { draftOf } from '../../support/draft.ts';
+import { studio, styleOf } from '../setup.ts';
+import type { ServeArgs } from '../setup.ts';
+import { ASKS, HOSTILE, HOSTILE_OUTPUT, NESTED, RUNS_LONG } from '../workflows.ts';
+
+/** A name with no place to break, as callers may give one. */
+const LONG_NAME = `W${'w'.repeat(90)}`;
+
+/** Defines the tests of the Studio for everybody. */
+export function accessibilityFlows(store: ServeArgs): void {
+  const world = studio({ store });
+  const paths = new Map<string, string>();
+
+  beforeAll(async () => {
+    await world.context.addInitScript({ content: axe.source });
+    const nested = await world.deployed('Nightly order prices', NESTED);
+    const nestedRun = await world.run(nested);
+    await world.redeployed(nested, draftOf(HOSTILE_OUTPUT));
+    for (const path of ['/Team', `/Team/${LONG_NAME}`])
+      await world.call('POST', '/api/v2/workflows/folders', { workspaceId: world.workspaceId, path });
+    await world.call('PATCH', `/api/v2/workflows/${nested}`, { folderPath: '/Team' });
+    const draft = await world.call<{ blocks: object }>('GET', `/api/v2/workflows/${nested}/state`);
+    const say = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
+    const failedRun = await world.run(await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
+    await world.run(await world.deployed('Waits', RUNS_LONG), { async: true });
+    const asking = await world.run(await world.deployed(LONG_NAME, ASKS));
+    const all = {
+      runs: '/runs',
+      'no runs': '/runs?runId=unknown',
+      run: `/runs/${nestedRun}?span=Summary`,
+      timeline: `/runs/${nestedRun}?view=timeline`,
+      'a failed run': `/runs/${failedRun}?span=Fail&pane=details`,
+      'a paused run': `/runs/${asking}`,
+      workflows: '/workflows?folder=%2FTeam',
+      workflow: `/workflows/${nested}?block=${say}`,
+      'matches of a search': '/runs?text=a',
+      dashboard: '/dashboard',
+      settings: '/settings',
+      'an unknown page': '/runs/unknown',
+    };
+    for (const [name, path] of Object.entries(all)) paths.set(name, path);
+  });
+
+  async function open(path: string): Promise<Page> {
+    const page = await world.context.newPage();
+    onTestFinished(() => page.close());
+    await visit(page, path);
+    return page;
+  }
+
+  async function visit(page: Page, path: string): Promise<void> {
+    await page.goto(world.url + path);
+    await page.locator('h1, [role=alert]').first().waitFor();
+    await expect.poll(() => page.locator('.loading').count()).toBe(0);
+  }
+
+  /** What axe finds on a page: the rule and the elements. */
+  async function findingsOn(page: Page): Promise<string[]> {
+    const { violations } = await page.evaluate(() =>
+      (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+    );
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+  }
+
+  it(
+    'has no finding of axe on any page, in light and in dark, and fits 320 pixels and 200 % zoom',
+    { timeout: 120_000 },
+    async () => {
+      const page = await open('/runs');
+      const findings: string[] = [];
+      const wide: string[] = [];
+      for (const [name, path] of paths) {
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await visit(page, path);
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          findings.push(...(await findingsOn(page)).map((each) => `${name}, ${colorScheme}: ${each}`));
+        }
+        // 640 pixels are what a window of 1280 pixels has at 200 %.
+        for (const width of [640, 320]) {
+          await page.setViewportSize({ width, height: 720 });
+          const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
+          if (needed > width) wide.push(`${name} at ${width}: ${needed}`);
+        }
+      }
+      expect({ findings, wide }).toEqual({ findings: [], wide: [] });
+    },
+  );
+
+  it('has no finding of axe in the form to sign in and in a dialog', async () => {
+    const stranger = await world.browser.newContext();
+    onTestFinished(() => stranger.close());
+    await stranger.addInitScript({ content: axe.source });
+    const signIn = await stranger.newPage();
+    await signIn.goto(world.url);
+    await signIn.getByLabel('API key').fill('wrong');
+    await signIn.keyboard.press('Enter');
+    await signIn.getByRole('alert').waitFor();
+    expect(await findingsOn(signIn)).toEqual([]);
+    const page = await open(paths.get('run') ?? '');
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('dialog').waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+  });
+
+  it('moves nothing for readers who want less motion', async () => {
+    const page = await open('/runs?status=running');
+    const mark = page.locator('.status[data-status=running] .status-mark').first();
+    const animation = () => styleOf(mark, 'animation-name');
+    expect(await animation()).toBe('pulse');
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    expect(await animation()).toBe('none');
+  });
+
+  it('shows times in the zone of the reader, and in UTC on hover', async () => {
+    const inTokyo = await world.browser.newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
+    onTestFinished(() => inTokyo.close());
+    await inTokyo.addCookies(await world.context.cookies());
+    const page = await inTokyo.newPage();
+    await visit(page, paths.get('run') ?? '');
+    const time = page.locator('.facts time').first();
+    const iso = (await time.getAttribute('datetime')) ?? '';
+    const shifted = new Date(Date.parse(iso) + 9 * 3_600_000).toISOString().slice(11, 19);
+    expect(await time.textContent()).toContain(shifted);
+    expect(await time.getAttribute('title')).toBe(`${iso.slice(0, 19).replace('T', ' ')} UTC`);
+  });
+}

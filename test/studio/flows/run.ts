@@ -1,0 +1,409 @@
+import { spawnSync } from 'node:child_process';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { drawnTests } from '../../support/scale.ts';
+import { startModelServer } from '../../support/model-server.ts';
+import { block, fn, loop, workflow } from '../../support/workflow.ts';
+import { studio } from '../setup.ts';
+import type { ServeArgs } from '../setup.ts';
+import { ASKS, CALL, LARGE, ONE_STEP } from '../workflows.ts';
+
+const CODE = "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
+const ADDS = {
+  type: 'custom-tool',
+  schema: {
+    type: 'function',
+    function: {
+      name: 'add',
+      description: 'Adds',
+      parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+    },
+  },
+  code: 'return a + b',
+};
+const AGENT = workflow(
+  [
+    block('Helper', 'agent', {
+      model: 'gpt-4o',
+      apiKey: 'key-of-a-test',
+      messages: [{ role: 'user', content: 'Add' }],
+      tools: [ADDS],
+    }),
+    fn('Fail', CODE),
+  ],
+  ['Start -> Helper -> Fail'],
+);
+
+const APPROVED = workflow(
+  [
+    block('Helper', 'agent', {
+      model: 'gpt-4o',
+      apiKey: 'key-of-a-test',
+      messages: [{ role: 'user', content: 'Add twice' }],
+      tools: [{ ...ADDS, requireApproval: true }],
+    }),
+  ],
+  ['Start -> Helper'],
+);
+
+/** Defines the tests of the page of a run. */
+export function runFlows(store: ServeArgs): void {
+  const drawn = drawnTests(1 / 4, 'large runs in the Studio');
+  const world = studio({
+    store,
+    more: async (whenDone) => {
+      const server = await startModelServer(({ body }) => {
+        const prompt = JSON.stringify(body);
+        if (/"role":"tool"|function_call_output/.test(prompt))
+          return { text: 'It is 42.', input: 50, output: 7 };
+        const calls = prompt.includes('Add twice')
+          ? [
+              { a: 20, b: 22 },
+              { a: 1, b: 2 },
+            ]
+          : [{ a: 20, b: 22 }];
+        return { tools: calls.map((args) => ({ name: 'add', args })), input: 30, output: 5 };
+      });
+      whenDone(() => void server.close());
+      return ['--service', `openai=${server.services.openai}`];
+    },
+  });
+  let agentRun = '';
+
+  beforeAll(async () => {
+    agentRun = await world.run(await world.deployed('Weather', AGENT));
+  });
+
+  async function open(path: string): Promise<Page> {
+    const page = await world.context.newPage();
+    onTestFinished(() => page.close());
+    await page.goto(world.url + path);
+    return page;
+  }
+
+  it('shows what an agent used of a model, and its calls of tools', async () => {
+    const page = await open(`/runs/${agentRun}?pane=details`);
+    await page.getByRole('button', { name: 'Helper, completed' }).click();
+    const use = page.getByRole('region', { name: 'Model' });
+    await use.getByText('gpt-4o').waitFor();
+    expect(await use.textContent()).toMatch(/Tokens, input80.*Tokens, output12.*Cost\$0\.\d+/);
+    await use.getByRole('heading', { name: 'Calls of tools (1)' }).waitFor();
+    await use.locator('button.tree-line').first().click();
+    await use.getByText('"add"').waitFor();
+  });
+
+  it('shows an error at the line of its author', async () => {
+    const page = await open(`/runs/${agentRun}?pane=details`);
+    await page.getByRole('button', { name: 'Fail, failed' }).click();
+    await page.locator('.span-error').getByText('no umbrella when dry').waitFor();
+    const marked = page.locator('.code-line[aria-current]');
+    await marked.waitFor();
+    expect(await marked.textContent()).toContain('throw new Error');
+  });
+
+  it('starts a run at a block with a changed output before it, and at the container of an iteration', async () => {
+    const priced = workflow(
+      [
+        fn('Price', 'return 10'),
+        loop('Twice', { loopType: 'for', count: 2 }, fn('Double', 'return <price.result> * 2')),
+      ],
+      ['Start -> Price -> Twice -> Double'],
+    );
+    const runId = await world.run(await world.deployed('Prices', priced));
+    const page = await open(`/runs/${runId}?span=Price&pane=details`);
+    await page.getByRole('button', { name: 'Double, completed' }).click();
+    await page.getByRole('button', { name: 'Run from here' }).click();
+    const choice = page.getByRole('dialog').getByRole('combobox', { name: 'Start', exact: true });
+    await choice.selectOption('At Twice, with all its iterations');
+    const dialog = page.getByRole('dialog', { name: 'Start a run at Twice?' });
+    await dialog.getByLabel('Change before it starts').selectOption('The output of Price');
+    const value = dialog.getByLabel('New value, as JSON');
+    await expect.poll(() => value.inputValue()).toContain('"result": 10');
+    await value.fill('{"result": 2');
+    await dialog.getByRole('button', { name: 'Run from here' }).click();
+    await dialog.getByRole('alert').getByText('The changed value is not JSON').waitFor();
+    await value.fill('{"result": 21}');
+    await dialog.getByRole('button', { name: 'Run from here' }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(runId));
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await page.getByRole('button', { name: 'Price, has not run' }).waitFor();
+    const output = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
+    expect((await world.call<{ text: string }>('GET', output)).text).toContain('42');
+  });
+
+  const large =
+    'shows 2,000 blocks with under 1,500 elements, as a whole and near, and finds one by the outline';
+  drawn(large, { timeout: 90_000 }, async () => {
+    const runId = await world.run(await world.deployed('Large', LARGE));
+    const page = await open(`/runs/${runId}`);
+    const nodes = page.locator('.graph .block');
+    const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
+    await page.locator('.far-blocks path').first().waitFor();
+    // All blocks are in view, and none of them is an element.
+    expect(await page.locator('.far-blocks path').count()).toBeLessThan(5);
+    expect(await nodes.count()).toBe(0);
+    expect(await elements()).toBeLessThan(1500);
+    await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').first().focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Last', exact: true }).waitFor();
+    await nodes.filter({ hasText: 'Last' }).waitFor();
+    expect(await nodes.count()).toBeLessThan(200);
+    expect(await elements()).toBeLessThan(1500);
+    await page.getByRole('button', { name: 'Fit View' }).click();
+    await expect.poll(() => nodes.count()).toBe(0);
+    const drawn = await page.locator('.far-blocks g').boundingBox();
+    const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+    expect(isWithin(drawn, place)).toBe(true);
+  });
+
+  it('places 100 blocks without positions in a worker', async () => {
+    const names = Array.from({ length: 99 }, (_, index) => `Step${index}`);
+    const chain = workflow(
+      names.map((name) => block(name, 'variables', {})),
+      [`Start -> ${names.join(' -> ')}`],
+    );
+    const page = await world.context.newPage();
+    onTestFinished(() => page.close());
+    const worker = page.waitForEvent('worker');
+    await page.goto(`${world.url}/workflows/${await world.deployed('Chain', chain)}`);
+    expect((await worker).url()).toMatch(/^http:.*\/layout-worker[^/]*\.js$/);
+    await page.locator('.graph .block').first().waitFor();
+  });
+
+  /** A span as the interface lists it; `at`: its number. */
+  function span(at: number, parentId = '', index: number | null = null) {
+    return {
+      ...{
+        id: parentId === '' ? `S${at}` : `${parentId}/${at}`,
+        parentId,
+        depth: parentId === '' ? 0 : 1,
+        index,
+      },
+      ...{ name: `Span ${at}`, type: 'function', blockId: 'Fail', status: 'completed', errorHandled: false },
+      ...{
+        relativeStartMs: at * 10,
+        durationMs: 10,
+        startTime: new Date(at * 10).toISOString(),
+        childCount: 0,
+      },
+      ...{ error: null, attempts: null, inputBytes: null, outputBytes: null },
+    };
+  }
+
+  /** Answers requests for spans of a run as if it had `total`. Returns the queries of the requests. */
+  async function withSpans(
+    page: Page,
+    total: number,
+    make: (at: number) => object,
+  ): Promise<URLSearchParams[]> {
+    const asked: URLSearchParams[] = [];
+    await page.route('**/spans?*', async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      asked.push(query);
+      const from = Number(query.get('cursor') ?? 0);
+      const to = Math.min(total, from + Number(query.get('limit')));
+      const data = Array.from({ length: to - from }, (_, at) => make(from + at));
+      await route.fulfill({ json: { data, nextCursor: to < total ? `${to}` : null } });
+    });
+    return asked;
+  }
+
+  drawn(
+    'shows a timeline of 40,000 spans with the rows in view only, and reads it in pages',
+    { timeout: 60_000 },
+    async () => {
+      const page = await open('/runs');
+      const asked = await withSpans(page, 40_000, (at) => span(at));
+      await page.goto(`${world.url}/runs/${agentRun}?view=timeline`);
+      const spans = page.getByRole('list', { name: 'Spans' });
+      await spans.getByText('Span 0', { exact: true }).waitFor();
+      expect(asked).toHaveLength(1);
+      const atEnd = page.getByText('Span 39999', { exact: true });
+      await expect
+        .poll(
+          async () => {
+            await page.evaluate('document.querySelector(".timeline-scroll").scrollTop = 1e9');
+            return atEnd.count();
+          },
+          { timeout: 45_000 },
+        )
+        .toBe(1);
+      expect(asked).toHaveLength(80);
+      expect(await spans.getByRole('listitem').count()).toBeLessThan(80);
+      expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
+    },
+  );
+
+  drawn('shows 100,000 iterations by pages, and jumps to one by its number', async () => {
+    const runId = await world.run(
+      await world.deployed(
+        'Often',
+        workflow([loop('L', { loopType: 'for', count: 2 }, fn('Step', 'return 1'))], ['Start -> L -> Step']),
+      ),
+    );
+    const page = await open('/runs');
+    await page.route('**/states*', async (route) => {
+      // The iterations that are made up have no blocks.
+      if (route.request().url().includes('scope=')) return route.fulfill({ json: { data: { blocks: [] } } });
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { blocks: { iterations: object | null }[] } };
+      const blocks = data.blocks.map(({ iterations, ...state }) => ({
+        ...state,
+        iterations: iterations && { ...iterations, total: 100_000, completed: 100_000 },
+      }));
+      return route.fulfill({ response, json: { data: { ...data, blocks } } });
+    });
+    const loopId = await blockNamed(runId, 'L');
+    const asked = await withSpans(page, 100_000, (at) => span(at, loopId, at));
+    await page.goto(`${world.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
+    const iterations = page.getByRole('region', { name: 'Iterations' });
+    await iterations.getByText('All 100000').waitFor();
+    await iterations.getByRole('button', { name: '#99 ' }).waitFor();
+    expect(await iterations.getByRole('listitem').count()).toBe(100);
+    await iterations.getByRole('button', { name: 'Show more' }).click();
+    await iterations.getByRole('button', { name: '#199 ' }).waitFor();
+    await iterations.getByLabel('Go to #').fill('99999');
+    await page.keyboard.press('Enter');
+    await page.getByText('L #99999').waitFor();
+    expect(asked.filter((query) => query.get('under') === loopId).length).toBeLessThan(4);
+    expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
+  });
+
+  async function blockNamed(runId: string, name: string): Promise<string> {
+    const path = `/api/v2/logs/${runId}/overview`;
+    const { graph } = await world.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
+    return graph.blocks.find((each) => each.name === name)?.id ?? '';
+  }
+
+  drawn('reads little of an output of 64 MB', { timeout: 90_000 }, async () => {
+    const code =
+      'return { text: "x".repeat(3_000_000), list: Array.from({ length: 1000 }, () => "y".repeat(1000)) }';
+    const parts = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
+    const answer = block('Answer', 'response', { dataMode: 'json', data: `{${parts}}`, status: '200' });
+    const huge = workflow([fn('Huge', code), answer], ['Start -> Huge -> Answer']);
+    const runId = await world.run(await world.deployed('Huge', huge), { async: true });
+    const page = await open('/runs');
+    let bytes = 0;
+    page.on('response', (response) => {
+      if (response.url().includes('/value?')) void response.body().then((body) => (bytes += body.length));
+    });
+    await page.goto(`${world.url}/runs/${runId}`);
+    await page.getByText(/^6\d MB$/).waitFor({ timeout: 60_000 });
+    for (const name of ['data', 'part0', 'list']) await page.getByRole('button', { name }).first().click();
+    await page.getByRole('button', { name: 'Show entries 100 to 199 of 1000' }).click();
+    await page.getByRole('button', { name: 'text' }).first().click();
+    await page.getByText('The beginning is shown').waitFor();
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(1_000_000);
+    expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
+  });
+
+  it('keeps the whole of a small graph in view, also in a narrow window', async () => {
+    const page = await open(`/runs/${agentRun}`);
+    for (const width of [1280, 700, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const nodes = page.locator('.graph .block');
+      await expect
+        .poll(async () => {
+          const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+          const boxes = await Promise.all((await nodes.all()).map((node) => node.boundingBox()));
+          return boxes.length === 3 && boxes.every((box) => isWithin(box, place));
+        })
+        .toBe(true);
+    }
+  });
+
+  interface Place {
+    x: number;
+    y: number;
+    width: number;
+    height: number;
+  }
+
+  function isWithin(box: Place | null, around: Place | null): boolean {
+    if (!box || !around) return false;
+    const endsBefore = (at: 'x' | 'y', size: 'width' | 'height') =>
+      box[at] >= around[at] && box[at] + box[size] <= around[at] + around[size] + 1;
+    return endsBefore('x', 'width') && endsBefore('y', 'height');
+  }
+
+  it('copies a run as a command and as a test', async () => {
+    await world.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: world.url });
+    const runId = await world.run(await world.deployed('Step', ONE_STEP), { input: { name: "O'Hara" } });
+    const page = await open(`/runs/${runId}`);
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByText('Copied').waitFor();
+    const command = await copied();
+    const ran = spawnSync('sh', ['-c', command], {
+      env: { ...process.env, HEDDLE_API_KEY: world.key },
+      encoding: 'utf8',
+    });
+    expect(ran.stderr === '' || ran.stderr.includes('%')).toBe(true);
+    expect(ran.stdout).toContain('"completed"');
+    await page.getByRole('button', { name: 'Copy as test' }).click();
+    await expect.poll(copied).toContain("import { createEngine } from '@heddle/engine';");
+  });
+
+  it('asks for a decision about each call of a tool that waits', async () => {
+    const runId = await world.run(await world.deployed('Asks', ASKS));
+    const page = await open('/runs');
+    await page.route('**/overview', async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { pauses: object[] } };
+      const pauses = data.pauses.map((pause) => ({ ...pause, inputFormat: [], output: { calls: [CALL] } }));
+      await route.fulfill({ response, json: { data: { ...data, pauses } } });
+    });
+    const sent = page.waitForRequest((request) => request.url().endsWith('/resume'));
+    await page.goto(`${world.url}/runs/${runId}`);
+    const call = page.getByRole('group', { name: 'send_mail' });
+    await call.getByText('ada@example.org').waitFor();
+    await call.getByLabel('Decision').selectOption('edit');
+    await call.getByLabel(/^to/).fill('eve@example.org');
+    await call.getByLabel('copies').fill('2');
+    await call.getByLabel('Reason').fill('wrong person');
+    await page.getByRole('button', { name: 'Continue the run' }).click();
+    expect((await sent).postDataJSON()).toMatchObject({
+      input: {
+        decisions: {
+          '1.2': {
+            decision: 'edit',
+            arguments: { to: 'eve@example.org', urgent: false, copies: 2, lines: ['one'] },
+            reason: 'wrong person',
+          },
+        },
+      },
+    });
+  });
+
+  it('continues a real agent with the decisions: an edited call is made as edited, a denied one is not made', async () => {
+    const workflowId = await world.deployed('Approved', APPROVED);
+    const runId = await world.run(workflowId);
+    const page = await open(`/runs/${runId}`);
+    const calls = page.getByRole('group', { name: 'add' });
+    await calls.nth(1).waitFor();
+    expect(await calls.count()).toBe(2);
+    await calls.nth(0).getByLabel('Decision').selectOption('edit');
+    await calls.nth(0).getByLabel(/^a/).fill('30');
+    await calls.nth(1).getByLabel('Decision').selectOption('deny');
+    await calls.nth(1).getByLabel('Reason').fill('once is enough');
+    await page.getByRole('button', { name: 'Continue the run' }).click();
+    const path = `/api/v2/workflows/${workflowId}/runs/${runId}?includeOutput=true`;
+    const read = () => world.call<{ status: string; output: unknown }>('GET', path);
+    await expect.poll(read, { timeout: 10_000 }).toMatchObject({
+      status: 'completed',
+      output: {
+        content: 'It is 42.',
+        toolCalls: {
+          list: [
+            { arguments: { a: 30, b: 22 }, result: 52, approval: { decision: 'edit' } },
+            { success: false, approval: { decision: 'deny', reason: 'once is enough' } },
+          ],
+        },
+      },
+    });
+    await calls.first().waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Helper, completed' }).first().waitFor();
+  });
+}

@@ -1,0 +1,296 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { drawnTests } from '../../support/scale.ts';
+import { draftOf } from '../../support/draft.ts';
+import { studio } from '../setup.ts';
+import type { ServeArgs } from '../setup.ts';
+import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, scheduled } from '../workflows.ts';
+
+/** Defines the tests of the Studio in a browser. */
+export function studioFlows(store: ServeArgs): void {
+  const drawn = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
+  const world = studio({ store });
+  let nested = '';
+  let hostile = '';
+  let nestedRun = '';
+
+  beforeAll(async () => {
+    nested = await world.deployed('Nightly order prices', NESTED);
+    hostile = await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
+    nestedRun = await world.run(nested);
+    await world.run(hostile);
+  });
+
+  async function open(path: string): Promise<Page> {
+    const page = await world.context.newPage();
+    onTestFinished(() => page.close());
+    await page.goto(world.url + path);
+    return page;
+  }
+
+  drawn('lists runs, filters them, and shows an empty result and a failure differently', async () => {
+    const page = await open('/');
+    const rows = page.getByRole('row');
+    await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
+    await page.getByLabel('Status').selectOption('failed');
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(page.url()).toContain('status=failed');
+    await page.getByLabel('Run id').fill('unknown');
+    await page.getByText('No run matches the filters').waitFor();
+    await page.route('**/api/v2/logs?*', (route) => route.fulfill({ status: 500, body: '{}' }));
+    await page.getByLabel('Run id').fill('unknown2');
+    await page.getByRole('alert').getByText('This could not be loaded').waitFor({ timeout: 20_000 });
+    expect(await page.getByText('No run matches the filters').count()).toBe(0);
+  });
+
+  drawn('shows a new run in the list without a reload', async () => {
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
+    const before = await page.getByRole('row').count();
+    await world.run(nested);
+    await expect.poll(() => page.getByRole('row').count(), { timeout: 10_000 }).toBe(before + 1);
+  });
+
+  drawn('shows the states of a run, and of each iteration of nested containers', async () => {
+    const page = await open(`/runs/${nestedRun}`);
+    const outline = page.getByRole('navigation', { name: 'Blocks' });
+    await outline.getByRole('button', { name: 'Price, failed, handled by an error port' }).click();
+    await outline.getByRole('button', { name: /^Regions/ }).click();
+    const iterations = page.getByRole('region', { name: 'Iterations' });
+    await iterations.getByRole('button', { name: '#1' }).click();
+    await page.getByRole('navigation', { name: 'Shown iterations' }).getByText('Regions #1').waitFor();
+    await outline.getByRole('button', { name: /^Orders/ }).click();
+    await iterations.getByLabel('Go to #').fill('2');
+    await page.keyboard.press('Enter');
+    await page.getByText('Orders #2').waitFor();
+    await outline.getByRole('button', { name: 'Price, failed' }).click();
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.locator('.span-error').getByText('no price for this order').waitFor();
+    await iterationsOf(page, outline, '0');
+    await outline.getByRole('button', { name: 'Price, completed' }).click();
+    await page.getByRole('tab', { name: 'Output' }).click();
+    await page.getByText('price').first().waitFor();
+    expect(new URL(page.url()).searchParams.get('scope')).toMatch(/Regions.*\/1\/Orders.*\/0$/);
+  });
+
+  async function iterationsOf(
+    page: Page,
+    outline: ReturnType<Page['getByRole']>,
+    number: string,
+  ): Promise<void> {
+    await outline.getByRole('button', { name: /^Orders/ }).click();
+    await page.getByRole('region', { name: 'Iterations' }).getByLabel('Go to #').fill(number);
+    await page.keyboard.press('Enter');
+    await page.getByText(`Orders #${number}`).waitFor();
+  }
+
+  drawn('shows hostile values as text', async () => {
+    const [failed] = await world.call<{ runId: string }[]>(
+      'GET',
+      `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
+    );
+    const page = await open(`/runs/${failed?.runId}`);
+    const outline = page.getByRole('navigation', { name: 'Blocks' });
+    await outline.getByRole('button', { name: 'Say' }).click();
+    await page.getByText('onerror').first().waitFor();
+    await page.getByRole('button', { name: 'result' }).click();
+    await page.getByRole('tab', { name: 'Console' }).click();
+    await page.locator('.console', { hasText: 'onerror' }).waitFor();
+    await page.getByRole('tab', { name: 'Output' }).click();
+    await page.getByRole('button', { name: 'JSON' }).click();
+    await page.locator('.cm-content', { hasText: 'onerror' }).waitFor();
+    await outline.getByRole('button', { name: 'Fail' }).click();
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.getByText('onerror').first().waitFor();
+    expect(await page.locator('img, script:not([src])').count()).toBe(0);
+    expect(await page.title()).toBe('Heddle');
+  });
+
+  drawn('shows the beginning of a huge value with its true size, and downloads all of it', async () => {
+    const [failed] = await world.call<{ runId: string }[]>(
+      'GET',
+      `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
+    );
+    const page = await open(`/runs/${failed?.runId}`);
+    await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Huge' }).click();
+    await page.getByText('316 KB').waitFor();
+    await page.getByRole('button', { name: 'result' }).click();
+    await page.getByRole('button', { name: 'list' }).click();
+    await page.getByRole('button', { name: 'Show entries 100 to 199 of 5000' }).click();
+    await page.getByText('199', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'text' }).click();
+    await page.getByText('The beginning is shown').waitFor();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    const file = await (await downloading).createReadStream();
+    let bytes = 0;
+    for await (const chunk of file) bytes += (chunk as Buffer).length;
+    expect(bytes).toBeGreaterThan(300_000);
+  });
+
+  drawn('shows the timeline of a run', async () => {
+    const page = await open(`/runs/${nestedRun}?view=timeline`);
+    await page.getByRole('list', { name: 'Spans' }).getByText('Price').first().click();
+    await page.getByRole('heading', { name: 'Price', exact: true }).waitFor();
+    expect(await page.getByRole('listitem').count()).toBeGreaterThan(10);
+  });
+
+  drawn('answers a pause by its form and shows the end of the run', async () => {
+    const asks = await world.deployed('Refunds', ASKS);
+    const runId = await world.run(asks);
+    const page = await open(`/runs/${runId}`);
+    await page.getByText('May the refund be paid?').waitFor();
+    await page.getByLabel(/approved/).selectOption('true');
+    await page.getByLabel('comment').fill('fine');
+    await page.getByRole('button', { name: 'Continue the run' }).click();
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    const value = await world.call<{ text: string }>('GET', `/api/v2/logs/${runId}/value?part=output`);
+    expect(value.text).toContain('paid');
+  });
+
+  drawn('cancels a run, and starts one again from its beginning and from a block', async () => {
+    const waits = await world.deployed('Waits', LONG_WAIT);
+    const runId = await world.run(waits, { async: true });
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Waits' }).click();
+    await page.getByRole('button', { name: 'Cancel run' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
+    await page.locator('.run-title').getByText('Cancelled').waitFor();
+    expect(page.url()).toContain(runId);
+    await page.goto(`${world.url}/runs/${nestedRun}`);
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
+    await page.waitForURL((url) => !url.pathname.includes(nestedRun));
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Summary' }).click();
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.getByRole('button', { name: 'Run from here' }).click();
+    const before = page.url();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run from here' }).click();
+    await page.waitForURL((url) => url.pathname !== new URL(before).pathname);
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await page
+      .getByRole('navigation', { name: 'Blocks' })
+      .getByRole('button', { name: 'Load orders, has not run' })
+      .waitFor();
+  });
+
+  drawn('acts on several runs, and on all only with a filter', async () => {
+    const waits = await world.deployed('Many', LONG_WAIT);
+    for (let count = 0; count < 3; count += 1) await world.run(waits, { async: true });
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Many' }).first().waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel runs' }).isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Workflow' }).fill('Many');
+    await expect.poll(() => page.getByRole('row').count()).toBe(4);
+    await page.getByRole('button', { name: 'Cancel runs' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel runs' }).click();
+    await page.getByText('Cancelled: 3.').waitFor();
+    await expect.poll(() => page.getByRole('row').getByText('Cancelled').count()).toBe(3);
+  });
+
+  drawn('finds runs by their values and errors, and tells how far it has searched', async () => {
+    const page = await open('/runs');
+    await page.getByLabel('Value or error').fill('all orders have');
+    const matches = page.getByRole('region', { name: 'Matches' });
+    await matches.getByText('all orders have a price').first().waitFor();
+    await matches.getByText(/All \d+ runs were searched/).waitFor();
+    await page.getByLabel('Found in').selectOption('error');
+    await matches.getByText('No searched run has “all orders have”').waitFor();
+    await page.getByLabel('Value or error').fill('no price for this');
+    await matches.getByRole('listitem').first().getByText('Price', { exact: true }).waitFor();
+    await matches.getByRole('link', { name: 'Nightly order prices' }).first().click();
+    await page.getByRole('heading', { name: 'Nightly order prices' }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/runs\/./);
+  });
+
+  drawn('starts runs again by a filter', async () => {
+    await world.run(await world.deployed('Again', ONE_STEP));
+    const page = await open('/runs?workflowName=Again');
+    await page.getByRole('link', { name: 'Again' }).first().waitFor();
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('dialog').getByText('all runs that match').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
+    await page.getByText('Started: 1.').waitFor();
+    await expect.poll(() => page.getByRole('row').getByText('Completed').count()).toBe(2);
+  });
+
+  drawn('shows workflows, versions and the dashboard', async () => {
+    const page = await open('/workflows');
+    await page.getByRole('link', { name: 'Nightly order prices' }).click();
+    await page.getByRole('cell', { name: 'live' }).waitFor();
+    await page.getByRole('link', { name: 'Dashboard' }).click();
+    await page.getByRole('cell', { name: 'Nightly order prices' }).waitFor();
+    await page.getByText('Median duration').waitFor();
+    await expect.poll(() => page.locator('.chart canvas').count()).toBe(1);
+  });
+
+  it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
+    const draft = draftOf(scheduled('return "old"'));
+    const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
+    const workflowId = await world.deployed('Reports', ASKS);
+    await world.redeployed(workflowId, draft);
+    await world.redeployed(workflowId, JSON.parse(changed) as object);
+    const page = await open(`/workflows/${workflowId}`);
+    const difference = page.getByRole('region', { name: 'Difference of two versions' });
+    await difference.getByText('changed: code').waitFor();
+    const text = difference.getByRole('region', { name: 'Report, code' });
+    await text.getByText('+ const text = "new";').waitFor();
+    expect(await text.locator('[data-change=removed]').count()).toBe(0);
+    await difference.getByLabel('From').selectOption('Version 3');
+    await difference.getByText('Both versions are equal.').waitFor();
+    const triggers = page.getByRole('region', { name: 'List of triggers' });
+    await triggers.getByRole('cell', { name: 'schedule', exact: true }).waitFor();
+    expect(await triggers.locator('time').count()).toBe(1);
+    await page.getByText(/deploy version 3: active/).waitFor();
+  });
+
+  it('lists secrets by name, never with their value, credentials and sandboxes', async () => {
+    const { workspaceId } = world;
+    const body = { workspaceId, scope: 'workspace', value: 'hunter2-of-a-test' };
+    await world.call('PUT', '/api/v2/secrets/SHOP_KEY', body);
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('region', { name: 'List of secrets' }).getByText('SHOP_KEY').waitFor();
+    await page.getByRole('region', { name: 'Sandboxes' }).getByText('There are none.').waitFor();
+    expect(await page.content()).not.toContain('hunter2');
+  });
+
+  it('creates a key of the workspace, shows it once, and revokes it', async () => {
+    const page = await open('/settings');
+    const keys = page.getByRole('region', { name: 'API keys', exact: true });
+    await keys.getByLabel('Name of a new key').fill('Deploys');
+    await keys.getByRole('button', { name: 'Create key' }).click();
+    const key = (await keys.locator('.new-key code').textContent()) ?? '';
+    const status = async () =>
+      (await fetch(`${world.url}/api/v2/workspaces/${world.workspaceId}`, { headers: { 'X-API-Key': key } }))
+        .status;
+    expect(await status()).toBe(200);
+    await keys.getByRole('cell', { name: 'Deploys' }).waitFor();
+    await page.reload();
+    await keys.getByRole('button', { name: 'Revoke' }).click();
+    expect(await page.content()).not.toContain(key);
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await keys.getByText('There are none.').waitFor();
+    expect(await status()).toBe(401);
+  });
+
+  it('shows who did what with a workflow and with a run', async () => {
+    const again = await world.call<{ runId: string }>(
+      'POST',
+      `/api/v2/workflows/${nested}/runs/${nestedRun}/rerun`,
+      {},
+    );
+    const page = await open(`/workflows/${nested}`);
+    const log = page.getByRole('region', { name: 'Who did what' });
+    await log.getByText('Workflow deployed').waitFor();
+    expect(await log.textContent()).toMatch(/Workflow created by .+ \(key .+\)/);
+    await page.goto(`${world.url}/runs/${again.runId}?pane=details`);
+    await log.getByText('Run rerun').waitFor();
+  });
+
+  it('loads nothing from elsewhere and violates no policy', () => {
+    expect(world.loaded.filter((url) => !url.startsWith(world.url) && !url.startsWith('blob:'))).toEqual([]);
+    expect(world.faults.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
+  });
+}
