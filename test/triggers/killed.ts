@@ -23,6 +23,8 @@ export interface Place {
 
 export interface ProcessOptions extends Place {
   nowMs: number;
+  /** Creates webhooks at these providers. Steps are the statements on them. */
+  hooks?: { origin: string; services: { [name: string]: string } };
   /** Serves no requests: it starts runs of triggers as `heddle worker --triggers` does. */
   isWorker?: true;
   /** Each result of a statement is a step, too. */
@@ -42,9 +44,10 @@ export interface Command {
   /** now: the process still dies at the step that an earlier command has set. */
   stillDies?: true;
   workflowId?: string;
-  /** The path of a webhook, and the id of the delivery. */
+  /** The path of a webhook, and the id of the delivery; or what is sent. */
   path?: string;
   deliveryId?: string;
+  sent?: { headers?: { [name: string]: string }; body: string };
 }
 
 /** A run that a trigger has started. */

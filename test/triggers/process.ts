@@ -6,9 +6,18 @@ import { createApi } from '@heddle/api';
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
-import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts, triggerWork } from '@heddle/service';
+import {
+  keyAuthenticator,
+  keysInText,
+  openServiceStore,
+  Sealer,
+  serviceAreas,
+  servicePorts,
+  triggerWork,
+} from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
-import type { Kysely, KyselyPlugin } from 'kysely';
+import { storedCredentials } from '@heddle/service/credentials';
+import type { Kysely, KyselyPlugin, QueryId } from 'kysely';
 import type { FeedTables } from '../../packages/service/src/triggers/feeds/tables.ts';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
@@ -26,20 +35,26 @@ function step(): void {
   if (steps === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-const COUNTED = options.countsEvents
-  ? /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/
-  : /"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups|feed_items|feed_cursors)"/;
+const TRIGGERED =
+  /"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups|feed_items|feed_cursors)"/;
+const EVENTS = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/;
+const HOOKS = /"(provider_hooks)"/;
+const COUNTED = options.hooks ? HOOKS : options.countsEvents ? EVENTS : TRIGGERED;
+/** Statements on webhooks at providers. */
+const ofHooks = new WeakSet<QueryId>();
 
-/** Counts the statements on tables of triggers and of queued runs, or of events. */
+/** Counts the statements on tables of triggers and of queued runs, of events, or of webhooks at providers. */
 const counting: KyselyPlugin = {
-  transformQuery({ node }) {
-    // Events are looked for again and again.
-    const isLook = options.countsEvents && node.kind === 'SelectQueryNode';
-    if (!isLook && COUNTED.test(JSON.stringify(node))) step();
+  transformQuery({ node, queryId }) {
+    // Events and webhooks are looked for again and again.
+    const isLook = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
+    if (isLook || !COUNTED.test(JSON.stringify(node))) return node;
+    step();
+    if (options.hooks) ofHooks.add(queryId);
     return node;
   },
-  transformResult({ result }) {
-    if (options.countsResults) step();
+  transformResult({ result, queryId }) {
+    if (options.countsResults || ofHooks.has(queryId)) step();
     return Promise.resolve(result);
   },
 };
@@ -77,13 +92,22 @@ const engine = await openEngine(store);
 const database = store.database.withPlugin(counting);
 const db = store.database as Kysely<TriggerTables>;
 const hooks = store.database as Kysely<WebhookTables>;
-const parts = { triggers: triggerTypes, feeds: { egress: { allowPrivate: true, ports: 'any' as const } } };
+const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
+const parts = {
+  triggers: triggerTypes,
+  feeds: {
+    egress: { allowPrivate: true, ports: 'any' as const },
+    ...(options.hooks && { credentials: storedCredentials(store.database, sealer) }),
+  },
+};
 const api = await createApi({
   engine: stepped(engine),
   database: { ...store, database, migrate: (...given) => store.migrate(...given) },
   authenticator: keyAuthenticator(store.keys),
   ports: servicePorts(store),
-  areas: options.isWorker ? triggerWork(parts) : serviceAreas({ store, ...parts }),
+  areas: options.isWorker
+    ? triggerWork(parts)
+    : serviceAreas({ store, ...parts, ...(options.hooks && { sealer, hooks: options.hooks }) }),
   now: () => nowMs,
   every(ms, beat) {
     beats.add(beat);
@@ -123,13 +147,11 @@ async function fires(): Promise<ReportedFire[]> {
 }
 
 /** Sends a delivery to a webhook. */
-async function deliver({ path = '', deliveryId = '', dieAt = Infinity }: Command): Promise<unknown> {
+async function deliver({ path = '', deliveryId = '', dieAt = Infinity, sent }: Command): Promise<unknown> {
   steps = dieAt;
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': deliveryId };
-  const body = JSON.stringify({ deliveryId });
-  const response = await api.fetch(
-    new Request(`http://heddle.test${path}`, { method: 'POST', headers, body }),
-  );
+  const request = sent ?? { headers, body: JSON.stringify({ deliveryId }) };
+  const response = await api.fetch(new Request(`http://heddle.test${path}`, { method: 'POST', ...request }));
   return { status: response.status, body: await response.json() };
 }
 

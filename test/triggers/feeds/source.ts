@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core';
 import { triggerTypes } from '@heddle/blocks/triggers';
-import type { FeedPoll, FeedTrigger } from '@heddle/blocks/triggers';
+import type { FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import { createEgress } from '@heddle/sandbox/egress';
 import type { Egress } from '@heddle/sandbox/egress';
 import { onTestFinished } from 'vitest';

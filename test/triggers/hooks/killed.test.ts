@@ -8,9 +8,11 @@ import { serviceClients } from '../../../packages/service/src/triggers/clients.t
 import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
 import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { drawnSteps } from '../../support/scale.ts';
+import { drawnSteps, drawnTests } from '../../support/scale.ts';
+import { expectHookOnceWhenKilled } from './killed-process.ts';
 import { HOOKED, hookedApi, sealer } from './setup.ts';
 import type { Hooked } from './setup.ts';
 
@@ -145,6 +147,17 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     }
     expect(died).toBeGreaterThan(0);
   });
+});
+
+describe('a process that is killed', { timeout: 600_000 }, () => {
+  const it = drawnTests(1 / 4, 'providers whose webhooks a killed process creates, checks and removes');
+  const steps = drawnSteps(4, 'steps of the creation, check and removal of a webhook in a process');
+
+  for (const name of ['github', 'linear', 'stripe', 'telegram'] as const)
+    it(`at each step of the creation, check and removal leaves one webhook, and none after it: ${name}`, async () => {
+      const data = dataFolder();
+      await expectHookOnceWhenKilled({ store: { data }, engine: { data } }, name, steps);
+    });
 });
 
 describe('a process that stops', () => {

@@ -1,6 +1,7 @@
 import type { TriggerInfo, TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
+import type { FlowPolicy } from '@heddle/engine/triggers';
 import * as z from 'zod';
 
 const MAX_KEY_CHARACTERS = 256;
@@ -63,24 +64,6 @@ function problemOf(given: Policy): string | undefined {
   if (pair) return `has both ${pair.join(' and ')}: use one of them`;
   const { seconds: quiet = 0, maxSeconds = Infinity } = given.debounce ?? {};
   return maxSeconds < quiet ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;
-}
-
-/** How the runs of a trigger are held back, as the configuration of a trigger has it in `flow`. Times are milliseconds. */
-export interface FlowPolicy {
-  /** Path in the input of the value by which events are kept apart; absent: all are together. */
-  key?: string;
-  /** Which events are counted together: those of the trigger, or those of all triggers of the workflow. */
-  scope: 'trigger' | 'workflow';
-  /** Most runs that have not ended. Further ones wait. */
-  concurrency?: number;
-  /** Most starts in any span of `ms`. Further ones wait, or are dropped. */
-  throttle?: { limit: number; ms: number; excess: 'wait' | 'drop' };
-  /** One run for the last of several events, when none has come for `ms`, or `maxMs` after the first one. */
-  debounce?: { ms: number; maxMs: number };
-  /** One run for up to `size` events, at most `ms` after the first one. */
-  batch?: { size: number; ms: number };
-  /** While a run has not ended, events are dropped, or cancel it. */
-  singleton?: 'skip' | 'cancel';
 }
 
 /** The field of flow control, for readers and editors. */

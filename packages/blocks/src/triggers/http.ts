@@ -1,7 +1,7 @@
 import { isRetryableStatus, retryAfterMs } from '@heddle/core/fields';
 import type { HttpClient } from '@heddle/engine';
 import { feedError } from './feed.ts';
-import type { FeedCall } from './feed.ts';
+import type { FeedCall } from '@heddle/engine/triggers';
 
 type HttpRequest = Parameters<HttpClient['fetch']>[0];
 type HttpResponse = Awaited<ReturnType<HttpClient['fetch']>>;

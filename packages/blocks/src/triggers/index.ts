@@ -2,19 +2,15 @@
 // Says which Node.js is needed before anything else fails.
 import '@heddle/core/files';
 export { readSchedule } from './schedule/fields.ts';
-export type { ScheduleConfig, SchedulePolicy } from './schedule/fields.ts';
+export type { ScheduleConfig } from './schedule/fields.ts';
 export { lastDue, nextDue } from './schedule/next-due.ts';
 export type { Schedule } from './schedule/next-due.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';
-export type { FlowPolicy } from './flow-control.ts';
-export type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from './feed.ts';
-export type { ActiveHook, HookCall, ProviderHook } from './webhook/hooks/hook.ts';
 export type { WebhookTrigger } from './webhook/webhook.ts';
-export type { EventRule } from './events/event-fields.ts';
 export type { EventTrigger } from './events/workspace-event.ts';
 import { workspaceEvent } from './events/workspace-event.ts';
 import type { EventTrigger } from './events/workspace-event.ts';
-import type { FeedTrigger } from './feed.ts';
+import type { FeedTrigger } from '@heddle/engine/triggers';
 import { withFlowControl } from './flow-control.ts';
 import { gmails } from './gmail/gmail.ts';
 import { imap } from './imap/imap.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { decide, jitterOf } from './due.ts';
 import type { DueCall } from './due.ts';
-import type { SchedulePolicy, ScheduleType } from './types.ts';
+import type { SchedulePolicy } from '@heddle/engine/triggers';
+import type { ScheduleType } from './types.ts';
 
 const MINUTE = 60_000;
 

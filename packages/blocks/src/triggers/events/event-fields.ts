@@ -1,6 +1,7 @@
 import type { TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
+import type { EventCondition, EventRule } from '@heddle/engine/triggers';
 import * as z from 'zod';
 import { nonEmpty, oneOf, problemsOf, whole } from '../read-fields.ts';
 
@@ -18,7 +19,7 @@ const PLAIN = [
   'credential_reconnect',
   'credential_changed',
   'trigger_suspended',
-] as const;
+] as const satisfies readonly EventRule['event'][];
 
 const CONDITIONS = [
   'consecutive_failures',
@@ -29,31 +30,6 @@ const CONDITIONS = [
   'error_count',
   'no_activity',
 ] as const;
-
-/** When a trigger of events fires. Times are milliseconds. Plain JSON. */
-export type EventCondition =
-  | { event: (typeof PLAIN)[number] }
-  /** The last runs of a workflow have failed. */
-  | { event: 'consecutive_failures'; runs: number }
-  /** At least this share of the runs of the last `windowMs` has failed. */
-  | { event: 'failure_rate'; percent: number; windowMs: number }
-  /** A run has taken longer. */
-  | { event: 'latency_threshold'; ms: number }
-  /** A run has taken this much longer than the average of the last `windowMs`. */
-  | { event: 'latency_spike'; percent: number; windowMs: number }
-  /** A run has cost more. */
-  | { event: 'cost_threshold'; credits: number }
-  /** At least this many runs of the last `windowMs` have failed. */
-  | { event: 'error_count'; runs: number; windowMs: number }
-  /** No run of a workflow has begun for `ms`. */
-  | { event: 'no_activity'; ms: number };
-
-/** A rule: its condition, the workflows that it watches, and its cooldown for each of them. */
-export type EventRule = EventCondition & {
-  /** Ids; empty: all workflows of the workspace but the trigger's own. */
-  workflowIds: readonly string[];
-  cooldownMs: number;
-};
 
 const CREDITS = 'a number above 0';
 const credits = z

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import { parseJson } from '@heddle/core/fields';
 import { feedError } from '../feed.ts';
-import type { FeedCall } from '../feed.ts';
+import type { FeedCall } from '@heddle/engine/triggers';
 import { pollRequest, statusError } from '../http.ts';
 import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { ImapFlow } from 'imapflow';
-import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '../feed.ts';
+import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import { flowControlFields } from '../flow-control.ts';
 import {
   BEGINNING_BYTES,

@@ -3,7 +3,7 @@ import { isBlockError } from '@heddle/core/blocks';
 import type { BlockError } from '@heddle/core/blocks';
 import type { ImapFlow } from 'imapflow';
 import { feedError } from '../feed.ts';
-import type { FeedCall } from '../feed.ts';
+import type { FeedCall } from '@heddle/engine/triggers';
 import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 import type { ImapConfig } from './fields.ts';
 

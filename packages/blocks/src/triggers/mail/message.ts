@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import PostalMime from 'postal-mime';
 import type { Address, Attachment, Email } from 'postal-mime';
 import * as z from 'zod';
-import type { FeedItem } from '../feed.ts';
+import type { FeedItem } from '@heddle/engine/triggers';
 
 /** Messages up to this size are read as a whole; of larger ones only the beginning. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;

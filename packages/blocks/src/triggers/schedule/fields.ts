@@ -1,5 +1,6 @@
 import type { TriggerProblem } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
+import type { SchedulePolicy } from '@heddle/engine/triggers';
 import * as z from 'zod';
 import { nonEmpty, oneOf, problemsOf, whole } from '../read-fields.ts';
 import { cronProblem, nextDue } from './next-due.ts';
@@ -101,14 +102,6 @@ export const scheduleFields = z.object({
 });
 
 type Fields = z.output<typeof scheduleFields>;
-
-/** What a schedule does when runs are late, missed or still running. Plain JSON. */
-export interface SchedulePolicy {
-  jitterMs: number;
-  missed: 'none' | 'last' | 'all';
-  missedLimit: number;
-  overlap: 'allow' | 'skip' | 'queue';
-}
 
 /** A schedule as it is stored. */
 export type ScheduleConfig = Schedule & SchedulePolicy;

@@ -3,7 +3,8 @@ import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
 import { readSchedule, scheduleFields } from './fields.ts';
-import type { ScheduleConfig, SchedulePolicy } from './fields.ts';
+import type { SchedulePolicy } from '@heddle/engine/triggers';
+import type { ScheduleConfig } from './fields.ts';
 import { lastDue, nextDue } from './next-due.ts';
 
 /** A type of trigger that is due at instants. Its configuration is plain JSON. */

@@ -8,7 +8,7 @@ import type { ParsedDelivery, SignedDelivery, WebhookMeaning, WebhookReply } fro
 import { genericFields, readWebhook } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
 import { providerHook } from './hooks/provider-hook.ts';
-import type { ProviderHook } from './hooks/hook.ts';
+import type { ProviderHook } from '@heddle/engine/triggers';
 import { PROVIDERS, textAt } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { LogRow } from '../../logs/tables.ts';
-import type { EventRule } from '../types.ts';
+import type { EventRule } from '@heddle/engine/triggers';
 import type { EventKind, EventTables } from './tables.ts';
 
 type Db = Kysely<EventTables>;

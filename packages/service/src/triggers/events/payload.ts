@@ -1,7 +1,7 @@
 import { isEngineError } from '@heddle/core';
 import type { Json, JsonObject } from '@heddle/core';
 import type { Engine } from '@heddle/engine';
-import type { EventRule } from '../types.ts';
+import type { EventRule } from '@heddle/engine/triggers';
 import { CREDITS_PER_DOLLAR } from './conditions.ts';
 import type { EndedRun } from './conditions.ts';
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { LiveTrigger } from '../fire.ts';
-import type { EventRule } from '../types.ts';
+import type { EventRule } from '@heddle/engine/triggers';
 import type { EventTables } from './tables.ts';
 
 /** How often a trigger looks for workflows without runs. */

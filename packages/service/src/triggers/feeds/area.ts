@@ -3,7 +3,7 @@ import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import { serviceClients } from '../clients.ts';
 import type { ClientOptions } from '../clients.ts';
 import type { Triggers } from '../triggers.ts';
-import type { FeedType } from '../types.ts';
+import type { FeedTrigger } from '@heddle/engine/triggers';
 import { FEED_MIGRATIONS } from './migrations.ts';
 import { FeedPoller } from './poller.ts';
 import { sweepFeeds } from './store.ts';
@@ -54,7 +54,7 @@ function openFeeds(
   if (!queue || !database)
     throw new TypeError('Feeds need reservations with a queue, because their runs are asynchronous.');
   const types = new Map(
-    [...triggers.types].filter((entry): entry is [string, FeedType] => entry[1].kind === 'feed'),
+    [...triggers.types].filter((entry): entry is [string, FeedTrigger] => entry[1].kind === 'feed'),
   );
   if (types.size === 0) return { close: () => Promise.resolve() };
   const db = database as FeedDb;

@@ -20,7 +20,7 @@ import { errorText, failed, HEALTHY } from '../health.ts';
 import { moveTrigger } from '../move.ts';
 import { filledText } from '../placeholders.ts';
 import type { TriggerRow } from '../tables.ts';
-import type { FeedCall, FeedItem, FeedPoll, FeedType } from '../types.ts';
+import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import { boundItems, claimItem, cursorOf, hashOf, knownItems, passItems, storeCursor } from './store.ts';
 import type { FeedDb } from './store.ts';
 
@@ -70,7 +70,7 @@ interface Admission {
 export class Poll {
   readonly #services: FeedServices;
   readonly #trigger: LiveTrigger;
-  readonly #type: FeedType;
+  readonly #type: FeedTrigger;
   readonly #config: JsonObject;
   readonly #source: string;
   readonly #signal: AbortSignal;
@@ -81,7 +81,7 @@ export class Poll {
 
   constructor(
     services: FeedServices,
-    { trigger, type, signal }: { trigger: LiveTrigger; type: FeedType; signal: AbortSignal },
+    { trigger, type, signal }: { trigger: LiveTrigger; type: FeedTrigger; signal: AbortSignal },
   ) {
     this.#services = services;
     this.#trigger = trigger;

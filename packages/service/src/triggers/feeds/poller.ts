@@ -5,7 +5,7 @@ import type { DueTrigger } from '../due-triggers.ts';
 import { beginDue, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
 import { moveTrigger } from '../move.ts';
-import type { FeedType } from '../types.ts';
+import type { FeedTrigger } from '@heddle/engine/triggers';
 import { Poll } from './poll.ts';
 import type { FeedServices } from './poll.ts';
 
@@ -17,7 +17,7 @@ const POLL_MS = 120_000;
 const LEASE_MS = 2 * POLL_MS;
 
 export type PollerOptions = FeedServices &
-  Pick<AreaContext, 'every'> & { types: ReadonlyMap<string, FeedType> };
+  Pick<AreaContext, 'every'> & { types: ReadonlyMap<string, FeedTrigger> };
 
 /** Polls sources when they are due. Any number of processes may do so on one database: each poll is claimed by one of them. */
 export class FeedPoller {
@@ -64,7 +64,7 @@ export class FeedPoller {
   }
 
   #poll(trigger: DueTrigger): void {
-    const type = this.#options.types.get(trigger.type) as FeedType;
+    const type = this.#options.types.get(trigger.type) as FeedTrigger;
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_MS)]);
     const poll = new Poll(this.#options, { trigger, type, signal });
     const polling = poll.run().catch((error: unknown) => this.#options.report(error));

@@ -3,7 +3,7 @@ import type { Json } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { addQueued, changeHeld, heldStart } from '../../store/reservations.ts';
 import { groupOf, keyOf } from './policy.ts';
-import type { FlowPolicy } from './policy.ts';
+import type { FlowPolicy } from '@heddle/engine/triggers';
 import type { FlowEventRow, FlowRunRow, FlowTables, HoldReason } from './tables.ts';
 
 export type FlowDb = Kysely<FlowTables>;

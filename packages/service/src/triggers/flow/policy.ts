@@ -1,26 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '@heddle/core';
-
-/**
- * How the runs of a trigger are held back: the field `flow` of a trigger's configuration. Times are milliseconds.
- * `@heddle/blocks/triggers` reads it from the field `flowControl` of a block.
- */
-export interface FlowPolicy {
-  /** Path in the input of the value by which events are kept apart; absent: all are together. */
-  key?: string;
-  /** Which events are counted together: those of the trigger, or those of all triggers of the workflow. */
-  scope: 'trigger' | 'workflow';
-  /** Most runs that have not ended. Further ones wait. */
-  concurrency?: number;
-  /** Most starts in any span of `ms`. Further ones wait, or are dropped. */
-  throttle?: { limit: number; ms: number; excess: 'wait' | 'drop' };
-  /** One run for the last of several events, when none has come for `ms`, or `maxMs` after the first one. */
-  debounce?: { ms: number; maxMs: number };
-  /** One run for up to `size` events, at most `ms` after the first one. */
-  batch?: { size: number; ms: number };
-  /** While a run has not ended, events are dropped, or cancel it. */
-  singleton?: 'skip' | 'cancel';
-}
+import type { FlowPolicy } from '@heddle/engine/triggers';
 
 /** Returns how the runs of a trigger with this configuration are held back; undefined: they are not. */
 export function flowOf(config: JsonObject): FlowPolicy | undefined {

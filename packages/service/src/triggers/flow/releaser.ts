@@ -12,7 +12,7 @@ import { turnBy, withNumbers } from '../rows.ts';
 import { countRuns, endRun, lockGroup } from './place.ts';
 import type { FlowDb } from './place.ts';
 import { flowOf } from './policy.ts';
-import type { FlowPolicy } from './policy.ts';
+import type { FlowPolicy } from '@heddle/engine/triggers';
 import { sweepFlow } from './retention.ts';
 import { settleGroup } from './settle.ts';
 import type { FlowRunRow, HoldReason } from './tables.ts';

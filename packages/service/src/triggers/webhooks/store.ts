@@ -21,7 +21,7 @@ import { hookSecret } from '../hooks/secret.ts';
 import type { HookedType, TriggerType } from '../types.ts';
 import type { Placement } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
-import type { FlowPolicy } from '../flow/policy.ts';
+import type { FlowPolicy } from '@heddle/engine/triggers';
 import { prepareEvent } from '../flow/settle.ts';
 import { filledText } from '../placeholders.ts';
 import { Acceptor } from './acceptor.ts';

@@ -13,7 +13,8 @@ import {
   PAGE,
   refusedHook,
 } from './hook.ts';
-import type { HookAnswer, HookCall, HookConfig, HookRequest, HookService, ProviderHooks } from './hook.ts';
+import type { HookCall } from '@heddle/engine/triggers';
+import type { HookAnswer, HookConfig, HookRequest, HookService, ProviderHooks } from './hook.ts';
 
 // docs.github.com/rest/repos/webhooks
 
@@ -41,8 +42,14 @@ export const githubHooks: ProviderHooks = {
   },
   async deactivate(hook, call) {
     const send = sender(hook, call, await call.credential(hook.credential));
-    const id = call.hookId ?? (await findHook(send, call));
-    if (id !== undefined) await send({ method: 'DELETE', path: `/${id}` }, [404]);
+    const known = call.hookId;
+    if (known !== undefined) {
+      const removed = await send({ method: 'DELETE', path: `/${known}` }, [404]);
+      if (removed.status !== 404) return;
+    }
+    // It may have been created again by a process that died before it recorded the id.
+    const found = await findHook(send, call);
+    if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
   },
 };
 

@@ -1,52 +1,8 @@
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isRetryableStatus, parseJson, retryAfterMs } from '@heddle/core/fields';
-import type { HttpClient } from '@heddle/engine';
+import type { ActiveHook, HookCall } from '@heddle/engine/triggers';
 import { headerOf } from '../../http.ts';
-
-/** The parameters of calls to a provider. */
-export interface HookCall {
-  /** The address at which the trigger receives. No other trigger has it, so it identifies the hook. */
-  url: string;
-  /** The secret with which the provider signs. */
-  secret: string;
-  /** The provider's id of the hook; undefined: it is unknown whether there is one. */
-  hookId: string | undefined;
-  /** Addresses at which the trigger has received before. */
-  formerUrls: readonly string[];
-  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
-  credential(id: string): Promise<string>;
-  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
-  service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
-  nowMs: number;
-  signal: AbortSignal;
-}
-
-/** A hook that the provider has. */
-export interface ActiveHook {
-  /** The provider's id. */
-  id: string;
-  /** The secret that the provider has chosen. Absent: it signs with the one of the call. */
-  secret?: string;
-  /** When the provider removes the hook unless it is renewed. Absent: never. */
-  expiresMs?: number;
-}
-
-/**
- * Creates and removes the hook of a trigger at its provider. All calls may be repeated, also after a crash between an answer of
- * the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
- * tried again.
- */
-export interface ProviderHook {
-  /** Returns the name of the place of the hook, such as a repository: each place has its own hook. Undefined: the trigger has no hook. */
-  placeOf(config: JsonObject): string | undefined;
-  /** Creates the hook, or changes it so that it matches the configuration. */
-  activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
-  /** Extends the time of a hook that expires. Default: `activate`. */
-  renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
-  /** Removes the hook, if there is one. */
-  deactivate(config: JsonObject, call: HookCall): Promise<void>;
-}
 
 /** Where the hook of a trigger is. Plain JSON. */
 export interface HookConfig {

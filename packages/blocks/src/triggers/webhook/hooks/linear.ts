@@ -12,7 +12,8 @@ import {
   refusedHook,
   unreadableHook,
 } from './hook.ts';
-import type { HookAnswer, HookCall, HookConfig, HookService, ProviderHooks } from './hook.ts';
+import type { HookCall } from '@heddle/engine/triggers';
+import type { HookAnswer, HookConfig, HookService, ProviderHooks } from './hook.ts';
 
 // linear.app/developers/webhooks, linear.app/developers/graphql
 
@@ -49,8 +50,11 @@ export const linearHooks: ProviderHooks = {
   },
   async deactivate(hook, call) {
     const ask = asker(call, await call.credential(hook.credential));
-    const id = call.hookId ?? (await findHook(ask, call));
-    if (id !== undefined) await ask(DELETE, { id });
+    const known = call.hookId;
+    if (known !== undefined && (await ask(DELETE, { id: known }))) return;
+    // It may have been created again by a process that died before it recorded the id.
+    const found = await findHook(ask, call);
+    if (found !== undefined) await ask(DELETE, { id: found });
   },
 };
 

@@ -1,7 +1,8 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import type { ProviderName } from '../providers.ts';
 import { githubHooks } from './github.ts';
-import type { HookConfig, ProviderHook, ProviderHooks } from './hook.ts';
+import type { ProviderHook } from '@heddle/engine/triggers';
+import type { HookConfig, ProviderHooks } from './hook.ts';
 import { linearHooks } from './linear.ts';
 import { stripeHooks } from './stripe.ts';
 import { telegramHooks } from './telegram.ts';

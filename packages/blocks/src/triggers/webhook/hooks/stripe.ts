@@ -9,7 +9,8 @@ import {
   refusedHook,
   unreadableHook,
 } from './hook.ts';
-import type { HookAnswer, HookCall, HookRequest, HookService, ProviderHooks } from './hook.ts';
+import type { HookCall } from '@heddle/engine/triggers';
+import type { HookAnswer, HookRequest, HookService, ProviderHooks } from './hook.ts';
 
 // docs.stripe.com/api/webhook_endpoints
 
@@ -38,8 +39,14 @@ export const stripeHooks: ProviderHooks = {
   },
   async deactivate(hook, call) {
     const send = sender(call, await call.credential(hook.credential));
-    const id = call.hookId ?? (await findEndpoint(send, call));
-    if (id !== undefined) await send({ method: 'DELETE', path: `/${id}` }, [404]);
+    const known = call.hookId;
+    if (known !== undefined) {
+      const removed = await send({ method: 'DELETE', path: `/${known}` }, [404]);
+      if (removed.status !== 404) return;
+    }
+    // It may have been created again by a process that died before it recorded the id.
+    const found = await findEndpoint(send, call);
+    if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
   },
 };
 

@@ -1,7 +1,8 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { failedHook, hookRequest, hookStatusError, refusedHook } from './hook.ts';
-import type { HookCall, HookService, ProviderHooks } from './hook.ts';
+import type { HookCall } from '@heddle/engine/triggers';
+import type { HookService, ProviderHooks } from './hook.ts';
 
 // core.telegram.org/bots/api#setwebhook
 

@@ -1,0 +1,169 @@
+/** The parts of types of triggers, for those who define them and for hosts that fire them. */
+import type { Json, JsonObject } from '@heddle/core';
+import type { TriggerInfo } from '@heddle/core/drafts';
+import type { HttpClient } from './executors/services.ts';
+
+/** What happens when runs are late, missed or still running. */
+export interface SchedulePolicy {
+  /** Longest delay of the runs; each trigger has a constant one. */
+  jitterMs: number;
+  /** The runs that were due while nothing could start them. */
+  missed: 'none' | 'last' | 'all';
+  /** The number of missed runs that `all` starts. */
+  missedLimit: number;
+  /** What happens while the run before has not ended. */
+  overlap: 'allow' | 'skip' | 'queue';
+}
+
+/**
+ * How the runs of a trigger are held back: the field `flow` of a trigger's configuration. Times are milliseconds.
+ * `@heddle/blocks/triggers` reads it from the field `flowControl` of a block.
+ */
+export interface FlowPolicy {
+  /** Path in the input of the value by which events are kept apart; absent: all are together. */
+  key?: string;
+  /** Which events are counted together: those of the trigger, or those of all triggers of the workflow. */
+  scope: 'trigger' | 'workflow';
+  /** Most runs that have not ended. Further ones wait. */
+  concurrency?: number;
+  /** Most starts in any span of `ms`. Further ones wait, or are dropped. */
+  throttle?: { limit: number; ms: number; excess: 'wait' | 'drop' };
+  /** One run for the last of several events, when none has come for `ms`, or `maxMs` after the first one. */
+  debounce?: { ms: number; maxMs: number };
+  /** One run for up to `size` events, at most `ms` after the first one. */
+  batch?: { size: number; ms: number };
+  /** While a run has not ended, events are dropped, or cancel it. */
+  singleton?: 'skip' | 'cancel';
+}
+
+/** The parameters of calls to a provider. */
+export interface HookCall {
+  /** The address at which the trigger receives. No other trigger has it, so it identifies the hook. */
+  url: string;
+  /** The secret with which the provider signs. */
+  secret: string;
+  /** The provider's id of the hook; undefined: it is unknown whether there is one. */
+  hookId: string | undefined;
+  /** Addresses at which the trigger has received before. */
+  formerUrls: readonly string[];
+  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
+  credential(id: string): Promise<string>;
+  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
+  service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+/** A hook that the provider has. */
+export interface ActiveHook {
+  /** The provider's id. */
+  id: string;
+  /** The secret that the provider has chosen. Absent: it signs with the one of the call. */
+  secret?: string;
+  /** When the provider removes the hook unless it is renewed, in milliseconds. Absent: never. */
+  expiresMs?: number;
+}
+
+/**
+ * Creates and removes the hook of a trigger at its provider. All calls may be repeated, also after a crash between an answer of
+ * the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
+ * tried again soon. Users do not see other errors.
+ */
+export interface ProviderHook {
+  /** Returns the name of the place of the hook, such as a repository: each place has its own hook. Undefined: the trigger has no hook. */
+  placeOf(config: JsonObject): string | undefined;
+  /** Creates the hook, or changes it so that it matches the configuration. */
+  activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  /** Extends the time of a hook that expires. Default: `activate`. */
+  renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  /** Removes the hook, if there is one. */
+  deactivate(config: JsonObject, call: HookCall): Promise<void>;
+}
+
+/** An item of a source that starts a run. */
+export interface FeedItem {
+  /** Unique within the source. */
+  id: string;
+  input: JsonObject;
+  /** Files as `{ type: 'file', name, data }`, and where their records belong in the input. */
+  files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
+}
+
+/** What a poll has found. */
+export interface FeedPoll {
+  /** Plain JSON, from which the next poll continues if all items of this one have been accepted. */
+  cursor: JsonObject;
+  /** Items that start runs, the earliest first. */
+  items: readonly FeedItem[];
+  /** Ids of items that start no run, also not later. */
+  passed: readonly string[];
+  /** The source has more items: it is polled again at once. */
+  hasMore: boolean;
+}
+
+/** What a poll gets. */
+export interface FeedCall {
+  /** Undefined: this is the first poll of the source. */
+  cursor: JsonObject | undefined;
+  /** Most items of the poll. */
+  limit: number;
+  /** Returns those of the ids that have neither started a run nor been passed. */
+  unknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Returns a text of the configuration with the values of `{{NAME}}`. Throws a BlockError for a name without a value. */
+  text(template: string): Promise<string>;
+  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
+  credential(id: string): Promise<string>;
+  /** The client for addresses of the configuration. */
+  http: HttpClient;
+  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
+  service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+/** A type of trigger whose source is polled. Its configuration is plain JSON. */
+export interface FeedTrigger extends TriggerInfo {
+  kind: 'feed';
+  /** Returns the milliseconds between two polls. */
+  intervalOf(config: JsonObject): number;
+  /** Returns the name of the source. If it changes, polling starts over. */
+  sourceOf(config: JsonObject): string;
+  /** Throws a BlockError without secrets in its message. Users do not see other errors. */
+  poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
+  /** Does what the source needs to know about accepted items. May be called again for the same items, or never. */
+  accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
+}
+
+/** When a trigger of events fires. Times are milliseconds. Plain JSON. */
+export type EventCondition =
+  | {
+      event:
+        | 'execution_error'
+        | 'execution_success'
+        | 'workflow_deployed'
+        | 'workflow_undeployed'
+        | 'credential_reconnect'
+        | 'credential_changed'
+        | 'trigger_suspended';
+    }
+  /** The last runs of a workflow have failed. */
+  | { event: 'consecutive_failures'; runs: number }
+  /** At least this share of the runs of the last `windowMs` has failed. */
+  | { event: 'failure_rate'; percent: number; windowMs: number }
+  /** A run has taken longer. */
+  | { event: 'latency_threshold'; ms: number }
+  /** A run has taken this much longer than the average of the last `windowMs`. */
+  | { event: 'latency_spike'; percent: number; windowMs: number }
+  /** A run has cost more. */
+  | { event: 'cost_threshold'; credits: number }
+  /** At least this many runs of the last `windowMs` have failed. */
+  | { event: 'error_count'; runs: number; windowMs: number }
+  /** No run of a workflow has begun for `ms`. */
+  | { event: 'no_activity'; ms: number };
+
+/** A rule: its condition, the workflows that it watches, and its cooldown for each of them. */
+export type EventRule = EventCondition & {
+  /** Ids; empty: all workflows of the workspace but the trigger's own. */
+  workflowIds: readonly string[];
+  cooldownMs: number;
+};

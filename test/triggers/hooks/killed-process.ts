@@ -1,0 +1,199 @@
+import { expect } from 'vitest';
+import { draftOf } from '../../support/draft.ts';
+import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
+import type { Steps } from '../../support/scale.ts';
+import { FROM_MS, startProcess } from '../killed.ts';
+import type { FiringProcess, Place } from '../killed.ts';
+import { PROVIDERS, webhookWorkflow } from '../webhook-setup.ts';
+import { HOOKED, ORIGIN } from './setup.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** Longer than the lease of a process that has died. */
+const LEASE_MS = 3 * 60_000;
+const TIMEOUT = { timeout: 60_000, interval: 50 };
+/** Fewer steps than the creation, the check or the removal of a webhook has. */
+const LEAST_STEPS = 5;
+
+type Name = SimulatedHook['provider'];
+type Phase = 'created' | 'checked' | 'removed';
+
+/** A process with a workflow whose webhook is at a provider. It is replaced when it has died. */
+class HookedProcess {
+  readonly #place: Place;
+  readonly #name: Name;
+  readonly #providers: HookProviders;
+  #process: FiringProcess | undefined;
+  #nowMs = FROM_MS;
+  #key = '';
+  #workflowId = '';
+
+  constructor(place: Place, name: Name, providers: HookProviders) {
+    this.#place = place;
+    this.#name = name;
+    this.#providers = providers;
+  }
+
+  /** Creates a workflow, which is not deployed. */
+  async prepare(): Promise<void> {
+    const process = await this.#start();
+    const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
+    this.#key = key;
+    const credential = await this.#request<{ id: string }>('POST', '/credentials', {
+      ...{ workspaceId, type: 'service_account', providerId: 'shop' },
+      credentials: JSON.stringify({ apiToken: HOOK_CREDENTIALS[this.#name] }),
+    });
+    const { type, fields } = HOOKED[this.#name];
+    const workflow = webhookWorkflow({ ...fields, triggerCredentials: credential.id }, { type });
+    const { id } = await this.#request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Hooked' });
+    await this.#request('PUT', `/workflows/${id}/state`, draftOf(workflow));
+    this.#workflowId = id;
+  }
+
+  /** Deploys or undeploys. */
+  deployed(method: 'POST' | 'DELETE'): Promise<void> {
+    return this.#request(method, `/workflows/${this.#workflowId}/deploy`);
+  }
+
+  async isDeployed(): Promise<boolean> {
+    const path = `/workflows/${this.#workflowId}/deployment`;
+    return (await this.#request<{ isDeployed: boolean }>('GET', path)).isDeployed;
+  }
+
+  /** Works until the process dies at the step, or until `isDone`. Returns true if it has died; another process continues then. */
+  async dies(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
+    const process = this.#present();
+    await process.call('now', { nowMs: this.#nowMs, dieAt }).catch(() => undefined);
+    await work().catch((error: unknown) => {
+      if (!process.isDead()) throw error;
+    });
+    const isOver = async (): Promise<boolean> => {
+      await this.pass(100).catch(() => undefined);
+      return process.isDead() || isDone();
+    };
+    await expect.poll(isOver, TIMEOUT).toBe(true);
+    // It may be about to record what it has done.
+    for (let look = 0; look < 3; look += 1) await this.pass(100).catch(() => undefined);
+    if (!process.isDead()) {
+      await process.call('now', { nowMs: this.#nowMs });
+      return false;
+    }
+    this.#nowMs += LEASE_MS;
+    await this.#start();
+    return true;
+  }
+
+  /** Moves the clock on. The process still dies at its step. */
+  async pass(ms: number): Promise<void> {
+    this.#nowMs += ms;
+    await this.#present().call('now', { nowMs: this.#nowMs, stillDies: true });
+  }
+
+  passDay(): Promise<void> {
+    return this.pass(DAY_MS);
+  }
+
+  /** Expects that the provider has the webhook once, and that its deliveries are accepted. */
+  async expectOnce(why: string): Promise<void> {
+    const isActive = async (): Promise<string> => {
+      await this.pass(1000);
+      const path = `/workflows/${this.#workflowId}/deployment`;
+      const { latestDeploymentAttempt: attempt } = await this.#request<{
+        latestDeploymentAttempt: { status: string } | null;
+      }>('GET', path);
+      return `${attempt?.status} ${this.#providers.hooks.length}`;
+    };
+    await expect.poll(isActive, { ...TIMEOUT, message: why }).toBe('active 1');
+    // The secret of a webhook whose record was lost is unknown until the next check.
+    await expect.poll(() => this.#delivered(), { ...TIMEOUT, message: why }).toBe(200);
+    expect(this.#providers.hooks).toHaveLength(1);
+  }
+
+  /** Sends a delivery as the provider. Returns the status of the answer. */
+  async #delivered(): Promise<number> {
+    await this.pass(1000);
+    const [hook] = this.#providers.hooks as [SimulatedHook];
+    const event = { invoice: 1, action: 'create', ref: 'refs/heads/main' };
+    const body = { ...event, type: this.#name === 'linear' ? 'Issue' : 'invoice.paid' };
+    const about = { id: crypto.randomUUID(), nowMs: this.#nowMs, secret: hook.secret };
+    const sent = PROVIDERS[this.#name]?.request(body, about);
+    const path = new URL(hook.url).pathname;
+    const { status } = await this.#present().call<{ status: number }>('deliver', {
+      ...{ path, sent: sent as never },
+    });
+    return status;
+  }
+
+  /** Expects that the provider has no webhook. */
+  async expectNone(why: string): Promise<void> {
+    const count = async (): Promise<number> => {
+      await this.pass(1000);
+      return this.#providers.hooks.length;
+    };
+    await expect.poll(count, { ...TIMEOUT, message: why }).toBe(0);
+  }
+
+  async #start(): Promise<FiringProcess> {
+    const hooks = { origin: ORIGIN, services: this.#providers.services };
+    this.#process = await startProcess({ ...this.#place, nowMs: this.#nowMs, hooks });
+    return this.#process;
+  }
+
+  #present(): FiringProcess {
+    if (!this.#process) throw new Error('The process has not been started.');
+    return this.#process;
+  }
+
+  #request<Data>(...request: [method: string, path: string, body?: unknown]): Promise<Data> {
+    return this.#present().call<Data>('request', { key: this.#key, request });
+  }
+}
+
+/**
+ * Kills a process at steps of the creation, the check and the removal of a webhook at its provider, one after the other. Expects
+ * that the next process leaves one webhook, and none after the removal.
+ */
+export async function expectHookOnceWhenKilled(
+  place: Place,
+  name: Name,
+  { first, stride }: Steps,
+): Promise<void> {
+  const providers = await hookProviders();
+  const { hooks } = providers;
+  const hooked = new HookedProcess(place, name, providers);
+  await hooked.prepare();
+  const steps: { [phase in Phase]: number } = { created: 0, checked: 0, removed: 0 };
+  for (let [step, deaths] = [first, 1]; deaths > 0; step += stride) {
+    deaths = 0;
+    const dies = async (phase: Phase, work: () => Promise<void>, isDone: () => boolean): Promise<void> => {
+      if (!(await hooked.dies(step, work, isDone))) return;
+      steps[phase] = step;
+      deaths += 1;
+    };
+    await dies(
+      'created',
+      () => hooked.deployed('POST'),
+      () => hooks.length === 1,
+    );
+    if (!(await hooked.isDeployed())) await hooked.deployed('POST');
+    await hooked.expectOnce(`created, died at step ${step}`);
+    // The check finds that it was removed at the provider.
+    hooks.length = 0;
+    await dies(
+      'checked',
+      () => hooked.passDay(),
+      () => hooks.length === 1,
+    );
+    await hooked.expectOnce(`checked, died at step ${step}`);
+    await dies(
+      'removed',
+      () => hooked.deployed('DELETE'),
+      () => hooks.length === 0,
+    );
+    if (await hooked.isDeployed()) await hooked.deployed('DELETE');
+    await hooked.expectNone(`removed, died at step ${step}`);
+  }
+  for (const phase of ['created', 'checked', 'removed'] as const)
+    expect(steps[phase] + stride, `steps of a webhook that is ${phase}`).toBeGreaterThan(LEAST_STEPS);
+  await providers.close();
+}
