@@ -33,14 +33,15 @@ export class ProgressReporter implements Reporter {
   }
 
   onTestCaseResult(test: TestCase): void {
-    const { state } = test.result();
+    const { state, errors } = test.result();
     if (state === 'skipped') return;
     this.#tests += 1;
     const file = this.#running.get(test.module);
     if (file) file.tests += 1;
     if (state !== 'failed') return;
     this.#failed += 1;
-    process.stdout.write(`Failed: ${file?.path ?? test.module.moduleId}: ${test.fullName}\n`);
+    const [first = ''] = errors?.[0]?.message.split('\n') ?? [];
+    process.stdout.write(`Failed: ${file?.path ?? test.module.moduleId}: ${test.fullName}: ${first}\n`);
   }
 
   onTestModuleEnd(module: TestModule): void {

@@ -98,7 +98,7 @@ export class ServiceWebhooks implements WebhookStore {
   readonly #acceptor: Acceptor;
   readonly #refusals: RefusalCounter;
   readonly #find = findStatement();
-  /** Reads of this turn of the event loop, by path: its requests share them. */
+  /** Reads that began in this turn of the event loop and have no result yet, by path: requests share them. */
   readonly #found = new Map<string, Promise<StoredWebhook | undefined>>();
 
   constructor(services: WebhookServices) {
@@ -113,6 +113,11 @@ export class ServiceWebhooks implements WebhookStore {
     if (this.#found.size === 0) setImmediate(() => this.#found.clear());
     const found = this.#read(path);
     this.#found.set(path, found);
+    // A request that comes after the result may come after a change, such as a pause.
+    const forget = (): void => {
+      if (this.#found.get(path) === found) this.#found.delete(path);
+    };
+    void found.then(forget, forget);
     return found;
   }
 
