@@ -23,7 +23,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'runs on Temporal beside the suites of conformance, faults and recorded histories',
-    share: 1 / 6,
+    share: 1 / 7,
     files: [
       'test/temporal/docs.test.ts',
       'test/temporal/server.test.ts',
@@ -56,7 +56,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'processes that are killed',
-    share: 1 / 6,
+    share: 1 / 7,
     files: [
       'test/agents/killed-call.test.ts',
       'test/agents/killed-memory.test.ts',
@@ -81,7 +81,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'servers as processes',
-    share: 1 / 6,
+    share: 1 / 7,
     files: [
       'test/cli/logs-export.test.ts',
       'test/cli/remote.test.ts',
@@ -98,7 +98,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'pages in a browser',
-    share: 1 / 6,
+    share: 1 / 7,
     files: [
       'test/api/reference.test.ts',
       'test/studio/baselines.test.ts',
@@ -115,7 +115,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'images of real packages and tools',
-    share: 1 / 6,
+    share: 1 / 7,
     files: [
       'packages/images/src/native/tools/real.test.ts',
       'packages/images/src/native/debian/release.test.ts',
@@ -145,7 +145,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'Python in the sandbox',
-    share: 1 / 6,
+    share: 1 / 7,
     files: [
       'packages/sandbox/src/python-network.test.ts',
       'test/engine/own-seed.test.ts',
@@ -162,7 +162,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'records on PostgreSQL and in several processes',
-    share: 1 / 4,
+    share: 1 / 5,
     files: [
       'packages/service/src/limits/shared.test.ts',
       'test/stores/shared.test.ts',
@@ -188,7 +188,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'attacks on the sandbox',
-    share: 1 / 4,
+    share: 1 / 5,
     files: [
       'test/attacks/suite.test.ts',
       'test/attacks/leaks.test.ts',

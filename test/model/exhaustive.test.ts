@@ -79,7 +79,7 @@ describe('every order of completion', () => {
       }),
       { numRuns: scale(18, 600) },
     );
-    expect(whole).toBeGreaterThan(scale(10, 400));
+    expect(whole).toBeGreaterThan(scale(12, 400));
   });
 
   it('R32 of a small graph that fails, answers or drains leads to an end, and never gets stuck', () => {
@@ -92,7 +92,7 @@ describe('every order of completion', () => {
       }),
       { numRuns: scale(18, 600) },
     );
-    expect(whole).toBeGreaterThan(scale(10, 400));
+    expect(whole).toBeGreaterThan(scale(12, 400));
   });
 
   it('R9 of a window of two over three branches has seven states and one end', () => {

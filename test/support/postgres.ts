@@ -4,14 +4,21 @@ import { afterAll } from 'vitest';
 import { requireTool } from '../tools/fetch.ts';
 import { serverOf } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
-import { sample } from './scale.ts';
+import { drawing, isFull, leftOut } from './scale.ts';
 
 /** Whether there is a PostgreSQL for tests: for `describe.skipIf(!hasPostgres)`. The reason is printed where there is none. */
 export const hasPostgres = requireTool('postgres') !== undefined;
 
+/** Share of the tests for both stores that a quick run has on PostgreSQL, where they take longer. */
+const POSTGRES_SHARE = 1 / 4;
+
 /** Returns the stores with which `what` is tested: a quick run draws one of SQLite (in memory) and PostgreSQL. */
 export function drawnStores(what: string): readonly ('sqlite' | 'postgres')[] {
-  return sample(['sqlite', ...(hasPostgres ? (['postgres'] as const) : [])], 1, `stores of ${what}`);
+  if (!hasPostgres) return ['sqlite'];
+  if (isFull) return ['sqlite', 'postgres'];
+  const subject = `stores of ${what}`;
+  leftOut(`1 of 2 ${subject}`);
+  return [drawing(subject)() < POSTGRES_SHARE ? 'postgres' : 'sqlite'];
 }
 
 /** The server of this run of the tests, started when it is asked for the first time. */

@@ -64,7 +64,7 @@ export function leftOut(what: string | (() => string | undefined)): void {
   });
 }
 
-/** Returns a generator of numbers for what is drawn as `what`. */
-function drawing(what: string): () => number {
+/** Returns a generator of numbers in [0, 1) for what is drawn as `what`, with the seed of this run. */
+export function drawing(what: string): () => number {
   return numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
 }

@@ -68,7 +68,7 @@ describeTemporal('what a run costs on a server', (server) => {
   it(
     'a loop of turns that only compute takes an event for many turns',
     async () => {
-      const turns = scale(10_000, 100_000);
+      const turns = scale(4000, 100_000);
       const drawn = workflow(
         [loop('L', { loopType: 'for', count: turns }, block('A', 'calc'))],
         ['Start -> L -> A'],
