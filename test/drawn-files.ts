@@ -36,7 +36,6 @@ const GROUPS: readonly Group[] = [
       'test/temporal/files.test.ts',
       'test/temporal/imported-tools.test.ts',
       'test/temporal/spending.test.ts',
-      'test/temporal/memories.test.ts',
       'test/temporal/segments.test.ts',
       'test/temporal/examples.test.ts',
       'test/temporal/credentials.test.ts',
@@ -52,6 +51,7 @@ const GROUPS: readonly Group[] = [
       'test/temporal/worker.test.ts',
       'test/temporal/parity/parity.test.ts',
       'test/temporal/replay/continued.test.ts',
+      'test/temporal/memories.test.ts',
     ],
   },
   {
@@ -62,7 +62,6 @@ const GROUPS: readonly Group[] = [
       'test/agents/killed-memory.test.ts',
       'packages/images/src/broken-off.test.ts',
       'test/agents/killed-notification.test.ts',
-      'test/agents/killed-approval.test.ts',
       'test/agents/killed.test.ts',
       'test/cli/killed-runs.test.ts',
       'test/crash/processes.test.ts',
@@ -77,6 +76,7 @@ const GROUPS: readonly Group[] = [
       'test/temporal/killed-approval.test.ts',
       'test/temporal/triggers.test.ts',
       'test/triggers/beside-worker-killed.test.ts',
+      'test/agents/killed-approval.test.ts',
     ],
   },
   {
