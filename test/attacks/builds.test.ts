@@ -24,9 +24,9 @@ describe('a build of hostile packages', () => {
       ['occupies'],
       /occupies cannot be loaded: .*__heddleImage/,
     ],
-    ['forge what the builder is told', ['reports'], /reports cannot be loaded: .*report/],
+    ['forge reports to the builder', ['reports'], /reports cannot be loaded: .*report/],
     ['leave a rejected promise', ['rejects'], /nobody handles it/],
-    ['go on in microtasks without end', ['turns'], /take more than 2000 ms|more than 64 MiB/],
+    ['continue in microtasks without end', ['turns'], /take more than 2000 ms|more than 64 MiB/],
     ['take memory outside of the heap', ['swells'], /allocation failed|more than 64 MiB/],
   ];
 

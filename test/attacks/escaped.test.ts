@@ -111,7 +111,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   ['a kind that every object has', 'send({ t: "constructor" })', 'SANDBOX_PROTOCOL'],
   ['a kind that is inherited', 'send({ t: "__proto__" })', 'SANDBOX_PROTOCOL'],
   ['that it is ready, again', 'send({ t: "ready", snapshot: null })', 'SANDBOX_PROTOCOL'],
-  ['a code of its own', 'send(done(job, { code: "EVIL" }))', 'SANDBOX_PROTOCOL'],
+  ['an unknown code', 'send(done(job, { code: "EVIL" }))', 'SANDBOX_PROTOCOL'],
   ['times that are no numbers', 'send(done(job, { cpuMs: NaN, wallMs: Infinity }))', 'SANDBOX_PROTOCOL'],
   ['a result that is no JSON', 'send(done(job, { text: "{" }))', 'SANDBOX_PROTOCOL'],
   ['a result that is too long', 'send(done(job, { text: "1".repeat(5e6) }))', 'SANDBOX_PROTOCOL'],
@@ -121,7 +121,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'send(done(job, { text: \'{"__proto__":{"polluted":1}}\' }))',
     /__proto__/,
   ],
-  ['an error that is none', 'send(done(job, { code: "GUEST_ERROR", text: "[]" }))', 'SANDBOX_PROTOCOL'],
+  ['a malformed error', 'send(done(job, { code: "GUEST_ERROR", text: "[]" }))', 'SANDBOX_PROTOCOL'],
   [
     'an error with a prototype',
     'send(done(job, { code: "GUEST_ERROR", text: \'{"__proto__":{"phase":"run"},"phase":"constructor"}\' }))',
@@ -148,7 +148,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'false',
   ],
   [
-    'output of its own without end',
+    'endless output',
     'const { writeSync: write } = require("node:fs"); try { for (let i = 0; i < 2000; i++) write(1, "x".repeat(1e5)) } catch {} send(done(job))',
     '1',
   ],

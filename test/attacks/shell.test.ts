@@ -140,7 +140,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ['another answer', `b'D"forged"'`, /^"forged"$/],
     ['an answer of no kind', "b'Zx'", /^SANDBOX_PROTOCOL$/],
     ['an answer that is no JSON', "b'D{'", /^SANDBOX_PROTOCOL$/],
-    ['an error that is none', "b'E[]'", /^SANDBOX_PROTOCOL$/],
+    ['a malformed error', "b'E[]'", /^SANDBOX_PROTOCOL$/],
     ['an error without measure', "b'E' + b'[' * 10_000_000", /^SANDBOX_PROTOCOL$/],
     ['an answer that is all structure', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['an answer beyond its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],

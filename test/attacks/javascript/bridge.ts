@@ -16,7 +16,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B03',
-      title: 'a Map that hands out resolvers of its own',
+      title: 'a Map that returns its own resolvers',
       code: 'Map.prototype.set = () => {}; Map.prototype.get = () => ({ resolve() {}, reject() {}, res() {}, rej() {} }); try { await fetch("http://10.0.0.1/") } catch (e) { return e.code }',
       expected: '"EGRESS_DENIED"',
     },
@@ -35,7 +35,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B06',
-      title: 'a module loader of its own',
+      title: 'its own module loader',
       code: 'globalThis.__deps = globalThis.__shared = new Proxy({}, { has() { return true }, get(t, k) { return { got: k } } }); return require("child_process")',
       expected: ['USER_ERROR', 'MODULE_NOT_IN_IMAGE', '{"got":"child_process"}'],
     },

@@ -127,7 +127,7 @@ const requests: readonly Attack[] = [
   },
   {
     id: 'N34',
-    title: 'headers of the connection, and a host of its own',
+    title: 'headers of the connection, and another Host',
     code: 'const r = await fetch(`http://ok.test:${outerPort}/echo`, { headers: { Host: "internal", "Transfer-Encoding": "chunked", "Content-Length": "999", Connection: "upgrade", Upgrade: "websocket", Expect: "100-continue", "Proxy-Authorization": "x", "X-Ok": "1" } }); const h = await r.json(); return [h.host === `ok.test:${outerPort}`, h["x-ok"], h["transfer-encoding"], h.upgrade, h.expect, h["proxy-authorization"]].map(String)',
     expected: '["true","1","undefined","undefined","undefined","undefined"]',
   },

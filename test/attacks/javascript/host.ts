@@ -114,13 +114,13 @@ export const host: AttackGroup = {
     },
     {
       id: 'H18',
-      title: 'a source name and a source map of its own, that name files',
+      title: 'its own source name and source map, which name files',
       code: 'return 1 /* */ ; //# sourceURL=/etc/passwd\n//# sourceMappingURL=file:///etc/passwd\n<!-- html comment',
       expected: '1',
     },
     {
       id: 'H18b',
-      title: 'a source name of its own in an error, so that the host takes the frames for others',
+      title: 'its own source name in an error, so that the host misreads the frames',
       code: '//# sourceURL=/etc/shadow\nthrow new Error("x")',
       expected: 'USER_ERROR',
     },

@@ -172,7 +172,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W27',
-      title: 'modules of names that every object has, where there is no such package',
+      title: 'modules with the names of properties that every object has',
       image: 'kept',
       code: `return ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty', 'node:__proto__', 'node:constructor', '', ' ', '.', '../kept', '/'].map((name) => { try { return typeof require(name) } catch (e) { return e.code } }).filter((code) => !/^ERR_(?:MODULE_NOT_IN_IMAGE|SANDBOX_BUILTIN)$/.test(code))`,
       expected: '[]',

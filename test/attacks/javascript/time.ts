@@ -27,7 +27,7 @@ export const time: AttackGroup = {
     burns('R01', 'a loop', 'for (;;);'),
     burns(
       'R02',
-      'a loop that catches and goes on',
+      'a loop that catches errors and continues',
       'for (;;) { try { for (;;); } catch {} finally { continue } }',
     ),
     burns(

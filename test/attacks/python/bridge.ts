@@ -7,7 +7,7 @@ export const pythonBridge: AttackGroup = {
   attacks: [
     {
       id: 'B40',
-      title: 'a number that is none',
+      title: 'NaN as a number',
       code: 'import math\nreturn [math.nan]',
       expected: 'RESULT_NOT_SERIALIZABLE',
     },
@@ -105,7 +105,7 @@ except BaseException as e:
     },
     {
       id: 'B51',
-      title: 'an error that can be read by nobody, after an await',
+      title: 'an unreadable error, after an await',
       code: `import asyncio
 class T(str):
   def __getitem__(self, k): raise KeyboardInterrupt
@@ -142,7 +142,7 @@ raise E()`,
     },
     {
       id: 'B55',
-      title: 'operations of the host that nobody offers',
+      title: 'unknown operations of the host',
       code: `import heddle_sync
 seen = []
 for op in ("exec", "constructor", "eval", "fetch"):

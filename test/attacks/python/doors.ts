@@ -50,7 +50,7 @@ return came`,
     },
     {
       id: 'D03',
-      title: 'constructors behind the functions of the bridge, and of what they are made of',
+      title: 'constructors of the functions of the bridge, and of their parts',
       code: `import heddle_runtime, heddle_sync, heddle_streams
 out = []
 for o in (heddle_runtime._bridge, heddle_sync._bridge, heddle_streams.lines.print):
@@ -76,7 +76,7 @@ return run_js("""((pyodide) => { const seen = new Set(); const out = []; const l
     },
     {
       id: 'D05',
-      title: 'bytes of one’s own on what stands for a socket',
+      title: 'raw bytes on the object that replaces a socket',
       code: `import http.client
 came = []
 for text in (f"GET http://127.0.0.1:{internalPort}/ HTTP/1.1\\r\\nHost: ok.test\\r\\n\\r\\n", f"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:{internalPort}\\r\\n\\r\\n", f"GET / HTTP/1.1\\r\\nX: a\\r\\n b: c\\r\\n\\r\\nGET http://127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n", f"CONNECT 127.0.0.1:{internalPort} HTTP/1.1\\r\\n\\r\\n", f"GET //127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n", f"GET @127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n"):
@@ -142,7 +142,7 @@ return came`,
     },
     ...[
       ['D09', 'a fault of the memory', 'import faulthandler\nfaulthandler._sigsegv()'],
-      ['D10', 'a fatal error of its own', 'import ctypes\nctypes.pythonapi.Py_FatalError(b"x")'],
+      ['D10', 'a fatal error that the code causes', 'import ctypes\nctypes.pythonapi.Py_FatalError(b"x")'],
       ['D11', 'its own finalization', 'import ctypes\nctypes.pythonapi.Py_Finalize()\nreturn [1]'],
       ['D12', 'an abort', 'import os\nos.abort()'],
       [
@@ -159,7 +159,7 @@ return came`,
     })),
     {
       id: 'D14',
-      title: 'alarms and watchers that go on after the job',
+      title: 'alarms and watchers that continue after the job',
       before:
         'import faulthandler, signal, threading\nfor way in (lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: signal.alarm(1), lambda: faulthandler.dump_traceback_later(0.01, repeat=True), lambda: threading.Timer(0.01, print).start()):\n  try: way()\n  except BaseException: pass\nreturn 1',
       code: 'import time\ntime.sleep(0.1)\nreturn 1',

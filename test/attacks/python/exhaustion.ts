@@ -144,7 +144,7 @@ run_js('const k = []; for (;;) k.push(new WebAssembly.Table({ initial: 1e7, elem
     },
     {
       id: 'R63',
-      title: 'a loop in WebAssembly of its own',
+      title: 'a loop in its own WebAssembly',
       code: `import js
 code = js.Uint8Array.new(list(bytes.fromhex("0061736d01000000010401600000030201000705010166" + "00000a0901070003400c000b0b")))
 js.WebAssembly.Instance.new(js.WebAssembly.Module.new(code)).exports.f()`,

@@ -194,7 +194,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H50',
-      title: 'the guest runtime that frames show, called with messages of its own',
+      title: 'the guest runtime that frames show, called with forged messages',
       code: "import sys\nf = sys._getframe()\nseen = {}\nwhile f:\n  seen.update(f.f_globals)\n  f = f.f_back\nfor o in [o for k, o in seen.items() if 'bridge' in k]:\n  for n in dir(o):\n    for message in ('D\"forged\"', 'Zx', 'C1:exec:-2:{}', '{'):\n      try: getattr(o, n)(message)\n      except BaseException: pass\nreturn 1",
       expected: ['1', '"forged"', 'null', 'USER_ERROR', 'SANDBOX_PROTOCOL', 'RESULT_NOT_SERIALIZABLE'],
     },
@@ -207,7 +207,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H52',
-      title: 'a compiled module of its own making',
+      title: 'a module that the code has compiled itself',
       code: attempt(
         "open('/tmp/own.so', 'wb').write(bytes.fromhex('0061736d01000000') + b'x' * 64)\nspec = importlib.util.spec_from_loader('own', importlib.machinery.ExtensionFileLoader('own', '/tmp/own.so'))\nimportlib.util.module_from_spec(spec)\nreturn 'LOADED'",
         'import importlib.machinery, importlib.util',
