@@ -102,7 +102,7 @@ describe('the files of an agent', () => {
     const [record] = (input as { files: JsonObject[] }).files;
     const foreign = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
     const { error } = await engine.execute(source, foreign);
-    expect(error?.message).toContain('has a file "words.md", which is no file of this workspace');
+    expect(error?.message).toContain('has a file "words.md", which is not a file of this workspace');
   });
 
   it.each<[what: string, fields: JsonObject, given: Given[], message: string]>([

@@ -291,7 +291,9 @@ describe('a question about images', () => {
     const [record] = (input as { files: JsonObject[] }).files;
     const foreign = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
     const refused = await engine.execute(source, foreign);
-    expect(refused.error?.message).toContain('has an image "loom.png", which is no file of this workspace');
+    expect(refused.error?.message).toContain(
+      'has an image "loom.png", which is not a file of this workspace',
+    );
   });
 
   it('downloads what is at an address, if egress allows it', async () => {
@@ -314,7 +316,7 @@ describe('a question about images', () => {
 
   it.each<[fields: JsonObject, message: string]>([
     [{}, 'has no image: fill in "imageFile" or "imageUrl"'],
-    [{ imageUrl: 'data:text/html;base64,PGI+' }, 'has an image that is no PNG, JPEG, GIF or WebP'],
+    [{ imageUrl: 'data:text/html;base64,PGI+' }, 'has an image that is not PNG, JPEG, GIF or WebP'],
     [{ imageUrl: 'data:image/png,abc' }, 'has a data: URL that is not in Base64'],
     [{ imageUrl: 'file:///etc/passwd' }, 'has an image that is neither a file of this engine nor an address'],
     [

@@ -110,7 +110,7 @@ describe('a logs block', () => {
     );
     expect(await messages({ workflowId: 'job' }, 'job')).toBe(await messages({ workflowId: 'gone' }, 'gone'));
     expect(await messages({ workflowId: 'job' }, 'job')).toBe(
-      'The block "Log" reads runs of "X", which is no deployed workflow.',
+      'The block "Log" reads runs of "X", which is not a deployed workflow.',
     );
   });
 

@@ -68,7 +68,7 @@ function textsOf(file: string): Texts {
 
 /** Returns why a case is not covered by its references; empty if it is. */
 export function faultsOf({ id, tries, by }: Case): string[] {
-  if (by.length === 0) return [`${id} (${tries}) is tried by nothing`];
+  if (by.length === 0) return [`${id} (${tries}) has no test`];
   return by.flatMap((one) => {
     if (typeof one === 'string') return FILES.has(one) ? [] : [`${id}: there is no attack ${one}`];
     const { titles, all } = textsOf(one.file);

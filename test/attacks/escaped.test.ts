@@ -113,7 +113,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   ['that it is ready, again', 'send({ t: "ready", snapshot: null })', 'SANDBOX_PROTOCOL'],
   ['an unknown code', 'send(done(job, { code: "EVIL" }))', 'SANDBOX_PROTOCOL'],
   ['times that are no numbers', 'send(done(job, { cpuMs: NaN, wallMs: Infinity }))', 'SANDBOX_PROTOCOL'],
-  ['a result that is no JSON', 'send(done(job, { text: "{" }))', 'SANDBOX_PROTOCOL'],
+  ['a result that is not JSON', 'send(done(job, { text: "{" }))', 'SANDBOX_PROTOCOL'],
   ['a result that is too long', 'send(done(job, { text: "1".repeat(5e6) }))', 'SANDBOX_PROTOCOL'],
   ['console output that is too long', 'send(done(job, { stdout: "x".repeat(5e6) }))', 'SANDBOX_PROTOCOL'],
   [

@@ -139,7 +139,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
   it.each([
     ['another answer', `b'D"forged"'`, /^"forged"$/],
     ['an answer of no kind', "b'Zx'", /^SANDBOX_PROTOCOL$/],
-    ['an answer that is no JSON', "b'D{'", /^SANDBOX_PROTOCOL$/],
+    ['an answer that is not JSON', "b'D{'", /^SANDBOX_PROTOCOL$/],
     ['a malformed error', "b'E[]'", /^SANDBOX_PROTOCOL$/],
     ['an error without measure', "b'E' + b'[' * 10_000_000", /^SANDBOX_PROTOCOL$/],
     ['an answer that is all structure', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],

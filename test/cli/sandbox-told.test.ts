@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sample } from '../support/scale.ts';
-import { placeWith, SPEC } from './sandbox-place.ts';
+import { sandboxFolder, SPEC } from './sandbox-folder.ts';
 
 const isLinux = process.platform === 'linux';
 
 describe('heddle sandbox run as text', () => {
   it('shows the failing line with its neighbours', async () => {
-    const { sandbox } = await placeWith({ 'a.js': 'const row = null;\nconst { id } = row;\nreturn id;' });
+    const { sandbox } = await sandboxFolder({ 'a.js': 'const row = null;\nconst { id } = row;\nreturn id;' });
     const { exit, stdout, stderr } = await sandbox('run', 'a.js');
     expect([exit, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
@@ -34,7 +34,7 @@ describe('heddle sandbox run as text', () => {
   ];
 
   it.each(sample(HINTS, 2, 'hints of heddle sandbox run'))('gives a hint about %s', async (_, args, said) => {
-    const { sandbox } = await placeWith({
+    const { sandbox } = await sandboxFolder({
       'a.js': 'import { greet } from "greeter";',
       'b.js': 'return 1',
       'c.js': 'for (;;);',
@@ -45,7 +45,7 @@ describe('heddle sandbox run as text', () => {
   });
 
   it('leaves nothing behind, and needs no folder of images for code without an image', async () => {
-    const { cwd, sandbox } = await placeWith({ 'a.js': 'return 1' });
+    const { cwd, sandbox } = await sandboxFolder({ 'a.js': 'return 1' });
     expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({ exit: 0, stderr: '' });
     expect(await sandbox('list')).toMatchObject({
       exit: 0,
@@ -55,7 +55,7 @@ describe('heddle sandbox run as text', () => {
   });
 
   it('does not mistake a folder for an image, and reports the language of an image', async () => {
-    const { cwd, sandbox } = await placeWith({
+    const { cwd, sandbox } = await sandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
       'a.py': 'return 1',
@@ -74,7 +74,7 @@ describe('heddle sandbox run as text', () => {
   });
 
   it.runIf(isLinux)('runs nothing below the required isolation', async () => {
-    const { sandbox } = await placeWith({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
+    const { sandbox } = await sandboxFolder({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
     const strict = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
     const ran = await sandbox('run', 'a.js', ...strict);
     expect([ran.exit, ran.stdout]).toEqual([1, '']);
@@ -98,7 +98,7 @@ describe('heddle sandbox run --json', () => {
   it.each(sample(REFUSED, 2, 'refusals of heddle sandbox run'))(
     'prints one JSON document about %s, and exits with 1',
     async (_, args, said) => {
-      const { sandbox } = await placeWith({
+      const { sandbox } = await sandboxFolder({
         'a.js': 'return 1',
         'a.rb': '',
         'spec.json': '{"language": "python"}',
@@ -139,7 +139,7 @@ describe('heddle sandbox build', () => {
   it.each(sample(INVALID, 2, 'invalid specs of heddle sandbox build'))(
     'rejects %s',
     async (_, spec, said) => {
-      const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
+      const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(spec) });
       const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
       expect([exit, stdout]).toEqual([2, '']);
       expect(stderr).toContain(said);
@@ -147,7 +147,7 @@ describe('heddle sandbox build', () => {
   );
 
   it('tells whether the image existed', async () => {
-    const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(SPEC) });
+    const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     expect((await sandbox('build', 'spec.json')).stdout).toMatch(/, built in \d/);
     expect(await sandbox('build', 'spec.json')).toMatchObject({
       stdout: expect.stringMatching(/, already built\n/) as string,
@@ -156,7 +156,7 @@ describe('heddle sandbox build', () => {
   });
 
   it('that fails is listed with its contents and the reason', async () => {
-    const { sandbox } = await placeWith({
+    const { sandbox } = await sandboxFolder({
       'spec.json': JSON.stringify({ ...SPEC, dependencies: ['ghost'] }),
     });
     await sandbox('build', 'spec.json');
@@ -168,7 +168,7 @@ describe('heddle sandbox build', () => {
 
 describe('Ctrl-C', () => {
   it('cancels a build without leftovers, and it can start again at once', async () => {
-    const { cwd, registry, sandbox, begin } = await placeWith({ 'spec.json': JSON.stringify(SPEC) });
+    const { cwd, registry, sandbox, begin } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     const { answer } = registry;
     const asked = new Promise<void>((resolve) => {
       registry.answer = () => {
@@ -192,7 +192,7 @@ describe('Ctrl-C', () => {
   });
 
   it('cancels a run during the build of its image, and with --json still prints the outcome', async () => {
-    const { registry, begin } = await placeWith({
+    const { registry, begin } = await sandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'b.js': 'return 1',
     });

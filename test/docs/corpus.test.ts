@@ -12,12 +12,12 @@ describe('the corpus of attacks', () => {
     expect(ids.length).toBeGreaterThan(190);
   });
 
-  it('is seen where a case has no test, or one that is not there', () => {
+  it('reports a case without a test, and a missing test', () => {
     const file = 'test/attacks/proxy.test.ts';
     const title = 'refuses %s';
     const faults = (...by: (typeof CORPUS)[number]['by']): string[] =>
       faultsOf({ id: 'Z', tries: 'all', by });
-    expect(faults()).toEqual(['Z (all) is tried by nothing']);
+    expect(faults()).toEqual(['Z (all) has no test']);
     expect(faults('H01', 'H00')).toEqual(['Z: there is no attack H00']);
     expect(faults({ file, title: 'lets somebody in' })).toEqual([
       `Z: ${file} has no test "lets somebody in"`,

@@ -73,7 +73,7 @@ describe('an agent with chosen operations', () => {
       [[{ name: 'shop_listOrders', args: { query_id: '7' } }]],
     );
     expect(offered).toMatchObject([{ name: 'shop_listOrders', description: 'List orders' }]);
-    // What the author has set is no argument of the model.
+    // What the author has set is not an argument of the model.
     expect(Object.keys(offered[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
     expect(calls).toMatchObject([{ success: false }]);
     expect(received).toHaveLength(0);
@@ -285,7 +285,7 @@ describe('arguments that a model makes', () => {
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: 'shop_bytes', arguments: { body: record } } }]],
     );
-    expect(calls[0]?.result).toContain('is no file of this run');
+    expect(calls[0]?.result).toContain('is not a file of this run');
     expect(received).toHaveLength(0);
   });
 });

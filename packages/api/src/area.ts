@@ -19,7 +19,7 @@ export interface OperationTable {
   readonly [name: string]: AnyOperation;
 }
 
-/** Answers requests below a path that are no operations: they have no credential of the interface. */
+/** Answers requests below a path that are not operations: they have no credential of the interface. */
 export interface AreaHandler {
   /** Ends with a slash. */
   prefix: string;
@@ -35,7 +35,7 @@ export interface Area<Services = unknown, Table extends OperationTable = Operati
   migrations?: Migrations;
   /** Returns what the handlers of the area get, and nothing of other areas. Called once, after the migrations. */
   services(context: AreaContext): Promise<Services> | Services;
-  /** Returns what answers requests that are no operations. */
+  /** Returns what answers requests that are not operations. */
   handlers?(services: Services): readonly AreaHandler[];
   /** Stops background work. */
   close?(services: Services): Promise<void> | void;

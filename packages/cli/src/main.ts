@@ -29,7 +29,7 @@ export async function main(argv: readonly string[], given: Io = processIo()): Pr
   }
 }
 
-/** Reports write errors on stdout, such as a full disk. A reader that stops early (`heddle plan F | head`) is no error. */
+/** Reports write errors on stdout, such as a full disk. A reader that stops early (`heddle plan F | head`) is not an error. */
 function watchPipes({ stdout, stderr }: Io, failed: () => void): void {
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') return;

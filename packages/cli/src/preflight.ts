@@ -41,7 +41,7 @@ const SETTLED_BY_MOCKS: ReadonlySet<string> = new Set([
   'FIELD_EMPTY',
 ]);
 
-/** What a mocked block lacks is no problem. */
+/** Missing parts of a mocked block are not a problem. */
 function isSettled(
   { code, blockId }: PlacedDiagnostic,
   { plan }: WorkflowFile,

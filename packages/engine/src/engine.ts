@@ -423,7 +423,7 @@ function startBlock(plan: Plan, reference: string): string {
   const names = candidates.map((id) => `"${plan.blocks[id]?.name ?? id}"`).join(', ');
   throw new EngineError(
     'START_NOT_FOUND',
-    `A run cannot start at "${block.name}": it is no trigger. It can start at ${names}.`,
+    `A run cannot start at "${block.name}": it is not a trigger. It can start at ${names}.`,
   );
 }
 

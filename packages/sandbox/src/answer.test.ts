@@ -49,10 +49,10 @@ describe("a process's answer", () => {
   });
 
   it.each([
-    ['text that is no JSON', 'OK', 'undefined', ''],
+    ['text that is not JSON', 'OK', 'undefined', ''],
     ['a result over its limit', 'OK', `"${'x'.repeat(30)}"`, ''],
     ['output over its limit', 'OK', '1', 'x'.repeat(100)],
-    ['an error that is no JSON', 'GUEST_ERROR', 'oops', ''],
+    ['an error that is not JSON', 'GUEST_ERROR', 'oops', ''],
     [
       'an error of no known phase',
       'GUEST_ERROR',

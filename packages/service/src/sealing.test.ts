@@ -117,11 +117,11 @@ describe('a folder of keys', () => {
     expect(readdirSync(folder).sort()).toEqual(['000003.key', '000004.key']);
   });
 
-  it('refuses a file that is no key, and names it', () => {
+  it('refuses a file that is not a key, and names it', () => {
     const folder = join(dataFolder(), 'keys');
     new KeyFolder(folder).current();
     writeFileSync(join(folder, '000002.key'), 'no key');
-    expect(() => new KeyFolder(folder).current()).toThrow(/000002\.key is no key/);
+    expect(() => new KeyFolder(folder).current()).toThrow(/000002\.key is not a key/);
     expect(readFileSync(join(folder, '000001.key'), 'utf8')).toHaveLength(44);
   });
 });

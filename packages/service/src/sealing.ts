@@ -111,7 +111,7 @@ function keyOf(text: string, source: string): SealingKey {
   if (key.length !== KEY_BYTES) {
     throw new SealingError(
       'NO_KEY',
-      `${source} is no key: a key is ${KEY_BYTES} random bytes in base64. Make one with: openssl rand -base64 32`,
+      `${source} is not a key: a key is ${KEY_BYTES} random bytes in base64. Make one with: openssl rand -base64 32`,
     );
   }
   const hash = createHash('sha256').update('heddle sealing key').update(key).digest('hex');
@@ -120,7 +120,7 @@ function keyOf(text: string, source: string): SealingKey {
 
 /**
  * Returns the keys in the text, separated by commas. The first one seals; the others open what they have sealed. Throws
- * a SealingError NO_KEY for a text that is no key.
+ * a SealingError NO_KEY for a text that is not a key.
  */
 export function keysInText(text: string): SealingKeys {
   const keys = text.split(',').map((part, index) => keyOf(part, `Sealing key ${index + 1}`));

@@ -30,7 +30,7 @@ export async function benchApi(
     say(`${row.name} …`);
     const servers: Server[] = [];
     try {
-      for (const contender of row.contenders) servers.push(await Server.start(contender, row.place));
+      for (const contender of row.contenders) servers.push(await Server.start(contender, row.storage));
       for (const result of await race(row, servers, { pace, others })) {
         others.set(result.row.name, result);
         results.push(result);

@@ -2,7 +2,7 @@
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
 /** The stores: in memory, in a data folder with SQLite, or there or on PostgreSQL with many rows. */
-export type Place = 'memory' | 'folder' | 'filled' | 'filled postgres';
+export type Storage = 'memory' | 'folder' | 'filled' | 'filled postgres';
 
 /** Reads of a store with 10,000 workflows and 100,000 runs: a page, one item, or statistics. */
 export type ReadName = 'workflows' | 'workflow' | 'logs' | 'log' | 'stats';
@@ -29,7 +29,7 @@ export interface Contender {
 
 /** Requests of the benchmark to the process of a server. */
 export type ServerRequest =
-  | { open: ContenderName; place: Place }
+  | { open: ContenderName; storage: Storage }
   /** Answered when the process has run this many steps in total. */
   | { steps: number }
   | 'steps'

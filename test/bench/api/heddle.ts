@@ -9,7 +9,7 @@ import { draftOf } from '../../support/draft.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { requireTool } from '../../tools/fetch.ts';
 import { BLOCKS, HOOK, STEP, WAIT } from './blocks.ts';
-import type { Endpoint, Contender, Place } from './contender.ts';
+import type { Endpoint, Contender, Storage } from './contender.ts';
 import { fillLog, fillWorkflows } from './fill.ts';
 
 /** Limit of concurrent streams. The default is meant for servers with other work. */
@@ -44,8 +44,8 @@ async function onPostgres() {
 }
 
 /** Heddle's interface as in `heddle serve`, with a personal key and two live workflows. */
-export async function open(folder: string | undefined, place: Place): Promise<Contender> {
-  const stored = place === 'filled postgres' ? await onPostgres() : inFolder(folder);
+export async function open(folder: string | undefined, storage: Storage): Promise<Contender> {
+  const stored = storage === 'filled postgres' ? await onPostgres() : inFolder(folder);
   const store = await openServiceStore(stored.service);
   const { workspaces, keys } = store;
   const { resolveChild, tenant } = store.definitions;
@@ -91,7 +91,7 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     await fillWorkflows(store.database, workspaceId);
     await fillLog(store.database, { workspaceId, workflowId });
     // PostgreSQL does this by itself some time later.
-    if (place === 'filled postgres') await sql`vacuum analyze`.execute(store.database);
+    if (storage === 'filled postgres') await sql`vacuum analyze`.execute(store.database);
     const reads = {
       workflows: { path: `/api/v2/workflows?workspaceId=${workspaceId}&limit=50`, headers },
       workflow: { path: `/api/v2/workflows/${workflowId}`, headers },
@@ -117,7 +117,7 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     run,
     wait: await deployed('Wait', WAIT),
     hook: await hooked(),
-    ...(place.startsWith('filled') && (await filled())),
+    ...(storage.startsWith('filled') && (await filled())),
     async close() {
       await api.close();
       await engine.close({ graceMs: 0 });

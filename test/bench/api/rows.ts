@@ -2,7 +2,7 @@ import { atLeast, atMost, NO_TARGET, ratio } from '../rows.ts';
 import type { Line } from '../rows.ts';
 import type { Shot, Took } from './load.ts';
 import type { Server } from './server.ts';
-import type { Place, ContenderName, ReadName } from './contender.ts';
+import type { Storage, ContenderName, ReadName } from './contender.ts';
 import type { StreamsTook } from './streams.ts';
 
 /** A line of a row, which shows one figure of its samples. */
@@ -15,7 +15,7 @@ export interface ApiLine<Sample> extends Line {
 interface Common {
   /** Selects rows for `--only`. */
   name: string;
-  place: Place;
+  storage: Storage;
   contenders: readonly ContenderName[];
   /** How many times as long as usual a sample takes. */
   longer?: number;
@@ -43,7 +43,7 @@ export const NAMES: { readonly [contender in ContenderName]: string } = {
 const beside = { peers: [NAMES.hono], floor: true, target: NO_TARGET, met: () => undefined };
 const alone = { peers: [], floor: false, target: NO_TARGET, met: () => undefined };
 
-const PLACES: readonly (readonly [Place, string])[] = [
+const STORAGES: readonly (readonly [Storage, string])[] = [
   ['memory', 'in memory'],
   ['folder', 'in a data folder'],
 ];
@@ -52,7 +52,7 @@ function runs(more: object): (server: Server) => Pick<Shot, 'path' | 'headers' |
   return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...more, input: {} }) });
 }
 
-function oneByOne([place, where]: readonly [Place, string]): ApiRow {
+function oneByOne([storage, where]: readonly [Storage, string]): ApiRow {
   const name = `synchronous run, ${where}`;
   const asked = runs({});
   const within = {
@@ -60,7 +60,7 @@ function oneByOne([place, where]: readonly [Place, string]): ApiRow {
     met: ({ ours }: { ours?: number | undefined }) => atMost(ours, NO_MORE_MS),
   };
   return {
-    ...{ name, place, contenders: ALL },
+    ...{ name, storage, contenders: ALL },
     shot: (server) => ({ ...asked(server), connections: 1, status: 200, says: '"n":1' }),
     lines: [
       { ...beside, name, unit: 'ms', figure: 'p50' },
@@ -71,7 +71,10 @@ function oneByOne([place, where]: readonly [Place, string]): ApiRow {
   };
 }
 
-function inFlight([place, where]: readonly [Place, string], mode: 'synchronous' | 'asynchronous'): ApiRow {
+function inFlight(
+  [storage, where]: readonly [Storage, string],
+  mode: 'synchronous' | 'asynchronous',
+): ApiRow {
   const name = `${mode} runs, 32 at once, ${where}`;
   const later = mode === 'asynchronous';
   const asked = runs(later ? { async: true } : {});
@@ -79,7 +82,7 @@ function inFlight([place, where]: readonly [Place, string], mode: 'synchronous' 
   // A constant response has no run that continues after it.
   const compared = later ? { ...beside, floor: false } : beside;
   return {
-    ...{ name, place, contenders: later ? ['heddle', 'hono'] : ALL },
+    ...{ name, storage, contenders: later ? ['heddle', 'hono'] : ALL },
     shot: (server) => ({ ...asked(server), connections: 32, ...answers }),
     lines: [
       { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
@@ -95,7 +98,7 @@ const LEAST_OF_HONO = 0.4;
 
 /** Deliveries that are stored with their runs before they are answered. Hono stores and runs nothing. */
 const deliveries: ApiRow = {
-  ...{ name: DELIVERIES, place: 'folder', contenders: ['heddle', 'hono'] },
+  ...{ name: DELIVERIES, storage: 'folder', contenders: ['heddle', 'hono'] },
   // Node.js accepts one connection in each turn of its loop, and a turn of Heddle's takes up to 12 ms: short samples measure that.
   longer: 4,
   shot: (server) => ({
@@ -115,7 +118,7 @@ const deliveries: ApiRow = {
 };
 
 const streams: ApiRow = {
-  ...{ name: 'open streams', place: 'memory', contenders: ALL },
+  ...{ name: 'open streams', storage: 'memory', contenders: ALL },
   streams: { full: 1000, quick: 200 },
   lines: [
     { ...beside, name: 'open streams: first frame, p50', unit: 'ms', figure: 'firstP50' },
@@ -155,12 +158,12 @@ const READS: {
   },
 };
 
-const FILLED: readonly (readonly [Place, string])[] = [
+const FILLED: readonly (readonly [Storage, string])[] = [
   ['filled', ''],
   ['filled postgres', ', PostgreSQL'],
 ];
 
-function read(what: string, [place, where]: readonly [Place, string]): ApiRow {
+function read(what: string, [storage, where]: readonly [Storage, string]): ApiRow {
   const { endpoint, more = '', says } = READS[what] as (typeof READS)[string];
   const name = what + where;
   const within = {
@@ -168,7 +171,7 @@ function read(what: string, [place, where]: readonly [Place, string]): ApiRow {
     met: ({ ours }: { ours?: number | undefined }) => atMost(ours, READ_P99_MS),
   };
   return {
-    ...{ name, place, contenders: ['heddle'] },
+    ...{ name, storage, contenders: ['heddle'] },
     shot(server) {
       const { path, headers } = server.endpoint(endpoint);
       return { method: 'GET', path: path + more, headers, connections: 1, status: 200, says };
@@ -202,12 +205,12 @@ const REFUSALS: { readonly [what: string]: Asked } = {
   },
 };
 
-function refused(what: string, place: Place): ApiRow {
+function refused(what: string, storage: Storage): ApiRow {
   const { status, says, asked } = REFUSALS[what] as Asked;
   const name = `refusals: ${what}`;
   const plain = runs({});
   return {
-    ...{ name, place, contenders: ['heddle', 'constant'] },
+    ...{ name, storage, contenders: ['heddle', 'constant'] },
     shot(server) {
       const base = { ...plain(server), connections: 32 };
       const isConstant = server.contender === 'constant';
@@ -228,11 +231,11 @@ function refused(what: string, place: Place): ApiRow {
 }
 
 export const API_ROWS: readonly ApiRow[] = [
-  ...PLACES.map((place) => oneByOne(place)),
-  ...PLACES.map((place) => inFlight(place, 'synchronous')),
-  ...PLACES.map((place) => inFlight(place, 'asynchronous')),
+  ...STORAGES.map((storage) => oneByOne(storage)),
+  ...STORAGES.map((storage) => inFlight(storage, 'synchronous')),
+  ...STORAGES.map((storage) => inFlight(storage, 'asynchronous')),
   deliveries,
   streams,
   ...Object.keys(REFUSALS).map((what) => refused(what, 'folder')),
-  ...FILLED.flatMap((place) => Object.keys(READS).map((what) => read(what, place))),
+  ...FILLED.flatMap((storage) => Object.keys(READS).map((what) => read(what, storage))),
 ];

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cpuMs, serve } from '../served.ts';
 import { openGate, steps, untilSteps } from './blocks.ts';
-import type { Opened, Place, Reply, ServerRequest, Contender, ContenderName } from './contender.ts';
+import type { Opened, Storage, Reply, ServerRequest, Contender, ContenderName } from './contender.ts';
 
-type Open = (folder: string | undefined, place: Place) => Promise<Contender>;
+type Open = (folder: string | undefined, storage: Storage) => Promise<Contender>;
 
 const SIDES: { readonly [name in ContenderName]: () => Promise<{ open: Open }> } = {
   heddle: () => import('./heddle.ts'),
@@ -19,9 +19,9 @@ let folder: string | undefined;
 let contender: Contender | undefined;
 let server: Listening | undefined;
 
-async function open(name: ContenderName, place: Place): Promise<Opened> {
-  if (place !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const opened = await (await SIDES[name]()).open(folder, place);
+async function open(name: ContenderName, storage: Storage): Promise<Opened> {
+  if (storage !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const opened = await (await SIDES[name]()).open(folder, storage);
   contender = opened;
   // All contenders use the listener of `heddle serve`.
   server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });
@@ -38,7 +38,7 @@ async function close(): Promise<void> {
 
 async function answer(request: ServerRequest): Promise<Reply> {
   if (typeof request === 'object') {
-    if ('open' in request) return open(request.open, request.place);
+    if ('open' in request) return open(request.open, request.storage);
     await untilSteps(request.steps);
     return 'done';
   }

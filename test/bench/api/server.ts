@@ -1,7 +1,15 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PROCESS_ENV } from '../process-env.ts';
-import type { Endpoint, Opened, Place, ReadName, Reply, ServerRequest, ContenderName } from './contender.ts';
+import type {
+  Endpoint,
+  Opened,
+  Storage,
+  ReadName,
+  Reply,
+  ServerRequest,
+  ContenderName,
+} from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
 const TIMEOUT_MS = 120_000;
@@ -20,10 +28,10 @@ export class Server {
     this.contender = contender;
   }
 
-  static async start(contender: ContenderName, place: Place): Promise<Server> {
+  static async start(contender: ContenderName, storage: Storage): Promise<Server> {
     const server = new Server(contender);
     try {
-      server.#opened = (await server.#ask({ open: contender, place })) as Opened;
+      server.#opened = (await server.#ask({ open: contender, storage })) as Opened;
       return server;
     } catch (error) {
       await server.stop();

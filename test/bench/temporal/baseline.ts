@@ -4,7 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import type { WorkerOptions } from '@temporalio/worker';
 import { expectResult } from '../workload.ts';
 import type { Order } from './baseline-workflows.ts';
-import type { Job, Place, Contender } from './contender.ts';
+import type { Job, ProcessSetup, Contender } from './contender.ts';
 
 /** The workflow of each job. Compute blocks are activities, and the result is their number. */
 const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
@@ -18,7 +18,7 @@ const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
 };
 
 /** Hand-written workflows on workers with the default settings of the SDK. */
-export async function open(place: Place): Promise<Contender> {
+export async function open(place: ProcessSetup): Promise<Contender> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   const { address, namespace } = place.server;
   const workers = await workersOf(place);
@@ -48,11 +48,11 @@ export async function open(place: Place): Promise<Contender> {
 }
 
 /** One task queue, or two if activities have separate workers. */
-function queuesOf({ queue, mode }: Place): { flow: string; work: string } {
+function queuesOf({ queue, mode }: ProcessSetup): { flow: string; work: string } {
   return { flow: queue, work: mode.local === false ? `${queue}-work` : queue };
 }
 
-async function workersOf(place: Place): Promise<{ worker: Worker; connection: NativeConnection }[]> {
+async function workersOf(place: ProcessSetup): Promise<{ worker: Worker; connection: NativeConnection }[]> {
   const { roles, mode, bundle } = place;
   const { flow, work } = queuesOf(place);
   const activities = { add: async (n: number) => n + 1 };

@@ -18,7 +18,7 @@ export interface Mode {
 }
 
 /** Roles of a process: a client, a worker with these roles, or both. */
-export interface Place {
+export interface ProcessSetup {
   server: { address: string; namespace: string };
   queue: string;
   /** Folder of the stores, which the processes of one contender share. */

@@ -2,10 +2,10 @@ import { createEngine } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { expectResult } from '../workload.ts';
 import { doneIn, planOf, STEPS } from './graphs.ts';
-import type { Place, Contender } from './contender.ts';
+import type { ProcessSetup, Contender } from './contender.ts';
 
 /** Heddle in an embedding program: `engine.execute`, with journal, record and logs in a data folder. */
-export async function open({ server, queue, data, client, roles, mode }: Place): Promise<Contender> {
+export async function open({ server, queue, data, client, roles, mode }: ProcessSetup): Promise<Contender> {
   const { local = true, checkpoint = 'segment', cached } = mode;
   const engine = await createEngine({
     blocks: [...STEPS],

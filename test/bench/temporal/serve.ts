@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { cpuMs, serve } from '../served.ts';
-import type { Job, Place, Contender } from './contender.ts';
+import type { Job, ProcessSetup, Contender } from './contender.ts';
 
 /** Requests of the benchmark to a process, and their responses. */
 export type Request =
-  | { open: Place; contender: 'heddle' | 'baseline' }
+  | { open: ProcessSetup; contender: 'heddle' | 'baseline' }
   | { runs: number; inFlight: number; job: Job }
   | { pauses: number; inFlight: number }
   | 'cpu'

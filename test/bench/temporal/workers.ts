@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Role } from '@heddle/temporal';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Reply, Request, Took } from './serve.ts';
-import type { Job, Mode, Place } from './contender.ts';
+import type { Job, Mode, ProcessSetup } from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
 const TIMEOUT_MS = 300_000;
@@ -20,7 +20,7 @@ export type Layout = readonly (readonly Role[])[];
 
 export interface WorkerGroupOptions {
   contender: ContenderName;
-  server: Place['server'];
+  server: ProcessSetup['server'];
   bundle: string;
   layout: Layout;
   mode: Mode;

@@ -3,11 +3,11 @@ import type { PrincipalKind } from '@heddle/api/areas';
 import type { Access } from '@heddle/api/ports';
 import { describe, expect, it } from 'vitest';
 
-/** An implementation that is tested, with what fills it. */
-export interface AccessPlace {
+/** An implementation under test, and a function that adds people. */
+export interface AccessSetup {
   access: Access;
   workspaceIds: readonly [string, string];
-  /** Adds a person with this role in the workspace; without one, who is no member. Returns the id. */
+  /** Adds a person with this role in the workspace; without a role, one who is not a member. Returns the id. */
   person(workspaceId: string, role?: Role): Promise<string>;
 }
 
@@ -18,8 +18,8 @@ function principalOf(userId: string | null, kind: PrincipalKind = 'personal'): P
   return { kind, credentialId: 'c', userId, workspaceId: null, scopes, expiresAt: null };
 }
 
-/** Tests what decides over access of people. `open` opens a place with two workspaces. */
-export function describeAccess(name: string, open: () => Promise<AccessPlace>): void {
+/** Tests an implementation of access checks. `open` opens one with two workspaces. */
+export function describeAccess(name: string, open: () => Promise<AccessSetup>): void {
   describe(`${name}: access`, () => {
     it('is granted to members with the role or a higher one', async () => {
       const { access, person, workspaceIds } = await open();

@@ -10,16 +10,16 @@ export interface Defined {
   isArchived?: boolean;
 }
 
-/** An implementation that is tested, with what fills it. */
-export interface DefinitionsPlace {
+/** An implementation under test, and a function that adds workflows. */
+export interface DefinitionsSetup {
   definitions: Definitions;
   workspaceIds: readonly [string, string];
   /** Returns the id of the workflow. */
   define(workflow: Defined): Promise<string>;
 }
 
-/** Tests where the kernel finds workflows. `open` opens an empty place with two workspaces. */
-export function describeDefinitions(name: string, open: () => Promise<DefinitionsPlace>): void {
+/** Tests where the kernel finds workflows. `open` opens an empty implementation with two workspaces. */
+export function describeDefinitions(name: string, open: () => Promise<DefinitionsSetup>): void {
   describe(`${name}: definitions`, () => {
     it('are found by their ids, with their workspace, live version and states', async () => {
       const { definitions, define, workspaceIds } = await open();

@@ -6,13 +6,16 @@ const KEPT_EVENTS = 10_000;
 const KEPT_CHARS = 1_048_576;
 
 /** A store, and another one on the same data; in memory both are the same. */
-export interface LiveEventPlace {
+export interface LiveEventStores {
   one: LiveEventStore;
   other: LiveEventStore;
 }
 
 /** Tests stores of live events that `make` opens on empty data. */
-export function describeLiveEvents(name: string, make: () => LiveEventPlace | Promise<LiveEventPlace>): void {
+export function describeLiveEvents(
+  name: string,
+  make: () => LiveEventStores | Promise<LiveEventStores>,
+): void {
   describe(`${name}: live events`, () => {
     it('numbers the events of each run from 1 on, and returns those after a number', async () => {
       const { one, other } = await make();

@@ -28,7 +28,7 @@ describe('strings that cannot be stored', () => {
     ['data', open, HOSTILE, []],
     ['data that may be left out', z.object({ a: open.optional() }), { a: HOSTILE }, []],
     ['keys and values of data', z.record(name, open), { [HOSTILE]: HOSTILE }, []],
-    ['what a loose object holds beside', z.looseObject({ a: name }), { a: 'a', b: HOSTILE }, []],
+    ['other fields of a loose object', z.looseObject({ a: name }), { a: 'a', b: HOSTILE }, []],
   ])('are found in %s', (_title, schema, value, paths) => {
     expect(schema.safeParse(value).success).toBe(true);
     expect(unstorableTexts(schema, value)).toEqual(paths);

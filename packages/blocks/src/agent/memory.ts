@@ -31,7 +31,7 @@ interface Window {
 }
 
 /** A message of a stored exchange. */
-interface Turn {
+interface StoredMessage {
   role: 'user' | 'assistant';
   text: string;
 }
@@ -51,7 +51,7 @@ export async function memoryOf(
   if (!window) return { prompt, keep: async () => undefined };
   const conversation = conversationOf(context);
   const read = async (): Promise<Json[]> => conversation.newest(window.maxChars);
-  const exchanges = (await context.step('memory', read, { idempotent: true })).map(turnsOf);
+  const exchanges = (await context.step('memory', read, { idempotent: true })).map(messagesIn);
   const start = questionStart(prompt);
   const question = prompt.slice(start);
   return {
@@ -63,8 +63,8 @@ export async function memoryOf(
     async keep(answer) {
       // Providers refuse messages without text.
       if (answer.trim() === '') return;
-      const turns = [...question.flatMap(turnOf), { role: 'assistant' as const, text: answer }];
-      await conversation.add({ turns: turns.map((turn) => ({ ...turn })) });
+      const messages = [...question.flatMap(storedMessages), { role: 'assistant' as const, text: answer }];
+      await conversation.add({ turns: messages.map((message) => ({ ...message })) });
     },
   };
 }
@@ -102,25 +102,25 @@ function questionStart(prompt: LanguageModelV4Prompt): number {
 }
 
 /** Returns the newest exchanges with at most this many messages, none of them cut. */
-function newestWithin(exchanges: readonly Turn[][], maxMessages: number): Turn[][] {
+function newestWithin(exchanges: readonly StoredMessage[][], maxMessages: number): StoredMessage[][] {
   let first = exchanges.length;
   let left = maxMessages;
   while (first > 0 && (left -= exchanges[first - 1]?.length ?? 0) >= 0) first -= 1;
   return exchanges.slice(first);
 }
 
-function turnOf(message: LanguageModelV4Message): Turn[] {
+function storedMessages(message: LanguageModelV4Message): StoredMessage[] {
   if (message.role !== 'user' && message.role !== 'assistant') return [];
   const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
   return [{ role: message.role, text }];
 }
 
 /** Returns the messages of a stored exchange. */
-export function turnsOf(exchange: Json): Turn[] {
+export function messagesIn(exchange: Json): StoredMessage[] {
   const { turns } = exchange as JsonObject;
-  return (Array.isArray(turns) ? turns : []).filter(isJsonObject) as unknown as Turn[];
+  return (Array.isArray(turns) ? turns : []).filter(isJsonObject) as unknown as StoredMessage[];
 }
 
-function messageOf({ role, text }: Turn): LanguageModelV4Message {
+function messageOf({ role, text }: StoredMessage): LanguageModelV4Message {
   return { role, content: [{ type: 'text', text }] };
 }

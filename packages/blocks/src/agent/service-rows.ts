@@ -38,7 +38,7 @@ export function serviceRow(
   return undefined;
 }
 
-/** One operation. What the author has set is no argument of the model. */
+/** One operation. What the author has set is not an argument of the model. */
 function operationTool(context: Context, loaded: LoadedTool, params: JsonObject): OfferedTool {
   const { tool, schema } = loaded;
   const { definition, fixed } = withFixed(tool, schema, params);
@@ -215,7 +215,7 @@ async function run(
   return isBinary(data) ? { type: data['type'] ?? null, size: data['size'] ?? null } : data;
 }
 
-/** Content that is no text is of no use for a model. */
+/** Content that is not text is useless for a model. */
 function isBinary(data: Json): data is JsonObject {
   return isJsonObject(data) && typeof data['base64'] === 'string' && typeof data['size'] === 'number';
 }

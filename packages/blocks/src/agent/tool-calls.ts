@@ -57,7 +57,7 @@ export class ToolCalls {
   readonly #approvals: Approvals | undefined;
   readonly #long: LongResults;
   readonly #ended: ShownCall[] = [];
-  /** Resolves when those calls of the answer have ended that are no child runs. */
+  /** Resolves when the calls of the answer that are not child runs have ended. */
   #othersDone: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -200,7 +200,7 @@ export class ToolCalls {
   }
 }
 
-/** Returns the arguments of a call; undefined if they are no JSON. */
+/** Returns the arguments of a call; undefined if they are not JSON. */
 export function parsedInput(input: string): Json | undefined {
   try {
     return JSON.parse(input.trim() === '' ? '{}' : input) as Json;

@@ -22,7 +22,7 @@ function header(name: string, value: Json | undefined): string[] {
   return [`${name}: ${/^[\x20-\x7e]*$/.test(line) ? line : encodedWords(line)}`];
 }
 
-/** Text that is no ASCII, in words of RFC 2047, each up to 75 characters. */
+/** Text that is not ASCII, in words of RFC 2047, each up to 75 characters. */
 function encodedWords(line: string): string {
   const words: string[] = [];
   let part = '';
@@ -49,7 +49,7 @@ function addresses(name: string, value: Json | undefined): string[] {
     const at = person.lastIndexOf('<');
     const [who, address] = at < 0 ? ['', person] : [person.slice(0, at).trim(), person.slice(at)];
     if (!/^[\x21-\x7e]+$/.test(address))
-      throw new ArgumentError(`"${argument}" has an address with spaces or characters that are no ASCII`);
+      throw new ArgumentError(`"${argument}" has an address with spaces or characters that are not ASCII`);
     const shown = /^[\x20-\x7e]*$/.test(who) ? who : encodedWords(who.replace(/^"(.*)"$/, '$1'));
     return shown === '' ? address : `${shown} ${address}`;
   });

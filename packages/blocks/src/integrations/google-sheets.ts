@@ -50,7 +50,7 @@ function cellOf(value: Json): Json {
   return value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '');
 }
 
-/** Returns the range in A1 notation: the name of a sheet is quoted, so that it is no range. */
+/** Returns the range in A1 notation: the name of a sheet is quoted, so that it is not a range. */
 function withRange({ range: sheet, cells: inside, ...args }: JsonObject): JsonObject {
   const name = plainText(sheet ?? '');
   const authored = name.includes('!') || inside === undefined;

@@ -123,7 +123,7 @@ function parameterOf(tool: IntegrationTool, argument: string, { in: place, name 
   if (place === 'header') return { argument, in: 'header', name, style: 'simple', explode: false };
   const query = { argument, in: 'query', name, style: 'form', explode: true };
   if (place === 'query') return query;
-  // The name of a file that is downloaded is no part of the request.
+  // The name of a file that is downloaded is not part of the request.
   if (argument === answer?.file?.name || json !== undefined || body || tool.prepare) return undefined;
   return query;
 }

@@ -11,12 +11,12 @@ async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<Js
   const given: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
   if (typeof given === 'string') {
     if (!given.startsWith('https://'))
-      throw new ArgumentError('"fileReference" is no file and no https address');
+      throw new ArgumentError('"fileReference" is neither a file nor an https address');
     return { ...args, document: { type: 'document_url', document_url: given } };
   }
   const [record] = isJsonObject(given) ? filesIn(given) : [];
   const base64 = record && (await file(record));
-  if (!record || base64 === undefined) throw new ArgumentError('"fileReference" is no file of this run');
+  if (!record || base64 === undefined) throw new ArgumentError('"fileReference" is not a file of this run');
   const type = /^[\w.+-]+\/[\w.+-]+$/.test(record.type) ? record.type : 'application/pdf';
   const url = `data:${type};base64,${base64}`;
   const document = type.startsWith('image/')

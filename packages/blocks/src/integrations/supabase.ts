@@ -15,7 +15,7 @@ const rows = data(
   { required: true, fields: ['data'] },
 );
 
-/** Parameters of PostgREST that are no conditions on columns. */
+/** Parameters of PostgREST that are not conditions on columns. */
 const RESERVED = new Set(['select', 'order', 'limit', 'offset', 'columns', 'on_conflict']);
 
 /** Replaces the text of the filter by its conditions, which become parameters of the query. */
@@ -26,9 +26,11 @@ function prepare(args: JsonObject): JsonObject {
     const [, column = '', condition = ''] = /^([^=]+)=(.+)$/s.exec(part.trim()) ?? [];
     const name = decoded(column).trim();
     if (name === '' || !/^(?:not\.)?(?:\w+(?:\(\w+\))?\.|\()/.test(condition))
-      throw new ArgumentError(`"filter" has "${part.slice(0, 100)}", which is no condition such as id=eq.1`);
+      throw new ArgumentError(
+        `"filter" has "${part.slice(0, 100)}", which is not a condition such as id=eq.1`,
+      );
     if (RESERVED.has(name))
-      throw new ArgumentError(`"filter" has "${name}", which is no column: use the field for it`);
+      throw new ArgumentError(`"filter" has "${name}", which is not a column: use the field for it`);
     if (conditions.has(name))
       throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);
     conditions.set(name, decoded(condition));

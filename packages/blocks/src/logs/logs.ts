@@ -68,7 +68,7 @@ async function list(log: RunLog, given: Fields, values: ValueReader, context: Co
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
   });
-  if (!found) throw invalid(context, `reads runs of "${workflow ?? ''}", which is no deployed workflow`);
+  if (!found) throw invalid(context, `reads runs of "${workflow ?? ''}", which is not a deployed workflow`);
   const runs: JsonObject[] = [];
   for (const record of found) runs.push(await shownRun(record, values));
   return { runs };

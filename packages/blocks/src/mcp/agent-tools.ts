@@ -54,7 +54,7 @@ export async function mcpTools(
   return [withPreset(ready(toolNamed(listed, serverId, toolName)), params)];
 }
 
-/** Fields of a row that are no arguments of its tool. */
+/** Fields of a row that are not arguments of its tool. */
 const NO_ARGUMENTS: ReadonlySet<string> = new Set([
   'serverId',
   'serverName',

@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { turnsOf } from '../agent/memory.ts';
+import { messagesIn } from '../agent/memory.ts';
 import { defineOutside } from '../define.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
@@ -63,7 +63,7 @@ async function allOf(context: Context): Promise<Json[]> {
 }
 
 function messagesOf(exchanges: readonly Json[]): Message[] {
-  return exchanges.flatMap(turnsOf).map(({ role, text }) => ({ role, content: text }));
+  return exchanges.flatMap(messagesIn).map(({ role, text }) => ({ role, content: text }));
 }
 
 function idOf({ operation, id, conversationId }: Fields, context: Context): string {

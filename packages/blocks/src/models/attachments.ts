@@ -85,7 +85,7 @@ async function bytesOf(file: FileRecord, left: number, at: Attached): Promise<Ui
   if (file.size > left) throw tooLarge(at);
   const base64 = await at.context.services.file(file);
   if (base64 === undefined)
-    throw invalid(at.context, `has ${article(at)} "${file.name}", which is no file of this workspace`);
+    throw invalid(at.context, `has ${article(at)} "${file.name}", which is not a file of this workspace`);
   return Buffer.from(base64, 'base64');
 }
 
@@ -108,11 +108,11 @@ function mediaTypeOf(bytes: Uint8Array, name: string, { context, noun }: Attache
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   const [mediaType = isText(bytes) ? TEXT : undefined] = FORMATS.find(([, test]) => test(head)) ?? [];
   if (noun === 'image' && !mediaType?.startsWith('image/'))
-    throw invalid(context, 'has an image that is no PNG, JPEG, GIF or WebP');
+    throw invalid(context, 'has an image that is not PNG, JPEG, GIF or WebP');
   if (mediaType !== undefined) return mediaType;
   throw invalid(
     context,
-    `has a file "${name}" that models cannot read: it is no PNG, JPEG, GIF, WebP or PDF, and no text in UTF-8`,
+    `has a file "${name}" that models cannot read: it is neither PNG, JPEG, GIF, WebP nor PDF, nor text in UTF-8`,
   );
 }
 

@@ -26,7 +26,7 @@ export interface ImportOptions extends ServerOptions {
   keyHeader?: string;
 }
 
-/** An operation that is no tool, or only in part, and why. */
+/** An operation that did not become a tool, or only in part, and why. */
 export interface ImportNote {
   /** Method and path. */
   operation: string;

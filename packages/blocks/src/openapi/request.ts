@@ -306,11 +306,11 @@ export async function fileOf(
 ): Promise<File> {
   if (typeof value === 'string')
     return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };
-  if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is no file: give a text or an object`);
+  if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is not a file: give a text or an object`);
   const record = recordOf(value);
   const base64 = record ? await parts.file(record) : own(value, 'base64');
   if (typeof base64 !== 'string')
-    throw new ArgumentError(`"${argument}" is no file of this run, and has no "base64"`);
+    throw new ArgumentError(`"${argument}" is not a file of this run, and has no "base64"`);
   const [name, type] = [own(value, 'name'), own(value, 'type')];
   return {
     name: typeof name === 'string' ? fileName(name) : 'file',

@@ -43,7 +43,7 @@ export function serverOf(
   return { name: name.length > 100 ? `${name.slice(0, 91)}_${digestOf(address)}` : name, title, address };
 }
 
-/** Returns the address with its variables filled in, without a / at its end. Undefined if it is no address on the web. */
+/** Returns the address with its variables filled in, without a / at its end. Undefined if it is not an address on the web. */
 function addressOf(
   server: JsonObject | undefined,
   { variables = {}, source }: ServerOptions,

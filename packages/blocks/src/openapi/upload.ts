@@ -31,7 +31,7 @@ export async function sourceOf(
   const [record] = filesIn(value);
   if (record && (record as unknown) === value) {
     const content = await services.openFile(record);
-    if (!content) throw new ArgumentError(`"${argument}" is no file of this run`);
+    if (!content) throw new ArgumentError(`"${argument}" is not a file of this run`);
     return { bytes: content.bytes, type: record.type, chunks: content.chunks() };
   }
   const { bytes, type } = await fileOf(argument, value, services);

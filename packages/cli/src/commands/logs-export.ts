@@ -102,7 +102,7 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
   return EXIT.completed;
 }
 
-/** A reader that stops early (`| head`) is no error. */
+/** A reader that stops early (`| head`) is not an error. */
 function expectReaderLeft(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }

@@ -19,7 +19,7 @@ export interface AttemptHeader extends Place {
 /** The numbers of an attempt that opens a pause point. */
 export type AttemptPlace = Pick<AttemptHeader, 'block' | 'scope' | 'try' | 'resumes'>;
 
-/** Returns the journal entry for what an executor returned. Throws BLOCK_FAILED if that is no result or cannot be recorded. */
+/** Returns the journal entry for what an executor returned. Throws BLOCK_FAILED if that is not a result or cannot be recorded. */
 export function resultEntry(
   returned: unknown,
   header: AttemptHeader,
@@ -108,8 +108,8 @@ function messageOf(error: unknown): string {
   if (error instanceof Error) return String(error.message) || error.name;
   if (typeof error === 'string') return error;
   try {
-    return `The block threw ${JSON.stringify(error) ?? String(error)}, which is no error.`;
+    return `The block threw ${JSON.stringify(error) ?? String(error)}, which is not an error.`;
   } catch {
-    return `The block threw a ${typeof error}, which is no error.`;
+    return `The block threw a ${typeof error}, which is not an error.`;
   }
 }

@@ -37,7 +37,7 @@ export interface CommandExecutorParts extends AttemptParts {
   gate: Gate;
   /** Receives the entries in which attempts, expansions and timers result. */
   post(body: EntryBody): void;
-  /** Receives errors that are no failure of a block: the run must stop. */
+  /** Receives errors that are not failures of a block: the run must stop. */
   onError(error: unknown): void;
 }
 

@@ -211,7 +211,7 @@ const MAX_ORIGINS = 100;
 
 /**
  * True for a file that was stored before files had owners, if it was part of the input of this run. The input of a newer
- * run is no proof, since a caller can write any record into it; then the run that it continues, or its parent, is checked.
+ * run is not proof, since a caller can write any record into it; then the run that it continues, or its parent, is checked.
  */
 async function isOlderFile(
   parts: FileParts,

@@ -95,7 +95,7 @@ async function blockTypesOf(planHash: string, definitions: Pick<Definitions, 'pl
     const { blocks } = await definitions.plan(planHash);
     return [...new Set(Object.values(blocks).map(({ type }) => type))];
   } catch (error) {
-    // A plan that cannot be read, or that is no plan, must not stop the changes of other runs.
+    // A plan that cannot be read, or that is not a plan, must not stop the changes of other runs.
     if (isEngineError(error) || error instanceof TypeError) return [];
     throw error;
   }

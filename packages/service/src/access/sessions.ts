@@ -148,7 +148,7 @@ function cookieOf(value: string, seconds: number, { cookie, basePath = '', secur
   return `${cookie}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
-/** Returns the JSON of the body; undefined if it is no JSON, of another type, or too long. */
+/** Returns the JSON of the body; undefined if it is not JSON, of another type, or too long. */
 async function jsonOf(request: Request): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) return undefined;
   let text = '';

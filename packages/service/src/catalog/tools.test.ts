@@ -112,7 +112,7 @@ describe('Tools', () => {
 
   it('refuses two tools with one id, and parameters that describe no object', () => {
     expect(() => new Tools([tool('t'), tool('t')])).toThrow('two tools with the id "t"');
-    expect(() => new Tools([{ ...tool('t'), parameters: { type: 'string' } }])).toThrow('no schema');
-    expect(() => new Tools([{ ...tool('t'), parameters: {} }])).toThrow('no schema');
+    expect(() => new Tools([{ ...tool('t'), parameters: { type: 'string' } }])).toThrow('not the schema');
+    expect(() => new Tools([{ ...tool('t'), parameters: {} }])).toThrow('not the schema');
   });
 });

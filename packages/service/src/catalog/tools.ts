@@ -91,7 +91,7 @@ export class Tools {
   readonly #describe: () => Promise<readonly DescribedTool[]>;
   #reading: Promise<ReadonlyMap<string, KnownTool>> | undefined;
 
-  /** Throws a RangeError for two registered tools with one id, and for parameters that are no schema of an object. */
+  /** Throws a RangeError for two registered tools with one id, and for parameters that are not the schema of an object. */
   constructor(
     tools: readonly CatalogTool[],
     describe: () => Promise<readonly DescribedTool[]> = async () => [],
@@ -183,7 +183,7 @@ function paramsOf(parameters: JsonObject): { [name: string]: ToolParam } {
 
 function schemaOf({ id, parameters }: CatalogTool): z.ZodType {
   if (!isJsonObject(parameters) || own(parameters, 'type') !== 'object')
-    throw new RangeError(`The parameters of the tool "${id}" are no schema of an object.`);
+    throw new RangeError(`The parameters of the tool "${id}" are not the schema of an object.`);
   try {
     return z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]);
   } catch (error) {

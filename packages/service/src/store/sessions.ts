@@ -47,7 +47,7 @@ export class Sessions {
     return `${text}.${this.#sign(text).toString('base64url')}`;
   }
 
-  /** Returns the caller of a session; undefined for text that is no session, or one that has ended. */
+  /** Returns the caller of a session; undefined for text that is not a session, or one that has ended. */
   async find(session: string): Promise<Principal | undefined> {
     const [text = '', signature = ''] = session.split('.');
     const expected = this.#sign(text);

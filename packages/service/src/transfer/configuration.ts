@@ -80,7 +80,7 @@ export function dependentChanges(
   if (unknown === undefined) return changes;
   const [blockId, key] = JSON.parse(unknown) as [string, string];
   throw badRequest(
-    `dependentValues: "${key.slice(0, 100)}" of block "${blockId.slice(0, 100)}" is no choice that depends on another field`,
+    `dependentValues: "${key.slice(0, 100)}" of block "${blockId.slice(0, 100)}" is not a choice that depends on another field`,
   );
 }
 

@@ -92,7 +92,7 @@ function parsed(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new PayloadError('workflow is text that is no JSON');
+    throw new PayloadError('workflow is text that is not JSON');
   }
 }
 

@@ -259,7 +259,7 @@ describe('an import plan', () => {
     [
       'a dependent value of another field',
       { dependentValues: [{ blockId: 'b', subBlockKey: 'workflowId', value: 'x' }] },
-      'is no choice',
+      'is not a choice',
     ],
   ];
   it.each(refused)('refuses %s', async (_, options, message) => {

@@ -17,7 +17,7 @@ type Path = readonly (string | number)[];
 interface Edit {
   path: Path;
   encoding: Occurrence['encoding'];
-  /** By position; undefined for a value that is no list. */
+  /** By position; undefined for a value that is not a list. */
   targets: Map<number | undefined, string | null>;
 }
 

@@ -73,7 +73,7 @@ export const getWorkflowState = define({
   success: [{ status: 200, schema: schemas.graph, description: 'The draft' }],
   errors: READ_ERRORS,
   handle(_services, _call, row) {
-    // Imported drafts have metadata, which is no part of the graph.
+    // Imported drafts have metadata, which is not part of the graph.
     const { metadata: _metadata, ...graph } = readGraph(row.state);
     return Promise.resolve({ data: graph });
   },

@@ -74,7 +74,9 @@ describe('a run of a workflow with several triggers', () => {
     for (const body of [{ run }, { run, async: true }])
       expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body })).toMatchObject({
         status: 400,
-        body: { error: { message: expect.stringContaining('is no trigger that can start this workflow') } },
+        body: {
+          error: { message: expect.stringContaining('is not a trigger that can start this workflow') },
+        },
       });
   });
 });

@@ -61,7 +61,7 @@ function chooseTrigger(
     const found =
       triggers.find(({ blockId }) => blockId === named) ?? triggers.find(({ name }) => name === named);
     if (found) return found.blockId;
-    throw badRequest(`"${named}" is no trigger that can start this workflow. There are ${names}`);
+    throw badRequest(`"${named}" is not a trigger that can start this workflow. There are ${names}`);
   }
   const forCalls = triggers.filter(({ type }) => types.has(type));
   // A manual run of a draft may begin at any trigger.

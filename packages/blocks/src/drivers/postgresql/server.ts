@@ -77,7 +77,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
   if (address === undefined)
     throw refuse(
       'TOOL_ADDRESS_MISSING',
-      `The credential for PostgreSQL is no URL, and the address is unknown: give it with --service ${SERVICE}=postgresql://HOST/DATABASE.`,
+      `The credential for PostgreSQL is not a URL, and the address is unknown: give it with --service ${SERVICE}=postgresql://HOST/DATABASE.`,
     );
   const [user = '', ...password] = secret.split(':');
   return checked(
@@ -160,7 +160,7 @@ export function quotedTable(name: string): string {
 /** Returns a name in quotes. */
 export function quoted(name: string): string {
   if (name === '' || name.includes('\0') || Buffer.byteLength(name) > 63)
-    throw wrongArgument(`"${name.slice(0, 100)}" is no name: it has 1 to 63 bytes`);
+    throw wrongArgument(`"${name.slice(0, 100)}" is not a name: it must have 1 to 63 bytes`);
   return `"${name.replaceAll('"', '""')}"`;
 }
 

@@ -63,7 +63,7 @@ export function findSpan(root: Span, id: string): Span | undefined {
 
 /**
  * Returns a page of spans, each before its children, and the position at which the next page begins. Takes O(spans). Undefined
- * if `under` is no span of the run.
+ * if `under` is not a span of the run.
  */
 export function pageOfSpans(
   root: Span,

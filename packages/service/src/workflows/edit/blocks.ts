@@ -133,7 +133,7 @@ export function isLocked(step: Step, id: string): boolean {
   return true;
 }
 
-/** Returns the number of levels of containers from a block on: 0 for one that is no container. */
+/** Returns the number of levels of containers from a block on: 0 for one that is not a container. */
 export function levelsOf({ batch: { editor } }: Step, id: string): number {
   if (!isContainer(editor.find(id)?.['type'])) return 0;
   const inner = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));

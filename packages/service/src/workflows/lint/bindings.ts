@@ -26,7 +26,7 @@ export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
   }));
 }
 
-/** `{{NAME}}` is found too, and is no binding. */
+/** `{{NAME}}` is found too, and is not a binding. */
 function* bindingsOf(graph: Graph): Generator<FoundReference> {
   for (const found of referencesOf(graph, KINDS)) if (found.kind !== 'env-var') yield found;
 }

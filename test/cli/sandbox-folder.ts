@@ -9,7 +9,7 @@ const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) 
 export const SPEC = { name: 'greetings', language: 'javascript', dependencies: ['greeter@^1'] };
 
 /** `heddle sandbox` in a new folder. */
-export interface Place {
+export interface SandboxFolder {
   cwd: string;
   registry: NpmRegistry;
   /** Runs it to its end. */
@@ -18,8 +18,8 @@ export interface Place {
   begin(...args: string[]): Started;
 }
 
-/** A folder with files, and the command line in it, whose registry is the test's own. */
-export async function placeWith(files: Readonly<Record<string, string>>): Promise<Place> {
+/** A folder with files, and the command line in it, with a registry of packages for the test. */
+export async function sandboxFolder(files: Readonly<Record<string, string>>): Promise<SandboxFolder> {
   const cwd = dataFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   const registry = await npmRegistry([GREETER]);
