@@ -33,9 +33,9 @@ export interface Area<Services = unknown, Table extends OperationTable = Operati
   name: string;
   operations: Table;
   migrations?: Migrations;
-  /** Returns what the handlers of the area get, and nothing of other areas. Called once, after the migrations. */
+  /** Returns the services of the area for its handlers, without those of other areas. Called once, after the migrations. */
   services(context: AreaContext): Promise<Services> | Services;
-  /** Returns what answers requests that are not operations. */
+  /** Returns the handlers of requests that are not operations. */
   handlers?(services: Services): readonly AreaHandler[];
   /** Stops background work. */
   close?(services: Services): Promise<void> | void;

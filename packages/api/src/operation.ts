@@ -112,7 +112,7 @@ export interface AnyOperation extends Omit<Operation, 'handle' | 'check' | 'reso
   handle(services: never, call: Call<never, never, never>, value: never): Promise<Reply>;
 }
 
-/** Returns what defines the operations of an area, with the types of their schemas and resources. */
+/** Returns a function that defines the operations of an area, with the types of their schemas and resources. */
 export function operationsOf<Services>() {
   return <
     Value,

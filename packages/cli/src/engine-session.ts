@@ -22,7 +22,7 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   triggers?: NonNullable<EngineOptions['triggers']>;
   /** Returns the addresses at which people answer pauses. Default: there are none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;
-  /** Returns what blocks use in place of the images of the data folder. */
+  /** Returns images that replace those of the data folder for blocks. */
   imagesOf?: (images: BlockImages) => ImageSource;
 }
 

@@ -44,7 +44,7 @@ export function maxCostOf({ maxCost = [] }: SpendingOptions): MaxCost {
   return caps;
 }
 
-/** Returns what blocks need to know of models. Throws usage errors. */
+/** Returns the options of blocks about models. Throws usage errors. */
 export function modelOptionsOf({
   price = [],
   modelRate = [],

@@ -15,7 +15,7 @@ export interface WorkspaceResources {
 
 /**
  * Returns the stored credentials and skills of a workspace for workflows without one, as `heddle run` runs them. Failures without a
- * caller go to `report`. Throws a usage error if there is no such workspace.
+ * caller go to `report`. Throws a usage error for an unknown workspace.
  */
 export async function workspaceResources(
   options: StoreOptions & BlockOptions,

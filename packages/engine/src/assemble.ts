@@ -29,7 +29,7 @@ const MAX_RUN_FILE_BYTES = 1024 * MIB;
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
-/** Returns what all runs share, from the engine's options and open stores. `code` is by default a sandbox with these options. */
+/** Returns the parts that all runs share, from the engine's options and open stores. `code` is by default a sandbox with these options. */
 export function partsOf(
   stores: SharedStores,
   registry: Registry,
@@ -145,7 +145,7 @@ function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
   return { timeoutMs: HTTP_TIMEOUT_MS, ...(file !== undefined && { maxFileBytes: file }), ...egress };
 }
 
-/** Returns what looks up the configuration of services. Throws OPTIONS_INVALID for an address that is not an HTTP URL. */
+/** Returns a function that looks up the configuration of a service. Throws OPTIONS_INVALID for an address that is not an HTTP URL. */
 function configuredServices(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
   const { services = {}, credentials = {}, serviceRates = {} } = options;
   for (const [name, { calls, seconds }] of Object.entries(serviceRates))

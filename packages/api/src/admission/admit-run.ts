@@ -78,7 +78,7 @@ export async function acquireCall(
   throw tooManyInFlight('Too many calls of this operation are in flight. Please retry shortly.');
 }
 
-/** Returns what the host's limit answers. Reports its error, and throws the refusal instead. */
+/** Returns the result of the host's limit. Reports an error of it, and throws the refusal instead. */
 async function reported<T>(
   report: Ports['report'],
   refused: () => ApiError,

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../ports.ts';
 
 type Recording = Pick<Call<never, never, never>, 'record' | 'recordAround'>;
 
-/** Returns what records the actions that the operation declares. */
+/** Returns functions that record the audit actions of the operation. */
 export function recorder(
   { audit }: AreaContext,
   { id, audit: declared }: AnyOperation,

@@ -54,7 +54,7 @@ export interface NameCollector {
 }
 
 /**
- * Returns what collects the names that match any of the patterns. `spend` is called as by `formatOf`. Throws an Error with the
+ * Returns a collector of the names that match any of the patterns. `spend` is called as by `formatOf`. Throws an Error with the
  * pattern that cannot be checked.
  */
 export function nameCollector(

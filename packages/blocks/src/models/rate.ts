@@ -21,7 +21,7 @@ export function longestPause({ remainingMs = Infinity }: Pick<Context, 'remainin
 }
 
 /**
- * Waits until the rates of the key allow the call. Returns what corrects the number of tokens afterwards. The block has no
+ * Waits until the rates of the key allow the call. Returns a function that corrects the number of tokens afterwards. The block has no
  * slot while it waits.
  *
  * Throws MODEL_FAILED if that would take too long.

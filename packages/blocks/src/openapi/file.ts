@@ -300,7 +300,7 @@ function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
   ];
 }
 
-/** Returns what of a tool contradicts another part of it. */
+/** Returns the contradictions between parts of a tool. */
 function contradictions(tool: ServiceTool): string[] {
   const { paging, upload, answer, method } = tool;
   const rules: readonly [isWrong: boolean, what: string][] = [

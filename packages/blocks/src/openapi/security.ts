@@ -24,7 +24,7 @@ const MAX_SCOPES = 50;
 const MAX_SCHEMES = 5;
 
 /**
- * Returns what an operation needs by the alternative with the fewest credentials that Heddle can send.
+ * Returns the security of an operation: the alternative with the fewest credentials that Heddle can send.
  *
  * Throws Unusable if there is none.
  */

@@ -28,7 +28,7 @@ export interface StartOptions extends StoreOptions, BlockOptions {
   ownership?: Ownership;
   /** Returns the addresses at which people answer pauses. Default: there are none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']> | undefined;
-  /** Returns what blocks use in place of the images of the data folder. */
+  /** Returns images that replace those of the data folder for blocks. */
   imagesOf?: (images: BlockImages) => ImageSource;
 }
 

@@ -28,7 +28,7 @@ export function step(region: Region, state: State, event: Event): [State, StepRe
   return [outcome.changed ? next : state, outcome];
 }
 
-/** Returns what `event` led to, and changes `state` in place. */
+/** Returns the result of `event`, and changes `state` in place. */
 export function advance(region: Region, state: State, event: Event): StepResult {
   const context: StepContext = {
     state,

@@ -60,7 +60,7 @@ interface ServedRun {
   runChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
 }
 
-/** Returns what the blocks of one run use: executors or mocks, the sandbox, the network, files and child runs. */
+/** Returns the services for the blocks of one run: executors or mocks, the sandbox, the network, files and child runs. */
 export function createBlockServices(
   parts: RuntimeParts,
   run: ServedRun,
@@ -313,7 +313,7 @@ type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tena
   call?: string | undefined;
 };
 
-/** Returns what the child of this attempt runs: the version it was started with, else the live one. Throws an InfrastructureError if it cannot be read. */
+/** Returns the workflow and version for the child of this attempt: the version it was started with, else the live one. Throws an InfrastructureError if it cannot be read. */
 async function childDefinition(caller: CallerParts, reference: string): Promise<Found | undefined> {
   const { parts, run, place, task, call } = caller;
   try {

@@ -66,7 +66,7 @@ export function prepareStart(parts: StartParts, request: RunRequest): RunStart |
 type StartedEntry = Extract<Entry, { type: 'started' }>;
 type StoredReuse = NonNullable<StartedEntry['reused']>;
 
-/** Returns what the journal has of the earlier run. Throws INPUT_INVALID, DATA_UNWRITABLE. */
+/** Returns the data of the earlier run for the journal. Throws INPUT_INVALID, DATA_UNWRITABLE. */
 function reuseOf(
   { sanitizer }: RunEnvironment,
   reused: Reused | undefined,

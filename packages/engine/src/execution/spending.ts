@@ -32,7 +32,7 @@ interface AppliedCap extends SpendingAccount {
   windowEndsMs?: number;
 }
 
-/** Returns what gives the blocks of one run their spending. */
+/** Returns a function that creates the spending of a block of the run. */
 export function runSpending(parts: Parts, run: SpendingRun): (place: Place, blockName: string) => Spending {
   let root: Promise<string> | undefined;
   const rootOf = (): Promise<string> => (root ??= findRoot(parts, run.header));
@@ -97,7 +97,7 @@ function windowed(
   return { what, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
 }
 
-/** Returns what a call may spend. A call whose cost is unknown could pass every cap. */
+/** Returns the highest and the least amount of a call. A call whose cost is unknown could pass every cap. */
 function amountsOf({ cost, model }: SpendingRequest, blockName: string): { most: number; least: number } {
   if (cost) return { most: Math.ceil(cost.most), least: Math.ceil(cost.least) };
   throw new BlockError(

@@ -9,7 +9,7 @@ import type { FileStream } from './storage.ts';
 /** Stores a file that a block of the run receives. */
 export type FileStorage = (file: FileStream) => Promise<FileRecord>;
 
-/** Returns what stores the files of the blocks of one run, up to the limit for all of them. */
+/** Returns the storage for files of the blocks of one run, up to the limit for all of them. */
 export function fileStorage(
   { stores, maxRunFileBytes }: Pick<RuntimeParts, 'stores' | 'maxRunFileBytes'>,
   tenant: () => Promise<string | undefined>,

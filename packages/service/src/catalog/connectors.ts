@@ -88,7 +88,7 @@ export class ConnectorTypes {
   }
 }
 
-/** Returns what readers see of a type: nothing else that the host keeps in it. */
+/** Returns the public part of a type, without other data of the host. */
 function shownType(type: ConnectorType): Shown {
   const { data, error } = schemas.registeredConnector.safeParse(type);
   if (data) return data;

@@ -66,7 +66,7 @@ interface Visit {
   address: string | undefined;
 }
 
-/** Returns what serves the pages of chats and forms, and starts their runs. */
+/** Returns the handlers that serve the pages of chats and forms and start their runs. */
 export function pageHandlers(services: PageServices): AreaHandler[] {
   const { now } = services;
   const limits = {

@@ -15,7 +15,7 @@ it('divides the window into the requested number of periods of at least a minute
   expect(windowOf(0, 500 * 60_000 + 499, 500)).toMatchObject({ segmentMs: 60_000, count: 500 });
 });
 
-it('has the very end of the window and what rounding leaves over in the last period', () => {
+it('has the end of the window and the remainder of rounding in the last period', () => {
   expect(periodsOf(windowOf(7, 150_007, 2))).toEqual([
     { segment: 0, from: 7, to: 75_007 },
     { segment: 1, from: 75_007, to: 150_008 },

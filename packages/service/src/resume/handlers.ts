@@ -20,7 +20,7 @@ const BODY_BYTES = 1024 * 1024;
 
 const answerBody = z.strictObject({ input: z.record(z.string(), z.json()) });
 
-/** Returns what serves the page of pauses, and takes its answers. */
+/** Returns the handlers that serve the page of pauses and accept its answers. */
 export function resumeHandlers(services: AreaContext): AreaHandler[] {
   const limiter = memoryLimiter({ operation: ANSWERS, address: OF_ADDRESS }, services.now);
   const handler = new ResumeHandler(services, limiter);

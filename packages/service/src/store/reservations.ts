@@ -14,7 +14,7 @@ import type { Db } from './database.ts';
 import type { ReservationRow } from './schema.ts';
 
 /**
- * Reserves the ids of a run and queues it, in the transaction of the caller. A run that is held is started by no process until
+ * Reserves the ids of a run and queues it, in the transaction of the caller. No process starts a held run before
  * `releaseQueued`. Throws for ids that are reserved.
  */
 export async function addQueued(
@@ -42,7 +42,7 @@ export async function addAllQueued(
   await (transaction as Db).insertInto('claims').values(rows).execute();
 }
 
-/** Returns what a held run starts with; undefined if it was cancelled. No other process releases it until the transaction ends. */
+/** Returns the data with which a held run starts; undefined if it was cancelled. No other process releases it until the transaction ends. */
 export async function heldStart(transaction: unknown, engineId: string): Promise<QueuedStart | undefined> {
   const found = await (transaction as Db)
     .updateTable('claims')
@@ -55,7 +55,7 @@ export async function heldStart(transaction: unknown, engineId: string): Promise
   return found?.waiting == null ? undefined : (JSON.parse(found.waiting) as QueuedStart);
 }
 
-/** Changes what a held run starts with. */
+/** Changes the data with which a held run starts. */
 export async function changeHeld(transaction: unknown, engineId: string, start: QueuedStart): Promise<void> {
   await (transaction as Db)
     .updateTable('claims')

@@ -103,7 +103,7 @@ export class WorkspaceStore implements Access {
     return rows.map((row) => row.workspace_id);
   }
 
-  /** Returns what the person is in the workspace; undefined when the person is not a member. */
+  /** Returns the membership of the person in the workspace; undefined when the person is not a member. */
   async membership(workspaceId: string, userId: string): Promise<Membership | undefined> {
     const [row] = await this.#accessOf(workspaceId, userId);
     return row && { role: row.role, personalKeys: row.personal_keys === 1 };

@@ -47,7 +47,7 @@ export class Instructions {
   }
 
   /**
-   * Returns what looks up the target for the id at a position of a reference. It throws 400 if a mapping and a binding
+   * Returns a function that looks up the target for the id at a position of a reference. It throws 400 if a mapping and a binding
    * contradict.
    */
   for({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {

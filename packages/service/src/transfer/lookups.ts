@@ -86,7 +86,7 @@ function lookup(find: (ids: string[], workspaceId: string) => Promise<{ id: stri
   };
 }
 
-/** Returns what finds rows by any number of ids. Text that the database cannot store is left out. */
+/** Returns a function that finds rows by any number of ids. Text that the database cannot store is left out. */
 export function inChunks<Row>(
   find: (ids: string[]) => Promise<Row[]>,
 ): (ids: readonly string[]) => Promise<Row[]> {

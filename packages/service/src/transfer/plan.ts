@@ -177,7 +177,7 @@ async function existingIds(
   return existing;
 }
 
-/** Returns what becomes of a reference: one outcome for all of its positions that have the same. */
+/** Returns the targets of a reference: one for all positions with the same target. */
 function resolvedAt(
   reference: Reference,
   instructions: Instructions,

@@ -5,7 +5,7 @@ import type { Field, PortableGraph } from './graph.ts';
 import { MAX_PATH, PLACEHOLDER, structured } from './references.ts';
 import type { Occurrence } from './references.ts';
 
-/** An occurrence with what it refers to from now on; null clears it. */
+/** An occurrence with its new target; null clears it. */
 export interface Assignment {
   occurrence: Occurrence;
   targetId: string | null;
@@ -81,7 +81,7 @@ function orderOf({ path, encoding }: Edit): number {
   return encoding === 'environment' ? MAX_PATH + 1 : path.length;
 }
 
-/** Returns the object or list that has the value at a path, and its key there; undefined when there is no such value. */
+/** Returns the object or list that has the value at a path, and its key there; undefined if it does not exist. */
 function placeOf(
   root: { value: Json },
   path: Path,
@@ -143,7 +143,7 @@ function listOf(value: Json): Json[] {
 
 const itself = (target: string): string => target;
 
-/** Returns what a field has of a file: what described the other file, such as its address, goes. */
+/** Returns the value of a field for another file, without data that describes the old file, such as its address. */
 function fileOf(target: string, item: Json | undefined): JsonObject {
   const name = isJsonObject(item ?? null) ? own(item as JsonObject, 'name') : undefined;
   return { key: target, ...(name !== undefined && { name }) };

@@ -106,7 +106,7 @@ const SCHEMA_KEYS: ReadonlySet<string> = new Set([
   'required',
 ]);
 
-/** Returns what a schema says about a value, without keywords that may have one. */
+/** Returns a schema without keywords that may contain values. */
 function withoutExamples(schema: JsonObject, depth: number): Json {
   return withoutSecrets(
     Object.fromEntries(Object.entries(schema).filter(([key]) => SCHEMA_KEYS.has(key))),

@@ -73,7 +73,7 @@ export const WRITE = { tag: 'Workflows', scope: 'api:write', role: 'write', prin
 export const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 export const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 
-/** Returns what an operation that records an action on a workflow declares. */
+/** Returns the audit declaration of an operation that records actions on a workflow. */
 export function records(...actions: readonly string[]) {
   return { audit: { resourceType: 'workflow', actions } } as const;
 }

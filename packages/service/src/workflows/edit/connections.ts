@@ -122,7 +122,7 @@ function targetFault(source: string, target: string, block: JsonObject): string 
   return undefined;
 }
 
-/** Returns what the ports of a block depend on. */
+/** Returns the data on which the ports of a block depend. */
 export function rowBlock(id: string, block: JsonObject): RowBlock {
   const fields = Object.entries(objectOr(block['subBlocks'])).map(
     ([field, stored]) => [field, objectOr(stored)['value'] ?? null] as const,

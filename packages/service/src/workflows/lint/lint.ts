@@ -45,7 +45,7 @@ export async function lint(
   return lintReport(graph, { diagnostics, missing, resources, compared });
 }
 
-/** Returns what `read` returns; undefined after a failure, which is reported to the host. */
+/** Returns the result of `read`; undefined after a failure, which is reported to the host. */
 async function unlessFailed<T>(
   { report }: Pick<WorkflowServices, 'report'>,
   read: () => Promise<T>,
