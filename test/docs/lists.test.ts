@@ -13,7 +13,7 @@ import { pages, readPage, repository } from './markdown.ts';
 const format = readPage('docs/format.md');
 const architecture = readPage('docs/architecture.md');
 
-/** What stands under a heading, up to the next one of its level or above. */
+/** The text under a heading, up to the next one of its level or above. */
 function section(page: string, heading: string): string {
   const level = heading.indexOf(' ');
   const [, text = ''] = page.split(`\n${heading}\n`);
@@ -40,7 +40,7 @@ describe('docs/format.md', () => {
     expect(list).toEqual([...TRIGGER_PRIORITY]);
   });
 
-  it('has every key by which a container says how it runs', () => {
+  it('has every key that configures a container', () => {
     const keys = firstCells(section(format, '## Containers'));
     expect([...new Set(keys.filter((key) => key !== 'data'))].sort()).toEqual([...CONTAINER_KEYS].sort());
   });
@@ -78,7 +78,7 @@ describe('docs/architecture.md', () => {
     expect(listed.sort()).toEqual(entries.sort());
   });
 
-  it('has the limits that lint holds', () => {
+  it('has the limits that lint enforces', () => {
     const { rules } = parseJson(readFileSync(join(repository, '.oxlintrc.json'), 'utf8')) as {
       rules: { [rule: string]: [string, { max?: number }] };
     };

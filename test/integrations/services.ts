@@ -11,11 +11,11 @@ export interface Services {
   requests: Asked[];
   /** Addresses for the option `services` of an engine. */
   addresses: { readonly [service: string]: string };
-  /** The service refuses requests for now, as often as this says, after `skip` others. */
+  /** The service temporarily refuses its next `times` requests, after `skip` others. */
   limitNext(service: string, times: number, skip?: number): void;
-  /** The service answers its next requests so, as often as this says. */
+  /** The service answers its next `times` requests with `answer`. */
   refuseNext(service: string, answer: Answer, times?: number): void;
-  /** The service loses its answers to requests, as often as this says, although it does what they ask, after `skip` others. */
+  /** The service carries out its next `times` requests without an answer, after `skip` others. */
   loseNext(service: string, times: number, skip?: number): void;
   /** The service redirects its requests from now on. */
   redirect(service: string, location: string): void;
@@ -89,7 +89,7 @@ const sheets: Service = ({ method, path, query, body }) => {
   };
 };
 
-/** A page of a list of Google without an end, of at most `most` items. */
+/** A page of an endless list of Google, of at most `most` items. */
 function endless(query: URLSearchParams, name: string, most: number): JsonObject {
   const size = Math.min(Number(query.get(name) ?? 100), most);
   const from = Number(query.get('pageToken') ?? 0);
@@ -130,7 +130,7 @@ const gmail: Service = ({ method, path, body, query }) => {
   return { body: { id: 'mail-1', threadId: 'thread-1', labelIds: ['SENT'] } };
 };
 
-/** A page of the blocks of a page that has any number of them. */
+/** A page of the blocks of an endless page. */
 function children(query: URLSearchParams): Answer {
   const size = Number(query.get('page_size') ?? 100);
   if (size > 100) return notionError(400, 'validation_error', 'page_size should be ≤ 100');
@@ -280,7 +280,7 @@ const SERVICES: { readonly [name: string]: Service } = {
   ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
 };
 
-/** How a service refuses a request for now; default: status 429 with Retry-After. */
+/** How a service temporarily refuses a request; default: status 429 with Retry-After. */
 const LIMITS: { readonly [name: string]: Answer } = {
   linear: {
     status: 400,
@@ -324,7 +324,7 @@ const UNAUTHORIZED: { readonly [name: string]: Answer } = {
 const isCapability = ({ service, query }: Asked): boolean =>
   service === 'google_drive' && query.has('upload_id');
 
-/** A fault of the next requests but `skip`, as often as `times` says. */
+/** A fault of `times` requests, after `skip` others. */
 interface Fault {
   times: number;
   skip: number;

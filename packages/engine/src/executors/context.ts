@@ -14,7 +14,7 @@ import { jsonCopy } from '../json-copy.ts';
 import { fieldReader } from './fields.ts';
 import type { EngineContext, ExecutorServices, FieldContext } from './services.ts';
 
-/** What the driver knows about an attempt of a block. */
+/** The driver's information about an attempt of a block. */
 export interface ContextParts {
   runId: string;
   workflowId: string;
@@ -41,7 +41,7 @@ export interface ContextParts {
   liveSources?: readonly string[];
 }
 
-/** The context of one try of a block. What an executor gets of its fields is its own to change. */
+/** Returns the context of one attempt of a block. Executors may change the values of their fields. */
 export function createBlockContext(parts: ContextParts): EngineContext {
   return new BlockAttempt(parts);
 }
