@@ -11,7 +11,6 @@ import { openStores } from '../../packages/engine/src/store/open.ts';
 import { collect } from '../streams/talk.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { collect } from '../streams/talk.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { chainOf, fanOf, loopOf } from './contenders/workflows.ts';
 import { countedStores } from './counted-stores.ts';

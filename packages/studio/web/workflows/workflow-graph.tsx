@@ -1,3 +1,5 @@
+import type { JsonObject } from '@heddle/core';
+import { drawnGraph } from '@heddle/core/drawing';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { BlockGraph } from '../graph/graph.tsx';
@@ -5,8 +7,8 @@ import { Outline } from '../graph/outline.tsx';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import type { WorkflowSearch } from '../shell/search.ts';
 import { draftQuery, versionQuery } from './queries.ts';
-import { fieldsOf, graphOf } from './state-graph.ts';
-import type { State } from './state-graph.ts';
+import { fieldsOf } from './block-fields.ts';
+import type { State } from './block-fields.ts';
 
 interface GraphProps {
   workflowId: string;
@@ -32,7 +34,8 @@ interface DrawnProps extends Pick<GraphProps, 'blockId' | 'go'> {
 }
 
 function DrawnState({ state, blockId, go }: DrawnProps) {
-  const graph = useMemo(() => graphOf(state), [state]);
+  // It comes from an answer, so it is JSON.
+  const graph = useMemo(() => drawnGraph(state as unknown as JsonObject), [state]);
   const selected = graph.blocks.find(({ id }) => id === blockId);
   const shared = { graph, selectedId: selected?.id, selectBlock: (id: string) => go({ block: id }) };
   if (graph.blocks.length === 0) return <Empty title="There are no blocks" />;

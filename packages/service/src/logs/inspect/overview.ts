@@ -1,7 +1,7 @@
+import { drawnGraph } from '@heddle/core/drawing';
 import type { RunDetail } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { filesOf, outputOf, workflowOf } from '../views.ts';
-import { drawnGraph } from './graph.ts';
 import { snapshotOf } from '../logs.ts';
 import type { LogServices } from '../logs.ts';
 import { TRACE_BUDGET } from '../spans.ts';

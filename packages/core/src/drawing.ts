@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, own, parseJson } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 /** A block as a drawing needs it: without its fields. */
 export interface DrawnBlock {
@@ -24,13 +24,13 @@ export interface DrawnEdge {
   port: string;
 }
 
-/** The graph of a run without the fields of its blocks. */
+/** A graph without the fields of its blocks. */
 export interface DrawnGraph {
   blocks: DrawnBlock[];
   edges: DrawnEdge[];
 }
 
-/** Returns the graph of an exported state as a drawing needs it. */
+/** Returns the graph of an exported state, or of a draft, as a drawing needs it. Any part of the state may have another type. */
 export function drawnGraph(state: JsonObject): DrawnGraph {
   const blocks = own(state, 'blocks');
   const edges = own(state, 'edges');
@@ -54,7 +54,8 @@ function drawnBlock(id: string, block: JsonObject): DrawnBlock {
     type: textAt(block, 'type') ?? '',
     enabled: own(block, 'enabled') !== false,
     position: x === null || y === null ? null : { x, y },
-    parentId: textAt(data, 'parentId') ?? textAt(block, 'parentId'),
+    // Some editors write an empty text for no container.
+    parentId: (textAt(data, 'parentId') ?? textAt(block, 'parentId')) || null,
     width: numberAt(data, 'width'),
     height: numberAt(data, 'height') ?? numberAt(block, 'height'),
     ports: portsOf(block),
@@ -82,19 +83,10 @@ function portsOf(block: JsonObject): DrawnBlock['ports'] {
   );
 }
 
-/** Returns the rows of a field: a list, or the JSON text of one. */
+/** Returns the rows of a field: a list, or the JSON text of one. A row that cannot be read has no port. */
 function rowsOf(value: Json | undefined): JsonObject[] {
-  const rows = typeof value === 'string' ? parsed(value) : value;
+  const rows = typeof value === 'string' ? parseJson(value) : value;
   return Array.isArray(rows) ? rows.filter(isJsonObject) : [];
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    // A draft may contain any text; a row that cannot be read has no port.
-    return undefined;
-  }
 }
 
 function objectAt(object: JsonObject, key: string): JsonObject {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fieldsOf, graphOf } from '../../packages/studio/web/workflows/state-graph.ts';
+import { drawnGraph } from './drawing.ts';
 
 const STATE = {
   blocks: {
@@ -33,7 +33,7 @@ const STATE = {
 
 describe('the graph of a state', () => {
   it('has the blocks in their containers, the ports with their titles, and the edges', () => {
-    const graph = graphOf(STATE);
+    const graph = drawnGraph(STATE);
     expect(graph.blocks.map(({ name, parentId }) => [name, parentId])).toEqual([
       ['Which', null],
       ['Repeat', null],
@@ -50,33 +50,20 @@ describe('the graph of a state', () => {
     expect(graph.edges.map(({ port }) => port)).toEqual(['condition-a', 'loop-start-source', 'source']);
   });
 
-  it('shows fields and settings that have a value, and nothing about places', () => {
-    expect(fieldsOf(STATE, 'which')).toEqual([
-      { name: 'conditions', text: '[{"id":"a","title":"if"},{"id":"b"}]' },
-      { name: 'timeoutMs', text: '500' },
-    ]);
-    expect(fieldsOf(STATE, 'repeat')).toEqual([
-      { name: 'loopType', text: 'for' },
-      { name: 'count', text: '3' },
-    ]);
-    expect(fieldsOf(STATE, 'step')).toEqual([
-      { name: 'code', text: 'return 1' },
-      { name: 'timeout', text: '{\n  "ms": 5\n}' },
-    ]);
-    expect(fieldsOf(STATE, 'constructor')).toEqual([]);
-  });
-
   it('is read from drafts with parts of any type', () => {
     const blocks = {
       a: null,
       b: { name: 7, type: {}, data: 'x', position: [], subBlocks: { conditions: { value: '{' } } },
       c: { data: { parentId: 'c' } },
+      d: { data: { parentId: '' } },
+      e: { parentId: 'c' },
     };
-    const graph = graphOf({ blocks, edges: [{ source: 1, target: null, sourceHandle: {} }] });
+    const graph = drawnGraph({ blocks, edges: [7, { source: 1, target: null, sourceHandle: {} }] });
     expect(graph.blocks.map(({ id, name, type, ports }) => ({ id, name, type, ports }))).toEqual(
-      ['a', 'b', 'c'].map((id) => ({ id, name: id, type: '', ports: [] })),
+      ['b', 'c', 'd', 'e'].map((id) => ({ id, name: id, type: '', ports: [] })),
     );
     expect(graph.edges).toEqual([{ source: '', target: '', port: 'source' }]);
-    expect(graph.blocks.map(({ parentId }) => parentId)).toEqual([null, null, 'c']);
+    expect(graph.blocks.map(({ parentId }) => parentId)).toEqual([null, 'c', null, 'c']);
+    expect(drawnGraph({ blocks: [], edges: {} })).toEqual({ blocks: [], edges: [] });
   });
 });
