@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -90,13 +90,7 @@ export async function hookProviders(): Promise<HookProviders> {
       const provider = all[name as keyof typeof all];
       const given = await state.before(shown);
       const own = given && !given.isDone ? undefined : provider(asked);
-      const answer = given ?? own ?? {};
-      if (answer.unfinished === 'silent') return;
-      const headers = { 'content-type': 'application/json', ...answer.headers };
-      response.writeHead(answer.status ?? 200, headers);
-      if (answer.unfinished)
-        return void pipeline(endless(answer.unfinished), response).catch(() => undefined);
-      response.end(JSON.stringify(answer.body ?? null));
+      send(given ?? own ?? {}, response);
     })();
   });
   server.listen(0, '127.0.0.1');
@@ -113,6 +107,13 @@ export async function hookProviders(): Promise<HookProviders> {
       await once(server, 'close');
     },
   });
+}
+
+function send({ status = 200, headers, body = null, unfinished }: Answer, response: ServerResponse): void {
+  if (unfinished === 'silent') return;
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  if (unfinished) void pipeline(endless(unfinished), response).catch(() => undefined);
+  else response.end(JSON.stringify(body));
 }
 
 /** Returns bytes without an end. */

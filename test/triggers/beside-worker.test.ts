@@ -75,8 +75,8 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await expect.poll(completed, { timeout: 10_000, interval: 30 }).toBe(count);
   }
 
-  /** Does something each minute: while both work, and while only one does. */
-  async function eachMinute(
+  /** Has something happen each minute, while both work and while only one does. Expects as many runs as `happens` returns. */
+  async function expectEachMinute(
     id: string,
     happens: (minute: number) => Promise<number>,
     stepMs = 0,
@@ -92,7 +92,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
 
   it('start one run for each due time of a schedule', async () => {
     const id = await server.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
-    await eachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
+    await expectEachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
     await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
   });
 
@@ -106,7 +106,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       return (await server.triggerOf(id)).health.lastCheckAt;
     };
     await expect.poll(polledAt).toEqual(expect.any(String));
-    await eachMinute(id, (minute) => {
+    await expectEachMinute(id, (minute) => {
       if (minute > 0) news.items.unshift({ id: `${minute}a` }, { id: `${minute}b` });
       return Promise.resolve(news.items.length);
     });
@@ -124,13 +124,13 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       expect(status).toBe(200);
       return minute;
     };
-    await eachMinute(id, runOf, 1000);
+    await expectEachMinute(id, runOf, 1000);
   });
 
   it('let each event start that flow control has held', async () => {
     const { id, path } = await server.webhook({ flowControl: { concurrency: 1 } });
     let sent = 0;
-    await eachMinute(id, async (minute) => {
+    await expectEachMinute(id, async (minute) => {
       for (let each = 0; each < 3 && minute > 0; each += 1) {
         const body = JSON.stringify({ number: (sent += 1) });
         expect((await server.send(path, { headers: JSON_TYPE, body })).status).toBe(200);

@@ -149,7 +149,7 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
   });
 });
 
-describe('a process that is killed', { timeout: 600_000 }, () => {
+describe('a process that is killed', { timeout: 900_000 }, () => {
   const it = drawnTests(1 / 4, 'providers whose webhooks a killed process creates, checks and removes');
   const steps = drawnSteps(4, 'steps of the creation, check and removal of a webhook in a process');
 
