@@ -111,8 +111,8 @@ async function run(operations: readonly string[]) {
   // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers bound the others.
   const scale = isFull ? ['--max-examples', '40'] : ['--max-examples', '8', '--phases', 'examples,fuzzing'];
   const repeatable = ['--seed', '1', '--generation-database', 'none'];
-    // How long the making of requests takes depends on the machine.
-    const health = ['--suppress-health-check', 'too_slow'];
+  // How long the making of requests takes depends on the machine.
+  const health = ['--suppress-health-check', 'too_slow'];
   const checks = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
   const env = {
     SCHEMATHESIS_HOOKS: HOOKS,
