@@ -71,6 +71,11 @@ describe('the export check', () => {
     expect(problemsOf({ ...good, 'a/dist/index.js': 'export {};\n' }).join()).toContain('exports nothing');
   });
 
+  it('passes an entry of types alone', () => {
+    const types = { 'a/dist/index.d.ts': 'export type A = number;\nexport interface B {\n  a: A;\n}\n' };
+    expect(problemsOf({ ...good, ...types, 'a/dist/index.js': 'export {};\n' })).toEqual([]);
+  });
+
   it('finds types that do not resolve', () => {
     const types = "export { a } from './gone.js';\n";
     expect(problemsOf({ ...good, 'a/dist/index.d.ts': types }).join()).toContain('attw');

@@ -118,10 +118,20 @@ function missingFiles(manifests: readonly Packed[], folder: string): string[] {
   );
 }
 
-/** The specifiers under which the code of a package is imported. */
-function entriesOf({ name, exports = {} }: Packed): string[] {
-  const paths = Object.keys(exports).filter((path) => !path.endsWith('.json'));
-  return paths.map((path) => posix.join(name, path));
+/** The specifiers under which the code of a package in `modules` is imported. */
+function entriesOf({ name, exports = {} }: Packed, modules: string): string[] {
+  const entries = Object.entries(exports).filter(([path, exported]) => {
+    const types = targetsOf(exported).find((file) => file.endsWith('.d.ts'));
+    return !path.endsWith('.json') && !(types && hasOnlyTypes(join(modules, name, types)));
+  });
+  return entries.map(([path]) => posix.join(name, path));
+}
+
+/** True if a declaration file exports types and no values, so that its module is empty. */
+function hasOnlyTypes(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const exported = [...readFileSync(file, 'utf8').matchAll(/^export (\S+)/gm)];
+  return exported.length > 0 && exported.every(([, kind]) => kind === 'type' || kind === 'interface');
 }
 
 /** Arguments with which Node imports `entry`, and fails where it exports nothing. */
@@ -134,7 +144,8 @@ function importing(entry: string): string[] {
 /** What goes wrong when every entry of the unpacked packages is imported, and every bin is started. */
 function importProblems(manifests: readonly Packed[], folder: string): string[] {
   return manifests.flatMap((manifest) => {
-    const imported = entriesOf(manifest).map((entry) => run(process.execPath, importing(entry), folder));
+    const entries = entriesOf(manifest, join(folder, 'node_modules'));
+    const imported = entries.map((entry) => run(process.execPath, importing(entry), folder));
     const started = Object.values(manifest.bin ?? {}).map((file) =>
       run(process.execPath, [join(folder, 'node_modules', manifest.name, file), '--version']),
     );
