@@ -4,6 +4,7 @@ import {
   openServiceStore,
   removeStoredSecret,
   listSecrets,
+  missingKeys,
   rotateStoredSecrets,
   secretEnvironments,
   Sealer,
@@ -90,6 +91,26 @@ async function stored(database: Kysely<unknown>): Promise<string> {
 }
 
 const NAMES = drawnStores('secrets');
+
+it('without a key of the server, secrets and credentials are refused with the reason', async () => {
+  const sealer = new Sealer(missingKeys('Set VARIABLE.'));
+  const { workspaceId, call, faults } = await testApi({ sealer });
+  const secret = { workspaceId, scope: 'workspace', value: VALUE };
+  const credential = {
+    ...{ workspaceId, type: 'service_account', providerId: 'shop' },
+    credentials: JSON.stringify({ apiToken: VALUE }),
+  };
+  for (const refused of [
+    await call('PUT', '/api/v2/secrets/TOKEN', { body: secret }),
+    await call('POST', '/api/v2/credentials', { body: credential }),
+  ]) {
+    expect(refused.status).toBe(503);
+    expect(errorIn(refused.body).message).toBe(
+      'The server has no key to encrypt secrets with, so it cannot store them',
+    );
+  }
+  expect(faults).toEqual([]);
+});
 
 describe.each(NAMES)('secrets on %s', (name) => {
   let url: string | undefined;

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { unavailable } from '@heddle/api/areas';
 
 /** A text encrypted with AES-256-GCM, as a row stores it. */
 export interface Sealed {
@@ -139,6 +140,18 @@ export function missingKeys(message: string): SealingKeys {
     },
   };
 }
+
+/** Throws 503 if there is no key to seal with. */
+export function expectSealing(sealer: Sealer): void {
+  try {
+    sealer.currentKeyId();
+  } catch (error) {
+    if (error instanceof SealingError && error.code === 'NO_KEY') throw unavailable(NO_KEYS);
+    throw error;
+  }
+}
+
+const NO_KEYS = 'The server has no key to encrypt secrets with, so it cannot store them';
 
 const KEY_FILE = /^(\d{6})\.key$/;
 

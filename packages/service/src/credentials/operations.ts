@@ -13,6 +13,7 @@ import {
 } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
+import { expectSealing } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
 import { isDuplicate } from '../store/database.ts';
 import type { ServiceStore } from '../store/open.ts';
@@ -116,10 +117,11 @@ export const createServiceAccountCredential = define({
   query: z.strictObject({}),
   body: schemas.createBody,
   success: [{ status: 201, schema: schemas.credential, description: 'The credential, without its secret' }],
-  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { body, principal, record }) {
     const { workspaceId, providerId, displayName = providerId, description, id = randomUUID() } = body;
     const material = materialIn(body.credentials);
+    expectSealing(services.sealer);
     const row = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -146,11 +148,12 @@ export const updateCredential = define({
   summary: 'Rename a credential or replace its key',
   body: schemas.updateBody,
   success: [{ status: 200, schema: schemas.credential, description: 'The credential, without its secret' }],
-  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { path, query, body, principal, record }) {
     const row = await changeable(services, principal, { ...query, id: path.credentialId });
     const { displayName, description } = body;
     const material = replacement(row, body);
+    if (material) expectSealing(services.sealer);
     const changes = { displayName, description, material, now: isoNow(services) };
     const changed = await tablesOf(services)
       .transaction()

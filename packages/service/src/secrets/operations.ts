@@ -3,6 +3,7 @@ import type { Principal } from '@heddle/api';
 import { badRequest, cursorCodec, notFound, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
+import { expectSealing } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
@@ -68,12 +69,13 @@ export const setSecretOperation = define({
     { status: 200, schema: schemas.secret, description: 'The secret has a new value' },
     { status: 201, schema: schemas.secret, description: 'The new secret' },
   ],
-  errors: [400, 401, 403, 404, 413, 415, 429],
+  errors: [400, 401, 403, 404, 413, 415, 429, 503],
   async handle(services, { path, body, principal, record }) {
     const { workspaceId, value, description, scope } = body;
     const userId = ownerOf(scope, principal);
     const key = { workspaceId, userId, name: path.name };
     await expectSecretAdmin(services, principal, { workspaceId, scope });
+    expectSealing(services.sealer);
     const now = new Date(services.now()).toISOString();
     const { row, isNew } = await tablesOf(services)
       .transaction()
