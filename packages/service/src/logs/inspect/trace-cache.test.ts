@@ -70,3 +70,10 @@ it('keeps a bounded number of spans, those that were used last', async () => {
   await huge.cache.read(ended('h'));
   expect(huge.read).toEqual(['h', 'h']);
 });
+
+it('builds the trace of an ended run once for requests that come together', async () => {
+  const { cache, read } = cacheOf(3);
+  const [first, second] = await Promise.all([cache.read(ended('a')), cache.read(ended('a'))]);
+  expect(second).toBe(first);
+  expect(read).toEqual(['a']);
+});

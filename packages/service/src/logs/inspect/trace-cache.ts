@@ -30,6 +30,8 @@ export class TraceCache {
   readonly #now: () => number;
   /** By the engine's id; the one that was used last is the last one. */
   readonly #kept = new Map<string, Kept>();
+  /** Traces of ended runs that are being read. Requests that a page sends together share them. */
+  readonly #reading = new Map<string, Promise<Span | undefined>>();
 
   constructor(engine: Pick<Engine, 'getTrace'>, now: () => number) {
     this.#engine = engine;
@@ -52,6 +54,13 @@ export class TraceCache {
       this.#keep(id, { ...kept, usedMs: nowMs, isOpen });
       return kept.root;
     }
+    if (isOpen) return this.#build(id, { isOpen, nowMs });
+    const reading = this.#reading.get(id) ?? this.#build(id, { isOpen, nowMs });
+    this.#reading.set(id, reading);
+    return reading.finally(() => this.#reading.delete(id));
+  }
+
+  async #build(id: string, { isOpen, nowMs }: { isOpen: boolean; nowMs: number }): Promise<Span | undefined> {
     const root = await traceOf(this.#engine, id);
     if (root) this.#keep(id, { root, spans: countOf(root), usedMs: nowMs, builtMs: nowMs, isOpen });
     return root;
