@@ -118,10 +118,10 @@ describe('a faulty executor', () => {
 
   it.each([
     ['a string', 'plainly', 'plainly'],
-    ['nothing', undefined, 'The block threw undefined, which is no error.'],
-    ['an object', { code: 7 }, 'The block threw {"code":7}, which is no error.'],
-    ['an object without a prototype', Object.create(null), 'The block threw {}, which is no error.'],
-    ['a circular value', circular(), 'The block threw a object, which is no error.'],
+    ['nothing', undefined, 'The block threw undefined, which is not an error.'],
+    ['an object', { code: 7 }, 'The block threw {"code":7}, which is not an error.'],
+    ['an object without a prototype', Object.create(null), 'The block threw {}, which is not an error.'],
+    ['a circular value', circular(), 'The block threw a value of type object, which is not an error.'],
     ['an error without a message', new TypeError(), 'TypeError'],
   ])('that throws %s fails its block', async (_what, thrown, message) => {
     const engine = await openWith(() => {

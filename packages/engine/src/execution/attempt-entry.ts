@@ -110,6 +110,6 @@ function messageOf(error: unknown): string {
   try {
     return `The block threw ${JSON.stringify(error) ?? String(error)}, which is not an error.`;
   } catch {
-    return `The block threw a ${typeof error}, which is not an error.`;
+    return `The block threw a value of type ${typeof error}, which is not an error.`;
   }
 }

@@ -54,7 +54,8 @@ export async function memberWithEmail(
 
 /** Whether the skill was granted to the person. */
 export async function isGranted(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
-  return (await grants(db, skill).where('user_id', '=', userId).executeTakeFirst()) !== undefined;
+  const granted = grants(db, skill).select('user_id').where('user_id', '=', userId);
+  return (await granted.executeTakeFirst()) !== undefined;
 }
 
 /** Grants the skill to a person. Returns whether it was not granted before. */
