@@ -54,8 +54,11 @@ export class TraceCache {
       this.#keep(id, { ...kept, usedMs: nowMs, isOpen });
       return kept.root;
     }
-    if (isOpen) return this.#build(id, { isOpen, nowMs });
-    const reading = this.#reading.get(id) ?? this.#build(id, { isOpen, nowMs });
+    return isOpen ? this.#build(id, { isOpen, nowMs }) : this.#buildOnce(id, nowMs);
+  }
+
+  #buildOnce(id: string, nowMs: number): Promise<Span | undefined> {
+    const reading = this.#reading.get(id) ?? this.#build(id, { isOpen: false, nowMs });
     this.#reading.set(id, reading);
     return reading.finally(() => this.#reading.delete(id));
   }
