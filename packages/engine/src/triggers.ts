@@ -46,6 +46,8 @@ export interface HookCall {
   hookId: string | undefined;
   /** Addresses at which the trigger has received before. */
   formerUrls: readonly string[];
+  /** Ids of other hooks of the trigger. A hook that is removed is not one of them, even if it has the same address. */
+  otherHookIds: readonly string[];
   /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
   credential(id: string): Promise<string>;
   /** Returns the address that the operator has configured for a service, and the client that reaches it. */

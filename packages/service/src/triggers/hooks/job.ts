@@ -168,6 +168,9 @@ export class HookJob {
     return {
       ...{ url: hook.url, secret: this.#secret ?? '', hookId: hook.hookId ?? undefined },
       formerUrls: this.#present.filter(({ url }) => url !== hook.url).map(({ url }) => url),
+      otherHookIds: this.#present.flatMap(({ hookId }) =>
+        hookId === null || hookId === hook.hookId ? [] : [hookId],
+      ),
       ...{ service, nowMs: now(), signal: this.#signal },
       credential: async (id) => {
         const found = await credentials?.find(workspaceId, { id });

@@ -48,7 +48,7 @@ export const githubHooks: ProviderHooks = {
       if (removed.status !== 404) return;
     }
     // It may have been created again by a process that died before it recorded the id.
-    const found = await findHook(send, call);
+    const found = await findHook(send, call, call.otherHookIds);
     if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
   },
 };
@@ -98,13 +98,20 @@ function isLimited(answer: HookAnswer): boolean {
   );
 }
 
-/** Returns the id of the hook with the address of the trigger. */
-async function findHook(send: Send, { url }: HookCall): Promise<string | undefined> {
+/** Returns the id of the hook with the address of the trigger that is none of `others`. */
+async function findHook(
+  send: Send,
+  { url }: HookCall,
+  others: readonly string[] = [],
+): Promise<string | undefined> {
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     const { body } = await send({ method: 'GET', path: `?per_page=${PAGE}&page=${page}` });
     const hooks = objectsIn(body);
-    const found = hooks.find(({ config = null }) => isJsonObject(config) && own(config, 'url') === url);
-    if (found) return hookIdOf(SERVICE, found['id']);
+    const found = hooks
+      .filter(({ config = null }) => isJsonObject(config) && own(config, 'url') === url)
+      .map(({ id }) => hookIdOf(SERVICE, id))
+      .find((id) => !others.includes(id));
+    if (found !== undefined) return found;
     if (hooks.length < PAGE) break;
   }
   return undefined;

@@ -53,7 +53,7 @@ export const linearHooks: ProviderHooks = {
     const known = call.hookId;
     if (known !== undefined && (await ask(DELETE, { id: known }))) return;
     // It may have been created again by a process that died before it recorded the id.
-    const found = await findHook(ask, call);
+    const found = await findHook(ask, call, call.otherHookIds);
     if (found !== undefined) await ask(DELETE, { id: found });
   },
 };
@@ -100,15 +100,23 @@ function errorOf(code: string) {
   return refusedHook(REFUSED);
 }
 
-async function findHook(ask: Ask, { url }: HookCall): Promise<string | undefined> {
+/** Returns the id of the hook with the address of the trigger that is none of `others`. */
+async function findHook(
+  ask: Ask,
+  { url }: HookCall,
+  others: readonly string[] = [],
+): Promise<string | undefined> {
   let after: Json = null;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const { nodes = null, pageInfo = null } = memberOf(
       (await ask(LIST, { first: PAGE, after })) ?? {},
       'webhooks',
     );
-    const found = objectsIn(nodes).find((node) => own(node, 'url') === url);
-    if (found) return hookIdOf(SERVICE, found['id']);
+    const found = objectsIn(nodes)
+      .filter((node) => own(node, 'url') === url)
+      .map(({ id }) => hookIdOf(SERVICE, id))
+      .find((id) => !others.includes(id));
+    if (found !== undefined) return found;
     if (!isJsonObject(pageInfo) || pageInfo['hasNextPage'] !== true) break;
     after = pageInfo['endCursor'] ?? null;
   }

@@ -25,7 +25,13 @@ async function refusal(provider: string, http: HttpClient): Promise<unknown> {
   const created = providerHook.activate(
     { provider, hook },
     {
-      ...{ url: 'https://flows.heddle.test/hook', secret: 'secret', hookId: undefined, formerUrls: [] },
+      ...{
+        url: 'https://flows.heddle.test/hook',
+        secret: 'secret',
+        hookId: undefined,
+        formerUrls: [],
+        otherHookIds: [],
+      },
       credential: () => Promise.resolve('4711:AAtoken'),
       service: () => Promise.resolve({ address: undefined, http }),
       ...{ nowMs: NOW_MS, signal: new AbortController().signal },

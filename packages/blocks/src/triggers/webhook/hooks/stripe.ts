@@ -29,7 +29,7 @@ export const stripeHooks: ProviderHooks = {
       if (changed.status !== 404) return { id: known };
     }
     // Its secret is unknown: the answer with it was lost.
-    const found = await findEndpoint(send, call);
+    const found = await findEndpoint(send, call, call.otherHookIds);
     if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
     const { body } = await send({ method: 'POST', path: '', form });
@@ -45,7 +45,7 @@ export const stripeHooks: ProviderHooks = {
       if (removed.status !== 404) return;
     }
     // It may have been created again by a process that died before it recorded the id.
-    const found = await findEndpoint(send, call);
+    const found = await findEndpoint(send, call, call.otherHookIds);
     if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
   },
 };
@@ -77,14 +77,22 @@ function sender(call: HookCall, key: string): Send {
   };
 }
 
-async function findEndpoint(send: Send, { url }: HookCall): Promise<string | undefined> {
+/** Returns the id of the endpoint with the address of the trigger that is none of `others`. */
+async function findEndpoint(
+  send: Send,
+  { url }: HookCall,
+  others: readonly string[] = [],
+): Promise<string | undefined> {
   let after = '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const { body } = await send({ method: 'GET', path: `?limit=${PAGE}${after}` });
     const { data = null, has_more: hasMore } = isJsonObject(body) ? body : {};
     const endpoints = objectsIn(data);
-    const found = endpoints.find((endpoint) => endpoint['url'] === url);
-    if (found) return hookIdOf(SERVICE, found['id']);
+    const found = endpoints
+      .filter((endpoint) => endpoint['url'] === url)
+      .map(({ id }) => hookIdOf(SERVICE, id))
+      .find((id) => !others.includes(id));
+    if (found !== undefined) return found;
     const last = endpoints.at(-1);
     if (hasMore !== true || !last) break;
     after = `&starting_after=${hookIdOf(SERVICE, last['id'])}`;
