@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { block, loop, workflow } from '../../support/workflow.ts';
+import { studio } from '../setup.ts';
+import type { ServeArgs } from '../setup.ts';
+
+const OFTEN = workflow(
+  [
+    loop(
+      'L',
+      { loopType: 'for', count: 100_000 },
+      block('Count', 'variables', {
+        variables: [{ variableName: 'n', type: 'number', value: '<loop.index>' }],
+      }),
+    ),
+  ],
+  ['Start -> L -> Count'],
+  { variables: { n: { type: 'number', value: 0 } } },
+);
+
+/** Defines the test of a run that takes a minute. */
+export function iterationFlows(store: ServeArgs): void {
+  const world = studio({ store });
+
+  it('shows the last of 100,000 iterations', { timeout: 600_000 }, async () => {
+    const workflowId = await world.deployed('Very often', OFTEN);
+    const runId = await world.run(workflowId, { async: true });
+    const statusOf = async (): Promise<string> => {
+      const path = `/api/v2/workflows/${workflowId}/runs/${runId}`;
+      return (await world.call<{ status: string }>('GET', path)).status;
+    };
+    await expect.poll(statusOf, { interval: 1000, timeout: 500_000 }).toBe('completed');
+    const { graph } = await world.call<{ graph: { blocks: { id: string; name: string }[] } }>(
+      'GET',
+      `/api/v2/logs/${runId}/overview`,
+    );
+    const loopId = graph.blocks.find(({ name }) => name === 'L')?.id ?? '';
+    const page = await world.context.newPage();
+    await page.goto(`${world.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
+    const iterations = page.getByRole('region', { name: 'Iterations' });
+    await iterations.getByText('All 100000').waitFor();
+    await iterations.getByLabel('Go to #').fill('99999');
+    await page.keyboard.press('Enter');
+    await page.getByText('L #99999').waitFor();
+    await page.getByRole('region', { name: 'Graph' }).getByText('Count', { exact: true }).waitFor();
+    expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
+    await page.close();
+  });
+}
