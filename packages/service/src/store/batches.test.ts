@@ -34,4 +34,14 @@ describe('Batches', () => {
     expect(runs).toEqual([[1], [2]]);
     await Promise.all(added);
   });
+
+  it('runs an item whenever it is added after the last one', async () => {
+    for (let turns = 0; turns < 6; turns += 1) {
+      const { batches, runs } = counted(1);
+      await batches.add(1);
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      await batches.add(2);
+      expect(runs).toEqual([[1], [2]]);
+    }
+  });
 });

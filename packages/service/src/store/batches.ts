@@ -24,7 +24,7 @@ export class Batches<Item, Result> {
   add(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#waiting.push({ item, resolve, reject });
-    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    this.#working ??= this.#work();
     return promise;
   }
 
@@ -39,6 +39,8 @@ export class Batches<Item, Result> {
       await new Promise(setImmediate);
       await this.#runAll(this.#waiting.splice(0, this.#most));
     }
+    // In the same turn as the last look at the items: one that is added later begins the work again.
+    this.#working = undefined;
   }
 
   async #runAll(batch: readonly Waiting<Item, Result>[]): Promise<void> {
