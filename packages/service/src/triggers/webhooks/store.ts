@@ -98,8 +98,6 @@ export class ServiceWebhooks implements WebhookStore {
   readonly #acceptor: Acceptor;
   readonly #refusals: RefusalCounter;
   readonly #find = findStatement();
-  /** Reads that began in this turn of the event loop and have no result yet, by path: requests share them. */
-  readonly #found = new Map<string, Promise<StoredWebhook | undefined>>();
 
   constructor(services: WebhookServices) {
     this.#services = services;
@@ -107,21 +105,7 @@ export class ServiceWebhooks implements WebhookStore {
     this.#refusals = new RefusalCounter(services);
   }
 
-  find(path: string): Promise<StoredWebhook | undefined> {
-    const begun = this.#found.get(path);
-    if (begun) return begun;
-    if (this.#found.size === 0) setImmediate(() => this.#found.clear());
-    const found = this.#read(path);
-    this.#found.set(path, found);
-    // A request that comes after the result may come after a change, such as a pause.
-    const forget = (): void => {
-      if (this.#found.get(path) === found) this.#found.delete(path);
-    };
-    void found.then(forget, forget);
-    return found;
-  }
-
-  async #read(path: string): Promise<StoredWebhook | undefined> {
+  async find(path: string): Promise<StoredWebhook | undefined> {
     const { db, types } = this.#services;
     const [row] = await this.#find(db, [path, 1, 'active']);
     const type = row && types.get(row.type);
