@@ -5,6 +5,7 @@ import { headerOf } from '../../http.ts';
 import { gitHubEventsOf } from '../providers.ts';
 import {
   failedHook,
+  hookIdAmong,
   hookIdOf,
   hookRequest,
   hookStatusError,
@@ -12,6 +13,7 @@ import {
   objectsIn,
   PAGE,
   refusedHook,
+  removeHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
 import type { HookAnswer, HookConfig, HookRequest, HookService, ProviderHooks } from './hook.ts';
@@ -42,14 +44,10 @@ export const githubHooks: ProviderHooks = {
   },
   async deactivate(hook, call) {
     const send = sender(hook, call, await call.credential(hook.credential));
-    const known = call.hookId;
-    if (known !== undefined) {
-      const removed = await send({ method: 'DELETE', path: `/${known}` }, [404]);
-      if (removed.status !== 404) return;
-    }
-    // It may have been created again by a process that died before it recorded the id.
-    const found = await findHook(send, call, call.otherHookIds);
-    if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
+    await removeHook(call, {
+      remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
+      find: (others) => findHook(send, call, others),
+    });
   },
 };
 
@@ -107,10 +105,8 @@ async function findHook(
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     const { body } = await send({ method: 'GET', path: `?per_page=${PAGE}&page=${page}` });
     const hooks = objectsIn(body);
-    const found = hooks
-      .filter(({ config = null }) => isJsonObject(config) && own(config, 'url') === url)
-      .map(({ id }) => hookIdOf(SERVICE, id))
-      .find((id) => !others.includes(id));
+    const here = hooks.filter(({ config = null }) => isJsonObject(config) && own(config, 'url') === url);
+    const found = hookIdAmong(SERVICE, here, others);
     if (found !== undefined) return found;
     if (hooks.length < PAGE) break;
   }

@@ -120,3 +120,29 @@ export function hookIdOf(service: HookService, value: Json | undefined): string 
   if (typeof id === 'string' && /^[\w-]{1,128}$/.test(id)) return id;
   throw unreadableHook(service);
 }
+
+/** Returns the id of the first hook that is none of `others`; undefined if there is none. */
+export function hookIdAmong(
+  service: HookService,
+  hooks: readonly JsonObject[],
+  others: readonly string[],
+): string | undefined {
+  return hooks.map(({ id }) => hookIdOf(service, id)).find((id) => !others.includes(id));
+}
+
+/** Removes the hook of the call. `remove` returns false for a hook that does not exist; `find` looks for it by its address. */
+export async function removeHook(
+  { hookId, otherHookIds }: HookCall,
+  {
+    remove,
+    find,
+  }: {
+    remove: (id: string) => Promise<boolean>;
+    find: (others: readonly string[]) => Promise<string | undefined>;
+  },
+): Promise<void> {
+  if (hookId !== undefined && (await remove(hookId))) return;
+  // It may have been created again by a process that died before it recorded the id.
+  const found = await find(otherHookIds);
+  if (found !== undefined) await remove(found);
+}

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { linearTypesOf } from '../providers.ts';
 import {
   failedHook,
+  hookIdAmong,
   hookIdOf,
   hookRequest,
   hookStatusError,
@@ -10,6 +11,7 @@ import {
   objectsIn,
   PAGE,
   refusedHook,
+  removeHook,
   unreadableHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
@@ -50,11 +52,10 @@ export const linearHooks: ProviderHooks = {
   },
   async deactivate(hook, call) {
     const ask = asker(call, await call.credential(hook.credential));
-    const known = call.hookId;
-    if (known !== undefined && (await ask(DELETE, { id: known }))) return;
-    // It may have been created again by a process that died before it recorded the id.
-    const found = await findHook(ask, call, call.otherHookIds);
-    if (found !== undefined) await ask(DELETE, { id: found });
+    await removeHook(call, {
+      remove: async (id) => (await ask(DELETE, { id })) !== undefined,
+      find: (others) => findHook(ask, call, others),
+    });
   },
 };
 
@@ -112,10 +113,8 @@ async function findHook(
       (await ask(LIST, { first: PAGE, after })) ?? {},
       'webhooks',
     );
-    const found = objectsIn(nodes)
-      .filter((node) => own(node, 'url') === url)
-      .map(({ id }) => hookIdOf(SERVICE, id))
-      .find((id) => !others.includes(id));
+    const here = objectsIn(nodes).filter((node) => own(node, 'url') === url);
+    const found = hookIdAmong(SERVICE, here, others);
     if (found !== undefined) return found;
     if (!isJsonObject(pageInfo) || pageInfo['hasNextPage'] !== true) break;
     after = pageInfo['endCursor'] ?? null;

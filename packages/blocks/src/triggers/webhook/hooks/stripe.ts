@@ -1,5 +1,6 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import {
+  hookIdAmong,
   hookIdOf,
   hookRequest,
   hookStatusError,
@@ -7,6 +8,7 @@ import {
   objectsIn,
   PAGE,
   refusedHook,
+  removeHook,
   unreadableHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
@@ -39,14 +41,10 @@ export const stripeHooks: ProviderHooks = {
   },
   async deactivate(hook, call) {
     const send = sender(call, await call.credential(hook.credential));
-    const known = call.hookId;
-    if (known !== undefined) {
-      const removed = await send({ method: 'DELETE', path: `/${known}` }, [404]);
-      if (removed.status !== 404) return;
-    }
-    // It may have been created again by a process that died before it recorded the id.
-    const found = await findEndpoint(send, call, call.otherHookIds);
-    if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
+    await removeHook(call, {
+      remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
+      find: (others) => findEndpoint(send, call, others),
+    });
   },
 };
 
@@ -88,10 +86,8 @@ async function findEndpoint(
     const { body } = await send({ method: 'GET', path: `?limit=${PAGE}${after}` });
     const { data = null, has_more: hasMore } = isJsonObject(body) ? body : {};
     const endpoints = objectsIn(data);
-    const found = endpoints
-      .filter((endpoint) => endpoint['url'] === url)
-      .map(({ id }) => hookIdOf(SERVICE, id))
-      .find((id) => !others.includes(id));
+    const here = endpoints.filter((endpoint) => endpoint['url'] === url);
+    const found = hookIdAmong(SERVICE, here, others);
     if (found !== undefined) return found;
     const last = endpoints.at(-1);
     if (hasMore !== true || !last) break;
