@@ -27,6 +27,8 @@ export interface Studio {
   redeployed(workflowId: string, draft: object): Promise<void>;
   /** Starts a run and returns its id; waits for it unless `async`. */
   run(workflowId: string, body?: object): Promise<string>;
+  /** Returns the id of the block with this name in the graph of a run. */
+  blockId(runId: string, name: string): Promise<string>;
 }
 
 /** Servers on PostgreSQL have no folder with these. */
@@ -79,6 +81,11 @@ export function studio({ store = inFolder, more = () => Promise.resolve([]) }: S
     };
     shared.run = async (workflowId, body = {}) =>
       (await shared.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, body)).runId;
+    shared.blockId = async (runId, name) => {
+      const path = `/api/v2/logs/${runId}/overview`;
+      const { graph } = await shared.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
+      return graph.blocks.find((each) => each.name === name)?.id ?? '';
+    };
     shared.browser = await startBrowser();
     stops.push(() => shared.browser.close());
     shared.context = await shared.browser.newContext({

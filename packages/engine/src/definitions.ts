@@ -124,7 +124,7 @@ export class Definitions {
     const deployment = await this.#stores.definitions.find(reference, version);
     if (!deployment) return undefined;
     const found = { plan: await this.plan(deployment.planHash), version: deployment.version };
-    // A version of an id stays what it is. A name may become that of another workflow.
+    // A deployed version never changes, but its name may later belong to another workflow.
     if (version !== undefined && deployment.workflowId === reference) this.#versions.set(key, found);
     return found;
   }

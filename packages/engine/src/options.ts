@@ -107,7 +107,7 @@ export interface EgressOptions {
   /** Additional allowed targets: `HOST[:PORT]` or `CIDR[:PORT]`, `*` for any port. They do not apply to files whose URLs callers send. */
   exceptions?: readonly string[];
   ports?: readonly number[];
-  /** Largest response of a request from a block or from code, in bytes after decompression; default 10 MiB. Files have limits of their own. */
+  /** Largest response of a request from a block or from code, in bytes after decompression; default 10 MiB. Files have separate limits. */
   maxResponseBytes?: number;
   /** The advice in error messages about blocked targets, with `{target}` for HOST:PORT. Default: to add the target to `exceptions`. */
   remedy?: string;

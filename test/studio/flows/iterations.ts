@@ -29,11 +29,7 @@ export function iterationFlows(store: ServeArgs): void {
       return (await world.call<{ status: string }>('GET', path)).status;
     };
     await expect.poll(statusOf, { interval: 1000, timeout: 500_000 }).toBe('completed');
-    const { graph } = await world.call<{ graph: { blocks: { id: string; name: string }[] } }>(
-      'GET',
-      `/api/v2/logs/${runId}/overview`,
-    );
-    const loopId = graph.blocks.find(({ name }) => name === 'L')?.id ?? '';
+    const loopId = await world.blockId(runId, 'L');
     const page = await world.context.newPage();
     await page.goto(`${world.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
     const iterations = page.getByRole('region', { name: 'Iterations' });

@@ -254,7 +254,7 @@ export function runFlows(store: ServeArgs): void {
       }));
       return route.fulfill({ response, json: { data: { ...data, blocks } } });
     });
-    const loopId = await blockNamed(runId, 'L');
+    const loopId = await world.blockId(runId, 'L');
     const asked = await withSpans(page, 100_000, (at) => span(at, loopId, at));
     await page.goto(`${world.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
     const iterations = page.getByRole('region', { name: 'Iterations' });
@@ -269,12 +269,6 @@ export function runFlows(store: ServeArgs): void {
     expect(asked.filter((query) => query.get('under') === loopId).length).toBeLessThan(4);
     expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
-
-  async function blockNamed(runId: string, name: string): Promise<string> {
-    const path = `/api/v2/logs/${runId}/overview`;
-    const { graph } = await world.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
-    return graph.blocks.find((each) => each.name === name)?.id ?? '';
-  }
 
   drawn('reads little of an output of 64 MB', { timeout: 90_000 }, async () => {
     const code =

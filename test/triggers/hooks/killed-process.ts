@@ -77,7 +77,7 @@ class HookedProcess {
       return process.isDead() || isDone();
     };
     await expectSoon(isOver, true);
-    // It may be about to record what it has done.
+    // It may have done its work without having recorded it yet.
     for (let look = 0; look < 3; look += 1) await this.pass(100).catch(() => undefined);
     if (!process.isDead()) {
       await process.call('now', { nowMs: this.#nowMs });

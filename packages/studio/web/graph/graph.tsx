@@ -48,7 +48,7 @@ export function BlockGraph(props: GraphProps) {
   useLayoutEffect(() => {
     if (region.current) setSize(region.current.getBoundingClientRect());
   }, []);
-  // A layer of its own while the reader moves the graph: frames then move what is drawn, and do not draw it again.
+  // While the graph moves, the browser keeps it as a separate layer, so that frames do not paint it again.
   const setMoving = (isMoving: boolean): void =>
     void region.current?.toggleAttribute('data-moving', isMoving);
   return (
