@@ -122,7 +122,7 @@ export class HeddleEngine implements Engine {
     const block = found.plan.blocks[start];
     if (!block?.trigger) return input;
     const { stores, httpClient, tenant } = this.#parts;
-    const owner = await tenant(found.plan.workflow.id);
+    const owner = () => tenant(found.plan.workflow.id);
     const { signal, limits, onStored, fields } = options;
     return ingestFiles(block, input, {
       ...{ values: stores.values, httpClient, owner, signal, limits, onStored },

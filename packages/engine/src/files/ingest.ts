@@ -35,8 +35,8 @@ const MAX_FILES = 50;
 export interface IngestContext {
   values: ValueStore;
   httpClient: () => Promise<HttpClient>;
-  /** The tenant that will own the files. */
-  owner: string | undefined;
+  /** Returns the tenant that will own the files. Called only if there are files. */
+  owner: () => Promise<string | undefined> | string | undefined;
   signal?: AbortSignal | undefined;
   limits?: FileLimits | undefined;
   onStored?: TakeFilesOptions['onStored'] | undefined;
@@ -103,7 +103,7 @@ async function storeAll(
         each.kind === 'file' ? parseDataUrl(each) : await downloadFile(await httpClient(), each, signal);
       remaining.bytes -= Buffer.byteLength(file.base64, 'base64');
       if (remaining.bytes < 0) throw new FileRejected('the files of the input exceed the total size limit');
-      const record = await storeFile(values, file, owner);
+      const record = await storeFile(values, file, await owner());
       onStored?.(record);
       records.push(record);
     } catch (error) {

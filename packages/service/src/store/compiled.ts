@@ -14,13 +14,31 @@ export function compiled<Row>(
   return (...values) => run(db, values);
 }
 
-/** The same for a query that runs in transactions of one database. */
+/**
+ * The same for a query on several items. Its SQL is compiled once for each number of items; `values` are those of all items, in the
+ * order of the SQL.
+ */
+export function compiledForMany<Tables, Row>(
+  build: (db: Kysely<Tables>, items: number) => Compilable<Row>,
+): (db: Kysely<Tables>, items: number, values: readonly unknown[]) => Promise<Row[]> {
+  const queries = new Map<number, ReturnType<typeof compiledIn<Tables, Row>>>();
+  return (db, items, values) => {
+    const query = queries.get(items) ?? compiledIn<Tables, Row>((on) => build(on, items));
+    queries.set(items, query);
+    return query(db, values);
+  };
+}
+
+/** The same for a query that runs in transactions. */
 export function compiledIn<Tables, Row>(
   build: (db: Kysely<Tables>) => Compilable<Row>,
 ): (db: Kysely<Tables>, values: readonly unknown[]) => Promise<Row[]> {
-  let sql: string | undefined;
+  // A transaction has the adapter of its database.
+  const byAdapter = new WeakMap<object, string>();
   return async (db, values) => {
-    sql ??= build(db).compile().sql;
+    const { adapter } = db.getExecutor();
+    const sql = byAdapter.get(adapter) ?? build(db).compile().sql;
+    byAdapter.set(adapter, sql);
     const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(sql, [...values]));
     return rows;
   };

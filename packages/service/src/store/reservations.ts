@@ -8,10 +8,13 @@ import type {
   StartQueue,
 } from '@heddle/api/ports';
 import { Batches } from './batches.ts';
-import { compiled } from './compiled.ts';
+import { compiled, compiledForMany } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
-import type { ReservationRow } from './schema.ts';
+import type { ReservationRow, Tables } from './schema.ts';
+
+/** How many runs one statement puts into the queue, or takes from it. */
+const AT_ONCE = 64;
 
 /**
  * Reserves the ids of a run and queues it, in the transaction of the caller. No process starts a held run before
@@ -26,20 +29,20 @@ export async function addQueued(
   await addAllQueued(transaction, [{ reservation, start }], { isHeld });
 }
 
-/** The same for several runs, in one statement. */
+/** The same for several runs. */
 export async function addAllQueued(
   transaction: unknown,
   runs: readonly { reservation: NewReservation; start: QueuedStart }[],
   { isHeld = false }: { isHeld?: boolean } = {},
 ): Promise<void> {
-  if (runs.length === 0) return;
-  const rows = runs.map(({ reservation, start }) => ({
-    ...rowOf(reservation),
-    waiting: JSON.stringify(start),
-    failure: null,
-    held: isHeld ? (1 as const) : null,
-  }));
-  await (transaction as Db).insertInto('claims').values(rows).execute();
+  for (let at = 0; at < runs.length; at += AT_ONCE) {
+    const some = runs.slice(at, at + AT_ONCE);
+    const values = some.flatMap(({ reservation, start }) => {
+      const row = rowOf(reservation);
+      return [...COLUMNS.map((column) => row[column]), JSON.stringify(start), isHeld ? 1 : null];
+    });
+    await insertQueued(transaction as Db, some.length, values);
+  }
 }
 
 /** Returns the data with which a held run starts; undefined if it was cancelled. No other process releases it until the transaction ends. */
@@ -96,6 +99,25 @@ const TEMPLATE: NewRow = {
   created_at: '',
 };
 const COLUMNS = Object.keys(TEMPLATE) as (keyof typeof TEMPLATE)[];
+
+const insertQueued = compiledForMany<Tables, unknown>((db, runs) =>
+  db
+    .insertInto('claims')
+    .values(Array.from({ length: runs }, () => ({ ...TEMPLATE, waiting: '', held: 1 as const }))),
+);
+
+const dequeue = compiledForMany<Tables, { engine_id: string }>((db, runs) =>
+  db
+    .updateTable('claims')
+    .set({ waiting: null, held: null, failure: null })
+    .where(
+      'engine_id',
+      'in',
+      Array.from({ length: runs }, () => ''),
+    )
+    .where('waiting', 'is not', null)
+    .returning('engine_id'),
+);
 
 /** Reserved run ids. */
 export class ReservationStore implements Reservations {
@@ -154,16 +176,13 @@ export class ReservationStore implements Reservations {
   }
 }
 
-/** How many runs are taken from the queue at once. */
-const REMOVED_AT_ONCE = 64;
-
 class StoredQueue implements StartQueue {
   readonly #db: Db;
   readonly #started: Batches<string, boolean>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#started = new Batches(REMOVED_AT_ONCE, async (engineIds) => {
+    this.#started = new Batches(AT_ONCE, async (engineIds) => {
       const removed = await this.#removed(engineIds, null);
       return engineIds.map((engineId) => removed.has(engineId));
     });
@@ -202,13 +221,7 @@ class StoredQueue implements StartQueue {
 
   /** Returns those of the runs that were in the queue. */
   async #removed(engineIds: readonly string[], failure: string | null): Promise<Set<string>> {
-    const rows = await this.#db
-      .updateTable('claims')
-      .set({ waiting: null, held: null, failure })
-      .where('engine_id', 'in', engineIds)
-      .where('waiting', 'is not', null)
-      .returning('engine_id')
-      .execute();
+    const rows = await dequeue(this.#db, engineIds.length, [null, null, failure, ...engineIds]);
     return new Set(rows.map(({ engine_id }) => engine_id));
   }
 }

@@ -1,7 +1,7 @@
 import type { NewReservation, QueuedStart } from '@heddle/api/ports';
 import { sql } from 'kysely';
 import type { CompiledQuery, Kysely } from 'kysely';
-import { compiledIn } from '../../store/compiled.ts';
+import { compiledForMany, compiledIn } from '../../store/compiled.ts';
 import { Batches } from '../../store/batches.ts';
 import { addAllQueued } from '../../store/reservations.ts';
 import { groupIdOf, placeEvent } from '../flow/place.ts';
@@ -60,19 +60,27 @@ export class Acceptor {
     const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
     const stored = new Map<NewDelivery, Stored>();
     await this.#db.transaction().execute(async (tx) => {
-      for (const delivery of ordered) stored.set(delivery, await this.#stored(tx, delivery));
+      const inserted = await this.#insertAll(tx, ordered);
+      for (const delivery of ordered)
+        stored.set(delivery, await this.#stored(tx, delivery, inserted.has(delivery.row.id)));
       const queued = ordered.filter((delivery) => stored.get(delivery) === 'stored');
       await addAllQueued(tx, queued.map(queuedRun));
     });
     return batch.map((delivery) => stored.get(delivery) as Stored);
   }
 
-  async #stored(db: Db, { row, held }: NewDelivery): Promise<Stored> {
-    const inserted = await this.#insert(db, [
+  /** Returns the ids of the rows that were inserted. */
+  async #insertAll(db: Db, deliveries: readonly NewDelivery[]): Promise<Set<string>> {
+    const values = deliveries.flatMap(({ row }) => [
       ...[row.id, row.delivery_id, row.event, row.run_id, row.method, row.content_type, row.bytes],
       ...[row.received_ms, row.replay_of, row.workflow_id, row.block_id, row.version],
     ]);
-    if (inserted.length === 0) {
+    const inserted = await this.#insert(db, deliveries.length, values);
+    return new Set(inserted.map(({ id }) => id));
+  }
+
+  async #stored(db: Db, { row, held }: NewDelivery, isInserted: boolean): Promise<Stored> {
+    if (!isInserted) {
       const first = row.delivery_id === null ? undefined : await this.firstRun(row, db);
       return first === undefined ? 'not live' : { duplicateOf: first };
     }
@@ -103,21 +111,25 @@ function keyOf({ row, held }: NewDelivery): string {
   return `${row.workflow_id} ${group} ${row.block_id} ${row.delivery_id ?? row.id}`;
 }
 
-/** Returns the statement that stores a delivery only while the version with whose secret it was checked is live. */
+/** Returns the statement that stores deliveries: each only while the version with whose secret it was checked is live. */
 function insertStatement() {
-  return compiledIn<WebhookTables, { id: string }>((db) => {
+  return compiledForMany<WebhookTables, { id: string }>((db, deliveries) => {
     const text = sql`cast(${''} as text)`;
+    const [integer, bigint] = [sql`cast(${0} as integer)`, sql`cast(${0} as bigint)`];
+    // Both databases name these columns column1, column2 ….
+    const event = sql`(${sql.join([...Array<typeof text>(6).fill(text), integer, bigint, text, text, text, integer])})`;
     const statement = sql<{
       id: string;
     }>`insert into webhook_deliveries (id, delivery_id, event, run_id, method, content_type, bytes, received_ms,
         replay_of, duplicates, last_duplicate_ms, workspace_id, workflow_id, block_id, version)
-      select ${text}, ${text}, ${text}, ${text}, ${text}, ${text}, cast(${0} as integer), cast(${0} as bigint),
-        ${text}, 0, null, triggers.workspace_id, triggers.workflow_id, triggers.block_id, triggers.version
-      from triggers inner join workflows
+      select column1, column2, column3, column4, column5, column6, column7, column8,
+        column9, 0, null, triggers.workspace_id, triggers.workflow_id, triggers.block_id, triggers.version
+      from (values ${sql.join(Array<typeof event>(deliveries).fill(event))}) as events
+      inner join triggers on triggers.workflow_id = column10 and triggers.block_id = column11
+        and triggers.version = column12
+      inner join workflows
         on workflows.id = triggers.workflow_id and workflows.active_version = triggers.version
-      where triggers.workflow_id = ${''} and triggers.block_id = ${''}
-        and triggers.version = cast(${0} as integer)
-        and triggers.state = 'active' and workflows.archived_at is null
+      where triggers.state = 'active' and workflows.archived_at is null
       on conflict do nothing
       returning id`;
     return { compile: () => statement.compile(db) as CompiledQuery<{ id: string }> };

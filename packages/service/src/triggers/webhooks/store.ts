@@ -14,7 +14,7 @@ import type {
 import type { Json, JsonObject } from '@heddle/core';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import { compiledIn } from '../../store/compiled.ts';
+import { compiledForMany } from '../../store/compiled.ts';
 import type { Sealer } from '../../sealing.ts';
 import { asyncLimit } from '../fire.ts';
 import { hookSecret } from '../hooks/secret.ts';
@@ -24,6 +24,7 @@ import { flowOf } from '../flow/policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 import { prepareEvent } from '../flow/settle.ts';
 import { filledText } from '../placeholders.ts';
+import { Batches } from '../../store/batches.ts';
 import { Acceptor } from './acceptor.ts';
 import type { NewDelivery, Stored } from './acceptor.ts';
 import { RefusalCounter, storableText } from './refusals.ts';
@@ -58,8 +59,11 @@ export interface StoredWebhook extends FoundWebhook {
 /** Longest wait for the response of a run, unless the policy says less. */
 const RESPONSE_MS = 30_000;
 const MAX_CONTENT_TYPE = 200;
+/** How many paths are read together. */
+const READS_AT_ONCE = 64;
 
 interface FoundRow {
+  path: string;
   workspace_id: string;
   workflow_id: string;
   block_id: string;
@@ -70,7 +74,7 @@ interface FoundRow {
 }
 
 function findStatement() {
-  return compiledIn<WebhookTables, FoundRow>((db) =>
+  return compiledForMany<WebhookTables, FoundRow>((db, paths) =>
     db
       .selectFrom('webhook_paths')
       .innerJoin('triggers', (join) =>
@@ -83,13 +87,19 @@ function findStatement() {
           .onRef('workflows.id', '=', 'triggers.workflow_id')
           .onRef('workflows.active_version', '=', 'triggers.version'),
       )
-      .select(['triggers.workspace_id', 'triggers.workflow_id', 'triggers.block_id', 'triggers.type'])
+      .select([
+        'webhook_paths.path',
+        'triggers.workspace_id',
+        'triggers.workflow_id',
+        'triggers.block_id',
+        'triggers.type',
+      ])
       .select(['triggers.config', 'triggers.version', 'triggers.engine_version'])
-      .where('webhook_paths.path', '=', '')
+      .where('webhook_paths.path', 'in', Array<string>(paths).fill(''))
       .where('webhook_paths.is_current', '=', 1)
       .where('triggers.state', '=', 'active')
       .where('workflows.archived_at', 'is', null),
-  ) as (db: Db, values: readonly unknown[]) => Promise<FoundRow[]>;
+  ) as (db: Db, paths: number, values: readonly unknown[]) => Promise<FoundRow[]>;
 }
 
 /** The webhooks of deployed workflows, in the tables of the service. */
@@ -98,18 +108,27 @@ export class ServiceWebhooks implements WebhookStore {
   readonly #acceptor: Acceptor;
   readonly #refusals: RefusalCounter;
   readonly #find = findStatement();
+  /** Requests that arrive in one turn of the event loop share the read of a path. */
+  readonly #reads: Batches<string, FoundRow | undefined>;
 
   constructor(services: WebhookServices) {
     this.#services = services;
     this.#acceptor = new Acceptor(services.db);
     this.#refusals = new RefusalCounter(services);
+    this.#reads = new Batches(READS_AT_ONCE, (paths) => this.#rowsOf(paths));
   }
 
   async find(path: string): Promise<StoredWebhook | undefined> {
-    const { db, types } = this.#services;
-    const [row] = await this.#find(db, [path, 1, 'active']);
-    const type = row && types.get(row.type);
+    const row = await this.#services.queue.whileAccepting(() => this.#reads.add(path));
+    const type = row && this.#services.types.get(row.type);
     return type?.kind === 'webhook' ? storedWebhook(row as FoundRow, type) : undefined;
+  }
+
+  async #rowsOf(paths: readonly string[]): Promise<(FoundRow | undefined)[]> {
+    const read = [...new Set(paths)];
+    const rows = await this.#find(this.#services.db, read.length, [...read, 1, 'active']);
+    const byPath = new Map(rows.map((row) => [row.path, row]));
+    return paths.map((path) => byPath.get(path));
   }
 
   async secretsOf(found: FoundWebhook): Promise<readonly string[]> {
@@ -165,7 +184,7 @@ export class ServiceWebhooks implements WebhookStore {
     const release = await this.#admitted(webhook, runId);
     let stored: Stored | undefined;
     try {
-      stored = await this.#acceptor.store({ row, start });
+      stored = await this.#services.queue.whileAccepting(() => this.#acceptor.store({ row, start }));
     } finally {
       if (stored !== 'stored') release?.();
     }
