@@ -7,10 +7,16 @@ import { FairQueue } from './fair-queue.ts';
 import type { FairOptions } from './fair-queue.ts';
 import { engineIds } from './ids.ts';
 import { redactedMessage } from './redacted-message.ts';
+import { StartPace } from './start-pace.ts';
 import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
 
 /** How many queued runs are started at once. */
 const AT_ONCE = 16;
+/**
+ * From this many waiting runs on, requests do not go before starts: a sender that is faster than the runs has to wait for them, and
+ * the waiting runs of this process have to fit into its memory.
+ */
+const MOST_HELD_BACK = 10_000;
 const UNAVAILABLE = 503;
 
 interface Submission extends QueuedRun {
@@ -25,6 +31,7 @@ export class RunQueue {
   readonly #queue: StartQueue;
   readonly #report: (error: unknown) => void;
   readonly #starts = new PQueue<FairQueue, FairOptions>({ concurrency: AT_ONCE, queueClass: FairQueue });
+  readonly #pace = new StartPace();
   /** The engine's ids of submitted runs that have not been started. */
   readonly #submitted = new Set<string>();
   #isClosed = false;
@@ -53,7 +60,17 @@ export class RunQueue {
 
   /** Stores the run, so that it starts even if this process dies. */
   add(engineId: string, start: QueuedStart): Promise<void> {
-    return this.#queue.add(engineId, start);
+    return this.whileAccepting(() => this.#queue.add(engineId, start));
+  }
+
+  /** Accepts a request that will be queued: meanwhile, queued runs begin at a lower rate. */
+  async whileAccepting<T>(accept: () => Promise<T>): Promise<T> {
+    const accepted = this.#pace.accepting();
+    try {
+      return await accept();
+    } finally {
+      accepted();
+    }
   }
 
   /** Takes a run from the queue. False when it is not in the queue. */
@@ -78,6 +95,7 @@ export class RunQueue {
   }
 
   async #start(submission: Submission): Promise<void> {
+    if (this.#starts.size < MOST_HELD_BACK) await this.#pace.turn();
     if (this.#isClosed) return;
     const { release } = submission;
     const run = await this.#startAndDequeue(submission).catch((error: unknown) => {
