@@ -27,7 +27,7 @@ const fields = z.object({
     .min(1)
     .max(MAX_RUNS)
     .default(20)
-    .describe(`List: at most so many runs; default 20, at most ${MAX_RUNS}.`),
+    .describe(`List: how many runs to return; default 20, at most ${MAX_RUNS}.`),
   withValues: z
     .union([z.boolean(), z.enum(['true', 'false'])])
     .optional()
@@ -43,7 +43,7 @@ export const logs = defineOutside({
   outputs: z.object({
     runs: z.array(z.json()).optional().describe('List: the runs, newest first.'),
     run: z.json().optional().describe('The run with the id.'),
-    blocks: z.array(z.json()).optional().describe('Its blocks, in the order of their starts.'),
+    blocks: z.array(z.json()).optional().describe('The blocks of the run, in the order of their starts.'),
   }),
   async run({ fields: given, context }) {
     const log = context.services.runs();

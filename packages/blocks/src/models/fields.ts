@@ -29,7 +29,7 @@ export const modelFields = {
     .union([z.boolean(), z.enum(['true', 'false'])])
     .optional()
     .describe(
-      'True: the provider keeps the prompt for the next call, where it must be asked to. Default: true with tools or a memory.',
+      'True: asks the provider to cache the prompt, if it caches only on request. Default: true with tools or a memory.',
     ),
   verbosity: z.string().optional().describe('Length of answers of OpenAI models: auto, low, medium or high.'),
   azureEndpoint: z.string().optional().describe('Address of an Azure OpenAI resource.'),
@@ -58,5 +58,5 @@ export const modelOutputs = {
   unavailable: z
     .array(z.json())
     .optional()
-    .describe('Models that were unavailable before: model, code, message. Absent if none was.'),
+    .describe('Models that were tried first but were unavailable: model, code, message. Absent if none was.'),
 };

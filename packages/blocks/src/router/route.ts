@@ -21,7 +21,7 @@ export const choiceOutputs = {
   selectedPath: z
     .object({ blockId: z.string(), blockType: z.string(), blockTitle: z.string() })
     .nullable()
-    .describe('The first block behind the chosen route; null if no edge leaves by it.'),
+    .describe('The first block after the chosen route; null if no edge leaves by it.'),
 };
 
 /** Answer of a model that finds no choice that fits. */

@@ -8,7 +8,7 @@ import { choiceOutputs, choose } from './route.ts';
 export const routerV2 = defineOutside({
   summary: 'Lets a model choose one of several routes.',
   fields: z.object({
-    context: z.string().describe('The text that decides.'),
+    context: z.string().describe('The text to route.'),
     routes: z
       .array(
         z.looseObject({
@@ -21,7 +21,7 @@ export const routerV2 = defineOutside({
     ...modelFields,
   }),
   outputs: z.object({
-    context: z.string().describe('The text that decided.'),
+    context: z.string().describe('The text that was routed.'),
     reasoning: z.string().describe('Why the model chose the route.'),
     ...choiceOutputs,
   }),

@@ -11,8 +11,8 @@ const PREFIX = 'router-';
 /** The older router, which chooses among the blocks behind it. */
 export const router = defineOutside({
   summary: 'Lets a model choose one of the blocks behind it.',
-  fields: z.object({ prompt: z.string().describe('The text that decides.'), ...modelFields }),
-  outputs: z.object({ prompt: z.string().describe('The text that decided.'), ...choiceOutputs }),
+  fields: z.object({ prompt: z.string().describe('The text to route.'), ...modelFields }),
+  outputs: z.object({ prompt: z.string().describe('The text that was routed.'), ...choiceOutputs }),
   async run({ fields: { prompt }, ...call }) {
     const choices = blocksBehind(call.context);
     if (choices.length === 0) throw invalid(call.context, 'has no block behind it to choose');

@@ -22,7 +22,7 @@ export const feedFields = {
   backfill: whole(0, MAX_BACKFILL)
     .default(0)
     .describe(
-      'How many of the items that are there when the trigger is activated start runs: the newest ones, up to 100. Default: 0.',
+      'How many existing items start runs when the trigger is activated: the newest ones, up to 100. Default: 0.',
     ),
 };
 

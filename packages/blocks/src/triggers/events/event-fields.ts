@@ -87,14 +87,16 @@ export const eventFields = z.object({
     .describe('error_count: the number of failed runs. Default: 10.'),
   windowHours: whole(1, MAX_HOURS)
     .default(24)
-    .describe('failure_rate, latency_spike, error_count: the hours that count, from 1 to 168. Default: 24.'),
+    .describe(
+      'failure_rate, latency_spike, error_count: the length of the window in hours, from 1 to 168. Default: 24.',
+    ),
   inactivityHours: whole(1, MAX_HOURS)
     .default(24)
     .describe('no_activity: the hours without a run, from 1 to 168. Default: 24.'),
   cooldownMinutes: whole(0, MAX_COOLDOWN_MINUTES)
     .optional()
     .describe(
-      'Rest after it has fired for a workflow, in minutes, up to 10,080. Default: 60 for conditions, 0 for events.',
+      'Minutes until it can fire again for the same workflow, up to 10,080. Default: 60 for conditions, 0 for events.',
     ),
 });
 

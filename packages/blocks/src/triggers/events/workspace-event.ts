@@ -32,13 +32,13 @@ const run = {
   runId: z.string().nullable().describe('Id of the run.'),
   durationMs: z.number().nullable().describe('Its duration in milliseconds.'),
   cost: z.number().nullable().describe('Its cost in credits, of which 200 are a dollar.'),
-  finalOutput: z.json().describe('Its output; of a large one, `truncated` and the beginning as `preview`.'),
+  finalOutput: z.json().describe('Its output; if it is large, `truncated` and its beginning as `preview`.'),
 };
 
 /** What a block of the type gives, for readers and editors. */
 export const workspaceEventSchema = {
   summary:
-    'Starts a run when another workflow of the workspace fails, is slow, costs much, rests or is deployed, or a credential changes.',
+    'Starts a run when another workflow of the workspace fails, is slow, expensive, inactive or deployed, or when a credential changes.',
   fields: eventFields.extend(flowControlFields),
   outputs: z.object({
     event: z.string().describe('The event or condition.'),
@@ -46,11 +46,11 @@ export const workspaceEventSchema = {
     workflowId: z.string().nullable().describe('Id of the workflow that it is about.'),
     workflowName: z.string().nullable().describe('Its name.'),
     ...run,
-    errorMessage: z.string().nullable().describe('Why the run has failed, or the trigger was suspended.'),
+    errorMessage: z.string().nullable().describe('Why the run failed, or why the trigger was suspended.'),
     triggeringRun: z
       .object({ ...run, errorMessage: z.string().nullable().describe('Why it has failed.') })
       .nullable()
-      .describe('Conditions: the run with which the condition was met. Events have its fields themselves.'),
+      .describe('Conditions: the run that met the condition. Events have these fields at the top level.'),
     version: z.number().nullable().describe('workflow_deployed: the version that became live.'),
     credential: z
       .object({
