@@ -85,9 +85,7 @@ export const scheduleFields = z.object({
   endsAt: moment.optional().describe('No run is due after this date or time.'),
   jitterSeconds: whole(0, MAX_JITTER_SECONDS)
     .default(0)
-    .describe(
-      'Longest delay of the runs in seconds, up to 3,600. Each schedule has a constant delay of its own.',
-    ),
+    .describe('Longest delay of a run in seconds, up to 3,600. Each schedule has its own constant delay.'),
   missedRuns: oneOf(['none', 'last', 'all'])
     .default('last')
     .describe('The runs that were due while nothing could start them: none, the last one (default), or all.'),
@@ -97,7 +95,7 @@ export const scheduleFields = z.object({
   overlap: oneOf(['allow', 'skip', 'queue'])
     .default('allow')
     .describe(
-      'While the run before has not ended: allow starts the next one (default), skip does not, queue starts one after it.',
+      'While the previous run has not ended: allow starts the next run (default), skip does not, queue starts one run after it.',
     ),
 });
 
