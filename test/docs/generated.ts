@@ -295,12 +295,12 @@ function integrationPage({
     '',
     `${usedAs(types)} The definition follows the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
     '',
-    `The address is ${address === undefined ? `that of your account: \`--service ${service}=URL\`` : `\`${address}\`, or that of \`--service ${service}=URL\``}. The credential is a stored one, whose id is in the field \`credential\`, or that of \`--credential ${service}=VALUE\`.`,
+    `The address is ${address === undefined ? `that of your account: \`--service ${service}=URL\`` : `\`${address}\`, or that of \`--service ${service}=URL\``}. The credential is the stored credential whose id is in the field \`credential\`, or the value of \`--credential ${service}=VALUE\`.`,
     ...(account === undefined
       ? []
       : [
           '',
-          `A block whose field \`${account}\` is neither the host of the address nor the first part of that is refused, so that no account gets the credential of another.`,
+          `A block whose field \`${account}\` is neither the host of the address nor the first part of this host is refused, so that no account gets the credential of another.`,
         ]),
     ...(scopes.length === 0 ? [] : ['', `Scopes: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`]),
     ...sections,

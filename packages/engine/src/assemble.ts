@@ -25,7 +25,7 @@ const HTTP_TIMEOUT_MS = 300_000;
 const MIB = 2 ** 20;
 
 /** Default for all files that the blocks of one run store. */
-const MAX_RUN_FILE_BYTES = 1024 * MIB;
+const MAX_RUN_FILE_BYTES = 1024 * 1024 * 1024;
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 

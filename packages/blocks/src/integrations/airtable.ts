@@ -31,12 +31,12 @@ export const integration = defineIntegration({
       path: '/v0/{baseId}/{tableId}',
       arguments: {
         ...base,
-        maxRecords: integer('Most records', [1, 1000]),
+        maxRecords: integer('Maximum number of records', [1, 1000]),
         filterByFormula: text('A formula that records must match', {
           fields: ['filterFormula', 'filterByFormula'],
         }),
         view: text('Name or id of a view'),
-        offset: text('The offset of the page before', { fields: [] }),
+        offset: text('The offset of the previous page', { fields: [] }),
       },
       paging: { items: 'records', cursor: 'offset', argument: 'offset', pages: 10 },
       answer: { output: { records: 'records' } },

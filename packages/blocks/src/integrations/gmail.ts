@@ -123,7 +123,7 @@ export const integration = defineIntegration({
       arguments: {
         q: text('Such as: from:ada is:unread', { fields: ['query', 'searchQuery'] }),
         maxResults: integer('Messages of a page, up to 500', [1, 500]),
-        pageToken: text('The nextPageToken of the page before', { fields: [] }),
+        pageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'messages', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
       answer: { output: { messages: 'messages', resultSizeEstimate: 'resultSizeEstimate' } },

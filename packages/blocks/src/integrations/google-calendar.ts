@@ -43,7 +43,7 @@ export const integration = defineIntegration({
         timeMax: text('Only events that start before this time, as RFC 3339', { in: 'query' }),
         q: text('Only events with these words', { in: 'query', fields: ['query'] }),
         maxResults: integer('Events of a page, up to 2500', [1, 2500], { in: 'query' }),
-        pageToken: text('The nextPageToken of the page before', { in: 'query', fields: [] }),
+        pageToken: text('The nextPageToken of the previous page', { in: 'query', fields: [] }),
       },
       prepare: withCalendar,
       paging: { items: 'items', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },

@@ -50,20 +50,20 @@ export const integration = defineIntegration({
       arguments: {
         q: text("A search such as: name contains 'report' and trashed = false", { fields: ['query'] }),
         pageSize: integer('Files of a page, up to 1000', [1, 1000]),
-        pageToken: text('The nextPageToken of the page before', { fields: [] }),
+        pageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'files', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
       answer: { output: { files: 'files' } },
     },
     google_drive_get_file: {
-      description: 'Returns what Drive knows about a file, without its content.',
+      description: 'Returns the metadata of a file, without its content.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}',
       query: { fields: 'id,name,mimeType,size,webViewLink,modifiedTime,parents' },
       arguments: { fileId },
     },
     google_drive_upload: {
-      description: 'Stores a file, also a large one.',
+      description: 'Stores a file of any size.',
       method: 'POST',
       path: '/upload/drive/v3/files',
       query: { uploadType: 'resumable', fields: 'id,name,mimeType,size,webViewLink,modifiedTime,parents' },
@@ -95,7 +95,7 @@ export const integration = defineIntegration({
       answer: { file: { above: 0, name: 'name' }, output: { file: 'file' } },
     },
     google_drive_export: {
-      description: 'Returns a document of Google in another format, as a file of the run. It may have 10 MB.',
+      description: 'Returns a document of Google in another format, as a file of the run, up to 10 MB.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}/export',
       arguments: {
@@ -115,12 +115,12 @@ export const integration = defineIntegration({
       path: '/drive/v3/files',
       arguments: {
         name: text('The name', { required: true, fields: ['fileName'] }),
-        parents: data({ type: 'array', items: { type: 'string' } }, 'Id of the folder above, in a list'),
+        parents: data({ type: 'array', items: { type: 'string' } }, 'Id of the parent folder, in a list'),
       },
       json: { name: arg('name'), mimeType: 'application/vnd.google-apps.folder', parents: arg('parents') },
     },
     google_drive_delete: {
-      description: 'Deletes a file without the trash.',
+      description: 'Deletes a file permanently, without moving it to the trash.',
       method: 'DELETE',
       path: '/drive/v3/files/{fileId}',
       arguments: { fileId },

@@ -99,7 +99,7 @@ export const integration = defineIntegration({
       answer: { output: { range: 'range', values: 'values' } },
     },
     google_sheets_append: {
-      description: 'Adds rows behind the last row of a table.',
+      description: 'Adds rows after the last row of a table.',
       method: 'POST',
       path: '/v4/spreadsheets/{spreadsheetId}/values/{range}:append',
       arguments: {

@@ -30,7 +30,7 @@ export const integration = defineIntegration({
       path: '/crm/v3/objects/contacts',
       arguments: {
         limit: integer('Contacts of a page, up to 100', [1, 100]),
-        after: text('The after of the page before', { fields: [] }),
+        after: text('The after of the previous page', { fields: [] }),
       },
       paging: { items: 'results', cursor: 'paging.next.after', argument: 'after', pages: 10 },
       answer: { output: { contacts: 'results' } },

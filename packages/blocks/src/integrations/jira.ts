@@ -44,7 +44,7 @@ export const integration = defineIntegration({
       arguments: {
         jql: text('Such as: project = ENG AND status = Open', { required: true }),
         maxResults: integer('Issues of a page, up to 100', [1, 100]),
-        nextPageToken: text('The nextPageToken of the page before', { fields: [] }),
+        nextPageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'issues', cursor: 'nextPageToken', argument: 'nextPageToken', pages: 5 },
       answer: { output: { issues: 'issues' } },

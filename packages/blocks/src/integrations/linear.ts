@@ -119,7 +119,7 @@ export const integration = defineIntegration({
       arguments: {
         teamId: text('Id of the team', { required: true, fields: ['teamId', 'manualTeamId'] }),
         first: integer('Issues of a page, up to 250', [1, 250], { fields: ['limit'] }),
-        after: text('The endCursor of the page before'),
+        after: text('The endCursor of the previous page'),
       },
       json: {
         query: `query ($teamId: String!, $first: Int, $after: String) { team(id: $teamId) { issues(first: $first, after: $after) { nodes { ${ISSUE} } pageInfo { hasNextPage endCursor } } } }`,

@@ -83,7 +83,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/v1/pages',
       arguments: {
-        parentId: text('Id of the page above', { required: true, fields: ['parentId', 'parentSelector'] }),
+        parentId: text('Id of the parent page', { required: true, fields: ['parentId', 'parentSelector'] }),
         title: text('The title'),
         content,
       },
@@ -128,7 +128,7 @@ export const integration = defineIntegration({
       arguments: {
         pageId,
         page_size: integer('Blocks of a page of results, up to 100', [1, 100], { fields: ['pageSize'] }),
-        start_cursor: text('The next_cursor of the page of results before', { fields: [] }),
+        start_cursor: text('The next_cursor of the previous page of results', { fields: [] }),
       },
       paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 10 },
       answer: { output: { blocks: 'results' } },
@@ -148,7 +148,7 @@ export const integration = defineIntegration({
         filter: data({ type: 'object' }, 'The filter, in the format of Notion'),
         sorts: data({ type: 'array', items: { type: 'object' } }, 'The order, in the format of Notion'),
         page_size: integer('Rows of a page of results, up to 100', [1, 100], { fields: ['pageSize'] }),
-        start_cursor: text('The next_cursor of the page of results before', { fields: [] }),
+        start_cursor: text('The next_cursor of the previous page of results', { fields: [] }),
       },
       json: members('filter', 'sorts', 'page_size', 'start_cursor'),
       ...{ idempotent: true, readOnly: true },
@@ -162,7 +162,7 @@ export const integration = defineIntegration({
       arguments: {
         query: text('Words of titles'),
         page_size: integer('Results of a page, up to 100', [1, 100], { fields: ['pageSize'] }),
-        start_cursor: text('The next_cursor of the page before', { fields: [] }),
+        start_cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       json: members('query', 'page_size', 'start_cursor'),
       ...{ idempotent: true, readOnly: true },

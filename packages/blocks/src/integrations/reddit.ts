@@ -6,7 +6,7 @@ const subreddit = text('Name of the community, without r/', {
 });
 const page = {
   limit: integer('Posts of a page, up to 100', [1, 100]),
-  after: text('The after of the page before', { fields: [] }),
+  after: text('The after of the previous page', { fields: [] }),
 };
 const time = text('From when: hour, day, week, month, year or all', {
   name: 't',
@@ -26,7 +26,7 @@ export const integration = defineIntegration({
   operations: { get_posts: 'reddit_get_posts', search: 'reddit_search', get_comments: 'reddit_get_comments' },
   tools: {
     reddit_search: {
-      description: 'Finds posts in a community, or in all.',
+      description: 'Finds posts in one community or in all.',
       method: 'GET',
       path: '/r/{subreddit}/search',
       query: { raw_json: '1', restrict_sr: '1' },

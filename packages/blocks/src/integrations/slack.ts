@@ -116,7 +116,7 @@ export const integration = defineIntegration({
         channel,
         limit: integer('Messages of a page, up to 200', [1, 200]),
         oldest: text('Only messages after this ts'),
-        cursor: text('The next_cursor of the page before', { fields: [] }),
+        cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       paging: { items: 'messages', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 5 },
       answer: { output: { messages: 'messages' } },
@@ -128,7 +128,7 @@ export const integration = defineIntegration({
       query: { exclude_archived: 'true' },
       arguments: {
         limit: integer('Channels of a page, up to 1000', [1, 1000], { fields: ['channelLimit'] }),
-        cursor: text('The next_cursor of the page before', { fields: [] }),
+        cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       paging: { items: 'channels', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
       answer: { output: { channels: 'channels' } },
@@ -139,7 +139,7 @@ export const integration = defineIntegration({
       path: '/users.list',
       arguments: {
         limit: integer('People of a page, up to 200', [1, 200], { fields: ['userLimit'] }),
-        cursor: text('The next_cursor of the page before', { fields: [] }),
+        cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       paging: { items: 'members', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
       answer: { output: { users: 'members' } },

@@ -35,7 +35,7 @@ const person = {
 };
 const page = {
   limit: integer('Objects of a page, up to 100', [1, 100]),
-  starting_after: text('Id of the last object of the page before', { fields: [] }),
+  starting_after: text('Id of the last object of the previous page', { fields: [] }),
 };
 const list = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> => ({
   paging: {

@@ -89,7 +89,7 @@ export const integration = defineIntegration({
         select,
         filter,
         order: text('Order of the rows, such as created_at.desc', { in: 'query', fields: ['orderBy'] }),
-        limit: integer('Most rows', [1, 10_000], { in: 'query' }),
+        limit: integer('Maximum number of rows', [1, 10_000], { in: 'query' }),
         offset: integer('Rows to leave out first', [0, 1_000_000_000], { in: 'query' }),
       },
       prepare,

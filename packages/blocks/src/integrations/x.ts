@@ -31,7 +31,7 @@ export const integration = defineIntegration({
         }),
         start_time: text('Only posts after this time, as RFC 3339', { fields: ['startTime'] }),
         end_time: text('Only posts before this time, as RFC 3339', { fields: ['endTime'] }),
-        next_token: text('The next_token of the page before', { fields: [] }),
+        next_token: text('The next_token of the previous page', { fields: [] }),
       },
       answer: { output: { tweets: 'data', meta: 'meta' } },
     },

@@ -68,7 +68,7 @@ export const getLog = define({
   id: 'getLog',
   method: 'GET',
   path: '/api/v2/logs/{runId}',
-  summary: 'Get everything about a run',
+  summary: 'Get a run with all its details',
   resource: log,
   params: schemas.logPath,
   query: z.strictObject({}),

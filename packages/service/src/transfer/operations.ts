@@ -57,7 +57,7 @@ export const importWorkflow = define({
   ...records('WORKFLOW_IMPORTED'),
   id: 'importWorkflow',
   path: '/api/v2/workflows/import',
-  summary: 'Make a workflow of an exported file',
+  summary: 'Create a workflow from an exported file',
   resource: workspace('body'),
   body: schemas.importBody,
   success: [

@@ -25,7 +25,7 @@ export const listWorkspaces = define({
   id: 'listWorkspaces',
   method: 'GET',
   path: '/api/v2/workspaces',
-  summary: 'List the workspaces that the credential opens',
+  summary: 'List the workspaces that the credential can access',
   resource: none,
   params: schemas.none,
   query: schemas.listQuery,

@@ -35,7 +35,7 @@ const TLS_MODES: readonly string[] = Object.values(SSL_MODES);
 
 /** Fields of blocks and of rows of agents that say which database is used. */
 export const settings = {
-  host: text('Host of the database; empty: that of the credential'),
+  host: text('Host of the database; default: that of the credential'),
   port: text('Port; default 5432'),
   database: text('Name of the database'),
   username: text('Name of the user'),

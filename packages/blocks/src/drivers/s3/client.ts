@@ -15,7 +15,7 @@ const ABORT_MS = 5000;
 
 /** Fields of blocks and of rows of agents that say which account is used. */
 export const settings = {
-  accessKeyId: text('Id of the access key; empty: that of the credential'),
+  accessKeyId: text('Id of the access key; default: that of the credential'),
   secretAccessKey: text('Secret of the access key'),
   region: text('Region; default us-east-1', { fields: ['region', 'getObjectRegion'] }),
   endpoint: text(
