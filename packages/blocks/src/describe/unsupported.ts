@@ -1,8 +1,8 @@
 const WHY: { readonly [reason: string]: readonly string[] } = {
   'exported workflows do not say which credentials a group has': ['credential_group'],
   'it needs an index of documents, or a paid service': ['search', 'enrichment'],
-  'Heddle has no tables of its own': ['table'],
-  'models for speech, images and video have interfaces of their own': [
+  'Heddle stores no tables': ['table'],
+  'Heddle does not call models for speech, images or video': [
     'tts',
     'stt',
     'image_generator',

@@ -53,6 +53,6 @@ describe('heddle blocks', () => {
   it('says why a type of exported workflows does not run', async () => {
     const { exit, stderr } = await heddle('show', 'table');
     expect(exit).toBe(2);
-    expect(stderr).toContain('does not run blocks of the type "table": Heddle has no tables of its own.');
+    expect(stderr).toContain('does not run blocks of the type "table": Heddle stores no tables.');
   });
 });
