@@ -16,7 +16,7 @@ export const modelFields = {
     .number()
     .min(0)
     .optional()
-    .describe('Most dollars that this execution of the block may cost, with all its calls and attempts.'),
+    .describe('Maximum cost of this execution in dollars, with all its calls and attempts.'),
   apiKey: z.string().optional().describe('Key of the provider, such as {{OPENAI_API_KEY}}.'),
   temperature: z.coerce.number().min(0).max(2).optional().describe('How much answers vary, from 0 to 2.'),
   maxTokens: z.coerce.number().min(1).optional().describe('Longest answer, in tokens.'),
