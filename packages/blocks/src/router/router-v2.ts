@@ -12,7 +12,7 @@ export const routerV2 = defineOutside({
     routes: z
       .array(
         z.looseObject({
-          id: z.string().describe('Name of the port, behind router-.'),
+          id: z.string().describe('Name of the port, without the prefix router-.'),
           title: z.string().default('').describe('Name of the route.'),
           value: z.string().default('').describe('When to choose it.'),
         }),

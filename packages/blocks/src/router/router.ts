@@ -10,12 +10,12 @@ const PREFIX = 'router-';
 
 /** The older router, which chooses among the blocks behind it. */
 export const router = defineOutside({
-  summary: 'Lets a model choose one of the blocks behind it.',
+  summary: 'Lets a model choose one of the blocks after it.',
   fields: z.object({ prompt: z.string().describe('The text to route.'), ...modelFields }),
   outputs: z.object({ prompt: z.string().describe('The text that was routed.'), ...choiceOutputs }),
   async run({ fields: { prompt }, ...call }) {
     const choices = blocksBehind(call.context);
-    if (choices.length === 0) throw invalid(call.context, 'has no block behind it to choose');
+    if (choices.length === 0) throw invalid(call.context, 'has no block after it to choose');
     const { facts, port, selectedRoute, selectedPath } = await choose(call, choices, prompt);
     return { output: { prompt, ...facts, selectedRoute, selectedPath }, port };
   },
