@@ -7,7 +7,7 @@ export interface DrawnBlock {
   name: string;
   type: string;
   enabled: boolean;
-  /** Where the editor has put it, relative to its container; null if it has no position. */
+  /** Position in the editor, relative to its container; null if it has none. */
   position: { x: number; y: number } | null;
   /** The container around it. */
   parentId: string | null;
@@ -30,7 +30,7 @@ export interface DrawnGraph {
   edges: DrawnEdge[];
 }
 
-/** Returns the graph of an exported state, or of a draft, as a drawing needs it. Any part of the state may have another type. */
+/** Returns the graph of an exported state, or of a draft, as a drawing needs it. Any part of the state may have a wrong type. */
 export function drawnGraph(state: JsonObject): DrawnGraph {
   const blocks = own(state, 'blocks');
   const edges = own(state, 'edges');
@@ -54,7 +54,7 @@ function drawnBlock(id: string, block: JsonObject): DrawnBlock {
     type: textAt(block, 'type') ?? '',
     enabled: own(block, 'enabled') !== false,
     position: x === null || y === null ? null : { x, y },
-    // Some editors write an empty text for no container.
+    // Some editors write an empty string for a block without a container.
     parentId: (textAt(data, 'parentId') ?? textAt(block, 'parentId')) || null,
     width: numberAt(data, 'width'),
     height: numberAt(data, 'height') ?? numberAt(block, 'height'),

@@ -94,7 +94,7 @@ describe('a media type', () => {
   );
 
   it.each([undefined, '', 'text', 'text/html\r\nX-Evil: 1', 'text/plain; a="b"', `text/${'x'.repeat(200)}`])(
-    '%j is not: the type is that of unknown bytes',
+    '%j is not one and becomes application/octet-stream',
     (type) => {
       expect(mediaType(type)).toBe('application/octet-stream');
     },

@@ -11,7 +11,7 @@ export interface FileRecord {
   /** Media type. */
   type: string;
   key: string;
-  /** Keys of the parts of a large file. Stores keep them as long as a run has a record with them. */
+  /** Keys of the parts of a large file. Stores keep these parts as long as a file record in a run names them. */
   parts?: string[];
 }
 
@@ -92,7 +92,7 @@ export function fileName(text: string): string {
   return /^\.*$/.test(name) ? 'file' : name;
 }
 
-/** Returns `text` if it is a media type, else the type of unknown bytes. */
+/** Returns `text` if it is a media type, else `application/octet-stream`. */
 export function mediaType(text: string | undefined): string {
   const type = (text ?? '').trim();
   return type.length <= MAX_TYPE_CHARACTERS && MEDIA_TYPE.test(type) ? type : UNKNOWN_TYPE;

@@ -32,16 +32,16 @@ export interface BlockExecutor<Services = unknown> {
   /** Sub-blocks that must not be empty; `check` reports them. */
   required?: readonly string[];
   /**
-   * The fields that each value of the field `operation` needs, for all types: of each list, one must not be empty. The first
-   * operation is that of blocks without one. `check` reports missing ones.
+   * The fields that each value of the field `operation` needs, for all types: in each list, at least one must not be
+   * empty. The first operation is the default. `check` reports missing fields.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
   /** The data of the host that operations use, by value of the field `operation`. `check` reports blocks whose host lacks it. */
   uses?: { readonly [operation: string]: HostFeature };
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
-   * Blocks that pause: returns the output after `input` was submitted, or for a block that continues, the answer that it
-   * gets. Called before anything is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
+   * Blocks that pause: returns the output after `input` was submitted, or for a block that continues, the answer that
+   * it gets. Called before the answer is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
   /**
@@ -58,7 +58,7 @@ export interface NotificationOutcome {
   title?: string;
   /** `unknown`: the call was interrupted, and may have sent it. */
   status: 'sent' | 'failed' | 'unknown';
-  /** Why it is not known to be sent. */
+  /** Why it was not sent, or may not have been sent. */
   error?: string;
 }
 
@@ -73,7 +73,7 @@ export type BlockEmission =
   | { type: 'thinking'; text: string }
   | { type: 'tool'; phase: 'start'; id: string; name: string }
   | { type: 'tool'; phase: 'end'; id: string; name: string; status: 'success' | 'error' | 'cancelled' }
-  /** How far the call `id` of a tool is, of `total` if that is known. Numbers grow. */
+  /** Progress of the tool call `id`, out of `total` if that is known. It never decreases. */
   | { type: 'progress'; id: string; progress: number; total?: number; message?: string }
   /** A problem that does not end the block. */
   | { type: 'error'; message: string };
@@ -104,9 +104,9 @@ export interface BlockContext<Services = unknown> {
   /** Returns the output of the block that led here (the first source that ran), or {}. */
   sourceOutput(): JsonObject;
   /**
-   * Sends a message to the readers of the run's events. Messages are kept for a limited time, and another attempt sends
-   * them again. Secrets are redacted, also those that come in several texts: the end of a text that may be the beginning
-   * of a secret is sent with the next one.
+   * Sends a message to the readers of the run's events. Messages are kept for a limited time, and another attempt
+   * sends them again. Secrets are redacted, even if they are split over several texts: the end of a text that may be
+   * the beginning of a secret is sent with the next text.
    */
   emit(emission: BlockEmission): void;
   /**
@@ -124,8 +124,8 @@ export interface BlockContext<Services = unknown> {
     options?: StepOptions,
   ): Promise<T>;
   /**
-   * Returns what people have answered to the earlier pauses of this block that continue it, oldest first: also to those of
-   * earlier attempts, because their steps are kept too.
+   * Returns the answers to the earlier pauses that continue this block, oldest first. They include those of earlier
+   * attempts, because their steps are kept too.
    */
   answers(): Promise<Json[]>;
   clock: Clock;

@@ -81,7 +81,7 @@ function notifierOf(blocks: readonly BlockExecutor[]): RuntimeParts['notify'] {
   return notifier && (async (context) => (await notifier.notify?.(context)) ?? []);
 }
 
-/** What blocks need to run without an engine: for workers of other runtimes. */
+/** The parts with which blocks run without an engine, for workers of other runtimes. */
 export interface Host {
   parts: RuntimeParts;
   /** Stops the sandbox and waits for connections that are being closed. The stores stay open. */

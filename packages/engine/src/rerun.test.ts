@@ -12,7 +12,9 @@ const plan = compiled(
   ['Start -> A -> B -> C', 'Start -> D', 'C -> L -> I'],
 );
 
-/** The journal of a run in which these blocks have ended. The run was then cancelled, unless it is still open. */
+/**
+ * Returns the journal of a run in which these blocks have ended. The run was then cancelled, unless it is still open.
+ */
 function journal(
   blocks: readonly string[],
   { open = false } = {},

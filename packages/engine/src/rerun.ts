@@ -6,14 +6,14 @@ import { findBlock } from './execution/plan-queries.ts';
 import { foldJournal } from './records/fold.ts';
 import type { RestartEdits, RestartPreview } from './types.ts';
 
-/** What a run takes over from an earlier run. */
+/** The data that a run takes over from an earlier run. */
 export interface Reused {
   runId: string;
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
   /** The data of the containers around the start; absent: it is at the top level. */
   inside?: ReturnType<typeof reuseInside>;
-  /** What replaces some of it; outputs by block id. */
+  /** Replacements for some of this data; outputs by block id. */
   edits?: RestartEdits;
 }
 
@@ -32,12 +32,13 @@ export interface Restart {
 }
 
 /**
- * Returns what a run that starts at `reference` takes over from an earlier run: the outputs of the top-level blocks that are
- * not downstream of the start, and the variables; and of the containers around the start what `reuseInside` returns.
+ * Returns the data that a run that starts at `reference` takes over from an earlier run: the outputs of the top-level
+ * blocks that are not downstream of the start, the variables, and for containers around the start the data of
+ * `reuseInside`.
  *
- * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block inside a
- * container without `iterations`, or one with a source block that has not run; OPTIONS_INVALID for edits of what the block does not
- * use, and for iterations of another depth.
+ * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block
+ * inside a container without `iterations`, or one with a source block that has not run; OPTIONS_INVALID for edits of
+ * what the block does not use, and for iterations of another depth.
  */
 export function reuse(
   plan: Plan,
@@ -103,7 +104,7 @@ function invalid(message: string): EngineError {
   return new EngineError('OPTIONS_INVALID', message);
 }
 
-/** Returns what `reuse` would do, without its refusals. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */
+/** Returns what `reuse` would do. A refusal is part of the result. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */
 export function previewReuse(
   plan: Plan,
   reference: string,

@@ -7,13 +7,16 @@ import type { RunEvent } from './types.ts';
 /** A run that has not ended. */
 export interface LiveRun {
   readonly runId: string;
-  /** Resolves when the run has ended, only a person can continue it, or it is suspended, and this is in its record. Rejects if it cannot continue here. */
+  /**
+   * Resolves when the record says that the run has ended, that only a person can continue it, or that it is suspended.
+   * Rejects if it cannot continue here.
+   */
   whenIdle(): Promise<void>;
   /** Returns the events since the run was started or opened, until it has ended or only a person can continue it. */
   events(): AsyncIterable<RunEvent>;
 }
 
-/** What an engine needs from a runtime. Results of runs are read from the stores. */
+/** A runtime, as an engine uses it. Results of runs are read from the stores. */
 export interface RuntimePort {
   /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; then no run exists. */
   start(request: RunRequest): Promise<LiveRun>;

@@ -3,8 +3,8 @@ import type { Stored } from '@heddle/core/run';
 import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
 
 /**
- * Journal entries as a payload. Short lists go inline. Lists with confidential entries always go by reference, so that the
- * server never has them: error messages, which may contain anything, resume tokens, and people's answers.
+ * Returns journal entries as a payload. Short lists go inline. Lists with confidential entries always go by reference,
+ * so that the server never has them: error messages, which may contain anything, resume tokens, and people's answers.
  */
 export async function chunkOf(
   values: RuntimeParts['values'],
@@ -22,7 +22,10 @@ function isConfidential(entry: TimedEntry): boolean {
   );
 }
 
-/** Hash of a resume token. Workflows know tokens only by their hash, so that the history does not contain them. */
+/**
+ * Returns the hash of a resume token. Workflows know tokens only by their hash, so that the history does not contain
+ * them.
+ */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }

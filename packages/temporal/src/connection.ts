@@ -6,7 +6,7 @@ import type { ServerOptions } from './options.ts';
 export const DEFAULT_ADDRESS = '127.0.0.1:7233';
 export const DEFAULT_NAMESPACE = 'default';
 
-/** A connection to a server on which the namespace exists. Throws RUNTIME_UNREACHABLE. */
+/** Returns a connection to a server on which the namespace exists. Throws RUNTIME_UNREACHABLE. */
 export async function connect({
   address = DEFAULT_ADDRESS,
   namespace = DEFAULT_NAMESPACE,
@@ -46,7 +46,7 @@ function unreachable(what: string, error: unknown): EngineError {
   );
 }
 
-/** The error of the server or the network, in one line. */
+/** Returns the error of the server or the network, in one line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The SDK's own error names the call; its cause has the server's reason.
@@ -55,7 +55,7 @@ export function reasonOf(error: unknown): string {
   return (text.split('\n')[0] ?? '').replace(/\.$/, '');
 }
 
-/** The server's own error text, if the error came from a server. */
+/** Returns the server's own error text, if the error came from a server. */
 function detailsOf(error: Error): string | undefined {
   const { details } = error as { details?: unknown };
   return typeof details === 'string' && details !== '' ? details : undefined;

@@ -49,7 +49,7 @@ export async function openDeployment(
   }
 }
 
-/** The stores of a deployment. Stores that the host has opened stay open on `close`. */
+/** Returns the stores of a deployment. Stores that the host has opened stay open on `close`. */
 export async function openSharedStores(
   options: StoreOptions,
   clock: Clock | undefined,

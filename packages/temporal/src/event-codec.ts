@@ -23,7 +23,10 @@ const ENCODERS: {
   fired: ({ at, atMs, timer, attempt = null }) => trimmed(['t', at, atMs, timer, attempt]),
 };
 
-/** `event` in compact form, with the token hash of the pause point that it opens. Throws for events that activities never produce. */
+/**
+ * Returns `event` in compact form, with the token hash of the pause point that it opens. Throws for events that
+ * activities never produce.
+ */
 export function encodeEvent(event: Event, tokenHash?: string): EncodedEvent {
   const encoder = ENCODERS[event.type as keyof typeof ENCODERS] as
     | ((event: Event) => EncodedEvent)
@@ -43,7 +46,7 @@ function trimmed(encoded: EncodedEvent): EncodedEvent {
   return encoded;
 }
 
-/** The event that `encodeEvent` encoded. */
+/** Returns the event that `encodeEvent` encoded. */
 export function decodeEvent(encoded: EncodedEvent): Event {
   const [type, at, atMs] = encoded;
   switch (type) {
@@ -108,7 +111,7 @@ function decodePaused(encoded: Encoded<'p'>): Event {
   };
 }
 
-/** Token hash of the pause point that the event opens, if any. */
+/** Returns the token hash of the pause point that the event opens, if any. */
 export function tokenHashOf(encoded: EncodedEvent): string | undefined {
   return encoded[0] === 'p' ? (encoded[6] ?? undefined) : undefined;
 }

@@ -62,7 +62,7 @@ export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'postgres' |
 
 const DEFAULTS = { queue: 'heddle', checkpoint: 'segment', local: true, window: 200, budget: 1500 } as const;
 
-/** The profile with which this deployment starts runs. `attributes`: runs have search attributes. */
+/** Returns the profile with which this deployment starts runs. `attributes`: runs have search attributes. */
 export function profileOf(options: DeploymentOptions, attributes = false): Profile {
   const { queue, checkpoint, local, window, budget, encryption } = { ...DEFAULTS, ...options };
   return {
@@ -80,7 +80,7 @@ export function profileOf(options: DeploymentOptions, attributes = false): Profi
   };
 }
 
-/** The task queues of a deployment. */
+/** Returns the task queues of a deployment. */
 export function queuesOf(queue: string = DEFAULTS.queue): { [role in Role]: string } {
   return { engine: queue, effects: `${queue}-effects`, segments: `${queue}-segments` };
 }

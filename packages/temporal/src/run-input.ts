@@ -29,7 +29,7 @@ export function expectFit(plan: Plan): void {
   fitting.add(plan);
 }
 
-/** The workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
+/** Returns the workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
 export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
   expectFit(plan);
   const { atMs, graceMs } = first;

@@ -15,12 +15,12 @@ interface Attribute {
   value: string;
 }
 
-/** The search attribute with a run's status. */
+/** Returns the search attribute with a run's status. */
 export function statusAttribute(status: VisibleStatus): Attribute {
   return attribute(SEARCH_ATTRIBUTES.status, status);
 }
 
-/** Start options that make a run visible on the server: search attributes, or a memo. */
+/** Returns start options that make a run visible on the server: search attributes, or a memo. */
 export function visibilityOptions({ labels, profile }: Pick<RunInput, 'labels' | 'profile'>) {
   const named = Object.entries(labels) as [keyof Labels, string][];
   if (profile.attributes !== true)

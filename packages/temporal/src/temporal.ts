@@ -22,7 +22,8 @@ export type TemporalOptions = ServerOptions &
 const KILL_MS = 5000;
 
 /**
- * A runtime for `createEngine({ runtime })` that executes runs as workflows on a Temporal server, with any number of workers.
+ * Returns a runtime for `createEngine({ runtime })` that executes runs as workflows on a Temporal server, with any
+ * number of workers.
  *
  * Opening it throws RUNTIME_UNREACHABLE, OPTIONS_INVALID, and errors of the stores.
  */

@@ -110,7 +110,7 @@ function rotateToFirst(cycle: readonly string[]): string[] {
   return [...cycle.slice(at), ...cycle.slice(0, at)];
 }
 
-/** Long cycles are shown by their ends. */
+/** Returns the names of a cycle; of a long one, only the first and the last. */
 function shorten(names: readonly string[]): string[] {
   return names.length <= 12
     ? [...names]

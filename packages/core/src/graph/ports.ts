@@ -62,11 +62,11 @@ function routerPorts(block: RowBlock): PortReader {
   };
 }
 
-/** A port that should lead somewhere. */
+/** A port that should have an edge. */
 export interface BranchPort {
-  /** As edges name it. */
+  /** Name of the port in edges. */
   handle: string;
-  /** For people. */
+  /** Name of the port for people. */
   label: string;
 }
 

@@ -3,7 +3,7 @@ import type { Json } from '../json.ts';
 import { readJsonText } from '../schema/read-json-text.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** What rows are read from. */
+/** The parts of a block from which its rows are read. */
 export type RowBlock = Pick<Block, 'id' | 'type' | 'fields'>;
 
 /** A row of a condition, or a route of a router, in the order of tests. */

@@ -7,7 +7,8 @@ import type { Lists } from './lists.ts';
 type Blocks = ReadonlyMap<string, Block>;
 
 /**
- * Returns the containers of blocks that name none, from the stored maps, but only for containers that no block names.
+ * Returns the containers of blocks without a `parentId`, from the stored maps, but only containers that no block
+ * names.
  *
  * If two stored entries list a block, it belongs to the inner one. Differences between a map and the blocks are
  * reported.
@@ -56,7 +57,7 @@ interface AssignContext {
   lists: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Puts the listed blocks that name no container into this one. Returns true if there are any. */
+/** Puts the listed blocks without a `parentId` into the container. Returns true if there are any. */
 function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: AssignContext): boolean {
   let any = false;
   for (const id of entry.nodes) {
@@ -64,7 +65,7 @@ function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: 
     if (!block || block.parentId !== undefined || id === entry.id) continue;
     any = true;
     const other = parents.get(id);
-    // Of two containers the inner one is listed by the other.
+    // Of two containers that list the block, the outer one also lists the inner one.
     if (other === undefined || lists.get(other)?.has(entry.id)) parents.set(id, entry.id);
   }
   return any;
@@ -78,7 +79,9 @@ class Nesting {
   readonly #entered = new Map<string, number>();
   readonly #left = new Map<string, number>();
 
-  /** `children`: the blocks that name each container. Blocks of a cycle of containers are in none. */
+  /**
+   * `children`: the blocks that name each container. Blocks in a cycle of containers count as being in no container.
+   */
   constructor(blocks: Blocks, children: Lists<string>) {
     const open: { id: string; inside: Iterator<string> }[] = [];
     const enter = (id: string): void => {

@@ -26,7 +26,7 @@ export interface Structure {
   places: PlacedBlocks;
   /** Blocks that can run: enabled, and inside a container also reached by an edge. */
   members: ReadonlySet<string>;
-  /** By container id, the top level under ''. Only containers that are members. */
+  /** By container id, with '' for the top level. Only containers that can run. */
   regions: ReadonlyMap<string, RegionGraph>;
   /** The edges into and out of each block, by id, in edge order. */
   into: ReadonlyMap<string, readonly Wire[]>;
@@ -54,7 +54,7 @@ export function buildStructure(
   const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
   const structure = { places, members, ...neighbours(wires) };
   const regions = buildRegions(structure, wiring.starts);
-  // A complete order proves that there is no cycle, and most graphs have one.
+  // A complete order proves that there is no cycle. Most graphs have a complete order.
   if ([...regions.values()].some(({ size, order }) => order.length < size))
     for (const cycle of findCycles(graphOf(members, wires), places)) found.push(cycle);
   return { ...structure, regions };

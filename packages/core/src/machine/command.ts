@@ -35,8 +35,8 @@ export type EndStatus = 'completed' | 'failed' | 'cancelled';
 export type EndReason = 'block' | 'deadline' | 'limit';
 
 /**
- * Why work is aborted: its own timeout, or because what contains it failed, answered, was cancelled, hit its deadline
- * or reached run-until.
+ * Why work is aborted: its own timeout, or because its run or container failed, answered, was cancelled, hit its
+ * deadline or reached run-until.
  */
 export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'deadline' | 'until';
 
@@ -53,7 +53,7 @@ export type Notice =
   /** A container is done. `count`: how many iterations or branches it opened. */
   | { type: 'exited'; at: Address; count: number }
   /**
-   * The node at `at` failed for good: it has no attempt left, or a node inside it failed. `handled`: its error port is
+   * The node at `at` failed finally: no attempt remains, or a node inside it failed. `handled`: its error port is
    * taken.
    */
   | { type: 'failed'; at: Address; handled: boolean; cause?: Address; limit?: number; timedOut?: boolean };

@@ -52,7 +52,7 @@ describe('the deadline', () => {
     expect(run.state.deadline).toEqual({ leftMs: 300, activeOnly: true });
   });
 
-  it('R26 only cuts the grace of a run that has failed', () => {
+  it('R26 only ends the grace period of a run that has failed', () => {
     const { run } = play(region('s -> a, b'), { timeoutMs: 20 });
     run.complete('s');
     run.fail('a');
@@ -60,7 +60,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end failed block a']);
   });
 
-  it('R26 only cuts the grace of a run that has answered', () => {
+  it('R26 only ends the grace period of a run that has answered', () => {
     const { run } = play(region('s -> r, b', { r: { answers: true } }), { timeoutMs: 20 });
     run.complete('s');
     run.complete('r');
@@ -68,7 +68,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end completed r']);
   });
 
-  it('R26 is asked for no more once the run has ended', () => {
+  it('R26 is removed when the run ends', () => {
     const { run } = play(region('p'), { timeoutMs: 500, activeOnly: true });
     run.pause('p');
     expect(run.cancel()).toEqual(['abort p cancelled', 'end cancelled']);

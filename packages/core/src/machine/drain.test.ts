@@ -55,7 +55,7 @@ describe('a drain', () => {
     expect(run.pauseToContinue('c')).toEqual(['abort c failed', 'end failed block f']);
   });
 
-  it('R17 takes the end of a running try once, and of no other try', () => {
+  it('R17 counts the end of a running attempt once, and ignores other attempts', () => {
     const { run } = play(region('s -> f, a, b'));
     run.complete('s');
     run.fail('f');
@@ -84,7 +84,7 @@ describe('a drain', () => {
     expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
   });
 
-  it('R17 does not affect what is outside of it', () => {
+  it('R17 does not affect blocks outside of it', () => {
     const { run } = play(
       region('s -> P, b', 'b -> c', 'P:error -> h', { P: parallel(region('x'), { count: 2 }) }),
     );
@@ -97,12 +97,12 @@ describe('a drain', () => {
   it.each([
     ['a container', { O: loop(body, { count: 1 }) }, ['run h']],
     ['a branch', { O: parallel(body, { count: 1, collectErrors: true }) }, ['run z']],
-  ] as const)('R17 drops what the same event was about to start in %s', (_, nodes, next) => {
+  ] as const)('R17 starts nothing more for the same event in %s', (_, nodes, next) => {
     const { run } = play(region('O -> z', 'O:error -> h', nodes));
     expect(run.complete('O/0/s')).toEqual(next);
   });
 
-  it('R17 drops what the same event was about to start in the run, and the iterations of open loops', () => {
+  it('R17 starts nothing more for the same event in the run, and no iterations of open loops', () => {
     const { run } = play(body);
     expect(run.complete('s')).toEqual(['end failed block L']);
   });
@@ -151,7 +151,7 @@ describe('a drain', () => {
 describe('a drain around a drain', () => {
   const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
 
-  it('R19 the outer one takes over: its grace counts, and the inner timer is void', () => {
+  it('R19 is replaced by the outer one: the outer grace period counts, and the inner timer is void', () => {
     const { run } = play(region('s -> P, b, c', { P: branches }));
     run.complete('s');
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
@@ -182,7 +182,7 @@ describe('a drain around a drain', () => {
 });
 
 describe('the first failure', () => {
-  it('R20 is the one that the run ends with', () => {
+  it('R20 is the failure with which the run ends', () => {
     const { run } = play(region('s -> a, b'));
     run.complete('s');
     run.fail('b');

@@ -81,7 +81,9 @@ export interface StartedEvent {
   graceMs: number;
 }
 
-/** A frame of a container in which a run starts. The nodes outside of it that are not downstream have run. */
+/**
+ * A frame of a container in which a run starts. Nodes outside of the frame have run unless they are downstream of it.
+ */
 export interface FrameStart {
   /** Number of the iteration or branch. */
   iteration: number;

@@ -82,7 +82,7 @@ describe('a failed block', () => {
     expect(run.complete('a', 'error')).toEqual(['end completed']);
   });
 
-  it('R16 without one fails the nearest container with an error port', () => {
+  it('R16 without an error port fails the nearest container that has one', () => {
     const graph = region('O -> z', 'O:error -> g', {
       O: loop(
         region('M:error -> h', { M: loop(region({ I: loop(region('x'), { count: 1 }) }), { count: 1 }) }),
@@ -97,7 +97,7 @@ describe('a failed block', () => {
     expect(run.complete('O/0/h')).toEqual(['run z']);
   });
 
-  it('R16 is collected by the nearest parallel that collects, before its error port', () => {
+  it('R16 is collected by the nearest parallel that collects errors, even if it has an error port', () => {
     const graph = region('P -> a', 'P:error -> h', {
       P: parallel(region('x -> y'), { count: 2, collectErrors: true }),
     });
@@ -119,7 +119,7 @@ describe('a failed block', () => {
     expect(run.state.end).toEqual({ status: 'failed' });
   });
 
-  it('R16 in a branch of a collecting parallel reaches only up to it, through loops', () => {
+  it('R16 in a branch of a collecting parallel fails the loops around it, but not the parallel', () => {
     const inner = region('L -> y', { L: loop(region('x'), { count: 2 }) });
     const { run } = play(
       region('P -> a', { P: parallel(inner, { count: 2, window: 1, collectErrors: true }) }),

@@ -36,14 +36,14 @@ export function failAttempt(
  * drawn jitter, and never shorter than the server's `Retry-After`.
  */
 export function retryWaitMs(retry: RetryPolicy, attempt: number, failure: Failure): number {
-  // Without this case, 0 times a factor that has grown to Infinity would be NaN.
+  // Without this case, 0 times an infinite factor would be NaN.
   const grown =
     retry.waitMs === 0 ? 0 : Math.min(retry.maxWaitMs, retry.waitMs * retry.backoff ** (attempt - 1));
   const drawn = grown * (1 - retry.jitter * (failure.jitter ?? 0));
   return Math.max(Math.round(drawn), failure.retryAfterMs ?? 0);
 }
 
-/** Fails the node for good. Its error port or the nearest handler around it takes the failure. */
+/** Fails the node finally. Its error port or the nearest handler around it takes the failure. */
 export function failNode(context: StepContext, level: Level, index: number, failure: Failure): void {
   const { handlesError, subflow } = nodeAt(level.region, index);
   const at = addressOf(level, index);

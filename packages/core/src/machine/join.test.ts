@@ -9,7 +9,7 @@ describe('an edge', () => {
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
-  it('R2 on `source` is live besides the port taken, whichever it is', () => {
+  it('R2 on `source` is live even if its node took another port', () => {
     const { run } = play(region('if:yes -> a', 'if -> b'));
     expect(run.complete('if', 'yes')).toEqual(['run a', 'run b']);
   });
@@ -24,7 +24,7 @@ describe('an edge', () => {
     expect(run.complete('a')).toEqual(['run b']);
   });
 
-  it('R2 of a port that no block took leads nowhere: the run ends', () => {
+  it('R2 is dead if its node took another port: the run ends', () => {
     const { run } = play(region('if:yes -> a', 'if:no -> b'));
     expect(run.complete('if', 'neither')).toEqual(['end completed']);
   });
@@ -199,7 +199,7 @@ describe('run-until', () => {
     expect(run.complete('c')).toEqual(['end completed']);
   });
 
-  it('R28 names a block of the run, not one with that index in a body', () => {
+  it('R28 means a top-level block, not the block with the same index in a body', () => {
     const { run } = play(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), { until: 'L' });
     expect(run.complete('L/0/x')).toEqual(['run L/0/y']);
   });

@@ -5,11 +5,11 @@ import type { Region } from './skeleton.ts';
 import { attemptOf, isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Drain, Frame, State, Work } from './state.ts';
 
-/**
- * Returns every command that `state` still waits for. Recovery after a crash carries out exactly these.
- *
- * Blocks that were running run again (at least once). Timers keep the time they were set for.
- */
+  /**
+   * Returns every command that `state` still waits for. Recovery after a crash carries out exactly these commands.
+   *
+   * Blocks that were running run again (at least once). Timers keep their time.
+   */
 export function pendingCommands(region: Region, state: State): Command[] {
   const commands: Command[] = [];
   if (state.phase === 'ended') return commands;
@@ -55,8 +55,8 @@ type AnsweredCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 /**
  * Returns true if `command` is one of `pendingCommands`, without building the list.
  *
- * Drivers that apply several events at once need it: one event may answer a command that an earlier one gave. `abort`
- * and `end` are never pending.
+ * Drivers that apply several events at once need it: an event may answer the command of an earlier one. `abort` and
+ * `end` are never pending.
  */
 export function isPending(region: Region, state: State, command: Command): boolean {
   if (command.type === 'abort' || command.type === 'end') return false;

@@ -78,7 +78,7 @@ export interface OpenContainer {
   count: number;
   /** An `expand` command is pending. */
   asking: boolean;
-  /** Branches below `next` that open before it, the next one last, after a start inside the container; absent: none. */
+  /** After a start inside the container: branches below `next` that open first, in reverse order; absent: none. */
   missing?: number[];
   /** Number of open frames. */
   live: number;
@@ -103,7 +103,7 @@ export function attemptOf(work: { try?: number; resumes?: number }): { try?: num
   };
 }
 
-/** Returns true if `event` is about the attempt in flight. One from before its last resume is late (R30). */
+/** Returns true if `event` is about the attempt in flight. An event from before its last resume is late (R30). */
 export function isOfAttempt(
   work: Extract<Work, { w: 'run' | 'blocked' }>,
   event: Event,

@@ -22,7 +22,7 @@ export type Task =
   | { do: 'close'; level: Level; failed?: Address }
   | { do: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 
-/** What drains: the whole run, an open container, or one branch of a parallel. */
+/** The scope of a drain: the whole run, an open container, or one branch of a parallel. */
 export type DrainScope =
   | { of: 'run' }
   | { of: 'container'; level: Level; index: number }

@@ -37,7 +37,7 @@ describe('a run', () => {
 });
 
 describe('a cancel', () => {
-  it('R29 aborts what is open and ends the run', () => {
+  it('R29 aborts all open work and ends the run', () => {
     const { run } = play(region('s -> a, b'));
     run.complete('s');
     run.pause('b');
@@ -68,7 +68,7 @@ describe('a cancel', () => {
     );
   });
 
-  it('R29 comes once: an ended run never changes again', () => {
+  it('R29 applies once: an ended run never changes', () => {
     const { run } = play(region('a'));
     run.complete('a');
     expect(run.cancel()).toEqual([]);
@@ -85,13 +85,13 @@ describe('a late or duplicate event', () => {
   it.each([
     ['a second end of a block', { type: 'completed', at: [0], atMs: 0, attempt: 1 }],
     ['the end of a block that has not started', { type: 'completed', at: [9], atMs: 0, attempt: 1 }],
-    ['the end of another try', { type: 'completed', at: [3], atMs: 0, attempt: 2 }],
+    ['the end of another attempt', { type: 'completed', at: [3], atMs: 0, attempt: 2 }],
     ['a failure of another attempt', { type: 'failed', at: [3], atMs: 0, attempt: 2, retryable: true }],
     ['the timeout of another attempt', { type: 'fired', at: [3], atMs: 0, timer: 'timeout', attempt: 2 }],
-    ['a timeout where there is none', { type: 'fired', at: [2], atMs: 0, timer: 'timeout', attempt: 1 }],
+    ['a timeout of a block without one', { type: 'fired', at: [2], atMs: 0, timer: 'timeout', attempt: 1 }],
     ['a retry of a running attempt', { type: 'fired', at: [3], atMs: 0, timer: 'retry', attempt: 1 }],
     ['a resume of a block that is not paused', { type: 'resumed', at: [2], atMs: 0 }],
-    ['a wait timer that nothing waits for', { type: 'fired', at: [2], atMs: 0, timer: 'wait' }],
+    ['a wait timer of a block that does not wait', { type: 'fired', at: [2], atMs: 0, timer: 'wait' }],
     [
       'iterations of a block that is no container',
       { type: 'expanded', at: [2], atMs: 0, iteration: 0, count: 1 },
@@ -109,7 +109,7 @@ describe('a late or duplicate event', () => {
     ['a grace timer without a drain', { type: 'fired', at: [], atMs: 0, timer: 'grace' }],
     ['a grace timer of a container without a drain', { type: 'fired', at: [1], atMs: 0, timer: 'grace' }],
     ['a grace timer of a closed branch', { type: 'fired', at: [1, 0], atMs: 0, timer: 'grace' }],
-    ['a deadline where there is none', { type: 'fired', at: [], atMs: 0, timer: 'deadline' }],
+    ['a deadline of a run without one', { type: 'fired', at: [], atMs: 0, timer: 'deadline' }],
     ['a block that is not a child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
   ] as const)('R30 changes nothing: %s', (_, event) => {
     const { run } = play(graph);
@@ -120,7 +120,7 @@ describe('a late or duplicate event', () => {
     expect(run.state).toEqual(before);
   });
 
-  it('R30 a timer of a try that has ended changes nothing', () => {
+  it('R30 a timer of an attempt that has ended changes nothing', () => {
     const { run } = play(graph);
     run.complete('s');
     run.fail('t');

@@ -17,10 +17,10 @@ export function initialState(): State {
 }
 
 /**
- * Returns the state after `event`, and what it led to. `state` is not changed.
+ * Returns the state after `event`, with the commands and notices that follow from it. `state` is not changed.
  *
- * Every event is accepted: a late or duplicate one returns the same state and no commands (R30). Drivers that own their
- * state use `advance`, which is this function without the copy.
+ * Every event is accepted: a late or duplicate one returns the same state and no commands (R30). Drivers that own
+ * their state use `advance`, which is this function without the copy.
  */
 export function step(region: Region, state: State, event: Event): [State, StepResult] {
   const next = cloneState(state);
@@ -106,7 +106,7 @@ function close(context: StepContext, level: Level, failed: Address | undefined):
   if (!isDraining(context, level)) closeFrame(context, level, failed);
 }
 
-/** Returns true if the frame of `level` is part of something that drains: its tasks are dropped. */
+/** Returns true if the frame of `level` is in a drain: its tasks are dropped. */
 function isDraining(context: StepContext, level: Level): boolean {
   if (context.state.phase !== 'running') return true;
   for (let inner = level; ; inner = inner.parent) {

@@ -139,7 +139,7 @@ describe('a parallel', () => {
 });
 
 describe('iterations and branches', () => {
-  it('R10 with a known count cost no command', () => {
+  it('R10 with a known count need no command', () => {
     const { run, first } = play(region('L -> a', { L: loop(x, { count: 1 }) }));
     expect(first).toEqual(['run L/0/x']);
     expect(run.notices).toEqual(['entered L', 'opened L 0']);
@@ -153,7 +153,7 @@ describe('iterations and branches', () => {
     expect(run.complete('C/1/x')).toEqual(['run a']);
   });
 
-  it('R10 with a count of none are an exit', () => {
+  it('R10 with a count of 0 leave the container at once', () => {
     expect(play(region('L -> a', { L: loop(x, { count: 0 }) })).first).toEqual(['run a']);
     const { run } = play(region('P -> a', { P: parallel(x) }));
     expect(run.expand('P', 0)).toEqual(['run a']);

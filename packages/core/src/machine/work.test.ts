@@ -84,7 +84,7 @@ describe('a pause that continues its block', () => {
     expect(run.complete('a', undefined, 1, 2)).toEqual(['run b']);
   });
 
-  it('R46 is answered once, and late results of before the answer change nothing', () => {
+  it('R46 is answered once, and late results from before the answer change nothing', () => {
     const { run } = play(region('a -> b', { a: { retry } }));
     run.pauseToContinue('a');
     for (const which of [{}, { attempt: 2 }, { attempt: 1, resumes: 1 }])
@@ -103,7 +103,7 @@ describe('a pause that continues its block', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R46 keeps the rest of the timeout: waiting for a person takes none of it', () => {
+  it('R46 keeps the rest of the timeout: the time of waiting for a person does not count', () => {
     const { run, first } = play(region('a', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     run.nowMs = 1010;
@@ -119,7 +119,7 @@ describe('a pause that continues its block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'end failed block a']);
   });
 
-  it('R46 is no attempt: a failure afterwards is retried as often as before, and the next attempt was never resumed', () => {
+  it('R46 does not count as an attempt: a failure afterwards is retried as usual, and the next attempt has no resumes', () => {
     const { run } = play(region('a', { a: { retry } }));
     run.pauseToContinue('a');
     run.resume('a', { attempt: 1 });
@@ -173,7 +173,7 @@ describe('a child run', () => {
     expect(run.state).toMatchObject({ busy: 1, humans: 0, timers: 0 });
   });
 
-  it('R24 can be blocked on one, then on the other; repeating an event has no effect', () => {
+  it('R24 can be blocked on a time, then on a person; repeating an event has no effect', () => {
     const { run } = play(child);
     run.block('c', 'time');
     run.block('c', 'human');
@@ -182,7 +182,7 @@ describe('a child run', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R24 blocks an agent that waits for it, whose attempt continues with its number', () => {
+  it('R24 blocks an agent that waits for it, and the attempt of the agent keeps its number', () => {
     const agent = region('c -> a', { c: { class: 'effect', timeoutMs: 500 } });
     const { run } = play(agent);
     run.block('c', 'human');

@@ -7,10 +7,10 @@ import { expandContainer } from './subflow.ts';
 import type { BlockClass } from './skeleton.ts';
 import type { StepContext } from './step-context.ts';
 
-/** Classes of blocks that can wait for child runs: those that are calls of workflows, and agents, whose tools can be. */
+/** Classes of blocks that can wait for child runs: calls of workflows, and agents, whose tools can call workflows. */
 const CALLERS: ReadonlySet<BlockClass> = new Set(['child', 'effect']);
 
-// What an event means for the work that it addresses. Functions return false for late and duplicate events (R30).
+// Applying events to the work that they address. Functions return false for late and duplicate events (R30).
 
 /** Applies the answer to a container's `expand` command. */
 export function updateContainer(context: StepContext, level: Level, index: number, event: Event): boolean {

@@ -75,14 +75,14 @@ function checkEmpty(compilation: Compilation, block: Block): void {
   checkOperation(compilation, block);
 }
 
-/** Reports what the operation of a block lacks: fields, and data of the host. */
+/** Reports fields, and data of the host, that the operation of a block needs and lacks. */
 function checkOperation(compilation: Compilation, block: Block): void {
   const { needs, uses } = compilation.types.get(block.type) ?? {};
   if (!needs) return;
   const authored = own(block.fields, 'operation');
   const [first = ''] = Object.keys(needs);
   const operation = isEmpty(authored) ? first : authored;
-  // One with a reference is known only at run time; the executor reports an unknown one.
+  // An operation with a reference is known only at run time. The executor reports unknown operations.
   if (typeof operation !== 'string') return;
   const name = operation.trim();
   for (const fields of (Object.hasOwn(needs, name) ? needs[name] : undefined) ?? [])
@@ -246,7 +246,7 @@ const FIELDS: { readonly [type: string]: { readonly [field: string]: JsonUse } }
 /** Types of `{type, value}` rows whose value may be JSON text. */
 const JSON_TYPES: ReadonlySet<Json | undefined> = new Set(['object', 'array', 'file[]']);
 
-/** Reports text that is read as JSON and is not, whatever its references resolve to. */
+/** Reports fields that are read as JSON but whose text is not JSON for any values of its references. */
 export function checkJsonFields({ found }: Compilation, blocks: ReadonlyMap<string, BlockConfig>): void {
   for (const block of blocks.values()) {
     const fields = !block.trigger && Object.hasOwn(FIELDS, block.type) ? FIELDS[block.type] : undefined;
@@ -310,7 +310,7 @@ function faultsIn(template: Template, meaning: JsonUse): Path[] {
   });
 }
 
-/** Returns whether a text is meant as JSON, by its first part. A reference counts as any text. */
+/** Returns true if a text is meant as JSON, by its first part. A reference counts as any text. */
 function isMeantAsJson(first: unknown, meaning: JsonUse): boolean {
   if (typeof first !== 'string') return meaning === 'json';
   return meaning === 'json' ? first.trim() !== '' : /^\s*[[{]/.test(first);

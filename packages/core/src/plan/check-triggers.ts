@@ -17,15 +17,15 @@ export interface TriggerProblem {
 export interface TriggerInfo {
   type: string;
   /**
-   * Returns the configuration that the fields of a block describe, or all problems. `warnings` are about a configuration that
-   * works, and that others could misuse.
+   * Returns the configuration that the fields of a block describe, or all problems. `warnings` are about a
+   * configuration that works but that others could misuse.
    */
   read(
     fields: JsonObject,
   ): { config: JsonObject; warnings?: readonly TriggerProblem[] } | { problems: readonly TriggerProblem[] };
 }
 
-/** Reports triggers that nothing fires, and those whose fields do not say when. Without known types nothing is reported. */
+/** Reports triggers that nothing fires, and triggers whose fields are invalid. Without known types nothing is reported. */
 export function checkTriggers(
   compilation: Compilation,
   starts: readonly string[],

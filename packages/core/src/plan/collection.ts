@@ -59,8 +59,8 @@ function readSource(
 }
 
 /**
- * Reads a list written as JSON. Single quotes count as double quotes, as in many exported graphs, so a text cannot hold
- * both.
+ * Reads a list written as JSON. Single quotes count as double quotes, as in many exported graphs, so a text cannot
+ * contain both.
  */
 function readText(text: string): CollectionSource {
   const { value, fault } = readJsonText(text.replaceAll("'", '"'));

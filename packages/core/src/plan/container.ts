@@ -223,7 +223,9 @@ function mapOf(block: Block): string {
 
 const USUAL = 20;
 
-/** Maximum number of open branches of a parallel: 1 to 20, or up to 1,000 in workflows written for Heddle. */
+/**
+ * Returns the maximum number of open branches of a parallel: 1 to 20, or up to 1,000 in workflows written for Heddle.
+ */
 function readBatchSize(compilation: Compilation, block: Block): number {
   const { value, location } = containerValue(compilation, block, 'batchSize');
   if (value == null) return USUAL;

@@ -14,7 +14,7 @@ function findings(input: unknown, options?: CompileOptions): Diagnostic[] {
   return [...diagnostics, ...(workflow ? checkWorkflow(workflow, options) : [])];
 }
 
-/** A workflow with a start `s`, a block `b` after it, and the given edges. */
+/** Returns a workflow with a start `s`, a block `b` after it, and the given edges. */
 function drawn(b: DrawnBlock, more: Partial<DrawnWorkflow> = {}): unknown {
   const blocks = { s: start(), b, ...more.blocks };
   return workflowFile({ ...more, blocks, edges: ['s > b', ...(more.edges ?? [])] });

@@ -109,7 +109,7 @@ describe('a misspelt field', () => {
 
   it.each<[string, DrawnBlock]>([
     ['unlike any known name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
-    ['if the similar field is set too', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
+    ['set together with the similar field', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
     ['of an editor, beside the type', code('return 1', { style: 'x' } as DrawnBlock)],
     ['empty', { fields: { code: 'return 1', langauge: null, tiemout: '' } }],
     ['of a block that is not built in', { type: 'slack', fields: { methode: 'x', retires: 1 } }],

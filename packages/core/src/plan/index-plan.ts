@@ -10,9 +10,9 @@ export interface IndexedNode {
   path: readonly number[];
   /** The containers around the node, outermost first. */
   containers: readonly Node[];
-  /** Their ids. */
+  /** The ids of `containers`. */
   containerIds: readonly string[];
-  /** Ids of the parallels among them. */
+  /** The ids of the parallels in `containers`. */
   parallelIds: readonly string[];
   /** Containers: the nodes of the body, by index. */
   body: readonly IndexedNode[];
@@ -80,7 +80,7 @@ function indexRegion(
   const parallelIds = containers.filter(({ kind }) => kind === 'parallel').map(({ id }) => id);
   return region.nodes.map((node, index) => {
     const path = container ? [...container.path, index] : [index];
-    // Shared by everything about this block, and therefore frozen.
+    // Shared by all users of this block, and therefore frozen.
     const place = container
       ? undefined
       : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });

@@ -129,7 +129,12 @@ describe('an output', () => {
   const format = { schema: { type: 'object', properties: { row: { type: 'array' } } } };
   it.each<[string, DrawnBlock, string, string[]]>([
     ['that is declared', code('1', { name: 'Agent' }), '<agent.result.a[0]>', []],
-    ['that is not', code('1', { name: 'Agent' }), '<agent.rezult>', [`${undeclared} Did you mean "result"?`]],
+    [
+      'that is not declared',
+      code('1', { name: 'Agent' }),
+      '<agent.rezult>',
+      [`${undeclared} Did you mean "result"?`],
+    ],
     ['error of any block', code('1', { name: 'Agent' }), '<agent.error>', []],
     [
       'of a response format',
@@ -137,14 +142,24 @@ describe('an output', () => {
       '<agent.row[0]>',
       [],
     ],
-    ['of a wrapped one', agent({ fields: { responseFormat: { json_schema: format } } }), '<agent.row>', []],
     [
-      'beside a response format',
+      'of a wrapped response format',
+      agent({ fields: { responseFormat: { json_schema: format } } }),
+      '<agent.row>',
+      [],
+    ],
+    [
+      'of the type or of the block itself',
       agent({ outputs: { name: 'string' } }),
       '<agent.content.name> <agent.name>',
       [],
     ],
-    ['of none of them', agent({ outputs: { name: 'string' } }), '<agent.email>', [undeclared]],
+    [
+      'that neither the type nor the block declares',
+      agent({ outputs: { name: 'string' } }),
+      '<agent.email>',
+      [undeclared],
+    ],
     ['of a type that declares none', { type: 'variables', name: 'Agent' }, '<agent.any>', []],
     [
       'declared in the file',

@@ -13,8 +13,8 @@ export interface BlockTypeInfo {
   /** Fields that must not be empty. */
   required?: readonly string[];
   /**
-   * The fields that each value of the field `operation` needs: of each list, one must not be empty. The first operation is
-   * that of blocks without one.
+   * The fields that each value of the field `operation` needs: in each list, at least one must not be empty. The first
+   * operation is the default.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
   /** The data of the host that operations use, by value of the field `operation`. */
@@ -33,7 +33,7 @@ const AGENT = {
   providerTiming: 'json',
   cost: 'json',
   unavailable: 'array',
-  // Of another product: empty here.
+  // An output of other products, empty here.
   interactionId: 'string',
 };
 const CHOICE = {

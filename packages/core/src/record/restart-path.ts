@@ -102,7 +102,7 @@ export class RestartPath {
       : -1;
   }
 
-  /** Records the changes of the containers around the start by an entry of the earlier run. */
+  /** Records what an entry of the earlier run changes in the containers around the start. */
   observe(entry: Entry, notices: readonly Notice[]): void {
     if (entry.type === 'started' && entry.reused?.inside)
       this.#observeRestored(entry.start, entry.reused.inside.frames);
@@ -129,7 +129,10 @@ export class RestartPath {
     }
   }
 
-  /** True if the node that leads to the start was not before the node at which the earlier run started in the frame. */
+  /**
+   * True if the node that leads to the start ran in the earlier run: it is the node at which that run started in the
+   * frame, or downstream.
+   */
   #hasRun({ container, node }: PathFrame, start: number): boolean {
     const { body } = this.index.byId(container.id)?.node.subflow ?? {};
     const id = container.subflow?.body.nodes[node]?.id ?? '';

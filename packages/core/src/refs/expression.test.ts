@@ -87,7 +87,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
 });
 
 describe('a reference inside quotes', () => {
-  it('is reported, and only there', () => {
+  it('is reported, but not outside of quotes', () => {
     const { findings } = compileExpression(
       '"<start.q>" === <start.q> + `<start.q>` // "<start.q>"',
       context,
@@ -174,14 +174,14 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a placeholder in a %s', (k
     expect(await evaluate('{{N}}', kind, null, { N: text })).toBe(expected);
   });
 
-  it('inside quotes is its text, and the whole stays one literal (r143)', async () => {
+  it('inside quotes is its text, and the literal stays one literal (r143)', async () => {
     expect(
       await evaluate('{{N}} > 5 && "{{W}}" === "w" && {{W}} === "w"', kind, null, { N: '7', W: 'w' }),
     ).toBe(true);
     expect(await evaluate('"{{N}}".length + "x{{W}}".length', kind, null, { N: '7', W: 'w' })).toBe(3);
   });
 
-  it('of an unknown name stays (r144), which outside of quotes is a syntax error (r510)', async () => {
+  it('of an unknown name stays (r144) and is a syntax error outside of quotes (r510)', async () => {
     expect(await evaluate('"{{NOPE}}".length > 0', kind)).toBe(true);
     await expect(evaluate('{{NOPE}}', kind)).rejects.toThrow(SyntaxError);
   });

@@ -89,7 +89,7 @@ describe('a reference in JavaScript', () => {
     ['return ["<variable.My Var>", `<variable.My Var>`]', [json, json]],
     ['return "<p.result><p.result>"', json + json],
     ['return \'<p.result>\' + "\\\n<p.result>"', json + json],
-  ])('%s joins in its JSON text (decision 44)', async (code, expected) => {
+  ])('%s inserts its JSON text (decision 44)', async (code, expected) => {
     expect(await run(code, nasty)).toEqual(expected);
   });
 
@@ -119,7 +119,7 @@ describe('a reference in JavaScript', () => {
     expect(compile(code).code).toMatchObject({ code, bindings: [] });
   });
 
-  it('is a syntax error as an object key in quotes, as it always was (r328)', async () => {
+  it('is a syntax error as an object key in quotes (r328)', async () => {
     await expect(run('return {"<p.result>": 1}', nasty)).rejects.toThrow(SyntaxError);
   });
 
@@ -207,7 +207,7 @@ describe('findings in JavaScript (decision 11)', () => {
     expect(found('a<b.c&&d>e; f(a <b.c, d> e); if (a) x<y.z>w')).toEqual([]);
   });
 
-  it('<loop.index> is one only outside of any loop', () => {
+  it('<loop.index> is reported only outside of any loop', () => {
     const outside = compileCode('return <loop.index>', 'javascript', {
       names,
       reader: 'p',
@@ -261,14 +261,14 @@ describe('a placeholder in JavaScript', () => {
     expect(await run(code)).toEqual(expected);
   });
 
-  it('without quotes, a name that is not known is the syntax error it was (r398)', async () => {
+  it('an unknown name without quotes is a syntax error (r398)', async () => {
     await expect(run('return {{NOPE}}')).rejects.toThrow(SyntaxError);
     const bound = bindCode(compile('return {{NOPE}} + {{K}}').code, lookup(null));
     expect(bound.code).toMatch(/^return \{\{NOPE\}\} \+ __heddle_1_$/);
     expect(Object.keys(bound.values)).toEqual(['__heddle_1_']);
   });
 
-  it('is never a value in the code itself', () => {
+  it('never puts its value into the code itself', () => {
     const bound = bindCode(compile('return "{{K}}" + {{K}} + `{{K}}` + /{{K}}/').code, lookup(null));
     expect(bound.code).not.toContain('a"b');
   });

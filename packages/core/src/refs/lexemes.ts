@@ -73,7 +73,10 @@ export function isLineEnd(character: string): boolean {
   return character === '\n' || character === '\r' || character === '\u2028' || character === '\u2029';
 }
 
-/** Returns true for a character of identifiers or numbers, in any script. A backslash begins an escape in one. */
+/**
+ * Returns true for a character of identifiers or numbers, in any script. A backslash counts, because it begins an
+ * escape in an identifier.
+ */
 function isWordCharacter(character: string): boolean {
   return /[\w$\\]/.test(character) || (character > '\x7f' && !/\s/.test(character));
 }

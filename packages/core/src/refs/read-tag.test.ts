@@ -155,7 +155,7 @@ describe('a generic container reference', () => {
     ['<parallel.iteration>', 'c'],
     ['<parallel.foo.bar>', 'c'],
     ['<loop.error>', 'b'],
-  ])('%s fails when it is reached, and lists what there is (r423, r597)', (text, reader) => {
+  ])('%s fails when it is reached, and lists the available fields (r423, r597)', (text, reader) => {
     const ref = reference(text, reader);
     expect(ref).toMatchObject({ kind: 'invalid', text });
     expect(ref.kind === 'invalid' && ref.message).toMatch(/Available fields: index, currentItem and items/);
@@ -248,7 +248,7 @@ describe('a variable', () => {
     expect(read('<variable>', 'top')).toEqual({ kind: 'text' });
   });
 
-  it('keeps its head from blocks of that name, like loop and parallel', () => {
+  it('reserves its head, like loop and parallel', () => {
     const odd = buildNames(
       ['loop', 'parallel', 'variable'].map((id) => block(id, 'function')),
       [],

@@ -173,7 +173,7 @@ describe('a missing path in a block that ran', () => {
     expect(resolve('[<open.anything.below>]', { outputs: { open: {} } })).toBe('[]');
   });
 
-  it('has its value when it is there without being declared (r012)', () => {
+  it('has its value if it exists without being declared (r012)', () => {
     expect(resolve('<p.extra>', { outputs: { p: { extra: 'e' } } })).toBe('e');
   });
 
@@ -265,7 +265,7 @@ describe('one reference, natively', () => {
     expect(native('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();
   });
 
-  it('fails where a text would have to stay, because there is no text', () => {
+  it('fails if it has no value, because there is no text that could stay', () => {
     const error = fault(() => native('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'));
     expect(error.code).toBe('REFERENCE_UNRESOLVED');
     expect(error.message).toContain('<loop.currentItem>');

@@ -91,7 +91,7 @@ function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'nativ
   return mode === 'json' && outcome.is === 'empty' ? null : textOf(outcome, hole.ref);
 }
 
-/** Returns the text for a part of a text. */
+/** Returns the text of one part of a template. */
 export function partText(part: TextPart, lookup: Lookup): string {
   if (typeof part === 'string') return part;
   if ('env' in part) return lookup.env(part.env) ?? part.text;

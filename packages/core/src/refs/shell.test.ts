@@ -32,7 +32,7 @@ describe('a reference in a script', () => {
     ["cat <<'EOF'\n<p.x>\nEOF\necho <p.x>", `cat <<'EOF'\n<p.x>\nEOF\necho "\${@0}"`],
     ['cat <<-E\n\t<p.x>\n\tE\necho <p.x>', 'cat <<-E\n\t${@0}\n\tE\necho "${@1}"'],
     ['cat <<< <p.x>', 'cat <<< "${@0}"'],
-  ])('%s becomes a variable, quoted as it has to be (V43)', (authored, expected) => {
+  ])('%s becomes a variable, quoted for its context (V43)', (authored, expected) => {
     expect(woven(authored)).toBe(expected);
   });
 
@@ -47,7 +47,7 @@ describe('a reference in a script', () => {
     expect(woven(authored)).toBe(authored);
   });
 
-  it('is never a value in the script itself (V44)', () => {
+  it('never puts its value into the script itself (V44)', () => {
     const bound = bindCode(compile('echo <p.x> "<p.x>" {{K}} {{NOPE}}').code, lookup);
     expect(bound.code).not.toContain('$(id)');
     expect(Object.values(bound.values).map((text) => JSON.parse(text) as unknown)).toEqual([

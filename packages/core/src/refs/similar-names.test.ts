@@ -22,7 +22,7 @@ function editDistance(a: string, b: string): number {
   return rows[a.length]![b.length]!;
 }
 
-/** The most similar name, by comparison with all names. */
+/** Returns the most similar name, by comparison with all names. */
 function nearestOfAll(wanted: string, names: readonly string[]) {
   const all = names
     .map((name) => ({ name, distance: editDistance(name, wanted) }))

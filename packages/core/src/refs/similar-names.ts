@@ -129,8 +129,8 @@ class DistanceTable {
   }
 
   /**
-   * Computes the rows of a name until it is lost. Rows of the prefix that it shares with the previous name are kept.
-   * Returns the number of rows.
+   * Computes the rows of a name until the name is known to be too different. Rows of the prefix that it shares with the
+   * previous name are kept. Returns the number of rows.
    */
   fill(name: string, limit: number): number {
     const from = Math.min(commonPrefixLength(this.#name, name), this.depth);

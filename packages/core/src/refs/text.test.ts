@@ -149,7 +149,7 @@ describe('a single reference', () => {
     '',
     '5',
     '<start.odd key>',
-  ])('%j is none, and there is nothing to say about it (r475)', (text) => {
+  ])('%j is none, and nothing is reported about it (r475)', (text) => {
     expect(singleReference(text, context)).toEqual({ findings: [] });
   });
 

@@ -53,7 +53,7 @@ describe('reading a variable', () => {
     ['array', false, [false]],
     ['string', '"kept"', '"kept"'],
     ['plain', 5, 5],
-  ])('of type %s that holds %j gives %j', (type, held, expected) => {
+  ])('of type %s with the value %j gives %j', (type, held, expected) => {
     expect(coerceOnRead(type, held)).toEqual(expected);
   });
 });

@@ -56,7 +56,7 @@ describe('the accepted forms', () => {
 });
 
 describe('a parsed block', () => {
-  it('keeps what runs it, and not what draws it', () => {
+  it('keeps the data that runs need, and omits the data of editors', () => {
     const block = {
       ...{ id: 'b', type: 'loop', name: 'B', position: null, height: 3, layout: {}, locked: true },
       ...{ enabled: null, errorEnabled: true, subBlocks: { x: { id: 'x', type: 'code', value: null } } },

@@ -19,7 +19,10 @@ export interface AttemptHeader extends Place {
 /** The numbers of an attempt that opens a pause point. */
 export type AttemptPlace = Pick<AttemptHeader, 'block' | 'scope' | 'try' | 'resumes'>;
 
-/** Returns the journal entry for what an executor returned. Throws BLOCK_FAILED if that is not a result or cannot be recorded. */
+/**
+ * Returns the journal entry for the result of an executor. Throws BLOCK_FAILED if the result is invalid or cannot be
+ * recorded.
+ */
 export function resultEntry(
   returned: unknown,
   header: AttemptHeader,

@@ -18,11 +18,11 @@ export class BlockTask {
   readonly attempt: number;
   /** How often the attempt was resumed; undefined: never. */
   readonly resumes: number | undefined;
-  /** Its slot among the effects that run at once. Undefined: it needs none. */
+  /** Its slot, if the number of concurrent effects limits it. Undefined: it needs no slot. */
   slot: Slot | undefined;
   /** Why the run cannot continue. The attempt has no result then, whatever its executor returns. */
   fault: { error: unknown } | undefined;
-  /** The token of the pause point that it opens, once it is known. */
+  /** The token of the pause point that it opens, once the token is known. */
   pauseToken: string | undefined;
   /** Why its result is no longer wanted. */
   stopped: Error | undefined;
@@ -30,7 +30,7 @@ export class BlockTask {
   readonly #onWaits: () => void;
   #children: ChildWaits | undefined;
 
-  /** `onWaits`: called when the block begins or ends to wait for child runs only. */
+  /** `onWaits`: called when the block begins or stops waiting for child runs only. */
   constructor({ try: attempt, resumes }: { try: number; resumes?: number }, onWaits: () => void) {
     this.attempt = attempt;
     this.resumes = resumes;
@@ -64,7 +64,7 @@ export class BlockTask {
   }
 }
 
-/** What an attempt uses of the run that it belongs to. */
+/** The parts of its run that an attempt uses. */
 export interface AttemptParts {
   replica: Replica;
   workflowId: string;
@@ -74,7 +74,7 @@ export interface AttemptParts {
   /** The steps of the run's blocks. */
   steps: StepStore;
   services(place: Place, resolver: ReferenceResolver, task: BlockTask): ExecutorServices;
-  /** What the blocks emit. */
+  /** The emissions of the blocks. */
   emissions: Pick<Emissions, 'add' | 'end' | 'flushed'>;
 }
 
@@ -184,8 +184,8 @@ export class Attempt implements ContextParts {
   }
 
   /**
-   * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result; undefined:
-   * they are. `isCut`: the attempt has failed, so that its texts may be incomplete.
+   * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result;
+   * undefined if all are published. `isCut`: the attempt has failed, so that its texts may be incomplete.
    */
   endEmissions(options: { isCut: boolean }): Promise<void> | undefined {
     if (!this.#hasEmitted) return undefined;

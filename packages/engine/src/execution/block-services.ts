@@ -102,7 +102,10 @@ export function createBlockServices(
   };
 }
 
-/** Returns a function that gives the run's tenant. It is looked up at the first call, and again after a failed call. */
+/**
+ * Returns a function that returns the run's tenant. It looks the tenant up at the first call, and again after a failed
+ * call.
+ */
 function tenantOf(parts: RuntimeParts, { workflow }: Plan): () => Promise<string | undefined> {
   let lookup: Promise<string | undefined> | undefined;
   return () =>
@@ -260,7 +263,7 @@ async function notified(
   return (await parts.notify?.(context)) ?? [];
 }
 
-/** Runs a child run. The block has no slot while it waits for child runs only, because their blocks need some. */
+/** Runs a child run. The block has no slot while it waits for child runs only, because their blocks need slots. */
 async function calledChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
   // Redacted here, because the child does not redact secrets that its own blocks cannot read.
   const input = run.environment.json(request.input);
@@ -268,7 +271,7 @@ async function calledChild({ run, place, task }: ServiceParts, request: ChildReq
   const othersDone = request.othersDone?.then(noop, noop);
   const called = { ...request, input, ...(othersDone && { othersDone }) };
   const outcome = run.runChild(called, place, task).catch((error: unknown) => {
-    // An executor may catch it.
+    // The run must stop even if the executor catches the error.
     if (error instanceof InfrastructureError) task.fault ??= { error };
     throw error;
   });
@@ -331,7 +334,7 @@ async function liveChild({ parts, run, tenant }: CallerParts, reference: string)
   const child = await parts.resolveChild(run.replica.plan.workflow.id, reference);
   const found = child && (await parts.definitions.find(child.workflow, child.version));
   if (!found) return undefined;
-  // Definitions finds workflows of every tenant.
+  // `find` returns workflows of every tenant.
   const owner = await parts.tenant(found.plan.workflow.id);
   return owner === (await tenant()) ? found : undefined;
 }

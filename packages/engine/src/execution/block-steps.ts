@@ -9,7 +9,7 @@ import type { StepStore, StoredStep } from '../store/stores.ts';
 
 const MAX_KEY_CHARS = 200;
 
-/** What the steps of an attempt use of its run. */
+/** The parts of its run that the steps of an attempt use. */
 export interface StepParts {
   store: StepStore;
   values: Values;
@@ -17,7 +17,7 @@ export interface StepParts {
   runId: string;
   place: Place;
   block: Pick<BlockConfig, 'name'>;
-  /** `stopped`: why the result of the attempt is no longer wanted. `fault`: why it will have none. */
+  /** `stopped`: why the result of the attempt is no longer wanted. `fault`: why the attempt will have no result. */
   task: { readonly stopped: Error | undefined; readonly fault?: { error: unknown } | undefined };
 }
 
@@ -77,7 +77,7 @@ export class BlockSteps {
     return result === stored ? value : this.#read(result);
   }
 
-  /** Runs the work of a step. A failed step is forgotten, unless it was interrupted: then it may have taken effect. */
+  /** Runs the work of a step. Forgets a failed step, unless it was interrupted: then it may have taken effect. */
   async #work(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
     const { store, runId, place, task } = this.#parts;
     let begun = false;
@@ -111,7 +111,7 @@ export class BlockSteps {
     return structuredClone(await this.#stored(() => this.#parts.values.load(result)));
   }
 
-  /** Uses the store. An executor may catch what this throws, so the attempt keeps it. */
+  /** Accesses the store. Keeps an error for the attempt, because the executor may catch it. */
   async #stored<T>(access: () => T | Promise<T>): Promise<T> {
     try {
       return await asInfrastructure(access);

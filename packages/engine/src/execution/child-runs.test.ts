@@ -27,7 +27,7 @@ it('another run, key, block, iteration, attempt or call has another child run id
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it('a run without a key keeps the ids of its children', () => {
+it('the child run ids of a run without a key stay the same', () => {
   expect(childRunId(newRun(RUN), CHILD)).toBe('de444be6-561a-84af-86be-93e11bafbb47');
 });
 
@@ -44,7 +44,7 @@ it.each([
   ['another block', { runId: RUN, block: 'V', scope: [1, 2], depth: 1 }],
   ['another iteration', { runId: RUN, block: 'W', scope: [1, 3], depth: 1 }],
   ['a call of the block', { runId: RUN, block: 'W', scope: [1, 2], depth: 1, call: 'tool 1.1' }],
-])('a run whose header names %s is no child, whatever its id', async (_, parent) => {
+])('a run whose header names %s is not the child, whatever its id', async (_, parent) => {
   const header = newRun(childRunId(PARENT, CHILD), { parent });
   const runs = { header: () => header };
   await expect(findChildRun(runs, PARENT, CHILD)).rejects.toMatchObject({ code: 'CHILD_FAILED' });

@@ -38,7 +38,7 @@ export function childRunId(
   { place, attempt, call }: ChildAttempt,
 ): string {
   const { runId, childKey } = parent;
-  // Runs that started before keys existed keep the ids of their children.
+  // The child run ids of runs that started before keys existed stay the same.
   const digest = childKey === undefined ? createHash('sha256') : createHmac('sha256', childKey);
   const which = call === undefined ? `${attempt}` : `${attempt}\n${call}`;
   const hex = digest.update(`${runId}\n${placeKey(place)}\n${which}`).digest('hex');
@@ -82,7 +82,7 @@ function foreignChild(runId: string): BlockError {
   );
 }
 
-/** True if an attempt that is under way in `parent` waits for this child run, or will when it has been repeated so far. */
+/** True if an attempt in flight in `parent` waits for this child run, or will wait for it again after a restart. */
 export function isAwaited(child: NewRun, parent: { header: NewRun; replica: Replica }): boolean {
   const { header, replica } = parent;
   const { index } = replica;

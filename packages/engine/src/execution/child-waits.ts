@@ -1,4 +1,4 @@
-/** What a child run that a block waits for is doing: it is being recorded, it runs, or it waits for a person or a timer. */
+/** The status of a child run that a block waits for: it is being recorded, it runs, or it waits for a person or a timer. */
 export type ChildState = 'starting' | 'running' | 'human' | 'time';
 
 /** The child runs that one attempt of a block waits for. */
@@ -8,7 +8,7 @@ export class ChildWaits {
   #othersDone: Promise<unknown> | undefined;
   #isAlone = false;
 
-  /** `onChange`: called when the attempt has begun or ended to wait for nothing else. */
+  /** `onChange`: called when the attempt begins or stops waiting for child runs only. */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
@@ -28,7 +28,9 @@ export class ChildWaits {
     return this.#some('time') ? 'time' : 'human';
   }
 
-  /** Adds a child. `othersDone` resolves when the block does nothing else; undefined: it does nothing else now. */
+  /**
+   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: it does nothing else now.
+   */
   add(runId: string, state: ChildState, othersDone: Promise<unknown> | undefined): void {
     this.#states.set(runId, state);
     this.#othersDone = othersDone;

@@ -21,7 +21,7 @@ export class CodeService {
     return this.#starting;
   }
 
-  /** Returns the sandbox for one tenant's code, whose jobs pass through `gate`. */
+  /** Returns the sandbox for one tenant's code. Its jobs pass through `gate`. */
   async gated(
     gate: <T>(work: () => Promise<T>) => Promise<T>,
     tenant: string | undefined,
@@ -41,7 +41,7 @@ export class CodeService {
       const owner = await tenant();
       for (const job of jobs) await sandbox.warm({ ...job, ...(owner !== undefined && { tenant: owner }) });
     } catch {
-      // The job that needs the process meets the same error.
+      // The job that needs the process fails with the same error.
     }
   }
 

@@ -35,7 +35,7 @@ export interface CommandExecutorParts extends AttemptParts {
   token: (this: void, attempt: AttemptPlace) => string;
   /** Limits how many effects run at once. */
   gate: Gate;
-  /** Receives the entries in which attempts, expansions and timers result. */
+  /** Receives the entries that result from attempts, expansions and timers. */
   post(body: EntryBody): void;
   /** Receives errors that are not failures of a block: the run must stop. */
   onError(error: unknown): void;
@@ -137,7 +137,7 @@ export class CommandExecutor {
     });
   }
 
-  /** Runs an attempt. Never throws. Most blocks return at once, and only the others cost a promise. */
+  /** Runs an attempt. Never throws. Most blocks return at once; only asynchronous ones need a promise. */
   #run(command: RunCommand): void {
     const { replica } = this.#parts;
     const place = replica.index.placeOf(command.at);
@@ -153,7 +153,7 @@ export class CommandExecutor {
     }
   }
 
-  /** Fetches what the block reads; undefined if nothing has to be fetched. */
+  /** Fetches the values that the block reads; undefined if nothing has to be fetched. */
   #prepare(resolver: ReferenceResolver, place: Place): Promise<unknown> | undefined {
     const fetching = resolver.prepare(this.#parts);
     const refreshing = this.#parts.environment.refresh(place.block);
@@ -161,7 +161,7 @@ export class CommandExecutor {
     return Promise.all([fetching && asInfrastructureOf(fetching), refreshing]);
   }
 
-  /** Keeps the task under way until its entry is there. Never rejects. */
+  /** Keeps the task in flight until its entry is known. Never rejects. */
   async #postLater(attempt: Attempt, entry: Promise<EntryBody | undefined>): Promise<void> {
     const id = placeKey(attempt.place);
     this.#addTask(id, attempt.task);
@@ -200,7 +200,7 @@ export class CommandExecutor {
       : this.#entryFor(attempt, running);
   }
 
-  /** True for a pause whose tools reach outside. */
+  /** True for a pause with notification tools, which send requests. */
   #isEffect({ block, scope }: Place): boolean {
     const { index } = this.#parts.replica;
     return index.node(index.addressOf(block, scope)).class === 'effect';

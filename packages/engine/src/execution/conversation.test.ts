@@ -16,7 +16,7 @@ function conversation(
 }
 
 describe('a conversation', () => {
-  it('gets one exchange of an execution of a block, however often it is added', async () => {
+  it('contains one exchange per execution of a block, however often the exchange is added', async () => {
     const all = store();
     await conversation(all).add('first');
     await conversation(all).add('again');
@@ -37,7 +37,7 @@ describe('a conversation', () => {
     expect(await conversation(all).newest(1000)).toEqual([{ text: '***' }]);
   });
 
-  it.each(['', 'x'.repeat(256), 'a\u0000b', '\uD800'])('has no id such as %j', (id) => {
+  it.each(['', 'x'.repeat(256), 'a\u0000b', '\uD800'])('refuses the id %j', (id) => {
     const parts = {
       store: store(),
       tenant: async () => 'a',

@@ -6,7 +6,7 @@ const engineQueue = () => new PQueue({ concurrency: 1 });
 const deferred = () => Promise.withResolvers<undefined>();
 
 describe('a slot', () => {
-  it('is free for other work while its work waits without it, and taken again before the work continues', async () => {
+  it('is free for other work while its own work waits, and taken again before that work continues', async () => {
     const gate = createGate(engineQueue(), 1);
     const { signal } = new AbortController();
     const order: string[] = [];
@@ -44,7 +44,7 @@ describe('a slot', () => {
     expect(await new Slot(gate, signal).run(async () => 1)).toBe(1);
   });
 
-  it('ends a wait without it with the reason of the abort', async () => {
+  it('rejects with the reason of the abort if the work is aborted while it waits', async () => {
     const gate = createGate(engineQueue(), 1);
     const controller = new AbortController();
     const slot = new Slot(gate, controller.signal);

@@ -4,8 +4,8 @@ import PQueue from 'p-queue';
 export type Gate = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Returns a gate that runs at most `perRun` pieces of work at once, and over all gates with the same `engineQueue` as many
- * as that queue allows. `before` is called before each piece of work.
+ * Returns a gate that runs at most `perRun` pieces of work at once. `engineQueue` limits all gates that share it.
+ * `before` is called before each piece of work.
  */
 export function createGate(engineQueue: PQueue, perRun: number, before?: () => void): Gate {
   let queue: PQueue | undefined;

@@ -3,7 +3,7 @@ import type { RuntimeParts } from './runtime-parts.ts';
 /** The longest time for which rows stay in a store after they are no longer needed. */
 export const PRUNE_MS = 3_600_000;
 
-/** A store from which rows of the past are removed. */
+/** A store from which old rows are removed. */
 interface Prunable {
   prune(nowMs: number): Promise<void> | void;
 }

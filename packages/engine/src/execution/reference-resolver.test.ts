@@ -12,7 +12,7 @@ import { Values } from '../records/values.ts';
 
 const work = (name: string, fields = {}) => block(name, 'work', fields);
 
-/** A run of `A` and `B`, which both lead to `C`, whose field reads A; fed as far as `entries` go. */
+/** Returns a run after these entries: `A` and `B` both lead to `C`, and a field of `C` reads `A`. */
 function running(): { replica: Replica; complete: (block: string, output: Stored) => void } {
   const plan = compiled(
     [work('A'), work('B'), work('C', { text: '<a.text>' })],
@@ -54,7 +54,7 @@ describe('ReferenceResolver', () => {
     expect(resolveTemplate(textOf(replica), reader, 'text')).toHaveLength(10_000);
   });
 
-  it('keeps the outputs that it saw at prepare while its block waits', async () => {
+  it('keeps the outputs of `prepare` while its block waits', async () => {
     const { replica, complete } = running();
     const values = new Values(new MemoryValueStore());
     const reader = new ReferenceResolver(replica, place, { values: {} });

@@ -27,7 +27,7 @@ interface ResolverSources {
   files: (this: void) => FileReader;
 }
 
-/** Everything that a block's configuration reads. */
+/** All data that a block's configuration reads. */
 interface Reads {
   references: readonly Reference[];
   /** True if a path may select the content of a file. */
@@ -51,7 +51,7 @@ export class ReferenceResolver implements Lookup {
   /** The iteration for which a loop's own condition is evaluated. */
   readonly #iteration: number | undefined;
   readonly #scope: BranchScope | undefined;
-  /** Outputs as they were at `prepare`: they may change while the block waits for a slot or a result. */
+  /** The outputs at `prepare`: they may change while the block waits for a slot or a result. */
   #outputs: Map<Reference, Output | undefined> | undefined;
   /** The source block that ended last, and its output at `prepare`. */
   #lastSourceId: string | undefined;

@@ -8,7 +8,7 @@ export interface SharedConnection {
 export class Connections {
   readonly #closing = new Set<Promise<void>>();
 
-  /** Returns the connections of a run, without any yet. */
+  /** Returns an empty set of connections for a run. */
   ofRun(): RunConnections {
     return new RunConnections((closing) => {
       this.#closing.add(closing);
@@ -32,8 +32,8 @@ export class RunConnections {
   }
 
   /**
-   * Returns the connection with this key; `open` opens it if there is none. If another block is opening it and fails, this one
-   * opens it itself: the other block may have been stopped.
+   * Returns the connection with this key; `open` opens it if there is none. If another block fails to open it, this
+   * block tries again: the other block may have been stopped.
    */
   async get<T extends SharedConnection>(
     key: string,
@@ -49,7 +49,7 @@ export class RunConnections {
     }
   }
 
-  /** Closes all connections. Later calls of `get` open others. */
+  /** Closes all connections. Later calls of `get` open new connections. */
   close(): void {
     const all = [...this.#open.values()];
     this.#open.clear();
@@ -65,7 +65,7 @@ export class RunConnections {
   #start<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T> {
     const opening = open();
     this.#open.set(key, opening);
-    // A failed one is not kept.
+    // A connection that could not be opened is not kept.
     return opening.catch((error: unknown) => {
       if (this.#open.get(key) === opening) this.#open.delete(key);
       throw error;

@@ -15,7 +15,7 @@ function planOf(code: string): Plan {
   return compiled.plan;
 }
 
-/** The environments of a process in which every workflow belongs to tenant `a`, or to no tenant without `tenants`. */
+/** Returns environments for workflows that all belong to tenant `a`, or without `tenants` to no tenant. */
 function environments({
   env = {},
   tenants,
@@ -49,7 +49,7 @@ describe('the environment of a run', () => {
     expect(made.open(planOf('return 1'))).toMatchObject({ values: {} });
   });
 
-  it('redacts the credentials that its blocks get, and the other runs of the plan do not', async () => {
+  it('redacts the credentials that its blocks get, but not in other runs of the plan', async () => {
     const { made } = environments({ env: { KEY: 'a-secret' } });
     const [first, second] = [await made.open(SECRET), await made.open(SECRET)];
     first.addSecret('Key of the shop', 'a-secret-of-the-shop');

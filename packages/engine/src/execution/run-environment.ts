@@ -47,7 +47,7 @@ export interface RunEnvironment extends Redactor {
   readonly sanitizer: Sanitizer;
   /** Reads the values again before `block` runs, if they may have changed; else returns undefined. Rejects with ENVIRONMENT_UNAVAILABLE. */
   refresh(block: string): Promise<void> | undefined;
-  /** From now on also redacts `value`, a credential that a block of the run gets. */
+  /** Adds `value` to the redacted secrets: a credential that a block of the run gets. */
   addSecret(name: string, value: string): void;
 }
 

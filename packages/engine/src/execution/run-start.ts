@@ -160,7 +160,10 @@ function inputJson(value: unknown): Json {
   }
 }
 
-/** Reports mocks that match no block: a mistyped name would silently run the real block. If the workflow calls others, the mock may be for a block of theirs. */
+/**
+ * Reports mocks that match no block: a mistyped name would silently run the real block. If the workflow calls others,
+ * reports nothing: the mock may be for one of their blocks.
+ */
 function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefined {
   if (mocks === null || parent) return undefined;
   const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));

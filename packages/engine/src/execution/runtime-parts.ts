@@ -14,7 +14,7 @@ import type { Connections } from './run-connections.ts';
 import type { SpendingCaps } from './spending-caps.ts';
 import type { Environments } from './run-environment.ts';
 
-/** What all runs of a process share. */
+/** The parts that all runs of a process share. */
 export interface RuntimeParts {
   stores: SharedStores;
   values: Values;
@@ -34,7 +34,7 @@ export interface RuntimeParts {
   tenantKnowledge: TenantKnowledge | undefined;
   /** The most that calls may cost. */
   maxCost: SpendingCaps;
-  /** Most bytes of files that the blocks of one run store in this process. */
+  /** Maximum number of bytes of files that the blocks of one run store in this process. */
   maxRunFileBytes: number;
   /** How many effects run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
@@ -50,7 +50,7 @@ export interface RuntimeParts {
   ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
   /** Returns the tenant of a workflow; undefined if it has none. */
   tenant: TenantOf;
-  /** The host has given both. */
+  /** True if the host has set both `tenant` and `resolveChild`. */
   separatesTenants: boolean;
   report(error: unknown, runId: string | undefined): void;
 }

@@ -18,8 +18,8 @@ interface Skill extends SkillSummary {
 /** Source of the skills that tenants have stored. `tenant` is undefined for a workflow without a tenant. */
 export interface TenantSkills {
   /**
-   * Returns the tenant's skills with these ids or names, in any order, without those that do not exist. An id takes precedence
-   * over an equal name. Errors are reported, and the block fails with SKILLS_UNAVAILABLE.
+   * Returns the tenant's skills with these ids or names that exist, in any order. An id takes precedence over an equal
+   * name. Errors are reported, and the block fails with SKILLS_UNAVAILABLE.
    */
   find(
     this: void,
@@ -32,9 +32,9 @@ export interface TenantSkills {
 
 /** The skills that the run's tenant has stored. Throws SKILLS_UNAVAILABLE if they cannot be read now. */
 export interface Skills {
-  /** Returns those with these ids or names, without those that do not exist. Undefined: the engine has no skills. */
+  /** Returns the skills with these ids or names that exist. Undefined: the engine has no skills. */
   find(references: readonly string[]): Promise<SkillSummary[] | undefined>;
-  /** Returns the one with this id; undefined if there is none. */
+  /** Returns the skill with this id; undefined if there is none. */
   read(id: string): Promise<Skill | undefined>;
 }
 

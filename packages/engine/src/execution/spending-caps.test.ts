@@ -3,7 +3,7 @@ import { capsOf, dollarsText, windowAt } from './spending-caps.ts';
 import type { MaxCost } from './spending-caps.ts';
 
 describe('caps', () => {
-  it('are integers of a millionth of a dollar', () => {
+  it('are whole numbers of millionths of a dollar', () => {
     expect(capsOf({ call: 0.1, run: 0, tenant: { dollars: 20, per: 'day' } })).toEqual({
       call: { micros: 100_000 },
       run: { micros: 0 },

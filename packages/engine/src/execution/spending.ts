@@ -11,13 +11,13 @@ import type { RuntimeParts } from './runtime-parts.ts';
 import { capText, dollarsText, windowAt } from './spending-caps.ts';
 import type { Cap, SpendingCaps } from './spending-caps.ts';
 
-/** A reservation that is not renewed for this time has lost its process. */
+/** A reservation that is not renewed for this time counts as one of a dead process. */
 const EXPIRY_MS = 60_000;
 const RENEW_MS = 15_000;
 /** How long sums without a window are kept after their last call. */
 const KEPT_MS = 400 * 86_400_000;
 
-/** What `runSpending` uses of a run. */
+/** The parts of a run that `runSpending` uses. */
 interface SpendingRun {
   header: Pick<NewRun, 'runId' | 'parent'>;
   tenant: () => Promise<string | undefined>;
@@ -93,7 +93,7 @@ function windowed(
   const id = `${what}:${name}`;
   if (per === undefined) return { what, id, cap: micros, untilMs: nowMs + KEPT_MS };
   const { start, endsMs } = windowAt(per, nowMs);
-  // Kept longer: a call that began in the window settles after it.
+  // Kept longer, because a call that began in the window settles after its end.
   return { what, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
 }
 
@@ -175,7 +175,7 @@ class Reserved implements SpendingReservation {
   }
 }
 
-/** Returns the run that started all others of this one's chain: child runs spend what it may. */
+/** Returns the first run in the chain of calls: its child runs share its cap. */
 async function findRoot(
   { stores }: Parts,
   { runId, parent }: Pick<NewRun, 'runId' | 'parent'>,

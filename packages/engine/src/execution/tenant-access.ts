@@ -1,7 +1,7 @@
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { BlockErrorCode } from '@heddle/core/blocks';
 
-/** A value that the host returns at once or later. */
+/** A value, or a promise of it. */
 export type Answer<T> = Promise<T> | T;
 
 /** The dependencies of calls to a port of the host. */

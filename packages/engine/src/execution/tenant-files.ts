@@ -7,7 +7,7 @@ export interface TenantFile {
   id: string;
   /** Unique in its folder. */
   name: string;
-  /** In bytes. */
+  /** Size in bytes. */
   size: number;
   /** Media type. */
   type: string;
@@ -32,7 +32,7 @@ export interface TenantFolder {
 export interface TenantFolderEntries {
   folders: TenantFolder[];
   files: TenantFile[];
-  /** More than `limit` match. */
+  /** True if more than `limit` entries match. */
   truncated: boolean;
 }
 
@@ -58,14 +58,17 @@ export interface NewTenantFile {
   /** Media type. */
   type: string;
   chunks: AsyncIterable<Uint8Array>;
-  /** If the folder has a file with this name: `rename` gives the new one another name, `replace` replaces the content of the old one. */
+  /**
+   * If the folder has a file with this name: `rename` gives the new file another name, `replace` replaces the content
+   * of the old file.
+   */
   taken: 'rename' | 'replace';
 }
 
 /** New content for a file. */
 export interface TenantFileChange {
   id: string;
-  /** If the file has another revision by now, nothing changes. */
+  /** If the file has another revision, nothing changes. */
   revision: string;
   chunks: AsyncIterable<Uint8Array>;
 }
@@ -145,7 +148,7 @@ export function tenantFilesOf(
   };
 }
 
-/** Returns the content. Handles its errors like other errors of the host. */
+/** Returns the content. Handles errors while it is read like other errors of the host. */
 async function* guarded(opened: TenantFileContent, { report }: TenantParts): AsyncGenerator<Uint8Array> {
   try {
     yield* opened.chunks();

@@ -26,7 +26,7 @@ export interface KnowledgeTagFilter {
   valueTo?: string | number;
 }
 
-/** What to search for. There is a query, a filter, or both. */
+/** A search: a query, filters, or both. */
 export interface KnowledgeSearch {
   knowledgeBaseId: string;
   /** The text whose meaning to search for. Undefined: everything that the filters match. */
@@ -37,7 +37,7 @@ export interface KnowledgeSearch {
   tagFilters: readonly KnowledgeTagFilter[];
   /** `hybrid` also searches for the words. Undefined: the default of the host. */
   searchMode: 'vector' | 'hybrid' | undefined;
-  /** Another model orders the results. */
+  /** If present, another model orders the results. */
   rerank: { model: string | undefined; inputCount: number | undefined } | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Json, Template } from '@heddle/core/blocks';
 
-/** The authored value of a field, with references and placeholders as unresolved text. */
+/** Returns the authored value of a field, with references and placeholders as unresolved text. */
 export function authored(template: Template | undefined): Json | undefined {
   if (template === undefined) return undefined;
   switch (template.kind) {

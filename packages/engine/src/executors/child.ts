@@ -88,7 +88,7 @@ function inputFor(context: EngineContext, workflow: ChildWorkflow): Json {
   return context.field('input') ?? {};
 }
 
-/** The mapped inputs. Omits keys that the child does not declare, if it declares any. */
+/** Returns the mapped inputs. Omits keys that the child does not declare, if it declares any. */
 function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
   if (!isJsonObject(mapping)) {
     throw new BlockError('BLOCK_CONFIG_INVALID', `The inputs for the workflow "${name}" are not an object.`, {
@@ -100,7 +100,7 @@ function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
   return Object.fromEntries(Object.entries(mapping).filter(([key]) => names.has(key)));
 }
 
-/** The failure, with the chain of workflows from the called one to the failed one. */
+/** Returns the failure, with the chain of workflows from the called one to the failed one. */
 function childFailure(
   { name }: ChildWorkflow,
   outcome: Exclude<ChildOutcome, { status: 'completed' }>,

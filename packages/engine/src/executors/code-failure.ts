@@ -22,7 +22,7 @@ const IMPORTS: readonly RegExp[] = [
   /^Not supported$/,
 ];
 
-/** The failure of a block whose code failed: error type, authored line and message. */
+/** Returns the failure of a block whose code failed: error type, authored line and message. */
 export function codeFailure(error: SandboxFailure, authored: string, stdout = ''): BlockError {
   if (isImport(error)) return importFailure(error, authored);
   return new BlockError(CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authored), {
@@ -31,7 +31,10 @@ export function codeFailure(error: SandboxFailure, authored: string, stdout = ''
   });
 }
 
-/** `TypeError: Line 2: \`return a.b\` - message`; without the type if it is `Error`, without the line if it is unknown. */
+/**
+ * Returns text such as `TypeError: Line 2: \`return a.b\` - message`, without the type `Error` and without an unknown
+ * line.
+ */
 export function describeFailure(error: SandboxFailure, authored: string): string {
   if (error.name === HOST_NAME) return error.message;
   const type = error.name === 'Error' ? '' : `${error.name}: `;
@@ -39,7 +42,7 @@ export function describeFailure(error: SandboxFailure, authored: string): string
   return `${type}${line === undefined ? '' : `Line ${line.number}: \`${line.text}\` - `}${error.message}`;
 }
 
-/** The failing line; for code of one line, that line. */
+/** Returns the failing line; for code of one line, that line. */
 function authoredLine(
   authored: string,
   line: number | undefined,

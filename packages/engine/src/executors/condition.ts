@@ -5,7 +5,7 @@ import { describeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asText } from './values.ts';
 
-/** Fields of the source's output that are not passed on. */
+/** Fields of the source's output that are not copied. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   'error',
   'model',
@@ -67,7 +67,7 @@ interface Bound {
   values: Record<string, string>;
 }
 
-/** The first true row, else the `otherwise` row. Rows after the `otherwise` row are ignored. */
+/** Returns the first true row, else the `otherwise` row. Rows after the `otherwise` row are ignored. */
 async function firstTrue(
   context: EngineContext,
   rows: readonly ConditionRow[],

@@ -17,7 +17,7 @@ import { parseJson } from '@heddle/core/fields';
 import { describeFailure } from './code-failure.ts';
 import type { CodeSandbox } from './services.ts';
 
-/** What the expansion of a container needs. */
+/** The parameters of the expansion of a container. */
 export interface ExpandContext {
   runId: string;
   /** The data that the container can read; for conditions, including its own index. */
@@ -50,7 +50,10 @@ export async function expandContainer(config: ContainerConfig, context: ExpandCo
   }
 }
 
-/** The count of a container: a whole number of at least 1, possibly as text. Throws COUNT_INVALID, EXPRESSION_FAILED. */
+/**
+ * Returns the count of a container: a whole number of at least 1, possibly as text. Throws COUNT_INVALID,
+ * EXPRESSION_FAILED.
+ */
 export async function expandCount(source: CountSource, context: ExpandContext): Promise<number> {
   if ('static' in source) return source.static;
   const value = await evaluateValue(source.expression, context);
@@ -62,7 +65,9 @@ export async function expandCount(source: CountSource, context: ExpandContext): 
   );
 }
 
-/** The items of a collection: of a list, or the pairs of an object; none for null. Throws COLLECTION_INVALID. */
+/**
+ * Returns the items of a collection: of a list, or the pairs of an object; none for null. Throws COLLECTION_INVALID.
+ */
 export function expandCollection(source: CollectionSource, lookup: Lookup): Json[] {
   if ('static' in source) return source.static;
   if ('invalid' in source) throw new BlockError('COLLECTION_INVALID', source.invalid, { retryable: false });
@@ -94,7 +99,7 @@ export async function evaluateCondition(
   return (await evaluate(expression, context, 'first-true')).index === 0;
 }
 
-/** Evaluates an expression; one that is a single reference without the sandbox. */
+/** Evaluates an expression. A single reference needs no sandbox. */
 async function evaluateValue(expression: ExpressionTemplate, context: ExpandContext): Promise<Json> {
   const bound = bindExpression(expression, context.lookup);
   const only = Object.hasOwn(bound.values, bound.code.trim()) ? bound.values[bound.code.trim()] : undefined;

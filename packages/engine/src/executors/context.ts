@@ -46,7 +46,7 @@ export function createBlockContext(parts: ContextParts): EngineContext {
   return new BlockAttempt(parts);
 }
 
-/** The key of an execution of a block: `runId/blockId/scope`. */
+/** Returns the key of an execution of a block: `runId/blockId/scope`. */
 export function idempotencyKeyOf(runId: string, blockId: string, scope: readonly number[]): string {
   return [runId, blockId, ...scope].join('/');
 }
@@ -167,7 +167,10 @@ function ownCopy<T extends Json | undefined>(value: T): T {
   return typeof value === 'object' && value !== null ? (jsonCopy(value, 'A field').json as T) : value;
 }
 
-/** The output of the first source that has run. Skips containers around the block, whose output is from an earlier activation. */
+/**
+ * Returns the output of the first source that has run. Skips containers around the block, whose output is from an
+ * earlier activation.
+ */
 function sourceOutput(sources: readonly string[], { containers }: BlockConfig, lookup: Lookup): JsonObject {
   for (const block of sources) {
     if (containers.includes(block)) continue;
@@ -177,7 +180,10 @@ function sourceOutput(sources: readonly string[], { containers }: BlockConfig, l
   return {};
 }
 
-/** Id of the first block behind `port` of `node`; undefined if there is none. Implements `services.target` of executors. */
+/**
+ * Returns the id of the first block behind `port` of `node`; undefined if there is none. Implements `services.target`
+ * of executors.
+ */
 export function targetOf(region: Region, node: number, port: string): string | undefined {
   const target = region.nodes[node]?.outs.find((out) =>
     region.nodes[out]?.ins.some((edge) => edge.from === node && edge.port === port),
@@ -192,7 +198,10 @@ export function portsOf(region: Region, node: number): string[] {
   return [...new Set(edges.map(({ port }) => port))];
 }
 
-/** The lookup for the fields of a pause: a reference to the pause itself finds its links, not its output of an earlier iteration. */
+/**
+ * Returns the lookup for the fields of a pause: a reference to the pause itself finds its links, not its output of an
+ * earlier iteration.
+ */
 function withOwnLinks(blockId: string, services: ExecutorServices): Lookup {
   const { lookup } = services;
   return {

@@ -18,10 +18,10 @@ export interface BlockDefinition<
 }
 
 /**
- * An executor for blocks of one type, with typed fields and output. Register it in the options of the engine.
+ * Returns an executor for blocks of one type, with typed fields and output. Register it in the options of the engine.
  *
- * Invalid fields fail the block with BLOCK_CONFIG_INVALID, and an invalid output with BLOCK_FAILED, each with all issues and
- * their paths. An error of `run` fails the block; a BlockError says whether the block is retryable.
+ * Invalid fields fail the block with BLOCK_CONFIG_INVALID, and an invalid output with BLOCK_FAILED, each with all
+ * issues and their paths. An error of `run` fails the block; a BlockError says whether the block is retryable.
  */
 export function defineBlock<
   Input extends z.ZodType,
@@ -98,7 +98,7 @@ function requiredFields(schema: z.ZodType): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** The schema as JSON Schema, without what that cannot express (transforms, custom checks). */
+/** Returns the schema as JSON Schema, which cannot express transforms and custom checks. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const text: unknown = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })));
   return isJsonObject(text) ? text : {};

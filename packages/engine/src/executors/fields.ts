@@ -20,7 +20,7 @@ const readStatement: FieldReader = (template, { lookup }) => {
 const readJson: FieldReader = (template, { lookup }) => resolveJson(template, lookup);
 const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lookup, 'text');
 
-/** The fields that their blocks take apart, by type of block: JSON, addresses, forms. All others are resolved as they are asked for. */
+/** Readers of fields with a structure, by type of block: JSON, addresses, forms. Other fields are resolved as requested. */
 const READERS: { readonly [type: string]: { readonly [field: string]: FieldReader } } = {
   api: { url: readAddress, params: readJson, headers: readJson, body: readBody },
   webhook_request: { url: readAddress, headers: readJson, body: readBody },
@@ -38,7 +38,7 @@ const READERS: { readonly [type: string]: { readonly [field: string]: FieldReade
   workflow_input: { input: readChildInput, inputMapping: readJson },
 };
 
-/** The reader of a field; undefined if the field has no structure. */
+/** Returns the reader of a field; undefined if the field has no structure. */
 export function fieldReader(type: string, name: string): FieldReader | undefined {
   const readers = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
   return readers && Object.hasOwn(readers, name) ? readers[name] : undefined;

@@ -16,7 +16,7 @@ const really = (scene: Scene): unknown => {
   return run({ ...scene, services: { sandbox: async () => sandbox } });
 };
 
-/** A sandbox that only notes the job. */
+/** A sandbox that only records the job. */
 const noting = (jobs: FunctionJob[]): CodeSandbox => ({
   run: async (job) => {
     jobs.push(job);

@@ -11,7 +11,7 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 /** The maximum of the sandbox's time limits. */
 const MAX_MS = 3_600_000;
 
-/** The block's own timeout comes before the sandbox's limit, so that its message does not depend on which clock is faster. */
+/** The block's timeout ends before the sandbox's limit, so that the message does not depend on which timer is faster. */
 const ABORT_MS = 1000;
 
 /** Runs a function block's JavaScript, Python or script for bash: output `{result, stdout}`. */
@@ -39,7 +39,7 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   return { output: { result: parseJson(outcome.json) ?? null, stdout: outcome.stdout } };
 }
 
-/** The package image of the block. The sandbox checks it when it opens it. */
+/** Returns the package image of the block. The sandbox checks it when it opens it. */
 function imageOf(context: EngineContext): { image?: string } {
   const id = asText(context.field('sandboxId') ?? '').trim();
   return id === '' ? {} : { image: id };
@@ -53,8 +53,8 @@ function codeOf({ block }: EngineContext): CodeTemplate {
 }
 
 /**
- * The globals that the code mentions: the others would cost time, and expose secrets for no purpose. Scripts always get the
- * environment values, since the programs that they call read them.
+ * Returns the globals that the code mentions: the others would cost time, and expose secrets for no purpose. Scripts
+ * always get the environment values, since the programs that they call read them.
  */
 function globalsOf(context: EngineContext, code: CodeTemplate): Record<string, string> {
   const globals: Record<string, string> = { params: '{}' };
@@ -67,7 +67,10 @@ function readsEnvironment(code: CodeTemplate): boolean {
   return code.language === 'shell' || /\benvironmentVariables\b/.test(code.authored);
 }
 
-/** The names of the environment values that the code of the block gets; `all` also if they are known only at run time. */
+/**
+ * Returns the names of the environment values that the code of the block gets; `all` also if they are known only at run
+ * time.
+ */
 export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string> | 'all' {
   if (!code || !readsEnvironment(code)) return new Set();
   const { secretScope, mountedSecrets } = params;
@@ -78,7 +81,9 @@ export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string>
   return namesOf(parsedText(authored(mountedSecrets) ?? null)) ?? 'all';
 }
 
-/** All environment values, or those that the block selects. Throws BLOCK_CONFIG_INVALID for an invalid scope. */
+/**
+ * Returns all environment values, or those that the block selects. Throws BLOCK_CONFIG_INVALID for an invalid scope.
+ */
 function mountedEnv(context: EngineContext): { readonly [name: string]: string } {
   const { env } = context.services.run;
   const scope = fieldSchemas.secretScope.safeParse(asText(context.field('secretScope')) || 'all').data;

@@ -5,7 +5,7 @@ import { inputFields } from '@heddle/core/fields';
 import { coerceField } from './input-format.ts';
 import type { InputField } from '@heddle/core/fields';
 
-/** The output of a pause after the submission of `input`. Throws RESUME_INPUT_INVALID with all issues. */
+/** Returns the output of a pause after the submission of `input`. Throws RESUME_INPUT_INVALID with all issues. */
 export function resumeOutput(context: ResumeContext): JsonObject {
   const { paused, nowMs } = context;
   const resumeInput = unwrapped(context.input);
@@ -21,7 +21,7 @@ export function resumeOutput(context: ResumeContext): JsonObject {
   return Object.fromEntries(output);
 }
 
-/** The fields of a submission: parses text, unwraps `submission`, and converts other values to `{value}`. */
+/** Returns the fields of a submission: parses text, unwraps `submission`, and converts other values to `{value}`. */
 function unwrapped(input: Json): JsonObject {
   const value = typeof input === 'string' ? (parseJson(input) ?? input) : input;
   if (value === null || value === '') return {};
@@ -30,7 +30,7 @@ function unwrapped(input: Json): JsonObject {
   return isJsonObject(inner) ? inner : value;
 }
 
-/** The declared inputs in the output of an open pause; null if there are none. */
+/** Returns the declared inputs in the output of an open pause; null if there are none. */
 export function formatOf(paused: JsonObject): Json {
   const response = own(paused, 'response');
   const data = isJsonObject(response) ? own(response, 'data') : undefined;

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parsedText } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
 
-/** The value converted to a field type; unchanged if it cannot be converted. */
+/** Returns the value converted to a field type; unchanged if it cannot be converted. */
 export function coerceField(value: Json, type: string): Json {
   switch (type) {
     case 'string':
@@ -49,8 +49,8 @@ function toBoolean(value: Json): Json {
 }
 
 /**
- * The values of the declared fields: from `nested` (the `input` of the input), else from the top level, else the default.
- * Null counts as missing; a field without a value is absent.
+ * Returns the values of the declared fields: from `nested` (the `input` of the input), else from the top level, else
+ * the default. Null counts as missing; a field without a value is absent.
  */
 export function fillFields(
   fields: readonly InputField[],

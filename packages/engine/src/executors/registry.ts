@@ -5,7 +5,9 @@ import type { EngineExecutor } from './services.ts';
 /** The executors by block type. */
 export type Registry = ReadonlyMap<string, EngineExecutor>;
 
-/** The registry of the built-in and custom executors. Throws EXECUTOR_DUPLICATE if a type is registered twice. */
+/**
+ * Returns the registry of the built-in and custom executors. Throws EXECUTOR_DUPLICATE if a type is registered twice.
+ */
 export function createRegistry(
   builtIns: readonly EngineExecutor[],
   custom: readonly BlockExecutor[] = [],
@@ -26,7 +28,7 @@ export function createRegistry(
   return registry;
 }
 
-/** What the compiler needs to know about the registered types. */
+/** Returns what the compiler needs to know about the registered types. */
 export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
   return [...registry].map(([type, executor]) => ({
     type,
@@ -38,7 +40,7 @@ export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
   }));
 }
 
-/** BLOCK_TYPE_UNKNOWN for a block whose type has no executor. */
+/** Returns BLOCK_TYPE_UNKNOWN for a block whose type has no executor. */
 export function unknownType({ name, type }: Pick<BlockConfig, 'name' | 'type'>): BlockError {
   return new BlockError(
     'BLOCK_TYPE_UNKNOWN',

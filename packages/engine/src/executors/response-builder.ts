@@ -19,7 +19,7 @@ export function readBuilder(template: Template, { lookup }: FieldContext): Json 
   return entries ? readEntries(entries, lookup) : resolveTemplate(structure, lookup, 'json');
 }
 
-/** The object of the read entries. Omits entries without a name. */
+/** Returns the object of the entries. Omits entries without a name. */
 export function buildObject(entries: readonly Json[]): JsonObject {
   const built = new Map<string, Json>();
   for (const entry of entries) {
@@ -104,8 +104,8 @@ function declared(value: Template, lookup: Lookup): Json {
 }
 
 /**
- * Reads the value of a field of another type. Authored text that is a JSON object or list, and a reference to an object or
- * list, become one. Text from a reference stays text.
+ * Reads the value of a field of another type. Authored text that is a JSON object or list, and a reference to an object
+ * or list, become an object or list. Text from a reference stays text.
  */
 function ofText(value: Template, lookup: Lookup): Json {
   switch (value.kind) {

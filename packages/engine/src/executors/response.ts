@@ -25,7 +25,7 @@ function respond(context: BlockContext): JsonObject {
   };
 }
 
-/** The response for invalid fields: the caller sees the error, and the run continues. */
+/** Returns the response for invalid fields: the caller sees the error, and the run continues. */
 function errorResponse(message: string): JsonObject {
   return {
     data: { error: 'The response could not be created', message },
@@ -34,7 +34,7 @@ function errorResponse(message: string): JsonObject {
   };
 }
 
-/** The data; undefined if the builder's entries are not a list. */
+/** Returns the data; undefined if the builder's entries are not a list. */
 function dataOf(context: BlockContext): Json | undefined {
   if (asText(context.field('dataMode')) === 'json') return jsonData(context);
   const entries = context.field('builderData');
@@ -42,7 +42,7 @@ function dataOf(context: BlockContext): Json | undefined {
   return Array.isArray(entries) ? buildObject(entries) : undefined;
 }
 
-/** Null for a reference to null; an empty object for a field without a value. */
+/** Returns the data in JSON mode: null for a reference to null, an empty object for a field without a value. */
 function jsonData(context: BlockContext): Json {
   const data = context.field('data');
   const authored = context.block.params['data'];

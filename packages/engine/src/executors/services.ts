@@ -24,13 +24,13 @@ import type { RateStore } from '../store/rates.ts';
 /** The outcome of a notification of a pause. */
 export type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
 
-/** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
+/** The services for the engine's own executors, in addition to the fields of a block. One object per attempt. */
 export interface ExecutorServices {
-  /** The sandbox for code; started at the first call. */
+  /** Returns the sandbox for code; started at the first call. */
   sandbox(): Promise<CodeSandbox>;
-  /** The guarded HTTP client; loaded at the first call. */
+  /** Returns the guarded HTTP client; loaded at the first call. */
   egress(): Promise<HttpClient>;
-  /** What the operator has configured for a service, such as a provider of models. */
+  /** Returns what the operator has configured for a service, such as a provider of models. */
   service(name: string): Promise<ConfiguredService>;
   /**
    * Returns a credential that the run's tenant has stored; undefined if it has none. Its secret is redacted in all data of the
@@ -39,7 +39,7 @@ export interface ExecutorServices {
   credential(query: CredentialQuery): Promise<Credential | undefined>;
   /** The skills that the run's tenant has stored. */
   skills: Skills;
-  /** The files that the run's tenant has stored, beside those of runs; undefined: the host stores none. */
+  /** The files that the run's tenant has stored, besides those of runs; undefined: the host stores none. */
   tenantFiles: RunTenantFiles | undefined;
   /** The knowledge bases that the run's tenant has stored; undefined: the host stores none. */
   tenantKnowledge: RunTenantKnowledge | undefined;
@@ -55,9 +55,12 @@ export interface ExecutorServices {
   storeFile(file: FileStream): Promise<FileRecord>;
   /** Opens a stored file of any size; undefined if the record belongs to no file of the run's tenant. */
   openFile(record: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined>;
-  /** The log of runs. */
+  /** Returns the log of runs. */
   runs(): RunLog;
-  /** A conversation of the tenant, which blocks of all its workflows can continue. The id has 1 to 255 characters. */
+  /**
+   * Returns a conversation of the tenant, which blocks of all its workflows can continue. The id has 1 to 255
+   * characters.
+   */
   conversation(id: string): Conversation;
   /** Returns the ids of the tenant's conversations, at most `limit`, in order. */
   conversationIds(limit: number): Promise<string[]>;
@@ -70,20 +73,18 @@ export interface ExecutorServices {
    * It is closed when the run ends, is idle, or leaves the process.
    */
   connection<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T>;
-  /**
-   * Calls `wait`, and lets another effect run meanwhile: the block has no slot among those that run at once until it resolves.
-   */
+  /** Calls `wait` without the slot of the block, so that another effect can run meanwhile. */
   withoutSlot<T>(wait: () => Promise<T>): Promise<T>;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
-  /** Id of the first block behind `port` of this block. */
+  /** Returns the id of the first block behind `port` of this block. */
   target(port: string): string | undefined;
-  /** The ports that edges leave this block by. */
+  /** Returns the ports that edges leave this block by. */
   ports(): string[];
   /**
-   * The workflow with this id or name; undefined if the run's tenant has none. After the child of this `call` has started,
-   * the workflow of the child.
+   * Returns the workflow with this id or name; undefined if the run's tenant has none. After the child of this `call`
+   * has started, returns the workflow of the child.
    */
   findChild(workflow: string, call?: string): Promise<ChildWorkflow | undefined>;
   /**
@@ -141,9 +142,9 @@ export interface Spending {
 
 /** A reservation for one call. It is renewed until it is settled, or its process dies. */
 export interface SpendingReservation {
-  /** What the call has cost so far: this much counts if the process dies. */
+  /** Reports what the call has cost so far: this much counts if the process dies. */
   progress(micros: number): void;
-  /** Replaces the reservation by what the call has cost. */
+  /** Replaces the reservation by the cost of the call. */
   settle(micros: number): Promise<void>;
 }
 
@@ -175,7 +176,7 @@ export interface PauseLinks {
 /** Returns the URLs of a pause. `token` is that of the pause, which is not open yet. */
 export type PauseLinker = (pause: { workflowId: string; runId: string; token: string }) => PauseLinks;
 
-/** What executors know about the run. */
+/** Facts about the run for executors. */
 export interface RunInfo {
   variables: readonly VariableConfig[];
   /** The environment values that the blocks of the run can read, by name. */
@@ -190,7 +191,7 @@ export interface RunInfo {
   callChain: readonly string[];
 }
 
-/** What a field reader needs. */
+/** The context of a field reader. */
 export interface FieldContext {
   lookup: Lookup;
   /** True: the workflow was deployed with the lenient rules of older engines. */
@@ -207,13 +208,13 @@ export type CodeSandbox = Pick<Sandbox, 'run' | 'evaluate'>;
 /** The part of the egress that executors use. */
 export interface HttpClient {
   fetch(request: EgressRequest): Promise<EgressResponse>;
-  /** Does what `fetch` does, and returns as soon as the head of the response has arrived. */
+  /** Sends the request like `fetch`, and returns as soon as the head of the response has arrived. */
   open(request: EgressRequest): Promise<EgressStream>;
   /** Returns the addresses of a server of another protocol, which may be connected to. Throws EGRESS_DENIED. */
   addresses: Egress['addresses'];
 }
 
-/** How many calls may be made in a time. They are spread over it: at most a tenth of them follow one another at once. */
+/** A number of calls per period. Calls are spread over the period: at most a tenth of them follow each other at once. */
 export interface ServiceRate {
   calls: number;
   seconds: number;
@@ -249,7 +250,7 @@ export interface ChildRequest {
    * block is one call.
    */
   call?: string;
-  /** Resolves when the block has nothing to do but to wait for child runs. Undefined: it has nothing else to do now. */
+  /** Resolves when the block only waits for child runs. Undefined: it does nothing else now. */
   othersDone?: Promise<unknown>;
 }
 

@@ -28,10 +28,10 @@ const SHAPES: { [K in Kind]: (start: Start) => Map<string, Json> } = {
 };
 
 /**
- * The output of a start block for the input of a run.
+ * Returns the output of a start block for the input of a run.
  *
- * `metadata` returns data about the run, which becomes `metadata` of the output if `runMetadata` of the block is on. Throws
- * INPUT_INVALID if the input, or the input format of the block, uses a reserved name.
+ * `metadata` returns data about the run, which becomes `metadata` of the output if `runMetadata` of the block is on.
+ * Throws INPUT_INVALID if the input, or the input format of the block, uses a reserved name.
  */
 export function startOutput(block: BlockConfig, input: Json, metadata = (): JsonObject => ({})): JsonObject {
   const kind = kindOf(block);
@@ -86,7 +86,7 @@ function kindOf(block: BlockConfig): Kind {
   }
 }
 
-/** The declared fields, then all other keys of the input. Drops an empty `input`. */
+/** Returns the declared fields, then all other keys of the input. Drops an empty `input`. */
 function unifiedOutput({ fields, top }: Start): Map<string, Json> {
   const nested = own(top, 'input');
   const output = fillFields(fields, top, nested);
@@ -98,7 +98,7 @@ function unifiedOutput({ fields, top }: Start): Map<string, Json> {
   return output;
 }
 
-/** The declared fields, at the top level and in `input`; without declared fields, only `input`. */
+/** Returns the declared fields, at the top level and in `input`; without declared fields, only `input`. */
 function apiOutput({ fields, top, input }: Start): Map<string, Json> {
   const nested = own(top, 'input');
   if (fields.length === 0) return new Map([['input', nested ?? input]]);
@@ -138,8 +138,8 @@ function takeFiles(output: Map<string, Json>, top: JsonObject): void {
 }
 
 /**
- * The files of an input as a list of objects with a name: a single object becomes a list, a URL becomes `{name, url}`.
- * Undefined if there are none. Throws INPUT_INVALID for other values.
+ * Returns the files of an input as a list of objects with a name: a single object becomes a list, a URL becomes `{name,
+ * url}`. Undefined if there are none. Throws INPUT_INVALID for other values.
  */
 function normalizeFiles(files: Json | undefined): JsonObject[] | undefined {
   if (files === undefined || files === null || files === '') return undefined;

@@ -1,21 +1,21 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
-/** The value as text: strings unchanged, null as empty text, other values as JSON. */
+/** Returns the value as text: strings unchanged, null as empty text, other values as JSON. */
 export function asText(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The rows of a list; no rows for an empty value; undefined if the value is not a list. */
+/** Returns the rows of a list; no rows for an empty value; undefined if the value is not a list. */
 export function asRows(value: Json | undefined): JsonObject[] | undefined {
   if (value === undefined || value === null || isBlank(value)) return [];
   return Array.isArray(value) ? value.filter((row) => isJsonObject(row)) : undefined;
 }
 
 /**
- * The pairs of a table field, in order, from rows `{cells: {Key, Value}}` or from an object. Omits rows without a key.
- * Undefined if the value is not a table.
+ * Returns the pairs of a table field, in order, from rows `{cells: {Key, Value}}` or from an object. Omits rows without
+ * a key. Undefined if the value is not a table.
  */
 export function asPairs(value: Json | undefined): [string, string][] | undefined {
   const table = value === undefined || value === null || isBlank(value) ? [] : value;

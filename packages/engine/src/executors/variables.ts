@@ -34,7 +34,10 @@ function assign(context: EngineContext): BlockResult {
   return { output: Object.fromEntries(output), set: Object.fromEntries(set) };
 }
 
-/** The value that a row assigns, by the type of the row. JSON text has been parsed already. Throws VARIABLE_INVALID. */
+/**
+ * Returns the value that a row assigns, by the type of the row. JSON text has been parsed already. Throws
+ * VARIABLE_INVALID.
+ */
 function assignedValue(name: string, type: string, value: Json | undefined): Json {
   const empty = value === undefined || value === null || value === '';
   switch (type) {
@@ -82,7 +85,7 @@ function invalid(name: string, value: Json, expected: string): BlockError {
   );
 }
 
-/** The value converted to the type of the variable. Every value can be converted. */
+/** Returns the value converted to the type of the variable. Every value can be converted. */
 function coerceVariable(type: string, value: Json): Json {
   if (value === '' || value === null || type === 'string' || type === 'plain') return value;
   const bare = typeof value === 'string' ? unquoted(value) : value;

@@ -30,7 +30,7 @@ afterAll(async () => {
   await open.close();
 });
 
-/** The content of a file, for a run that has nothing to do with it but its tenant. */
+/** Returns the content of a file for an unrelated run of the same tenant. */
 async function contentOf(engine: Engine, file: { id: string; key: string }): Promise<string | undefined> {
   const { runId } = await engine.execute(SOURCE, {});
   return (await engine.fileReader(runId))(file);
@@ -167,7 +167,7 @@ describe('an invalid file', () => {
     });
   });
 
-  it('may be empty, and may be as large as files may be', async () => {
+  it('may be empty, and may have the maximum size', async () => {
     const full = `data:;base64,${Buffer.alloc(MAX_FILE_BYTES).toString('base64')}`;
     const sent = [
       { ...ABC, data: 'data:text/plain;base64,' },

@@ -43,7 +43,7 @@ export interface IngestContext {
   fields?: TakeFilesOptions['fields'];
 }
 
-/** False if no field of the input can contain a file. */
+/** Returns false if no field of the input can contain a file. */
 export function mayContainFiles(input: Json): boolean {
   if (!isJsonObject(input)) return false;
   return Object.values(input).some((value) => asList(value) !== undefined);
@@ -118,7 +118,7 @@ function fileInputs(value: Json | undefined): FileInput[] {
   return (asList(value) ?? []).flatMap((entry) => parseFileInput(entry) ?? []);
 }
 
-/** The entries of a file field: a list, a single file, or the JSON text of either. */
+/** Returns the entries of a file field: a list, a single file, or the JSON text of either. */
 function asList(value: Json | undefined): Json[] | undefined {
   const given = value === undefined ? null : coerceField(value, 'file[]');
   if (typeof given !== 'object' || given === null) return undefined;

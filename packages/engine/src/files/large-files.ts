@@ -3,7 +3,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 
-/** Bytes of each part of a file but the last. A multiple of three: the Base64 texts of the parts together are that of the file. */
+/** Bytes of each part of a file except the last. A multiple of three, so that the Base64 texts of the parts can be joined. */
 export const PART_BYTES = 3 * 2 ** 20;
 
 /** A file that is stored in parts, so that it is never in memory as a whole. */
@@ -15,7 +15,7 @@ export interface ListedParts {
 }
 
 /**
- * Stores chunks as parts of a file. Returns the only part as Base64 if the file has no more, and stores nothing then.
+ * Stores chunks as parts of a file. If there is only one part, stores nothing and returns it as Base64.
  *
  * Throws what `chunks` throws; then the parts that were stored are removed.
  */
@@ -26,7 +26,7 @@ export async function storeParts(
 ): Promise<{ base64: string } | ListedParts> {
   const parts: string[] = [];
   const put = async (data: string): Promise<void> => {
-    // The id makes the key of each part as hard to guess as that of the file.
+    // The id makes the key of each part as hard to guess as the key of the file.
     parts.push(
       await values.put(JSON.stringify({ part: id, owner: owner ?? null, index: parts.length, data })),
     );
@@ -75,7 +75,7 @@ export function partsIn(value: Json): ListedParts | undefined {
     : undefined;
 }
 
-/** Returns the Base64 text of a part; undefined if the value is another, since a workflow can store a list of any keys. */
+/** Returns the Base64 text of a part; undefined if the value is not this part: a workflow can store a list of any keys. */
 export function partIn(
   text: string | undefined,
   expected: { id: string; owner: Json; index: number },

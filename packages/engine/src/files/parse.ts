@@ -30,7 +30,7 @@ const DATA_URL = /^data:([^,]{0,200});base64,/i;
 /** Thrown for a file that cannot be stored. The message is a clause about the file. */
 export class FileRejected extends Error {}
 
-/** The file in a data URL. Throws FileRejected. */
+/** Returns the file in a data URL. Throws FileRejected. */
 export function parseDataUrl({ name, data }: FileInput): NewFile {
   const [head, type] = DATA_URL.exec(data) ?? [];
   if (head === undefined) {

@@ -14,7 +14,7 @@ const REPLY = block('Read', 'response', { dataMode: 'json', data: '{"text": "<st
 
 const reading = (id: string): Json => workflow([REPLY], ['Start -> Read'], { id, name: id, ...DOC });
 
-/** An engine in which the tenant of a workflow is what its id begins with, and its value store. */
+/** Returns an engine and its value store. The id of a workflow begins with its tenant. */
 async function world() {
   const stores = openStores({});
   const { values } = stores;
@@ -32,7 +32,7 @@ async function world() {
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   for (const id of ['a-read', 'b-read']) await engine.deploy(reading(id));
-  /** A file as versions without owners have stored it. */
+  /** Returns a file as stored by versions without owners. */
   const older = async (): Promise<FileRecord & { [field: string]: Json }> => {
     const id = crypto.randomUUID();
     const key = await values.put(JSON.stringify({ file: id, data: 'YWJj' }));

@@ -57,7 +57,7 @@ export async function storeFileStream(
   return { id, name: fileName(name), size: bytes, type: mediaType(type), key, parts };
 }
 
-/** What a file reader needs. */
+/** The sources of a file reader. */
 export interface FileParts {
   stores: { runs: Pick<RunStore, 'header' | 'record' | 'journal'>; values: ValueStore };
   values: Pick<Values, 'load'>;
@@ -86,7 +86,7 @@ interface StoredFile {
   bytes: number;
   /** The content of a file that is stored as a whole. */
   base64?: string;
-  /** Keys of the parts of any other. */
+  /** Keys of the parts of any other file. */
   parts: string[];
 }
 
@@ -98,8 +98,8 @@ export interface FileContent {
 }
 
 /**
- * A function that reads files for one run, each key once. A record gives access to a file only for runs of the tenant that
- * owns the file.
+ * Returns a function that reads files for one run, each key once. A record gives access to a file only for runs of the
+ * tenant that owns the file.
  */
 export function fileReader(
   parts: FileParts,
@@ -135,7 +135,7 @@ export function fileReader(
 
 interface ReaderOptions {
   tenant?: (() => Promise<string | undefined>) | undefined;
-  /** Returns the error for a file of more than `maxBytes`. Default: the reader has no content of such a file. */
+  /** Returns the error for a file of more than `maxBytes`. Default: such a file has no content for the reader. */
   refuse?: (bytes: number, maxBytes: number) => Error;
 }
 
@@ -186,7 +186,7 @@ async function* chunksOf(
   }
 }
 
-/** The file with this key; undefined unless it belongs to the tenant of the run. */
+/** Returns the file with this key; undefined unless it belongs to the tenant of the run. */
 async function ownFile(
   parts: FileParts,
   run: NewRun,
@@ -236,7 +236,7 @@ async function inputOf({ stores, values }: FileParts, { runId }: NewRun): Promis
   return record ? values.load(record.input) : null;
 }
 
-/** The run whose outputs the run reuses. */
+/** Returns the run whose outputs the run reuses. */
 async function reusedBy({ stores }: FileParts, runId: string): Promise<string | undefined> {
   const [first] = await stores.runs.journal(runId);
   return first?.type === 'started' ? first.reused?.runId : undefined;

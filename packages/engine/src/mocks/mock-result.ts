@@ -3,9 +3,9 @@ import type { BlockConfig, BlockResult, Json, JsonObject } from '@heddle/core/bl
 import type { MockValue } from './mocks.ts';
 
 /**
- * The result of a mocked block for its execution number `index` (from 0): its values in order, then the last value again.
- * `index` must come from the journal of the run, so that a recovered run continues the order. Throws the BlockError of a
- * value with `$error`.
+ * Returns the result of a mocked block for its execution number `index` (from 0): its values in order, then the last
+ * value again. `index` must come from the journal of the run, so that a recovered run continues the order. Throws the
+ * BlockError of a value with `$error`.
  */
 export function mockResult(
   block: Pick<BlockConfig, 'type'>,
@@ -45,7 +45,7 @@ function fromScalar(type: string, value: Json): JsonObject {
   }
 }
 
-/** The port of a mocked condition or router: of the option or route in the output. */
+/** Returns the port of a mocked condition or router: of the option or route in the output. */
 function portOf(type: string, output: JsonObject): string | undefined {
   const chosen = type === 'condition' ? own(output, 'selectedOption') : own(output, 'selectedRoute');
   if (typeof chosen !== 'string') return undefined;

@@ -23,7 +23,10 @@ export type MockValue = Json;
 
 /** Values that replace the execution of blocks. */
 export interface Mocks {
-  /** The values for the block in order; undefined if it is not mocked. A mock of the block takes precedence over one of its type. */
+  /**
+   * Returns the values for the block in order; undefined if it is not mocked. A mock of the block takes precedence over
+   * one of its type.
+   */
   valuesFor(block: Pick<BlockConfig, 'id' | 'name' | 'type'>): readonly MockValue[] | undefined;
   /** The mocks as JSON, for the header of the run. */
   readonly json: Json;
@@ -35,10 +38,10 @@ export interface Mocks {
 export const NO_MOCKS: Mocks = { valuesFor: () => undefined, json: null, unusedNames: () => [] };
 
 /**
- * The mocks of a run: `{"blocks": {NAME: value | [values]}, "types": {TYPE: value | [values]}}`.
+ * Returns the mocks of a run: `{"blocks": {NAME: value | [values]}, "types": {TYPE: value | [values]}}`.
  *
- * NAME is the name of a block, in any form that references accept, or its id. A value may be `{"$error": {code?, message, retryable?}}`.
- * Throws OPTIONS_INVALID, with a list of all issues and their paths.
+ * NAME is the name of a block, in any form that references accept, or its id. A value may be `{"$error": {code?,
+ * message, retryable?}}`. Throws OPTIONS_INVALID, with a list of all issues and their paths.
  */
 export function parseMocks(json: Json): Mocks {
   if (json === null) return NO_MOCKS;

@@ -15,7 +15,7 @@ import type { PostgresOptions } from '../store/postgres/open.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
 import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 
-/** A run as a process reads it that does not execute it. */
+/** A run as it is read by a process that does not execute it. */
 export interface ShownRun extends RunDetail {
   /** The run should continue by itself, but no process executes it. */
   interrupted: boolean;
@@ -31,13 +31,16 @@ export interface RunReader {
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
   /** Throws RUN_NOT_FOUND. */
   getLogs(runId: string): Promise<LogDetail[]>;
-  /** The reason that was given for the cancel of the run; undefined: none, or the run was not cancelled. */
+  /** Returns the reason that was given for the cancel of the run; undefined: none, or the run was not cancelled. */
   cancelReason(runId: string): Promise<string | undefined>;
-  /** The mocks of the run; null: none. Throws RUN_NOT_FOUND. */
+  /** Returns the mocks of the run; null: none. Throws RUN_NOT_FOUND. */
   mocksOf(runId: string): Promise<Json>;
-  /** The plan of the run. Throws RUN_NOT_FOUND. */
+  /** Returns the plan of the run. Throws RUN_NOT_FOUND. */
   planOf(runId: string): Promise<Plan>;
-  /** All past and future events of the run, until it ends, waits for a person, or no process can execute it. Throws RUN_NOT_FOUND. */
+  /**
+   * Returns all past and future events of the run, until it ends, waits for a person, or no process can execute it.
+   * Throws RUN_NOT_FOUND.
+   */
   follow(runId: string): AsyncIterable<RunEvent>;
   close(): Promise<void> | void;
 }
@@ -53,12 +56,12 @@ export interface FolderClient extends RunReader {
   close(): void;
 }
 
-/** A client of the data folder. A missing folder reads as empty. Throws DATA_FORMAT_UNSUPPORTED. */
+/** Returns a client of the data folder. A missing folder reads as empty. Throws DATA_FORMAT_UNSUPPORTED. */
 export function openFolderClient(data: string, clock: Clock = systemClock): FolderClient {
   return new StoreFolderClient(data, openStores({ data, readOnly: true, clock }), clock);
 }
 
-/** A reader of the runs in a PostgreSQL database. Throws as `openPostgres` does. */
+/** Returns a reader of the runs in a PostgreSQL database. Throws as `openPostgres` does. */
 export async function openPostgresReader(
   options: PostgresOptions,
   clock: Clock = systemClock,
@@ -77,7 +80,7 @@ interface Owners {
   clock: Clock;
   /** True while a process may execute a run. */
   isServed: () => boolean;
-  /** Those of the runs that no process executes. */
+  /** Returns those of the runs that no process executes. */
   findUnowned: (runIds: readonly string[]) => Promise<string[]>;
 }
 
@@ -154,7 +157,10 @@ class StoreRunReader implements RunReader {
     return { record, logs: logs ?? (withLogs ? await this.#stores.runs.logs(runId) : []) };
   }
 
-  /** The stored record of an ended run. For an open run, record and logs come from the journal: they are stored later than its entries. */
+  /**
+   * Returns the stored record of an ended run. For an open run, record and logs come from the journal: they are stored
+   * later than its entries.
+   */
   async #current(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
     const { runs, definitions } = this.#stores;
     const header = record.endedMs === undefined ? await runs.header(record.runId) : undefined;
@@ -200,7 +206,10 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
   }
 }
 
-/** Those of the runs that the owner of the folder does not execute, without runs of other runtimes, whose workers may be anywhere. */
+/**
+ * Returns those of the runs that the owner of the folder does not execute, without runs of other runtimes, whose
+ * workers may be anywhere.
+ */
 async function unownedRuns(
   { runs }: Stores,
   runIds: readonly string[],

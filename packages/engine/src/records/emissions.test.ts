@@ -38,7 +38,7 @@ function published(store: MemoryLiveEvents): BlockEmission[] {
   return store.read('r', 0, 20_000).map(({ json }) => (JSON.parse(json) as StoredEmission).emission);
 }
 
-/** A store that answers each write when the test lets it. */
+/** A store that completes each write when the test allows it. */
 class SlowStore extends MemoryLiveEvents {
   override readonly batchMs = 0;
   readonly writes: { events: readonly NewLiveEvent[]; settle: (error?: Error) => void }[] = [];
@@ -96,7 +96,7 @@ describe('emissions', () => {
     ]);
   });
 
-  it('that cannot be stored are lost and never throw: that is reported once, and an event says it', async () => {
+  it('that cannot be stored are lost without an exception: the loss is reported once and shown by an event', async () => {
     const store = new SlowStore();
     const { emissions, errors } = open(store);
     const fail = async (nth: number): Promise<void> => {
@@ -116,7 +116,7 @@ describe('emissions', () => {
     ]);
   });
 
-  it('beyond what may wait for a slow store are dropped', async () => {
+  it('are dropped if too many wait for a slow store', async () => {
     const store = new SlowStore();
     const { emissions } = open(store);
     for (let nth = 0; nth < 5000; nth++) emissions.add(T, text('x'), nth === 0);
@@ -214,7 +214,7 @@ describe('emitted texts with a secret', () => {
     expect(published(store)).toEqual([...before, text(`${HIDDEN}!`), thinking(HIDDEN), text('ame-open')]);
   });
 
-  it('end with what was held back, before the result of the block', () => {
+  it('end with the text that was held back, before the result of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = open(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
@@ -226,7 +226,7 @@ describe('emitted texts with a secret', () => {
     expect(published(store)).toHaveLength(3);
   });
 
-  it('end before their last word if they were cut off, which may be the beginning of a secret', () => {
+  it('lose their last word if they were cut off: it may be the beginning of a secret', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = open(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
@@ -234,7 +234,7 @@ describe('emitted texts with a secret', () => {
     expect(published(store)).toEqual([text('- ')]);
   });
 
-  it('lose what was held back with a reset, and keep reasoning', () => {
+  it('lose the text that was held back at a reset, and keep reasoning', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = open(store, { redactor });
     emit(emissions, text('- ses'), thinking('sesame'), reset, text('ame-open'), thinking('-open'));
@@ -242,7 +242,7 @@ describe('emitted texts with a secret', () => {
     expect(published(store)).toEqual([text('- '), reset, thinking(HIDDEN), text('ame-open')]);
   });
 
-  it('retract an earlier attempt with the first part that is published, and lose what that held back', () => {
+  it('reset an earlier attempt with the first published part, and lose its text that was held back', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions, events } = open(store, { redactor });
     emit(emissions, text('- ses'));
@@ -263,7 +263,7 @@ describe('emitted texts with a secret', () => {
     expect(JSON.parse(store.read('r', 0, 1)[0]?.json ?? '')).toMatchObject({ seq: 3, emission: text('ses') });
   });
 
-  it('give in any parts what the redaction of the whole text gives', () => {
+  it('are redacted like the whole text, in whatever parts they are emitted', () => {
     const part = fc.constantFrom('ses', 'ame', '-', 'open', 'c2Vz', 'YW1lLW9wZW4', ' ', 'x');
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), part), { minLength: 1, maxLength: 30 }), (parts) => {

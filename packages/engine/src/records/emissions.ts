@@ -11,16 +11,16 @@ import type { RunEvent } from '../types.ts';
 export const MAX_EMITTED_CHARS = 16_384;
 /** Longer ids and names of tools are cut off. */
 const MAX_NAME_CHARS = 200;
-/** Events that wait for a slow store, at most; further ones are dropped. */
+/** Maximum number of events that wait for a slow store; further ones are dropped. */
 const MAX_WAITING = 2000;
-/** The result of a block waits this long for its events to be published, at most. */
+/** Maximum time for which the result of a block waits until its events are published. */
 const FLUSH_LIMIT_MS = 1000;
 
 const LOST = 'Some events of this block were lost, because they could not be stored in time.';
 
-/** What a block has emitted, as the store of live events keeps it (JSON). */
+/** An emission of a block, as the store of live events keeps it (JSON). */
 export interface StoredEmission extends Place {
-  /** Number of the journal entry that was the last at that time. */
+  /** Number of the journal's last entry at the time of the emission. */
   seq: number;
   atMs: number;
   emission: BlockEmission;
@@ -29,7 +29,7 @@ export interface StoredEmission extends Place {
 interface Waiting {
   place: Place;
   key: string;
-  /** Number of the journal's last entry at that time. */
+  /** Number of the journal's last entry at the time of the emission. */
   seq: number;
   /** The first emission of an attempt. */
   first: boolean;
@@ -41,7 +41,7 @@ type TextEmission = Extract<BlockEmission, { text: string }>;
 
 /** An attempt that has emitted and not ended. */
 interface OpenAttempt extends Omit<Waiting, 'emission'> {
-  /** Its texts, of which the end of each is held back while it may be a part of a secret. */
+  /** Its texts. The end of each text is held back while it may be part of a secret. */
   streams: Map<TextEmission['type'], RedactionStream>;
 }
 
@@ -58,10 +58,11 @@ interface EmissionsParts {
 }
 
 /**
- * Publishes what the blocks of a run emit in this process, without secrets. The first emission is published at once, those
- * that follow are collected for a few milliseconds. The last word of a text in a run with secrets is published with
- * what follows it, because it may be the beginning of a secret. An attempt that repeats another one first discards what that has emitted. Neither a
- * slow store nor a failing one stops the run: then events are lost, and an event says that.
+ * Publishes the emissions of a run's blocks in this process, without secrets. The first emission is published at once;
+ * later ones are collected for a few milliseconds. The last word of a text in a run with secrets is published with what
+ * follows it, because it may be the beginning of a secret. An attempt that repeats another one first discards the
+ * emissions of that attempt. Neither a slow store nor a failing one stops the run: then events are lost, and another
+ * event reports the loss.
  */
 export class Emissions {
   readonly #parts: EmissionsParts;
@@ -101,8 +102,8 @@ export class Emissions {
   }
 
   /**
-   * Publishes what is held back of the attempt at `place`, which has ended. `isCut`: its texts are incomplete, and end in
-   * what may be the beginning of a secret. Returns false if it has emitted nothing.
+   * Publishes the text that is held back of the attempt at `place`, which has ended. `isCut`: its texts are incomplete
+   * and may end in the beginning of a secret. Returns false if the attempt has emitted nothing.
    */
   end(place: Place, options: { isCut: boolean }): boolean {
     const key = placeKey(place);
@@ -114,7 +115,7 @@ export class Emissions {
     return true;
   }
 
-  /** Resolves when all emissions so far are published, or after a second; undefined: they are. */
+  /** Resolves when all emissions so far are published, or after a second; undefined if all are published. */
   flushed(): Promise<void> | undefined {
     if (this.#waiting.length === 0 && !this.#publishing) return undefined;
     if (!this.#publishing) this.#publish();
@@ -124,7 +125,7 @@ export class Emissions {
     return Promise.race([this.#settled(), limit]).finally(() => clearTimeout(timer));
   }
 
-  /** Publishes nothing more. */
+  /** Stops publishing. */
   stop(): void {
     this.#stopped = true;
     this.#attempts.clear();
@@ -142,7 +143,7 @@ export class Emissions {
     this.#wait(attempt, { type, text: stream.push(text) });
   }
 
-  /** Adds an emission without secrets to those that wait. */
+  /** Queues an emission without secrets. */
   #wait(attempt: OpenAttempt, emission: BlockEmission): void {
     const { streams, ...waiting } = attempt;
     if (emission.type === 'reset') streams.delete('text');
@@ -167,7 +168,7 @@ export class Emissions {
     }
   }
 
-  /** Publishes everything that waits. Never throws. */
+  /** Publishes the queued emissions. Never throws. */
   #publish(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

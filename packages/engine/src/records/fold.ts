@@ -4,7 +4,10 @@ import type { Applied, Entry } from '@heddle/core/run';
 import { recordOf } from './run-record.ts';
 import { journalCorrupt } from '../store/errors.ts';
 
-/** The state of a run after the entries of its journal, with the logs that they changed, in execution order. Throws JOURNAL_CORRUPT. */
+/**
+ * Returns the state of a run after the entries of its journal, with the logs that they changed, in execution order.
+ * Throws JOURNAL_CORRUPT.
+ */
 export function foldJournal(
   runId: string,
   plan: Plan,
@@ -18,7 +21,10 @@ export function foldJournal(
   return { replica, logs: [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder) };
 }
 
-/** The record and logs of a run after the entries of its journal, which may be newer than the stored ones. Throws JOURNAL_CORRUPT. */
+/**
+ * Returns the record and logs of a run after the entries of its journal, which may be newer than the stored ones.
+ * Throws JOURNAL_CORRUPT.
+ */
 export function foldRun(
   { header, plan, suspended }: { header: NewRun; plan: Plan; suspended: string | undefined },
   entries: readonly Entry[],

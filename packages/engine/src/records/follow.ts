@@ -36,8 +36,8 @@ interface Start {
 }
 
 /**
- * The events of a run, from its growing journal and from what its blocks emit: the same events as in the process that
- * executes it. An emission comes after the start of its block and before its end.
+ * Returns the events of a run, from its growing journal and from what its blocks emit: the same events as in the
+ * process that executes it. An emission comes after the start of its block and before its end.
  */
 export async function* follow(
   parts: Parts,
@@ -78,7 +78,10 @@ export async function* eventsBetween(
   yield* newEvents(replica, entries, { values, emissions });
 }
 
-/** The events of the journal and the emissions, until the run has ended, only a person can continue it, or no process does. */
+/**
+ * Returns the events of the journal and the emissions, until the run has ended, only a person can continue it, or no
+ * process does.
+ */
 async function* merged(
   parts: Parts,
   replica: Replica,
@@ -142,12 +145,12 @@ export async function* eventsAfter(
   yield* follow(parts, runId, plan, { replica, emission: after.emission });
 }
 
-/** What the blocks of a run emit, as a follower of its journal reads it. */
+/** The emissions of a run's blocks, as a follower of its journal reads them. */
 class FollowedEmissions {
   readonly #live: SharedStores['live'];
   readonly #replica: Replica;
   #number: number;
-  /** Read and not yielded. */
+  /** Emissions that are read and not yielded yet. */
   #waiting: { number: number; key: string; emission: StoredEmission }[] = [];
   #hasNews = true;
   #wake: () => void = () => undefined;
@@ -158,7 +161,7 @@ class FollowedEmissions {
     this.#number = after;
   }
 
-  /** Notices what is published from now on. Returns a function that stops. */
+  /** Watches for published emissions. Returns a function that stops it. */
   watch(): () => void {
     return this.#live.watch(this.#replica.runId, () => {
       this.#hasNews = true;
@@ -171,7 +174,7 @@ class FollowedEmissions {
     return this.#hasNews ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
   }
 
-  /** Reads what was published; unless `always`, only if something was published since. */
+  /** Reads the published emissions; unless `always`, only if something was published since the last read. */
   async read({ always }: { always: boolean }): Promise<void> {
     if (!always && !this.#hasNews) return;
     this.#hasNews = false;

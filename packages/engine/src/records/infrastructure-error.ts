@@ -10,7 +10,7 @@ export class InfrastructureError extends Error {
   }
 }
 
-/** Does store access, and wraps whatever it throws in an InfrastructureError. */
+/** Calls `access`, and wraps its error in an InfrastructureError. */
 export function asInfrastructure<T>(access: () => T | Promise<T>): T | Promise<T> {
   try {
     const result = access();
@@ -20,7 +20,7 @@ export function asInfrastructure<T>(access: () => T | Promise<T>): T | Promise<T
   }
 }
 
-/** Does what `asInfrastructure` does for stored data that a block reads, whose own failures stay as they are. */
+/** Wraps errors of reading stored data for a block in an InfrastructureError. A BlockError stays as it is. */
 export function asInfrastructureOf<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {
     if (isBlockError(error)) throw error;

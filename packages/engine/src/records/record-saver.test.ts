@@ -55,7 +55,7 @@ describe('RecordSaver', () => {
     expect(saved).toEqual([{ seq: 2, logs: [] }]);
   });
 
-  it('saves logs again whose first write failed', async () => {
+  it('saves logs again if their first write failed', async () => {
     const { saver, run, saved } = saving();
     saver.changed([log('r', 1)]);
     run.refuses = new Error('full');

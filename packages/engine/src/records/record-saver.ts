@@ -112,7 +112,7 @@ export class RecordSaver {
     if (this.#waiting.length > 0) for (const { begin } of this.#waiting.splice(0)) begin();
   }
 
-  /** Stops for good: the run's state may include entries that will never be written, so nothing may be saved any more. */
+  /** Stops saving permanently: the run's state may include entries that will never be written. */
   abort(error: Error): void {
     this.#stoppedBy = error;
     this.#cancelSaveSoon();

@@ -7,7 +7,10 @@ import { asInfrastructure, unwrapInfrastructure } from './infrastructure-error.t
 import { jsonCopy } from '../json-copy.ts';
 import type { Values } from './values.ts';
 
-/** Turns values from blocks and callers into what a run's record may hold: JSON without secrets, inline or in the value store. */
+/**
+ * Converts values from blocks and callers to their form in a run's record: JSON without secrets, inline or in the value
+ * store.
+ */
 export class Sanitizer {
   readonly #values: Values;
   readonly #redactor: Redactor;
@@ -18,7 +21,7 @@ export class Sanitizer {
   }
 
   /**
-   * Returns the value as the journal holds it. `what` names the value in errors.
+   * Returns the value as the journal stores it. `what` names the value in errors.
    *
    * Throws BLOCK_FAILED if the value is not JSON, and an InfrastructureError if it cannot be stored.
    */
@@ -29,7 +32,7 @@ export class Sanitizer {
     return asInfrastructure(() => this.#values.store(redacted));
   }
 
-  /** Does what `store` does, and throws the store's own error instead of an InfrastructureError. */
+  /** Stores a value like `store`, but throws the store's own error instead of an InfrastructureError. */
   storeForCaller(value: unknown, what: string): Stored | Promise<Stored> {
     try {
       const stored = this.store(value, what);
@@ -39,7 +42,7 @@ export class Sanitizer {
     }
   }
 
-  /** Does `storeForCaller` for each of several values. */
+  /** Calls `storeForCaller` for each of several values. */
   async storeAllForCaller<K extends string>(
     values: { [key in K]: unknown },
     what: string,

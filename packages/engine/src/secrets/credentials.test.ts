@@ -37,7 +37,7 @@ interface Setting {
   engine?: EngineOptions;
 }
 
-/** Runs a block with these fields, and a block that reads its output. Returns all that is kept or shown of the run. */
+/** Runs a block with these fields, and a block that reads its output. Returns all stored and shown data of the run. */
 async function run({ credentials, fields = {}, engine: options }: Setting) {
   const errors: unknown[] = [];
   const { promise: listening, resolve: listen } = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ it('redacts the credential in the error of the block', async () => {
   expect(shown).not.toContain(SECRET);
 });
 
-it('asks for a workflow without a tenant too, and gives nothing if there is no such credential', async () => {
+it('calls the source for a workflow without a tenant too, and returns undefined for an unknown credential', async () => {
   const asked: unknown[] = [];
   const find: TenantCredentials['find'] = (tenant) => void asked.push(tenant);
   const { result } = await run({ credentials: { find }, engine: { tenant: () => undefined } });

@@ -5,12 +5,12 @@ export type CredentialType = 'api_key' | 'service_account' | 'oauth';
 /** A credential of a tenant: the one with an id, or the oldest of a provider and type. */
 export type CredentialQuery = { id: string } | { provider: string; type: CredentialType };
 
-/** A credential as a block gets it. It is valid when it is read, and is not kept. */
+/** A credential as a block gets it. It is valid when it is read, and is not stored. */
 export interface Credential {
   id: string;
   type: CredentialType;
   provider: string;
-  /** The name for people. */
+  /** The displayed name. */
   name: string;
   /** The key, the key file of the service account, or the access token. */
   secret: string;
@@ -34,7 +34,7 @@ export interface TenantCredentials {
   ): Promise<Credential | undefined> | Credential | undefined;
 }
 
-/** What `findCredential` uses of a run. */
+/** The parts of a run that `findCredential` uses. */
 export interface CredentialSource {
   credentials: TenantCredentials | undefined;
   tenant: () => Promise<string | undefined>;

@@ -1,6 +1,6 @@
 /**
- * Shorter values are left alone: they occur in ordinary data by chance, so that redacting them would destroy outputs
- * and hide nothing.
+ * Shorter values are not redacted: they occur in ordinary data by chance, so redacting them would destroy outputs and
+ * hide nothing.
  */
 export const MIN_SECRET_CHARS = 4;
 
@@ -30,7 +30,7 @@ export function secretPartsOf(value: string): Set<string> {
   return parts;
 }
 
-/** The strings in a value that is a JSON object or list. */
+/** Returns the strings in a value that is a JSON object or list. */
 function textsInJson(value: string): string[] {
   if (!/^\s*[[{]/.test(value)) return [];
   const texts: string[] = [];
@@ -67,7 +67,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** The text as JavaScript's encoders, and the parts of a URL, encode it. */
+/** Returns the text as JavaScript's encoders, and the parts of a URL, encode it. */
 function urlForms(text: string): string[] {
   if (/^[\w.~-]*$/.test(text)) return [];
   const url = new URL('http://host/');
@@ -84,7 +84,7 @@ function urlForms(text: string): string[] {
   ];
 }
 
-/** The text in lower case, as hosts are written, and as part of a URL. */
+/** Returns the text in lower case, as hosts are written, and as part of a URL. */
 function hostForms(text: string): string[] {
   const alone = URL.parse(`http://${text}/`);
   const isHost = alone?.href === `http://${alone?.host}/`;
@@ -93,8 +93,8 @@ function hostForms(text: string): string[] {
 }
 
 /**
- * The base64 of the bytes, and for each of the three alignments inside longer data the characters that depend on these
- * bytes alone; the characters at both ends also depend on the neighbouring bytes.
+ * Returns the base64 of the bytes, and for each of the three alignments inside longer data the characters that depend
+ * on these bytes alone; the characters at both ends also depend on the neighbouring bytes.
  */
 function base64Forms(bytes: Buffer): string[] {
   const cores = [0, 1, 2].map((offset) => {

@@ -1,27 +1,27 @@
-/** The beginning of at least one form, of `depth` characters: that of the sorted forms from `first` to `last`, exclusive. */
+/** A prefix of `depth` characters that the sorted forms from `first` to `last` (exclusive) have in common. */
 export interface State {
   first: number;
   last: number;
   depth: number;
-  /** The longest proper end of this beginning that is the beginning of a form; undefined: of the empty one. */
+  /** The longest proper suffix of this prefix that is a prefix of a form; undefined: the empty one. */
   fallback: State | undefined;
   /** The longest form that ends here. */
   form: string | undefined;
-  /** The longest end of this beginning that may continue as a form; undefined: none but the empty one. */
+  /** The longest suffix of this prefix that may continue as a form; undefined: the empty one. */
   open: State | undefined;
 }
 
 /**
- * The automaton of Aho and Corasick. Its states are created when a text first reaches them, from the sorted forms, so that
- * thousands of long secrets take no memory that no text needs.
+ * The automaton of Aho and Corasick. A state is created from the sorted forms when a text first reaches it, so that
+ * thousands of long secrets take little memory.
  */
 export class FormAutomaton {
   readonly #forms: readonly string[];
   readonly #names: ReadonlyMap<string, string>;
   readonly #states = new Map<number, State>();
-  /** The states of one character, which most characters of a text do not have. */
+  /** The states of depth 1 by character. Most characters of a text begin no form. */
   readonly #starts = new Map<number, State | undefined>();
-  /** Characters of the longest form. */
+  /** Length of the longest form. */
   readonly longest: number;
   /** Whether a form contains white space. */
   readonly hasSpace: boolean;
@@ -67,7 +67,7 @@ export class FormAutomaton {
     return this.#starts.get(code);
   }
 
-  /** Returns the state one character deeper; undefined: no form begins like that. */
+  /** Returns the state one character deeper; undefined if no form has this prefix. */
   #longer(state: State, code: number): State | undefined {
     const { depth } = state;
     const first = this.#bound(state, code);
@@ -77,8 +77,9 @@ export class FormAutomaton {
   }
 
   /**
-   * Its fallback may have to be created first, and so on. The beginnings in such a chain have different lengths, and no
-   * form has two of them, so the recursion is at most as deep as the square root of twice the total length of the forms.
+   * Creates a state, and its fallback first, and so on. The prefixes in such a chain have different lengths, and no
+   * form has two of them, so the recursion is at most as deep as the square root of twice the total length of the
+   * forms.
    */
   #create({ state, code, first, key }: { state: State; code: number; first: number; key: number }): State {
     const depth = state.depth + 1;

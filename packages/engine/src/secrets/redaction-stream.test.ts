@@ -10,7 +10,7 @@ const SECRET = 'sesame-open';
 const HIDDEN = '«redacted:KEY»';
 const redactor = createRedactor({ KEY: SECRET });
 
-/** What is published of the parts, and at last. */
+/** Returns the text that is published after each part, and at the end. */
 function published(stream: RedactionStream, parts: readonly string[]): string[] {
   return [...parts.map((part) => stream.push(part)), stream.end()];
 }
@@ -76,7 +76,7 @@ describe('a stream of redacted text', () => {
     }
   });
 
-  it('returns each part at the same time for each secret, so that nothing shows what a secret begins with', () => {
+  it('returns each part at the same time for each secret, so that the timing reveals nothing about a secret', () => {
     const noSpace = fc.string({
       unit: fc.constantFrom('a', 'b', '+', '"'),
       minLength: 4,
@@ -100,7 +100,7 @@ describe('a stream of redacted text', () => {
     );
   });
 
-  it('gives the redaction of the whole text, whatever the secrets, the text and its parts are', () => {
+  it('returns the redaction of the whole text for any secrets, text and parts', () => {
     fc.assert(
       fc.property(
         secrets,
@@ -126,7 +126,7 @@ describe('a stream of redacted text', () => {
     );
   });
 
-  it('has published, at each time, only what every continuation of the text leaves unredacted', () => {
+  it('never publishes text that a continuation could turn into a part of a secret', () => {
     fc.assert(
       fc.property(secrets, letters, fc.array(letters, { maxLength: 3 }), (values, before, continuations) => {
         const made = createRedactor(values);

@@ -2,14 +2,14 @@ import type { FormAutomaton, State } from './form-automaton.ts';
 
 /** Redacts a text that comes in parts. The results joined are the redaction of the whole text, however it is divided. */
 export interface RedactionStream {
-  /** Adds a part. Returns the text that can be published: what follows cannot make it a part of a secret. */
+  /** Adds a part. Returns the text that can be published: no later part can make it a part of a secret. */
   push(part: string): string;
   /**
-   * Returns the rest. `isCut`: the text was interrupted, so that its last characters may be the beginning of a secret. They are
-   * discarded, whether they are or not.
+   * Returns the rest. `isCut`: the text was interrupted, so that its last characters may be the beginning of a secret.
+   * They are discarded in any case.
    */
   end(options?: { isCut: boolean }): string;
-  /** What was added and not returned, not redacted. */
+  /** The text that was added and not returned yet, without redaction. */
   readonly held: string;
 }
 
@@ -44,16 +44,17 @@ interface HeldRange {
   name: string;
 }
 
-/** Fewer characters are never the limit, so that the length of a short secret has no effect. */
+/** Minimum of the limit, so that the length of a short secret has no effect. */
 const LEAST_LIMIT = 64;
-/** What is held back of each text if secrets contain white space. */
+/** Maximum of the limit if secrets contain white space. */
 const FIXED_LIMIT = 256;
 
 /**
- * A stream that replaces the forms of an automaton. What it holds back does not depend on whether the text is the beginning of a
- * secret: a caller who can make a block repeat chosen texts could otherwise find a secret out, character by character, by the
- * time at which they arrive. It is the last word, as far as a form could begin there; if a form contains white space, always the
- * same number of characters, and beyond them the beginning of a form.
+ * A stream that replaces the forms of an automaton. What it holds back does not depend on whether the text is the
+ * beginning of a secret: otherwise a caller who can make a block repeat chosen texts could guess a secret character by
+ * character, from the times at which the texts arrive. The stream holds back the last word, as far as a form could
+ * begin there. If a form contains white space, it holds back a fixed number of characters, and more if they continue
+ * the beginning of a form.
  */
 export class FormStream implements RedactionStream {
   readonly #automaton: FormAutomaton;
@@ -61,14 +62,16 @@ export class FormStream implements RedactionStream {
   readonly #held = new TextQueue();
   /** Ranges in the text that is held, in order. They do not overlap. */
   readonly #ranges: HeldRange[] = [];
-  /** Most characters that are held back. A power of two, because it shows how long the longest form is. */
+  /**
+   * Maximum number of characters that are held back. A power of two, because it reveals how long the longest form is.
+   */
   readonly #limit: number;
   #state: State;
-  /** Characters so far. */
+  /** Number of characters so far. */
   #length = 0;
   /** Where the last word begins; with white space in forms, 0. */
   #wordStart = 0;
-  /** The first half of a character that was taken from what is held and not returned. */
+  /** The first half of a surrogate pair that was taken from the held text and not returned yet. */
   #half = '';
 
   constructor(automaton: FormAutomaton, replacement: (name: string) => string) {

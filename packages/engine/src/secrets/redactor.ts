@@ -53,7 +53,10 @@ export function createRedactor(values: SecretValues): Redactor {
   };
 }
 
-/** The names by the forms of their values, and by their values as numbers. A form of several values belongs to the first name. */
+/**
+ * Returns the names by the forms of their values, and by their values as numbers. A form of several values belongs to
+ * the first name.
+ */
 function formsOf(values: SecretValues): { names: Map<string, string>; numbers: Map<number, string> } {
   const names = new Map<string, string>();
   const numbers = new Map<number, string>();
@@ -105,7 +108,7 @@ class Finder {
     }
   }
 
-  /** The ranges to replace, in order. A match that begins inside another one extends it. */
+  /** Returns the ranges to replace, in order. A match that begins inside another one extends it. */
   rangesIn(text: string, names: ReadonlyMap<string, string>): TextRange[] {
     const ranges: TextRange[] = [];
     for (let at = this.#minLength - 1; at < text.length;) {
@@ -129,7 +132,7 @@ class Finder {
   }
 }
 
-/** A hash of the character at `at` and the one before it. */
+/** Returns a hash of the character at `at` and the one before it. */
 function pairAt(text: string, at: number): number {
   return ((text.charCodeAt(at - 1) << 8) ^ text.charCodeAt(at)) & (PAIRS - 1);
 }
@@ -173,7 +176,7 @@ function redacted(value: Json, scalars: Scalars): Json {
 }
 
 /**
- * The key, with a number if it exists: keys that differ only in a secret must not overwrite each other.
+ * Returns the key, with a number if it exists: keys that differ only in a secret must not overwrite each other.
  *
  * `counts` has the next number for each key, so that many equal keys take linear time.
  */

@@ -74,17 +74,17 @@ export async function sendControlRequest(
 /** A request as a database stores it: `payload` is JSON text. */
 export type ControlRow = Omit<ControlRequest, 'payload'> & { payload: string };
 
-/** The row for a new request, with a new id. */
+/** Returns the row for a new request, with a new id. */
 export function toControlRow({ runId, kind, payload }: NewControlRequest, createdMs: number): ControlRow {
   return { id: randomUUID(), runId, kind, payload: JSON.stringify(payload), createdMs };
 }
 
-/** The request in a row. Throws JOURNAL_CORRUPT. */
+/** Returns the request in a row. Throws JOURNAL_CORRUPT. */
 export function readControlRow(row: ControlRow): ControlRequest {
   return { ...row, payload: parseStored<Json>(row.payload, `request "${row.id}"`) };
 }
 
-/** The outcome that is stored as `text`; undefined while the column is empty. Throws JOURNAL_CORRUPT. */
+/** Returns the outcome that is stored as `text`; undefined while the column is empty. Throws JOURNAL_CORRUPT. */
 export function readOutcome(id: string, text: unknown): ControlOutcome | undefined {
   return typeof text === 'string' ? parseStored(text, `outcome of request "${id}"`) : undefined;
 }

@@ -11,12 +11,14 @@ export interface Cursor {
   runId: string;
 }
 
-/** The cursor as opaque text for callers. */
+/** Returns the cursor as opaque text for callers. */
 export function encodeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify([cursor.createdMs, cursor.runId])).toString('base64url');
 }
 
-/** The cursor of a query; undefined for the first page. Throws OPTIONS_INVALID for text that no list returned. */
+/**
+ * Returns the cursor of a query; undefined for the first page. Throws OPTIONS_INVALID for text that no list returned.
+ */
 export function decodeCursor(query: RunQuery): Cursor | undefined {
   if (query.cursor === undefined) return undefined;
   try {
@@ -34,7 +36,7 @@ export function decodeCursor(query: RunQuery): Cursor | undefined {
   );
 }
 
-/** The number of runs on a page. Throws OPTIONS_INVALID. */
+/** Returns the number of runs on a page. Throws OPTIONS_INVALID. */
 export function pageLimit(query: RunQuery): number {
   const limit = query.limit ?? DEFAULT_LIMIT;
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;

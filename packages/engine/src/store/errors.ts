@@ -9,7 +9,7 @@ export function journalCorrupt(runId: string, what: string, cause?: unknown): En
   );
 }
 
-/** RUN_NOT_FOUND for a write to a run that does not exist. */
+/** Returns RUN_NOT_FOUND for a write to a run that does not exist. */
 export function unknownRun(runId: string): EngineError {
   return new EngineError(
     'RUN_NOT_FOUND',
@@ -17,12 +17,14 @@ export function unknownRun(runId: string): EngineError {
   );
 }
 
-/** The error for an entry whose number already exists: two writers drive one run. */
+/** Returns the error for an entry whose number already exists: two writers drive one run. */
 export function duplicateEntry(runId: string): InvariantError {
   return new InvariantError(`an entry of the journal of run "${runId}" was written twice`);
 }
 
-/** The value of stored JSON text. Throws JOURNAL_CORRUPT, with `what` in the message, for text that is not JSON. */
+/**
+ * Returns the value of stored JSON text. Throws JOURNAL_CORRUPT, with `what` in the message, for text that is not JSON.
+ */
 export function parseStored<T>(text: string, what: string): T {
   try {
     return JSON.parse(text) as T;
@@ -35,7 +37,7 @@ export function parseStored<T>(text: string, what: string): T {
   }
 }
 
-/** The error for a deployment whose plan is not stored. */
+/** Returns the error for a deployment whose plan is not stored. */
 export function unknownPlan(workflowId: string, planHash: string): InvariantError {
   return new InvariantError(`workflow "${workflowId}" was deployed before its plan ${planHash} was stored`);
 }

@@ -8,19 +8,20 @@ export interface JournalRow {
   entry: string;
 }
 
-/** The rows for `entries`. */
+/** Returns the rows for `entries`. */
 export function toRows(entries: readonly Entry[]): JournalRow[] {
   return entries.map(toRow);
 }
 
-/** The row for `entry`. */
+/** Returns the row for `entry`. */
 export function toRow(entry: Entry): JournalRow {
   return { seq: entry.seq, entry: JSON.stringify(entry) };
 }
 
 /**
- * The whole journal of a run. Throws JOURNAL_CORRUPT unless every entry can be read, the first one starts the run, and the
- * numbers have no gap: the state of a run is a fold over its entries, so a missing entry would give a wrong state.
+ * Returns the whole journal of a run. Throws JOURNAL_CORRUPT unless every entry can be read, the first one starts the
+ * run, and the numbers have no gap: the state of a run is a fold over its entries, so a missing entry would give a
+ * wrong state.
  */
 export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[] {
   const entries = readTail(runId, rows, undefined);
@@ -29,7 +30,10 @@ export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[]
   return entries;
 }
 
-/** The entries after `afterSeq` (undefined: from any number), with the checks of `readJournal` for readability and gaps. */
+/**
+ * Returns the entries after `afterSeq` (undefined: from any number), with the checks of `readJournal` for readability
+ * and gaps.
+ */
 export function readTail(runId: string, rows: readonly JournalRow[], afterSeq: number | undefined): Entry[] {
   let expected = afterSeq === undefined ? rows[0]?.seq : afterSeq + 1;
   return rows.map((row) => {

@@ -35,13 +35,13 @@ export interface LeaseStore {
   claim(owner: string, most: number): Promise<Lease[]>;
   /** Takes the run, unless another process holds it or it has ended: undefined. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
-  /** Those of the runs that should continue but have no living holder. */
+  /** Returns those of the runs that should continue but have no living holder. */
   findUnowned(runIds: readonly string[]): Promise<string[]>;
   /** Releases a run that waits for a person: no process needs to hold it until then. */
   release(lease: Lease): Promise<void>;
   /** Creates a run that the process holds; undefined: the id exists already. */
   create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined>;
-  /** The run store for the holder of the lease. Its writes throw RUN_ELSEWHERE once the lease is lost. */
+  /** Returns the run store for the holder of the lease. Its writes throw RUN_ELSEWHERE once the lease is lost. */
   runStore(lease: Lease): TailableRunStore;
 }
 
@@ -50,7 +50,7 @@ export interface LeasedRequestStore extends RequestStore {
   outcome(id: string): Promise<ControlOutcome | undefined>;
   /** Removes the request and its outcome. */
   remove(id: string): Promise<void>;
-  /** Open requests for the runs that the process holds, oldest first. */
+  /** Returns the open requests for the runs that the process holds, oldest first. */
   pending(owner: string): Promise<ControlRequest[]>;
   settle(id: string, outcome: ControlOutcome): Promise<void>;
   /** Removes old requests, whose requesters died before they removed them. */
@@ -63,7 +63,7 @@ export interface LeasedStores extends SharedStores {
   readonly requests: LeasedRequestStore;
 }
 
-/** RUN_ELSEWHERE for a run that another process holds. */
+/** Returns RUN_ELSEWHERE for a run that another process holds. */
 export function heldByOther(runId: string): EngineError {
   return new EngineError(
     'RUN_ELSEWHERE',

@@ -1,9 +1,9 @@
-/** Most characters of the events that are kept of a run, and most events. Older ones are removed. */
+/** Maximum number of characters, and of events, that are kept of a run. Older events are removed. */
 export const KEPT_LIVE_CHARS = 1_048_576;
 export const KEPT_LIVE_EVENTS = 10_000;
 /** The events of a run are removed after this time without a new one. */
 export const LIVE_RETENTION_MS = 3_600_000;
-/** How often a process removes the events of such runs, at most. */
+/** Minimum time between two removals of such events by a process. */
 export const LIVE_PRUNE_MS = 60_000;
 
 /** An event of a run that is not part of its journal, as JSON text. `place`: the block that it is about. */

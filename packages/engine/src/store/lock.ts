@@ -79,7 +79,9 @@ export function lockData(data: string, clock: Clock): OwnerLock {
   };
 }
 
-/** A function that is true for runs that the owner of the folder executes; undefined if the folder has no owner. */
+/**
+ * Returns a function that is true for runs that the owner of the folder executes; undefined if the folder has no owner.
+ */
 export function ownedRuns(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
   if (!isOwned(data)) return undefined;
   const { startedAt, opened } = readOwner(join(data, 'owner.json')) ?? {};
@@ -166,7 +168,7 @@ function acquire(mode: keyof typeof LOCKS, data: string): DatabaseSync {
   }
 }
 
-/** The owner as it has recorded itself; undefined before it has, and for a record of a dead process. */
+/** Returns the owner from its own record; undefined if there is no record yet, or if its process is dead. */
 function readOwner(info: string): DataOwner | undefined {
   try {
     const owner = JSON.parse(readFileSync(info, 'utf8')) as DataOwner;

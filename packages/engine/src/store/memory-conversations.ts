@@ -35,7 +35,10 @@ export class MemoryConversations implements ConversationStore {
   }
 }
 
-/** The order of the databases. That of JavaScript puts characters beyond 16 bits before some that are smaller. */
+/**
+ * Compares texts in the order of the databases. JavaScript's order puts characters beyond 16 bits before some smaller
+ * ones.
+ */
 function byCodePoint(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

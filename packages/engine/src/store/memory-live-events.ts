@@ -76,7 +76,7 @@ export class MemoryLiveEvents implements LiveEventStore {
   }
 }
 
-/** Removes a tenth of what is kept at once, because that moves the rest. */
+/** Removes a tenth of the kept events at once, because each removal moves the others. */
 function removeOldest(stream: Stream): void {
   const { events } = stream;
   if (events.length <= KEPT_LIVE_EVENTS && stream.chars <= KEPT_LIVE_CHARS) return;

@@ -1,6 +1,6 @@
 import type { NewReservation, SpendingRefusal, SpendingStore } from './spending.ts';
 
-/** Later than every time: a reservation expires once. */
+/** Later than every time, so that an expired reservation does not expire again. */
 const EXPIRED = Infinity;
 
 interface Reserved {

@@ -201,7 +201,7 @@ export class MemoryRunStore implements TailableRunStore {
   }
 }
 
-/** The text of everything in which values of the run are named. */
+/** Returns all texts of the run that can contain keys of values. */
 function textOf({ entries, steps = new Map() }: MemoryRun): string {
   const results = [...steps.values()].flatMap((at) => [...at.values()]);
   return `${JSON.stringify(entries)} ${results.join(' ')}`;
@@ -211,7 +211,7 @@ function parsed(result: string | undefined): Stored | undefined {
   return result === undefined ? undefined : (JSON.parse(result) as Stored);
 }
 
-/** A deep copy, which the caller may change. */
+/** Returns a deep copy, which the caller may change. */
 function copyOf<T>(stored: T): T {
   if (typeof stored !== 'object' || stored === null) return stored;
   if (Array.isArray(stored)) return stored.map(copyOf) as T;

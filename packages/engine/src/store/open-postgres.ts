@@ -3,7 +3,8 @@ import type { PostgresOptions } from './postgres/open.ts';
 import type { SharedStores } from './stores.ts';
 
 /**
- * The stores in a PostgreSQL database, for any number of processes at the same time. Creates the tables if they are missing.
+ * Returns the stores in a PostgreSQL database, for any number of processes at the same time. Creates the tables if they
+ * are missing.
  *
  * Throws DATA_UNREACHABLE if the database cannot be reached or refuses the connection, DATA_UNWRITABLE if it accepts no
  * writes, DATA_FORMAT_UNSUPPORTED for a schema of a newer version, OPTIONS_INVALID for an invalid URL.
@@ -12,7 +13,7 @@ export async function openPostgres(options: PostgresOptions): Promise<SharedStor
   return openLeased(options);
 }
 
-/** `openPostgres` with leases, for processes that execute runs. */
+/** Returns the stores of `openPostgres` with leases, for processes that execute runs. */
 export async function openLeased(options: PostgresOptions): Promise<LeasedStores> {
   // Loaded here: processes that use a data folder do not load the PostgreSQL client.
   const { openDatabaseStores } = await import('./postgres/open.ts');

@@ -46,11 +46,11 @@ export interface StoreOptions {
 }
 
 /**
- * The stores of a data folder, or of the memory of this process.
+ * Returns the stores of a data folder, or of the memory of this process.
  *
- * Without `readOnly` and `shared`, this process owns the folder until `close`. Throws DATA_LOCKED if another process owns
- * the folder, or if others share it and this process does not; DATA_FORMAT_UNSUPPORTED for a file of another format;
- * DATA_UNWRITABLE if the folder cannot be used.
+ * Without `readOnly` and `shared`, this process owns the folder until `close`. Throws DATA_LOCKED if another process
+ * owns the folder, or if others share it and this process does not; DATA_FORMAT_UNSUPPORTED for a file of another
+ * format; DATA_UNWRITABLE if the folder cannot be used.
  */
 export function openStores(options: StoreOptions = {}): Stores {
   const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;
@@ -107,7 +107,7 @@ function openReadWrite(location: StoreLocation, shared: boolean): Stores {
   };
 }
 
-/** The stores, which release the lock when they are closed or cannot be opened. */
+/** Returns the stores, which release the lock when they are closed or cannot be opened. */
 function withLock(location: StoreLocation, lock: DataLock, shared: boolean): Stores {
   try {
     return openLocked(location, lock, shared);

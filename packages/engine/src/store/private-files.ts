@@ -92,7 +92,7 @@ function restrictTree(folder: string): string | undefined {
   return problem ?? restrict(folder, PRIVATE_FOLDER);
 }
 
-/** The content of the folder; empty if the folder belongs to another user and cannot be read. */
+/** Returns the content of the folder; empty if the folder belongs to another user and cannot be read. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });

@@ -5,7 +5,7 @@ import type { Place } from '@heddle/core/run';
 /** Databases limit the length of an index key, and block ids are as long as their authors make them. */
 const MAX_PLACE_CHARS = 200;
 
-/** The name of an execution of a block in the table of steps. */
+/** Returns the name of an execution of a block in the table of steps. */
 export function stepPlace(place: Place): string {
   const key = placeKey(place);
   return key.length <= MAX_PLACE_CHARS ? key : `#${createHash('sha256').update(key).digest('base64url')}`;

@@ -14,7 +14,7 @@ import type { SpendingStore } from './spending.ts';
 
 /** A run store whose journals can be read from any entry on, so that a reader can follow a run. */
 export interface TailableRunStore extends RunStore {
-  /** The entries of the journal after `afterSeq`, in order; all entries for -1. */
+  /** Returns the entries of the journal after `afterSeq`, in order; all entries for -1. */
   tail(runId: string, afterSeq: number): Promise<Entry[]> | Entry[];
 }
 

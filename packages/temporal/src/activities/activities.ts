@@ -25,7 +25,7 @@ interface ActivityParts {
   shutdown: AbortSignal;
 }
 
-/** The activities of a worker by type. `default` runs every block type. */
+/** Returns the activities of a worker by type. `default` runs every block type. */
 export function activitiesOf(parts: ActivityParts) {
   const segment = (input: SegmentActivityInput): Promise<SegmentActivityResult> => runSegment(parts, input);
   return {
@@ -73,7 +73,7 @@ async function resultOf(
   };
 }
 
-/** The child runs to start, and the failures of blocks whose child run is too large to start. */
+/** Returns the child runs to start, and the failures of blocks whose child run is too large to start. */
 function childStartsOf(
   calls: readonly Call[],
   profile: Profile,
@@ -94,7 +94,7 @@ function childStartsOf(
   return starts;
 }
 
-/** The failure of a block whose child workflow is larger than the server accepts. A retry would not help. */
+/** Returns the failure of a block whose child workflow is larger than the server accepts. A retry would not help. */
 function childFailure(
   { at, try: attempt, resumes, header }: Call,
   message: string,

@@ -171,7 +171,7 @@ export class TemporalRuntime implements RuntimePort {
     return (await this.#runs.find(runId))?.status === 'cancelled';
   }
 
-  /** False if the server has no open workflow of the run. */
+  /** Returns false if the server has no open workflow of the run. */
   async #signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
     try {
       await this.#handle(runId).signal(CANCEL_SIGNAL, await this.#cancelMessage(runId, reason));

@@ -12,14 +12,14 @@ export type Installer = (
 const SQLITE_BUSY = 5;
 const POLL_MS = 250;
 
-/** The cache folder for a version of Temporal's command, for the user with this environment. */
+/** Returns the cache folder for a version of Temporal's command, for the user with this environment. */
 export function cacheFolder(env: Env, version: string): string {
   const configured = env['XDG_CACHE_HOME'];
   const base = configured && isAbsolute(configured) ? configured : join(env['HOME'] || homedir(), '.cache');
   return join(base, 'heddle', 'temporal', version);
 }
 
-/** Path of the executable in its cache folder. */
+/** Returns the path of the executable in its cache folder. */
 export function cachedBinary(folder: string): string {
   return join(folder, 'temporal');
 }

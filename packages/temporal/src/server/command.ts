@@ -13,7 +13,7 @@ export type CommandResult =
 /** Most characters of output that are kept, from its end: enough for an error with its cause. */
 const MAX_OUTPUT = 8192;
 
-/** Path of the executable `name` in the folders of PATH, or undefined. */
+/** Returns the path of the executable `name` in the folders of PATH, or undefined. */
 export function onPath(name: string, env: Env): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, name)).find(isExecutable);
@@ -61,7 +61,7 @@ export async function runCommand(
   });
 }
 
-/** The last line of `text` that is not blank. */
+/** Returns the last line of `text` that is not blank. */
 export function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)?.trim() || '(no output)';
 }

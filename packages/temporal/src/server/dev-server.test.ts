@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A command that is no server: it logs its arguments, one a line, and runs `body`. */
+/** Returns a command that is no server: it logs its arguments, one a line, and runs `body`. */
 function temporal(body: string): string {
   const file = join(folder, 'temporal');
   writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" '' >> "${folder}/arguments"\n${body}\n`);

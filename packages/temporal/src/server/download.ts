@@ -68,7 +68,7 @@ async function fetchInto(url: string, file: string): Promise<void> {
   await pipeline(Readable.fromWeb(response.body), createWriteStream(file));
 }
 
-/** The message of an error and its cause: the message of `fetch` alone is only "fetch failed". */
+/** Returns the message of an error and its cause: the message of `fetch` alone is only "fetch failed". */
 function describe(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;

@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const temporal = (serverVersion: string): string =>
   `echo "temporal version 1.0.0 (Server ${serverVersion}, UI 2.0.0)"`;
 
-/** A shell script at `path` in the test's folder. */
+/** Returns a shell script at `path` in the test's folder. */
 function script(path: string, body: string): string {
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
@@ -30,7 +30,7 @@ function script(path: string, body: string): string {
 
 const CACHED = 'cache/heddle/temporal/v1.3.0/temporal';
 
-/** A `go` that logs its calls to the file `built` and produces a command with server 3.0.0. */
+/** Returns a `go` that logs its calls to the file `built` and produces a command with server 3.0.0. */
 function scriptGo(before = ''): void {
   script(
     'bin/go',
@@ -204,7 +204,7 @@ describe('a build', () => {
 });
 
 describe('a download', () => {
-  /** A service that returns `answer` and serves `archive`, and its requests. */
+  /** Returns a service that returns `answer` and serves `archive`, and its requests. */
   async function service(answer: object, archive?: Buffer): Promise<{ url: string; asked: string[] }> {
     const asked: string[] = [];
     const server = createServer((request, response) => {

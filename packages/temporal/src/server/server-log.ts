@@ -7,7 +7,7 @@ import { lastLine } from './command.ts';
 export interface ServerLog {
   /** File descriptor for the server. */
   readonly fd: number;
-  /** The last line of output. */
+  /** Returns the last line of output. */
   lastLine(): string;
   /** Closes the descriptor in this process. */
   close(): void;

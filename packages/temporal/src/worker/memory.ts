@@ -21,7 +21,7 @@ export interface Memory {
   heapMiB: number;
 }
 
-/** How many workflows a worker caches: `configured`, or as many as memory allows. Throws OPTIONS_INVALID. */
+/** Returns how many workflows a worker caches: `configured`, or as many as memory allows. Throws OPTIONS_INVALID. */
 export function workflowCacheSize(configured: number | undefined): number {
   if (configured === undefined) return defaultCacheSize();
   if (Number.isInteger(configured) && configured >= MIN_CONFIGURED) return configured;

@@ -30,7 +30,7 @@ const DURATIONS = [
   ['wall', 'jobs from start to result'],
 ] as const;
 
-/** A worker's metrics in the text format of Prometheus (version 0.0.4). */
+/** Returns a worker's metrics in the text format of Prometheus (version 0.0.4). */
 export function prometheusText(status: WorkerStatus): string {
   const sandbox = status.sandbox === null ? [] : sandboxMetrics(status.sandbox);
   return [...workerMetrics(status), ...sandbox, memoryMetric()].flatMap(textOf).concat('').join('\n');

@@ -7,7 +7,7 @@ export type Version = NonNullable<WorkerTuning['version']>;
 /** The server learns of a version from the worker's first polls. */
 const POLL = { attempts: 40, everyMs: 250 };
 
-/** The SDK's options for a versioned worker. Runs stay on the version that started them. */
+/** Returns the SDK's options for a versioned worker. Runs stay on the version that started them. */
 export function versioningOptions({ deployment: deploymentName, build: buildId }: Version) {
   return {
     version: { deploymentName, buildId },

@@ -107,7 +107,7 @@ export class WorkerGroup {
     return !this.#stopping && this.#failure === undefined;
   }
 
-  /** The SDK's status of each worker. */
+  /** Returns the SDK's status of each worker. */
   statuses(): WorkerStatus[] {
     return this.#workers.map((worker) => worker.getStatus());
   }

@@ -41,7 +41,7 @@ const remote = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): 
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
-/** The activity `type` on a task queue, which executes commands. `summary`: its label in the Temporal UI. */
+/** Returns the activity `type` on a task queue, which executes commands. `summary`: its label in the Temporal UI. */
 export function remoteActivity(type: string, taskQueue: string, summary: string): SegmentActivity {
   const activity = proxyActivities<{ [type: string]: SegmentActivity }>({
     taskQueue,
@@ -56,7 +56,7 @@ export function remoteActivity(type: string, taskQueue: string, summary: string)
   return activity;
 }
 
-/** The activity that runs fused compute blocks. */
+/** Returns the activity that runs fused compute blocks. */
 export function segmentActivity({ queues }: Profile): SegmentActivity {
   return remoteActivity(SEGMENT_ACTIVITY, queues.segments, 'compute');
 }

@@ -34,7 +34,7 @@ export interface RunEnd {
   status: 'completed';
 }
 
-/** The workflow of a run. `sleepUntil`: how it waits for a point in time. */
+/** Returns the workflow of a run. `sleepUntil`: how it waits for a point in time. */
 export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<RunEnd> {
   return async (input) => {
     if (input.format > INPUT_FORMAT) return rejectNewerFormat(input);
@@ -99,7 +99,7 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
   }
 }
 
-/** The input of the next history. Fails the run if the server would reject it. */
+/** Returns the input of the next history. Fails the run if the server would reject it. */
 function checkSize(next: RunInput): RunInput {
   const bytes = new TextEncoder().encode(JSON.stringify(next)).length;
   if (bytes <= MAX_INPUT_BYTES) return next;

@@ -92,9 +92,9 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
 }
 
 /**
- * The rest of the history's budget. `spent`: the run continues as new as soon as nothing is under way. `exhausted`: it
- * starts no more activities until then. We count commands ourselves, since the SDK's figures do not change within a
- * workflow task.
+ * Returns the rest of the history's budget. `spent`: the run continues as new as soon as nothing is under way.
+ * `exhausted`: it starts no more activities until then. We count commands ourselves, since the SDK's figures do not
+ * change within a workflow task.
  */
 function historyBudget({ budget }: Profile, commandCount: number): 'available' | 'spent' | 'exhausted' {
   if (commandCount >= budget * BUDGET_OVERRUN) return 'exhausted';

@@ -103,7 +103,7 @@ export class RunHistory {
     return this.tokens[at.join('.')] === tokenHash && workAt(this.skeleton, this.state, at)?.w === 'pause';
   }
 
-  /** The end of the journal, with the batches that the store does not have yet. */
+  /** Returns the end of the journal, with the batches that the store does not have yet. */
   position(): Position {
     return {
       seq: this.#seq,
@@ -126,7 +126,7 @@ export class RunHistory {
     this.#unwritten = this.#unwritten.filter(({ item }) => item.seq > seq);
   }
 
-  /** What the run takes along when it continues as new. */
+  /** Returns what the run takes along when it continues as new. */
   carriedState(): CarriedState {
     return {
       state: this.state,
@@ -138,7 +138,7 @@ export class RunHistory {
   }
 }
 
-/** The node at an address of odd length. */
+/** Returns the node at an address of odd length. */
 export function nodeAt(skeleton: Region, at: Address): Node {
   let region: Region | undefined = skeleton;
   let node: Node | undefined;
@@ -150,7 +150,7 @@ export function nodeAt(skeleton: Region, at: Address): Node {
   return node;
 }
 
-/** The block at an address, with its iteration and branch numbers, as in journal entries. */
+/** Returns the block at an address, with its iteration and branch numbers, as in journal entries. */
 export function placeOf(skeleton: Region, at: Address): Place {
   return { block: nodeAt(skeleton, at).id, scope: at.filter((_, position) => position % 2 === 1) };
 }

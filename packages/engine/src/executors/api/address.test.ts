@@ -7,7 +7,7 @@ import type { Scene } from '../../../../../test/support/block.ts';
 import { scale } from '../../../../../test/support/scale.ts';
 import { asText } from '../values.ts';
 
-/** The address that an api block reads with `v`, `w` and `x` of a block `a` before it. */
+/** Returns the address that an api block reads with `v`, `w` and `x` of a block `a` before it. */
 function address(url: string, values: { [name: string]: Json }, scene: Scene = {}): Json | undefined {
   return contextOf({ type: 'api', params: { url }, outputs: { A: values }, ...scene }).field('url');
 }
@@ -65,7 +65,7 @@ describe('references in an authored address (decision 58)', () => {
     ['http://svc-<a.v>:80/x', 'blue'],
     ['https://h.test:<a.v>/x', 8080],
     ['<a.v>://h.test/x', 'http'],
-  ])('may be a host or a port: %s with %j', (url, v) => {
+  ])('can be a host or a port: %s with %j', (url, v) => {
     expect(address(url, { v })).toBe(url.replace('<a.v>', String(v)));
   });
 
@@ -180,7 +180,7 @@ describe('arbitrary values in authored addresses', () => {
     );
   });
 
-  /** The address, or undefined where a value is refused. */
+  /** Returns the address, or undefined where a value is refused. */
   function madeOf(authored: string, values: { [name: string]: Json }): string | undefined {
     try {
       return asText(address(authored, values));

@@ -22,11 +22,11 @@ const HOST_WITH_PORT = new RegExp(String.raw`^(?:${LABELS}|\[[0-9a-f:.]+\])(?::\
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
 
 /**
- * The URL of a request with resolved references, without surrounding quotes and spaces.
+ * Returns the URL of a request with resolved references, without surrounding quotes and spaces.
  *
- * In path, query and fragment, values are percent-encoded, so that they stay in their segment, name or value. A value in the
- * position of a host or a port must be one. A URL that is or begins with a reference gets that value unchanged. Placeholders
- * belong to the author and are inserted unchanged; with `compat`, all values are.
+ * In path, query and fragment, values are percent-encoded, so that they stay in their segment, name or value. A value
+ * in the position of a host or a port must be a host or a port. A URL that is or begins with a reference gets that
+ * value unchanged. Placeholders belong to the author and are inserted unchanged; with `compat`, all values are.
  *
  * Throws BLOCK_CONFIG_INVALID for a value that would change the host or the path.
  */
@@ -49,7 +49,7 @@ function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | Value)[
   });
 }
 
-/** The text without surrounding spaces and one pair of quotes. Keeps slots, which are not spaces. */
+/** Returns the text without surrounding spaces and one pair of quotes. Keeps slots, which are not spaces. */
 function unquoted(text: string): string {
   const trimmed = text.replace(/^ +| +$/g, '');
   const quote = trimmed[0];
@@ -71,7 +71,7 @@ function filledAddress(address: string, values: readonly Value[]): string {
 
 /** Inserts values into the slots of a URL, from left to right. */
 class Filler {
-  /** In reverse order. */
+  /** The values in reverse order. */
   readonly #values: Value[];
 
   constructor(values: readonly Value[]) {

@@ -175,7 +175,7 @@ describe('a failing api block', () => {
 });
 
 describe('retries of an api block', () => {
-  /** Calls with a clock that advances as soon as something waits for it. Returns the waits. */
+  /** Executes the block with a clock that skips every wait. Returns the waits. */
   const waits = async (
     params: JsonObject,
     more: Call,

@@ -8,7 +8,7 @@ interface Sent {
   headers: [string, string][];
 }
 
-/** What an api block sends with the outputs of a block `a` before it. */
+/** Returns the request that an api block sends, with the outputs of a block `a` before it. */
 function sent(
   body: Json,
   values: JsonObject,
@@ -48,7 +48,7 @@ describe('a body of JSON text (decision 57)', () => {
     });
   });
 
-  it('is sent as text, and not as JSON, when only its values make it JSON', () => {
+  it('is sent as text if only its values make it JSON', () => {
     expect(sent('{<a.k>: 1}', { k: '"k"' })).toEqual({ body: '{"k": 1}', headers: [] });
   });
 
@@ -66,7 +66,7 @@ describe('a body of JSON text (decision 57)', () => {
 });
 
 describe('a body of a form', () => {
-  it('keeps its fields whatever values hold', () => {
+  it('keeps its fields whatever the values contain', () => {
     expect(
       sent('name=<a.v>&key={{K}}&role=user', { v: 'x&role=admin +é' }, { headers: FORM, env: { K: 'a&b' } })
         .body,
@@ -108,7 +108,7 @@ describe('a multipart body', () => {
   it.each<[string, string]>([
     ['n', '\r\n--xyz\r\nContent-Disposition: form-data; name="role"\r\n\r\nadmin'],
     ['--xyz', 'v'],
-  ])('fails the block when a value holds its boundary', async (v, n) => {
+  ])('fails the block if a value contains its boundary', async (v, n) => {
     const failure = await failureOf(() => sent(body, { n: v, v: `${n}--xyz` }, { headers: MULTIPART }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('boundary');

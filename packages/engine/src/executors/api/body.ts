@@ -8,11 +8,11 @@ import { asPairs, asText } from '../values.ts';
 const FORM = 'application/x-www-form-urlencoded';
 
 /**
- * The body of a request: text, or a value that is sent as JSON.
+ * Returns the body of a request: text, or a value that is sent as JSON.
  *
  * Values cannot change the authored structure: JSON text is filled in by `fillJsonText`. Depending on the Content-Type
- * header, a form keeps its fields and a multipart body its parts. An object or a table becomes a form. Other text gets the
- * values unchanged.
+ * header, a form keeps its fields and a multipart body its parts. An object or a table becomes a form. Other text gets
+ * the values unchanged.
  *
  * Throws BLOCK_CONFIG_INVALID for a value that contains the boundary of a multipart body.
  */

@@ -18,7 +18,7 @@ const HINTS: readonly [test: (status: number) => boolean, hint: string][] = [
   [(status) => status >= 500, 'The server failed: a retry may succeed.'],
 ];
 
-/** The failure for an HTTP error status: method, URL without query values, status and a hint. */
+/** Returns the failure for an HTTP error status: method, URL without query values, status and a hint. */
 export function statusFailure(
   request: ApiRequest,
   response: EgressResponse,
@@ -38,7 +38,7 @@ export function statusFailure(
   });
 }
 
-/** The failure of a request without a response. */
+/** Returns the failure of a request without a response. */
 export function connectionFailure(request: ApiRequest, error: unknown): BlockError {
   const code = codeOf(error);
   const reason = error instanceof Error ? error.message : String(error);

@@ -19,7 +19,7 @@ const KEY_HEADER = 'Idempotency-Key';
 /** Lets a server that runs workflows detect infinite recursion. */
 const CALL_CHAIN_HEADER = 'X-Sim-Via';
 
-/** The request; undefined if the block has no URL. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the request; undefined if the block has no URL. Throws BLOCK_CONFIG_INVALID. */
 export function readRequest(context: EngineContext): ApiRequest | undefined {
   const address = asText(context.field('url'));
   if (address === '') return undefined;
@@ -93,7 +93,7 @@ function has(headers: readonly (readonly [string, string])[], name: string): boo
   return headers.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }
 
-/** The URL for messages: without credentials and values of query parameters. */
+/** Returns the URL for messages: without credentials and values of query parameters. */
 export function redactedUrl(address: string): string {
   if (!URL.canParse(address))
     return (address.split('?', 1)[0] ?? '').replace(/\/\/[^/@]*@/, '//').slice(0, 200);

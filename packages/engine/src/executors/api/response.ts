@@ -6,8 +6,8 @@ const BINARY =
   /^(?:image|audio|video|font)\/|^application\/(?:octet-stream|pdf|zip|gzip|x-tar|vnd\.(?!.*(?:json|xml)))/;
 
 /**
- * The output `{data, status, headers}`: JSON is parsed, text is decoded by its charset, binary content becomes base64.
- * Header names are in lower case; values of repeated headers are joined with a comma.
+ * Returns the output `{data, status, headers}`: JSON is parsed, text is decoded by its charset, binary content becomes
+ * base64. Header names are in lower case; values of repeated headers are joined with a comma.
  */
 export function apiOutput(response: EgressResponse): JsonObject {
   const headers = joined(response.headers);

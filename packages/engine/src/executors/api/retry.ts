@@ -13,7 +13,10 @@ export interface ApiRetry {
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 const MAX_RETRIES = 10;
 
-/** The retries of the block. None for a request that is not idempotent, unless the block allows it or the request has a key. */
+/**
+ * Returns the retries of the block. There are none for a request that is not idempotent, unless the block allows them
+ * or the request has a key.
+ */
 export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry {
   const safe =
     IDEMPOTENT.has(request.method) || request.hasKey || isOn(context.field('retryNonIdempotent', 'native'));
@@ -31,7 +34,10 @@ function count(value: Json | undefined, otherwise: number): number {
   return Number.isFinite(number) && number >= 0 ? number : otherwise;
 }
 
-/** The delay before retry `index` (from 0): doubles, and is at least that of Retry-After; undefined if that exceeds the maximum. */
+/**
+ * Returns the delay before retry `index` (from 0). It doubles with each retry and is at least that of Retry-After;
+ * undefined if Retry-After exceeds the maximum.
+ */
 export function retryDelay(
   index: number,
   { delayMs, maxDelayMs }: ApiRetry,

@@ -7,7 +7,7 @@ import type { Scene } from '../../../../../test/support/block.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { webhookExecutor } from './webhook.ts';
 
-/** Runs the block against a server that answers with this status. Returns what it was sent, and the output. */
+/** Runs the block against a server that answers with this status. Returns the request and the output. */
 async function send(params: JsonObject, scene: Scene = {}, status = 200) {
   const requests: EgressRequest[] = [];
   const fetch = async (request: EgressRequest) => {
@@ -62,7 +62,7 @@ describe('a webhook', () => {
     expect(headers['X-Webhook-Signature']).toBe(`t=1700000000000,v1=${mac}`);
   });
 
-  it('has the headers of the author, which replace its own', async () => {
+  it('has the authored headers, which replace its own headers', async () => {
     const { headers } = await send({ headers: { 'content-type': 'text/plain', 'X-A': 'b' } });
     expect(headers).toMatchObject({ 'content-type': 'text/plain', 'X-A': 'b' });
     expect(headers).not.toHaveProperty('Content-Type');
@@ -78,7 +78,7 @@ describe('a webhook', () => {
     expect(request.url).toBe('https://x.test/..%2Fb');
   });
 
-  it('fails for a status of 400 or more, and can be tried again', async () => {
+  it('fails for a status of 400 or more, and can be retried', async () => {
     const failure = await failureOf(() => send({}, {}, 503));
     expect(failure).toMatchObject({ code: 'HTTP_FAILED', retryable: true });
   });

@@ -45,14 +45,14 @@ export interface ActiveRunParts {
   report(error: unknown, runId: string): void;
 }
 
-/** The life of a run in this process. A closing, evicted or stopped run accepts no entries. */
+/** The phase of a run in this process. A closing, evicted or stopped run accepts no entries. */
 type RunLife =
   /** `suspended`: why it executes no commands; undefined: it executes them. */
   | { state: 'open'; suspended: string | undefined }
   | { state: 'closing'; suspended: string | undefined }
-  /** Removed from memory: another object may stand for the run by now. */
+  /** Removed from memory: another object may represent the run now. */
   | { state: 'evicted' }
-  /** Stopped for `error`: only its journal is valid. */
+  /** Stopped because of `error`: only its journal is valid. */
   | { state: 'stopped'; error: Error };
 
 /** A run that this process executes, with its driver, its command executor, its record and its listeners. */
@@ -234,7 +234,7 @@ export class ActiveRun {
     return index.node(at).class === 'child' || workAt(plan.skeleton, state, at)?.w === 'blocked';
   }
 
-  /** Executes no commands from now on, and still accepts entries. */
+  /** Stops executing commands, but still accepts entries. */
   stopExecuting(): void {
     this.#executor.stopAccepting();
   }
@@ -335,14 +335,14 @@ export class ActiveRun {
     this.#checkIdleState();
   }
 
-  /** Starts nothing new. Resolves when all blocks under way have ended and their results are recorded. */
+  /** Starts nothing new. Resolves when all running blocks have ended and their results are recorded. */
   async drain(): Promise<void> {
     this.#executor.stopAccepting();
     await this.#executor.drained();
     await this.#driver.flushed();
   }
 
-  /** Accepts no more entries: what happens from now on is found again at the next start. */
+  /** Stops accepting entries: the next start produces the missing entries again. */
   beginClose(): void {
     if (this.#life.state === 'open') this.#life = { ...this.#life, state: 'closing' };
     this.#detach();
@@ -416,7 +416,7 @@ export class ActiveRun {
     this.stop(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Stops at once for `error`; nothing more is written. */
+  /** Stops at once because of `error`; nothing more is written. */
   stop(error: Error): void {
     if (this.stopError) return;
     this.#life = { state: 'stopped', error };
@@ -437,7 +437,7 @@ export class ActiveRun {
   }
 }
 
-/** A text of an attempt that was stopped. */
+/** The texts of an attempt that was stopped may be incomplete. */
 const CUT = { isCut: true };
 
 function entryOf({ entry }: AppliedEntry): Entry {

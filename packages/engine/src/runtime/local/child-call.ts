@@ -29,7 +29,10 @@ export interface ChildCall extends ChildAttempt {
   task: BlockTask;
 }
 
-/** Starts or recovers the child run and waits for its end. The parent takes over its idle states, and cancels it with itself. */
+/**
+ * Starts or recovers the child run and waits for its end. The parent adopts the child's idle states. A cancelled parent
+ * cancels the child.
+ */
 export async function callChild(
   runs: RunSource,
   parts: RuntimeParts,

@@ -16,7 +16,7 @@ const done = (block: string): EntryBody => ({
   scope: [],
 });
 
-/** A driver of the chain Start → A → B that logs its calls in order. `append` stands for the store. */
+/** Returns a driver of the chain Start → A → B that logs its calls in order. `append` stands for the store. */
 function startDriver(append: () => Promise<void> | undefined): { driver: Driver; seen: string[] } {
   const seen: string[] = [];
   const replica = new Replica('r', compiled([work('A'), work('B')], ['Start -> A -> B']));

@@ -78,7 +78,7 @@ export class LocalRuntime implements RuntimePort {
     });
   }
 
-  /** For a run that has ended. */
+  /** Returns the parts for reading a run that has ended. */
   #readParts() {
     return { ...this.parts, isServed: () => true };
   }

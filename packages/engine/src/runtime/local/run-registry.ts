@@ -22,7 +22,7 @@ import type { RunOwnership } from './run-ownership.ts';
 /** Number of paused runs without listeners that stay in memory, unless runs are shared: an answer that comes soon finds its run there. */
 const IDLE_RUNS_IN_MEMORY = 64;
 
-/** What a run is in this process. */
+/** The status of a run in this process. */
 type Registration =
   | { state: 'opening'; opened: Promise<ActiveRun | undefined> }
   | { state: 'active'; run: ActiveRun }
@@ -39,7 +39,7 @@ export class RunRegistry {
   readonly #parts: RuntimeParts;
   readonly #ownership: RunOwnership;
   readonly #runs = new Map<string, Registration>();
-  /** Active runs that only a person can continue, those idle for longest first. */
+  /** Active runs that only a person can continue, the longest idle first. */
   readonly #idleRuns = new Set<ActiveRun>();
   readonly #storedPlans = new Set<string>();
   readonly #queue: PQueue;
@@ -224,7 +224,7 @@ export class RunRegistry {
     for (const run of this.#activeRuns()) run.stop(reason(run.runId));
   }
 
-  /** Evicts idle runs from memory, those idle for longest first. */
+  /** Evicts idle runs from memory, the longest idle first. */
   evictIdle(): void {
     const kept = this.#ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
     for (const run of this.#idleRuns) {

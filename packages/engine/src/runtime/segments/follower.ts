@@ -14,7 +14,7 @@ export type FollowerParts = Pick<RuntimeParts, 'stores' | 'values' | 'definition
 };
 
 /**
- * A copy of a run whose journal order another process decides: brings its replica and the stores up to the positions that
+ * A copy of a run that another process drives. It brings its replica and the stores up to the positions that the other
  * process reports.
  */
 export class Follower {

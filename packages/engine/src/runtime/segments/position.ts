@@ -3,7 +3,7 @@ import type { EntryBody, Stored } from '@heddle/core/run';
 /** A journal entry without its sequence number. */
 export type TimedEntry = EntryBody & { atMs: number };
 
-/** Consecutive journal entries of a run, in the order in which the keeper of the run accepted them. */
+/** Consecutive journal entries of a run, in the order in which the process that drives the run accepted them. */
 export interface OrderItem {
   /** Number of the first entry. */
   seq: number;

@@ -15,7 +15,7 @@ import type { TimedEntry } from './position.ts';
 import { readRecordedRun, recordStart } from './recording.ts';
 import type { RecordedRun } from './recording.ts';
 
-/** The resume of a pause point, ready to be sent to the keeper of the run. */
+/** The resume of a pause point, ready to be sent to the process that drives the run. */
 export interface ResumeAnswer {
   token: string;
   at: Address;
@@ -24,7 +24,9 @@ export interface ResumeAnswer {
   seq: number;
 }
 
-/** The engine's part in runs that another process keeps: records them, reads them, and prepares the entries of callers. */
+/**
+ * The engine's part in runs that another process drives: records them, reads them, and prepares the entries of callers.
+ */
 export class RemoteRuns {
   readonly #parts: RuntimeParts;
   readonly #storedPlans = new Set<string>();
@@ -82,7 +84,7 @@ export class RemoteRuns {
       added.push(entry);
     };
     add({ atMs: this.#parts.clock.now(), type: 'cancelled', ...redacted });
-    // No block is under way that could use the grace period.
+    // No running block could use the grace period.
     const grace = replica
       .pendingCommands()
       .find((command) => command.type === 'timer' && command.timer === 'grace');

@@ -49,7 +49,7 @@ interface SegmentParts {
   progress?: ((entries: readonly TimedEntry[]) => void) | undefined;
 }
 
-/** A part of a run that executes here in one piece, while another process keeps the run. */
+/** A part of a run that executes here in one piece, while another process drives the run. */
 export class Segment {
   #entries: TimedEntry[] = [];
   #events: Event[] = [];
@@ -118,8 +118,8 @@ export class Segment {
 
   /**
    * Executes the commands and those that follow, until all blocks that run here have ended or `stop` is aborted. Blocks
-   * under way then continue until `halt` and stay pending. Returns what has happened since the last call. Throws errors
-   * that prevent the run from continuing.
+   * under way then continue until `halt` and stay pending. Returns the results since the last call. Throws errors that
+   * prevent the run from continuing.
    */
   async run(commands: readonly PendingCommand[], stop: AbortSignal): Promise<SegmentOutcome> {
     this.#startedMs = performance.now();
@@ -152,8 +152,8 @@ export class Segment {
   }
 
   /**
-   * Returns those commands that are still pending, both given ones and ones that resulted from replayed entries. A block of
-   * a detached segment may have ended before the request that claims it asks for it again.
+   * Returns those commands that are still pending, both given ones and ones that resulted from replayed entries. A
+   * block of a detached segment may have ended before the request that claims the segment names the block again.
    */
   #stillPending(commands: readonly PendingCommand[]): readonly PendingCommand[] {
     const replayedCommands = this.#replayedCommands;
@@ -244,7 +244,7 @@ export class Segment {
     else if (this.#canRunHere(command) && this.#hasCapacity()) this.#begin(command as PendingCommand);
   }
 
-  /** Sets the timeouts of blocks that run here; the keeper of the run sets all other timers. */
+  /** Sets the timeouts of blocks that run here; the process that drives the run sets all other timers. */
   #setTimer(command: TimerCommand): void {
     if (command.timer !== 'timeout') return;
     if (this.#ownPlaces.has(placeKey(this.#replica.index.placeOf(command.at))))
@@ -260,7 +260,10 @@ export class Segment {
     return this.#entries.length < MAX_ENTRIES && performance.now() - this.#startedMs < this.#parts.softMs;
   }
 
-  /** Returns the outcome of a child that has ended. Any other child is recorded, and the keeper of the run starts it and waits for it. */
+  /**
+   * Returns the outcome of a child that has ended. Any other child is recorded, and the process that drives the run
+   * starts it and waits for it.
+   */
   async #callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
     const { calls, follower } = this.#parts;
     const { attempt, resumes, children } = task;

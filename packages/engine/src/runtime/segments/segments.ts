@@ -46,7 +46,7 @@ type SegmentResponse = SegmentOutcome & {
   written: boolean;
 };
 
-/** Executes segments of runs that another process keeps: the worker's part of a runtime. */
+/** Executes segments of runs that another process drives: the worker's part of a runtime. */
 export class Segments {
   readonly #parts: RuntimeParts;
   readonly #cache: ReplicaCache;

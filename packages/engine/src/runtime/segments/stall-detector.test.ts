@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StallDetector } from './stall-detector.ts';
 
-/** A detector with its own clock. */
+/** Returns a detector with its own clock. */
 function detector(): { stalls: StallDetector; advance: (ms: number) => void } {
   let nowMs = 1000;
   return { stalls: new StallDetector(() => nowMs), advance: (ms) => void (nowMs += ms) };

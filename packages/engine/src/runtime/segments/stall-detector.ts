@@ -6,8 +6,8 @@ const STALL_MS = 7_000;
 const CHECK_INTERVAL_MS = 500;
 
 /**
- * Detects that this process was stalled: it was stopped, its machine was suspended, or its event loop was blocked. What it
- * was about to write may be outdated then, and must not overwrite what other workers have written since.
+ * Detects that this process was stalled: it was stopped, its machine was suspended, or its event loop was blocked. Its
+ * pending writes may be outdated then, and must not overwrite later writes of other workers.
  */
 export class StallDetector {
   /** The number of stalls when the current work began. */
@@ -23,7 +23,7 @@ export class StallDetector {
     this.#now = now;
   }
 
-  /** Does `work`, which may write as long as the process is not stalled. */
+  /** Runs `work`, which may write unless the process was stalled. */
   async watch<T>(work: () => Promise<T>): Promise<T> {
     if (this.#working++ === 0) {
       this.#lastCheckMs = this.#now();

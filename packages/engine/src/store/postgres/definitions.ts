@@ -59,7 +59,10 @@ export class PostgresDefinitionStore implements DefinitionStore {
     return (await this.#database.run(query)).rows[0];
   }
 
-  /** The id of the workflow with this name: the name of its newest version counts. Of several, the one that was deployed last. */
+  /**
+   * Returns the id of the workflow with this name: the name of its newest version counts. Of several, the one that was
+   * deployed last.
+   */
   #named(name: string) {
     return this.#database.build
       .selectFrom('deployments as d')

@@ -95,7 +95,7 @@ const MESSAGES: readonly (readonly [RegExp, Explanation])[] = [
   [/SASL|password must be|no password/i, REFUSED],
 ];
 
-/** The SQLSTATE or system error code of a `pg` error; undefined for other errors. */
+/** Returns the SQLSTATE or system error code of a `pg` error; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : undefined;
@@ -106,7 +106,9 @@ export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(sqlState(error) ?? '');
 }
 
-/** The EngineError for a failure of the database or its connection; undefined if the statement itself is wrong. */
+/**
+ * Returns the EngineError for a failure of the database or its connection; undefined if the statement itself is wrong.
+ */
 export function databaseError(error: unknown, location: DatabaseLocation): EngineError | undefined {
   const state = sqlState(error);
   if (state === NUL_CHARACTER) {
@@ -129,7 +131,7 @@ export function databaseError(error: unknown, location: DatabaseLocation): Engin
   );
 }
 
-/** ENGINE_CLOSED for calls of closed stores. */
+/** Returns ENGINE_CLOSED for calls of closed stores. */
 export function databaseClosed({ host, port, database }: DatabaseLocation): EngineError {
   return new EngineError(
     'ENGINE_CLOSED',

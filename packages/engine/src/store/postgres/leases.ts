@@ -129,7 +129,10 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
-/** The number of free runs that one process takes, so that all processes get an equal share; at least 1, at most `most`. */
+/**
+ * Returns the number of free runs that one process takes, so that all processes get an equal share; at least 1, at most
+ * `most`.
+ */
 function fairShare(db: QueryCreator<Tables>, most: number) {
   const processes = db.selectFrom('processes').select((of) => of.fn.countAll<number>().as('count'));
   const each = sql<number>`ceil(count(*)::numeric / greatest(1, ${processes}))`;
@@ -143,7 +146,7 @@ function timeIn(ms: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000}::float8)`;
 }
 
-/** ProcessRemoved for a violated foreign key: the owner of a run must be a member. */
+/** Returns ProcessRemoved for a violated foreign key: the owner of a run must be a member. */
 function translateError(error: unknown): unknown {
   return sqlState(error) === FOREIGN_KEY ? new ProcessRemoved() : error;
 }

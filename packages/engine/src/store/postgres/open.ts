@@ -28,7 +28,7 @@ export interface PostgresOptions {
   maxConnections?: number | undefined;
 }
 
-/** The stores in a PostgreSQL database. Migrates the schema to the newest format. */
+/** Returns the stores in a PostgreSQL database. Migrates the schema to the newest format. */
 export async function openDatabaseStores(options: PostgresOptions): Promise<LeasedStores> {
   const { url, schema = DEFAULT_SCHEMA, maxConnections = DEFAULT_CONNECTIONS } = options;
   if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > MAX_NAME_BYTES) {

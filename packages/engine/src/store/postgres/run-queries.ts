@@ -6,12 +6,12 @@ import type { JournalRow } from '../journal.ts';
 import type { Lease } from '../leases.ts';
 import type { Tables } from './schema.ts';
 
-/** The number of a run; null for an unknown run, which every table rejects. */
+/** Returns the number of a run; null for an unknown run, which every table rejects. */
 export function numberOf(db: QueryCreator<Tables>, runId: string) {
   return db.selectFrom('runs').select('number').where('run_id', '=', runId);
 }
 
-/** The row of a new run. */
+/** Returns the row of a new run. */
 export function rowOf(run: NewRun, record: RunRecord | undefined): Insertable<Tables['runs']> {
   return {
     run_id: run.runId,
@@ -24,7 +24,7 @@ export function rowOf(run: NewRun, record: RunRecord | undefined): Insertable<Ta
   };
 }
 
-/** The columns of a run's row that come from its record. */
+/** Returns the columns of a run's row that come from its record. */
 export function projectionOf(record: RunRecord) {
   const { status, seq } = record;
   return { status, ended: isEnded(status), record_seq: seq, record: JSON.stringify(record) };
@@ -53,7 +53,7 @@ export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, f
     );
 }
 
-/** The entries as a table expression, so that their number does not change the text of the statement. */
+/** Returns the entries as a table expression, so that their number does not change the text of the statement. */
 function givenEntries(rows: readonly JournalRow[]) {
   const seqs = rows.map((row) => row.seq);
   const entries = rows.map((row) => row.entry);

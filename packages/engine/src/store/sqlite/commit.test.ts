@@ -17,7 +17,7 @@ function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: Sq
   return { db, file, commit, runs: new SqliteRunStore(db, file, commit) };
 }
 
-/** A connection that records its statements; the statement `fail` fails with an SQLite error. */
+/** Returns a connection that records its statements; the statement `fail` fails with an SQLite error. */
 function scripted(fail: { sql: string; errcode: number } | undefined): { db: DatabaseSync; ran: string[] } {
   const ran: string[] = [];
   const db = { isTransaction: false };

@@ -105,7 +105,10 @@ export class SqliteControlStore implements ControlStore {
     return this.#write(PRUNE, [this.#parts.clock.now() - OUTCOME_RETENTION_MS]);
   }
 
-  /** A function that hands open requests to the server, if another connection has committed since the last call or `force` is set. */
+  /**
+   * Returns a function that hands open requests to the server, if another connection has committed since the last call
+   * or `force` is set.
+   */
   #checkOf(server: ControlServer): (force: boolean) => void {
     const { db, file, onError } = this.#parts;
     const version = db.prepare('PRAGMA data_version');

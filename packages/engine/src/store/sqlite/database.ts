@@ -11,7 +11,7 @@ const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Pages of the write-ahead log (16 MB) that cause a checkpoint: four times SQLite's default, which makes commits a quarter faster. */
 const CHECKPOINT_PAGES = 4000;
 
-/** A connection to the data file, in WAL mode. Throws DATA_UNWRITABLE if the file cannot be opened. */
+/** Returns a connection to the data file, in WAL mode. Throws DATA_UNWRITABLE if the file cannot be opened. */
 export function openDatabase(
   file: string,
   options: { readOnly: boolean; durability: Durability },

@@ -16,20 +16,20 @@ const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 /** Extended result code of a violated foreign key. */
 export const FOREIGN_KEY = 787;
 
-/** The extended result code of a node:sqlite error; undefined for other errors. */
+/** Returns the extended result code of a node:sqlite error; undefined for other errors. */
 export function sqliteCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' ? code : undefined;
 }
 
-/** ENGINE_CLOSED for calls of closed stores. */
+/** Returns ENGINE_CLOSED for calls of closed stores. */
 export function storeClosed(): EngineError {
   return new EngineError('ENGINE_CLOSED', 'The data folder is closed. Open it again before you use it.');
 }
 
 /**
- * DATA_UNWRITABLE or JOURNAL_CORRUPT for an error of the file or the disk, ENGINE_CLOSED for a closed connection;
- * undefined for other errors.
+ * Returns DATA_UNWRITABLE or JOURNAL_CORRUPT for an error of the file or the disk, ENGINE_CLOSED for a closed
+ * connection; undefined for other errors.
  */
 export function fileError(error: unknown, file: string): EngineError | undefined {
   const code = sqliteCode(error);
@@ -49,7 +49,7 @@ export function fileError(error: unknown, file: string): EngineError | undefined
   return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
 }
 
-/** DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:", and says what to do. */
+/** Returns DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:", and says what to do. */
 export function fileUnwritable(file: string, explanation: string, cause: unknown): EngineError {
   return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${explanation}.`, {
     details: { file },
@@ -66,7 +66,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only. Choose another data folder',
 };
 
-/** DATA_UNWRITABLE for an error of `node:fs`. */
+/** Returns DATA_UNWRITABLE for an error of `node:fs`. */
 export function systemError(error: unknown, file: string): EngineError {
   const { code, message } = error as NodeJS.ErrnoException;
   return fileUnwritable(file, SYSTEM_ERRORS[code ?? ''] ?? `${message}. Check the data folder`, error);

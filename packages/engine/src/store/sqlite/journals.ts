@@ -101,7 +101,7 @@ export class SqliteJournals {
     return this.#sql.used.all(run).map((row) => row['key'] as string);
   }
 
-  /** The rows after `afterSeq`, in order. */
+  /** Returns the rows after `afterSeq`, in order. */
   rows(runId: string, afterSeq: number): JournalRow[] {
     const rows = this.#sql.rows.all(runId, afterSeq) as unknown as JournalRow[];
     // Appended rows are in order and unique; an upserted row may also be in the range of another mark.

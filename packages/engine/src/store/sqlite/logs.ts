@@ -38,7 +38,7 @@ export class SqliteLogs {
     this.#sql.remove.run(run);
   }
 
-  /** The logs of a run in execution order. */
+  /** Returns the logs of a run in execution order. */
   of(runId: string): BlockLog[] {
     return this.#sql.all.all(runId).flatMap((row) => parseLogs(row['logs'], `run "${runId}"`));
   }

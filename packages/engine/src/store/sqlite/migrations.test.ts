@@ -50,7 +50,7 @@ it('leaves the file in the previous format if a step fails', () => {
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'b'").get()).toEqual({ n: 0 });
 });
 
-/** A file of format 1 with a run that has this many entries and logs, mixed with those of another run. */
+/** Creates a file of format 1 with a run that has this many entries and logs, mixed with those of another run. */
 function format1(db: DatabaseSync, file: string, size: number): void {
   migrate(db, file, { migrations: MIGRATIONS.slice(0, 1) });
   const run = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');

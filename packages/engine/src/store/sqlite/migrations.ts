@@ -33,7 +33,7 @@ const FORMATS: Formats = {
   newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5} ${FROM_5_TO_6} ${FROM_6_TO_7}`,
 };
 
-/** The format of the file; 0 for a new file. */
+/** Returns the format of the file; 0 for a new file. */
 export function formatOf(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
 }
@@ -57,7 +57,10 @@ export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMA
   }
 }
 
-/** The format of the file. Throws DATA_FORMAT_UNSUPPORTED for a format above `newest`, and for a file of another program. */
+/**
+ * Returns the format of the file. Throws DATA_FORMAT_UNSUPPORTED for a format above `newest`, and for a file of another
+ * program.
+ */
 function checkFormat(db: DatabaseSync, file: string, newest: number): number {
   const found = formatOf(db);
   if (found > newest) throw newerFormat(file, found, newest);

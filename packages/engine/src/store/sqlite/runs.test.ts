@@ -14,7 +14,7 @@ function open(options: StoreOptions): Stores {
   return stores;
 }
 
-/** A data folder with run `r`, which has three entries, after `sql` was executed on its file. */
+/** Returns a data folder with run `r`, which has three entries, after `sql` was executed on its file. */
 async function damaged(sql: string): Promise<Stores> {
   const data = dataFolder();
   const first = openStores({ data });

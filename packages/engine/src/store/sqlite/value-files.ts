@@ -17,7 +17,7 @@ export class ValueFiles {
     this.#durability = durability;
   }
 
-  /** The path of the file for a key (`sha256:<hex>`). */
+  /** Returns the path of the file for a key (`sha256:<hex>`). */
   path(key: string): string {
     const hash = key.slice(key.indexOf(':') + 1);
     return join(this.#folder, hash.slice(0, 2), hash);
@@ -32,7 +32,7 @@ export class ValueFiles {
     }
   }
 
-  /** The content of the file, which may be truncated; undefined if there is no file. */
+  /** Returns the content of the file, which may be truncated; undefined if there is no file. */
   async read(key: string): Promise<Buffer | undefined> {
     try {
       return await readFile(this.path(key));
