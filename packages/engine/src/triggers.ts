@@ -1,38 +1,38 @@
-/** The parts of types of triggers, for those who define them and for hosts that fire them. */
+/** Interfaces of trigger types, for packages that define them and for hosts that fire them. */
 import type { Json, JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { HttpClient } from './executors/services.ts';
 
-/** What happens when runs are late, missed or still running. */
+/** How a schedule handles late, missed and overlapping runs. */
 export interface SchedulePolicy {
-  /** Longest delay of the runs; each trigger has a constant one. */
+  /** Maximum delay of the runs. The delay of each trigger is constant. */
   jitterMs: number;
-  /** The runs that were due while nothing could start them. */
+  /** How to handle runs that were due while nothing could start them. */
   missed: 'none' | 'last' | 'all';
   /** The number of missed runs that `all` starts. */
   missedLimit: number;
-  /** What happens while the run before has not ended. */
+  /** How to handle a run that is due before the previous run has ended. */
   overlap: 'allow' | 'skip' | 'queue';
 }
 
 /**
- * How the runs of a trigger are held back: the field `flow` of a trigger's configuration. Times are milliseconds.
+ * The flow control of a trigger's runs: the field `flow` of a trigger's configuration. Times are milliseconds.
  * `@heddle/blocks/triggers` reads it from the field `flowControl` of a block.
  */
 export interface FlowPolicy {
-  /** Path in the input of the value by which events are kept apart; absent: all are together. */
+  /** Path in the input of the value that groups events; absent: all events are one group. */
   key?: string;
   /** Which events are counted together: those of the trigger, or those of all triggers of the workflow. */
   scope: 'trigger' | 'workflow';
-  /** Most runs that have not ended. Further ones wait. */
+  /** Maximum number of runs that have not ended. Further runs wait. */
   concurrency?: number;
-  /** Most starts in any span of `ms`. Further ones wait, or are dropped. */
+  /** Maximum number of starts in any span of `ms`. Further runs wait, or are dropped. */
   throttle?: { limit: number; ms: number; excess: 'wait' | 'drop' };
   /** One run for the last of several events, when none has come for `ms`, or `maxMs` after the first one. */
   debounce?: { ms: number; maxMs: number };
   /** One run for up to `size` events, at most `ms` after the first one. */
   batch?: { size: number; ms: number };
-  /** While a run has not ended, events are dropped, or cancel it. */
+  /** `skip`: events are dropped while a run has not ended. `cancel`: an event cancels that run. */
   singleton?: 'skip' | 'cancel';
 }
 
@@ -60,7 +60,7 @@ export interface HookCall {
 export interface ActiveHook {
   /** The provider's id. */
   id: string;
-  /** The secret that the provider has chosen. Absent: it signs with the one of the call. */
+  /** The secret that the provider has chosen. Absent: it signs with the secret of the call. */
   secret?: string;
   /** When the provider removes the hook unless it is renewed, in milliseconds. Absent: never. */
   expiresMs?: number;
@@ -91,25 +91,25 @@ export interface FeedItem {
   files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
 }
 
-/** What a poll has found. */
+/** The result of a poll. */
 export interface FeedPoll {
   /** Plain JSON, from which the next poll continues if all items of this one have been accepted. */
   cursor: JsonObject;
   /** Items that start runs, the earliest first. */
   items: readonly FeedItem[];
-  /** Ids of items that start no run, also not later. */
+  /** Ids of items that never start a run. */
   passed: readonly string[];
   /** The source has more items: it is polled again at once. */
   hasMore: boolean;
 }
 
-/** What a poll gets. */
+/** The parameters of a poll. */
 export interface FeedCall {
   /** Undefined: this is the first poll of the source. */
   cursor: JsonObject | undefined;
-  /** Most items of the poll. */
+  /** Maximum number of items of the poll. */
   limit: number;
-  /** Returns those of the ids that have neither started a run nor been passed. */
+  /** Returns those of the ids that have neither started a run nor been in `passed`. */
   unknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Returns a text of the configuration with the values of `{{NAME}}`. Throws a BlockError for a name without a value. */
   text(template: string): Promise<string>;
@@ -132,7 +132,7 @@ export interface FeedTrigger extends TriggerInfo {
   sourceOf(config: JsonObject): string;
   /** Throws a BlockError without secrets in its message. Users do not see other errors. */
   poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
-  /** Does what the source needs to know about accepted items. May be called again for the same items, or never. */
+  /** Tells the source about accepted items. May be called again for the same items, or never. */
   accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
 }
 

@@ -74,9 +74,9 @@ export interface RunHandle {
    */
   result(): Promise<RunResource>;
   /**
-   * Returns the events of the run since `start`, or since `attach`, also if it has ended meanwhile; they end when the run has
-   * ended or only a person can continue it. Each call begins there again. The run never waits for readers. What blocks emit
-   * is kept for a limited time. Rejects like `result`.
+   * Returns the events of the run since `start`, or since `attach`, also if it has ended meanwhile; they end when the
+   * run has ended or only a person can continue it. Each call begins from there again. The run never waits for readers.
+   * Emissions of blocks are kept for a limited time. Rejects like `result`.
    */
   events(): AsyncIterable<RunEvent>;
   cancel(reason?: string): Promise<void>;
@@ -148,7 +148,7 @@ export interface RunDetail extends RunResource {
   workflowName: string;
   createdAt: string;
   pauseKind: 'human' | 'time' | null;
-  /** All open pause points, earliest first. `token` is the one to resume with. */
+  /** All open pause points, earliest first. `token` identifies the pause point for `resume`. */
   pauses: {
     token: string;
     blockId: string;
@@ -167,13 +167,13 @@ export interface RunDetail extends RunResource {
   suspended: string | null;
 }
 
-/** What a run from a block would do. Blocks inside containers are not listed. */
+/** A preview of a run from a block. Blocks inside containers are not listed. */
 export interface RestartPreview {
   /** Id of the block at which the run would start. */
   blockId: string;
   /** Why a run cannot start there; null if it can. */
   refusal: string | null;
-  /** Of a start inside containers, the outermost of them, which continues; else null. */
+  /** The outermost container around the start, which continues; null for a start at the top level. */
   continued: { blockId: string; name: string } | null;
   /** The blocks that could run again, among them the start or the container that continues. `ran`: they ran in the earlier run. */
   rerun: { blockId: string; name: string; type: string; ran: boolean }[];
@@ -203,7 +203,7 @@ export interface RestartEdits {
   outputs?: JsonObject | undefined;
 }
 
-/** What an index of runs needs to know about one. */
+/** A summary of a run, for an index of runs. */
 export interface RunSummary {
   callerId: string | null;
   workflowId: string;
@@ -256,7 +256,10 @@ export interface Deployed {
 
 /** A workflow engine: deploys workflows, runs them, and reads their runs. */
 export interface Engine {
-  /** True if the engine was created with `tenant` and `resolveChild`, so that workflows call only those of their tenant. */
+  /**
+   * True if the engine was created with `tenant` and `resolveChild`, so that workflows call only workflows of their
+   * tenant.
+   */
   readonly separatesTenants: boolean;
   /** Compiles the workflow and stores it as a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
   deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
@@ -294,9 +297,9 @@ export interface Engine {
   /** Returns all blocks of the workflow, also disabled ones. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
   blocks(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<WorkflowBlock[]>;
   /**
-   * Returns the value without the secrets that the workflow's blocks can read, as a run would record it: for callers that
-   * store inputs or errors themselves. `secrets` are further ones, by name. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,
-   * ENVIRONMENT_UNAVAILABLE, ENGINE_CLOSED.
+   * Returns the value without the secrets that the workflow's blocks can read, as a run would record it: for callers
+   * that store inputs or errors themselves. `secrets` are further secrets, by name. Throws WORKFLOW_NOT_FOUND,
+   * WORKFLOW_INVALID, ENVIRONMENT_UNAVAILABLE, ENGINE_CLOSED.
    */
   redact(
     workflow: WorkflowSource,

@@ -43,11 +43,11 @@ export interface Profile {
   local: boolean;
   /** Task queues of activities. */
   queues: { segments: string; effects: string };
-  /** Most concurrent activities of one run. */
+  /** Maximum number of concurrent activities of one run. */
   window: number;
   /** Commands after which a run continues as new. */
   budget: number;
-  /** Labels and status are search attributes, which must be registered. Without: the labels are a memo. */
+  /** Labels and status are search attributes, which must be registered. Absent: the labels are a memo. */
   attributes?: true;
   /** Payloads are encrypted, so names stay out of what the server can read. */
   sealed?: true;
@@ -76,7 +76,7 @@ export interface SegmentActivityInput {
   softMs: number;
   /** Milliseconds after which running blocks are cancelled, to run again in a regular activity. */
   hardMs?: number;
-  /** Nothing else of the run is under way: if the run ends in this segment, the segment writes the end. */
+  /** True: nothing else of the run is pending. If the run ends in this segment, the segment writes the end. */
   alone?: true;
 }
 
@@ -86,9 +86,9 @@ export interface SegmentActivityResult {
   events: EncodedEvent[];
   /** Child runs to start. */
   children: ChildStart[];
-  /** Stopped at `hardMs`: slow blocks are left. */
+  /** True: stopped at `hardMs`, before slow blocks ended. */
   over: boolean;
-  /** The run has ended, and the store has all of it. */
+  /** True: the run has ended, and the store has all its data. */
   written?: true;
 }
 
@@ -171,6 +171,6 @@ export interface EventBatch {
   events: Event[];
   /** Token hashes of the pause points that the events open, by index of the event. */
   tokens?: { [index: number]: string };
-  /** The run has ended with these events, and the store has all of it. */
+  /** True: the run has ended with these events, and the store has all its data. */
   written?: true;
 }

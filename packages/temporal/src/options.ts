@@ -32,7 +32,7 @@ export interface DeploymentOptions {
   checkpoint?: Profile['checkpoint'];
   /** Short segments run within the workflow task; default true. False: segments run on workers of the role `segments`. */
   local?: boolean;
-  /** Most concurrent activities of one run; default 200. */
+  /** Maximum number of concurrent activities of one run; default 200. */
   window?: number;
   /** Commands after which a run continues as new; default 1,500. */
   budget?: number;
@@ -42,16 +42,16 @@ export interface DeploymentOptions {
   attributes?: boolean;
 }
 
-/** What a worker does. */
+/** The kind of work that a worker does. */
 export type Role = 'engine' | 'effects' | 'segments';
 
-/** What a worker does and how much of it at once. */
+/** The kinds of work that a worker does, and its limits. */
 export interface WorkerTuning {
   /** Default: all. */
   roles?: readonly Role[];
   /** Workflows cached in memory, at least 2; default: derived from the memory limit of the process. */
   cachedWorkflows?: number;
-  /** Most concurrent activities; default 100. */
+  /** Maximum number of concurrent activities; default 100. */
   activities?: number;
   /** The version of a worker deployment. Runs stay on the version that started them. Default: unversioned. */
   version?: { deployment: string; build: string };

@@ -35,12 +35,12 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
   }
 }
 
-/** True if the search attributes are registered on the namespace. False also if the server does not allow the question. */
+/** True if the search attributes are registered on the namespace. False also if the server does not allow the request. */
 export async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
   try {
     return (await missingOn(connection, namespace)).length === 0;
   } catch {
-    // Temporal Cloud lists them through another API. There, the option `attributes` says it.
+    // Temporal Cloud lists them through another API. There, the option `attributes` decides.
     return false;
   }
 }

@@ -81,7 +81,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     expect(reported).toEqual([expect.stringMatching(/stays accessible .*0755.*"notes.txt"/)]);
   });
 
-  it.runIf(isRoot)('may be passed, but not read, where its images are for other users', () => {
+  it.runIf(isRoot)('can be traversed, but not read, by other users if it has images for them', () => {
     const data = dataFolder();
     mkdirSync(join(data, 'images'), { mode: 0o755 });
     const report = (error: Error): void => expect.fail(error.message);
@@ -90,7 +90,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     expect(modeOf(join(data, 'images'))).toBe('755');
   });
 
-  it.runIf(isRoot)('cannot be locked or read by another user, so that none stops the engine', async () => {
+  it.runIf(isRoot)('cannot be locked or read by another user, who could otherwise stop the engine', async () => {
     const data = dataFolder();
     (await working(data)).close();
     const asStranger = (command: string): number | null =>

@@ -1,4 +1,4 @@
-/** What a call takes from the rates of its key. A rate is expressed as the time between two units. */
+/** The amounts that a call takes from the rates of its key. A rate is expressed as the time between two units. */
 export interface RateDemand {
   nowMs: number;
   /** The time that the request takes, and its tokens. 0: no limit. */
@@ -20,9 +20,9 @@ export interface RateState {
 export interface RateStore {
   /** Takes a request and its tokens, and returns 0; or returns how many milliseconds to wait, and takes nothing. */
   take(key: string, demand: RateDemand): Promise<number> | number;
-  /** Takes more tokens, or gives back what is negative, once their number is known. */
+  /** Takes further tokens once their number is known. A negative number returns tokens. */
   correct(key: string, tokensMs: number): Promise<void> | void;
-  /** Lets no call pass before `untilMs`. */
+  /** Blocks all calls until `untilMs`. */
   block(key: string, untilMs: number): Promise<void> | void;
   /** Removes keys that have not been used since. */
   prune(beforeMs: number): Promise<void> | void;

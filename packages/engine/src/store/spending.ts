@@ -7,13 +7,13 @@ export interface SpendingAccount {
   untilMs: number;
 }
 
-/** What a call may spend. All amounts are in millionths of a dollar. */
+/** A reservation for a call. All amounts are in millionths of a dollar. */
 export interface NewReservation {
   id: string;
   accounts: readonly SpendingAccount[];
   /** The highest cost of the call. Counts until the call is settled or the reservation expires. */
   most: number;
-  /** What counts once the reservation has expired. */
+  /** The amount that counts once the reservation has expired. */
   least: number;
   nowMs: number;
   expiresMs: number;
@@ -34,10 +34,13 @@ export interface SpendingStore {
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
   /** Prolongs a reservation, with a new `least`. Does nothing if it is settled. */
   renew(id: string, renewed: { least: number; expiresMs: number }): Promise<void> | void;
-  /** Replaces what a reservation counts by what the call has cost, also after it expired. Later calls do nothing. */
+  /**
+   * Replaces the amount of a reservation by the cost of the call, also after the reservation has expired. Later calls
+   * do nothing.
+   */
   settle(id: string, micros: number): Promise<void> | void;
-  /** Returns the sum of an account, with what it has reserved; 0 for an unknown account. */
+  /** Returns the sum of an account, including reserved amounts; 0 for an unknown account. */
   sum(account: string): Promise<number> | number;
-  /** Removes accounts that are no longer needed, and what is left of their reservations. */
+  /** Removes accounts that are no longer needed, and their remaining reservations. */
   prune(nowMs: number): Promise<void> | void;
 }

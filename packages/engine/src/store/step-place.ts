@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { placeKey } from '@heddle/core/run';
 import type { Place } from '@heddle/core/run';
 
-/** Databases limit the length of an index key, and block ids are as long as their authors make them. */
+/** Databases limit the length of an index key, but block ids can have any length. */
 const MAX_PLACE_CHARS = 200;
 
 /** Returns the name of an execution of a block in the table of steps. */

@@ -56,7 +56,7 @@ export interface RunChangeStore {
   bytesOf(runIds: readonly string[]): Promise<Map<string, number>> | Map<string, number>;
 }
 
-/** Tells whether every store can hold the text as an id or name: PostgreSQL cannot store NUL, nor half of a surrogate pair. */
+/** Returns true if every store can keep the text as an id or name: PostgreSQL stores neither NUL nor half a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }

@@ -28,7 +28,7 @@ export class Heartbeater {
   async recover(): Promise<TimedEntry[] | undefined> {
     const chunk = this.#context.info.heartbeatDetails as Stored | undefined;
     if (!chunk) return undefined;
-    // If this attempt is lost too, the next one starts at least from there.
+    // If this attempt is lost too, the next one starts at least from these entries.
     this.#stored = { count: 0, chunk };
     return (await this.#values.load(chunk)) as unknown as TimedEntry[];
   }

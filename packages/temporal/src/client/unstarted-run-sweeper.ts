@@ -20,7 +20,7 @@ interface SweeperParts {
 export class UnstartedRunSweeper {
   readonly #parts: SweeperParts;
   readonly #runs: RemoteRuns;
-  /** Open runs that need no start from here. */
+  /** Open runs that this process need not start. */
   #settled = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
@@ -31,7 +31,7 @@ export class UnstartedRunSweeper {
     this.#runs = new RemoteRuns(parts.runtime);
   }
 
-  /** Sweeps now and then periodically, until `stop`. */
+  /** Sweeps immediately, and then periodically until `stop`. */
   start(): void {
     this.#sweeping = this.sweep().then(() => {
       if (this.#stopped) return;

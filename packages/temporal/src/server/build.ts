@@ -6,7 +6,10 @@ import { type Env, onPath, runCommand } from './command.ts';
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 const REPORT_MS = 30_000;
 
-/** Builds Temporal's command with Go from the module proxy. `say` gets a line before the build and every half minute of it. */
+/**
+ * Builds Temporal's command with Go from the module proxy. `say` gets a line before the build and every half minute
+ * during the build.
+ */
 export function goInstaller(version: string, env: Env, say: (line: string) => void): Installer {
   return async (scratch) => {
     const go = onPath('go', env);

@@ -10,7 +10,7 @@ export type CommandResult =
   | { readonly out: string; readonly problem?: undefined }
   | { readonly problem: string };
 
-/** Most characters of output that are kept, from its end: enough for an error with its cause. */
+/** Maximum number of characters that are kept from the end of the output: enough for an error with its cause. */
 const MAX_OUTPUT = 8192;
 
 /** Returns the path of the executable `name` in the folders of PATH, or undefined. */
@@ -36,7 +36,7 @@ export async function runCommand(
   options: { env: Env; cwd?: string; timeoutMs: number },
 ): Promise<CommandResult> {
   const { timeoutMs, ...rest } = options;
-  // An own signal instead of spawn's `timeout` tells a timeout from another kill.
+  // Unlike spawn's `timeout`, this signal distinguishes a timeout from another kill.
   const signal = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve) => {
     const child = spawn(command, args, { ...rest, signal, stdio: ['ignore', 'pipe', 'pipe'] });

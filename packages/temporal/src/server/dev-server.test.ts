@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns a command that is no server: it logs its arguments, one a line, and runs `body`. */
+/** Returns a fake server command that logs its arguments, one per line, and runs `body`. */
 function temporal(body: string): string {
   const file = join(folder, 'temporal');
   writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" '' >> "${folder}/arguments"\n${body}\n`);
@@ -71,7 +71,7 @@ describe('startDevServer', () => {
     );
   });
 
-  it('reports how a server ended that did not start, with its last output', async () => {
+  it('reports the exit and the last output of a server that did not start', async () => {
     const binary = temporal('echo "level=ERROR out of thread" >&2; exit 7');
     expect(await startDevServer({ binary, namespace: 'loom', port: PORT })).toEqual({
       kind: 'failed',

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Installer } from './cache.ts';
 import { type Env, runCommand } from './command.ts';
 
-/** The service of Temporal that tells where the archive for a platform is. */
+/** The service of Temporal that returns the URL of the archive for a platform. */
 export const DOWNLOADS = 'https://temporal.download';
 
 const ASK_TIMEOUT_MS = 15_000;

@@ -42,7 +42,7 @@ export interface FindOptions {
   readonly say: (line: string) => void;
   /** Sources to try; default all. Without `go` and `download` no step takes long. */
   readonly sources?: readonly ServerSource[];
-  /** URL of the service that knows the archives; default Temporal's. */
+  /** URL of the service that returns the URLs of archives; default Temporal's. */
   readonly downloads?: string;
 }
 

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 
-/** What a ready server must know. */
+/** The address, the namespace and the search attributes of a ready server. */
 export interface ExpectedServer {
   readonly address: string;
   readonly namespace: string;
@@ -27,7 +27,7 @@ export async function untilReady(
   }
 }
 
-/** Undefined if the server at `address` is ready, else why not. */
+/** Returns undefined if the server at `address` is ready, else the reason why it is not. */
 export async function whyNotReady(
   expected: ExpectedServer,
   timeoutMs: number = CALL_TIMEOUT_MS,

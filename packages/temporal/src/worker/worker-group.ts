@@ -18,7 +18,7 @@ const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.met
 const HEARTBEAT_MS = 500;
 /** Interval of checks whether the SDK has stopped a worker by itself. */
 const CHECK_MS = 500;
-/** Time for blocks after a worker has failed. Short, because other workers wait for what they run. */
+/** Time for blocks after a worker has failed. Short, because other workers wait to run these blocks. */
 const AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
 const ALL_ROLES: readonly Role[] = ['engine', 'effects', 'segments'];
 
@@ -181,7 +181,7 @@ const ROLE_OPTIONS: { [role in Role]: RoleOptions } = {
     maxCachedWorkflows: workflowCacheSize(tuning.cachedWorkflows),
     // After the loss of a worker, other workers get its runs within this time.
     stickyQueueScheduleToStartTimeout: '2 s',
-    // Bugs in workflow code fail the run. By default the server would retry the workflow task for ever.
+    // Bugs in workflow code fail the run. By default the server would retry the workflow task forever.
     workflowFailureErrorTypes: { '*': ['TypeError', 'RangeError', 'ReferenceError'] },
   }),
   effects: (activities) => ({ activities: { default: activities.default } }),

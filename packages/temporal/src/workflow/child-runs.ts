@@ -31,7 +31,7 @@ interface ChildRunsParts {
 interface Awaited {
   child: ChildStart;
   scope: CancellationScope;
-  /** What it waits for, as it has reported; null: nothing. */
+  /** What the child waits for, according to its last report; null: it runs. */
   on: ChildMessage['on'];
 }
 
@@ -64,13 +64,13 @@ export class ChildRuns {
         if (!(error instanceof ChildWorkflowFailure)) throw error;
         if (!(error.cause instanceof TerminatedFailure || error.cause instanceof TimeoutFailure)) return;
         inbox.post({ batch: childLost(history.skeleton, lossOf(child)) });
-        // The block has failed, and wants none of its other child runs.
+        // The block has failed and no longer needs its other child runs.
         this.cancel(child.at.join('.'));
       })
       .then(() => this.#onEnd(child), this.#parts.onError);
   }
 
-  /** Records what a child run waits for. A block that has called several waits for what all of them wait for. */
+  /** Records what a child run waits for. A block with several child runs waits only if all of them wait. */
   report(message: ChildMessage): void {
     const awaited = this.#awaited.get(message.runId);
     if (awaited) awaited.on = message.on;

@@ -45,7 +45,7 @@ export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<
     const executor = new CommandExecutor({ input, history, inbox, durability, sleepUntil });
     const onChild = (message: ChildMessage): void => executor.reportChild(message);
     registerMessageHandlers({ history, inbox, durability, cancels, onChild });
-    // The engine cancels its blocks itself, and records that it has.
+    // The workflow cancels its blocks itself, and records the cancellation.
     return CancellationScope.nonCancellable(async () => {
       await run(input, { history, inbox, durability, executor });
       if (history.end?.status === 'cancelled') await cancels.whenRequested();

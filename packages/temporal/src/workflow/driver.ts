@@ -6,7 +6,10 @@ import type { CommandExecutor } from './command-executor.ts';
 import type { Inbox } from './inbox.ts';
 import type { RunHistory } from './run-history.ts';
 
-/** Most characters of unwritten entries that one round of activities may carry. Beyond, they are written first. */
+/**
+ * Maximum number of characters of unwritten entries that one round of activities carries. Beyond it, the entries are
+ * written first.
+ */
 const MAX_CARRIED_CHARACTERS = 65_536;
 
 /** Bytes of history after which a run continues as new. The server suggests it at 4 MB. */
@@ -40,7 +43,7 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
     if (inbox.fault !== undefined) throw inbox.fault;
     commands = commands.concat(processInbox(parts)).filter((command) => history.isDue(command));
     const rest = idleState(history.state);
-    // Readers of a paused or ended run see what it waits for, or its end.
+    // Readers of a paused or ended run see its pauses or its end.
     if (rest !== 'running') await parts.settle();
     if (rest !== reported) parts.onRest((reported = rest));
     if (history.end) return undefined;

@@ -47,7 +47,7 @@ export class CancelTracker {
   }
 }
 
-/** Puts messages to the run into its inbox. Call it before the workflow waits for anything. */
+/** Puts messages to the run into its inbox. Must be called before the workflow waits for anything. */
 export function registerMessageHandlers({
   history,
   inbox,

@@ -60,8 +60,8 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   /**
-   * Returns the id of the workflow with this name: the name of its newest version counts. Of several, the one that was
-   * deployed last.
+   * Returns the id of the workflow with this name: the name of its newest version counts. Of several workflows, returns
+   * the one that was deployed last.
    */
   #named(name: string) {
     return this.#database.build

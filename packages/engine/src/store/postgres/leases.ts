@@ -15,7 +15,7 @@ const FREE = sql<boolean>`owner IS NULL AND NOT ended AND NOT resting AND NOT el
 /** The current time of the database; `now()` would be the start of the transaction, which may have waited. */
 const NOW = sql<Date>`clock_timestamp()`;
 
-/** Leases in PostgreSQL. Each call is one statement, and so atomic. */
+/** Leases in PostgreSQL. Each call is one statement and therefore atomic. */
 export class PostgresLeaseStore implements LeaseStore {
   readonly #database: Database;
 

@@ -6,7 +6,7 @@ import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts'
 import type { Database } from './database.ts';
 import { LiveListener } from './live-listener.ts';
 
-/** Events between two removals of the oldest ones of a run. */
+/** Number of new events after which the oldest events of a run are removed. */
 const TRIM_EVERY = 64;
 /** A longer id, which a notification could not hold, wakes the listeners of all runs. */
 const MAX_NOTIFIED_CHARS = 1000;

@@ -12,7 +12,7 @@ import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
 import { addLogs, insertEntries, insertRun, numberOf, projectionOf, rowOf } from './run-queries.ts';
 
-/** Runs in PostgreSQL. Each call is one statement, and so atomic. */
+/** Runs in PostgreSQL. Each call is one statement and therefore atomic. */
 export class PostgresRunStore implements TailableRunStore {
   readonly #database: Database;
 

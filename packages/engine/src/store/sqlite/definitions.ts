@@ -16,7 +16,8 @@ function prepare(db: DatabaseSync) {
     ),
     newest: db.prepare(`${DEPLOYMENT} WHERE workflow_id = ? ORDER BY version DESC LIMIT 1`),
     version: db.prepare(`${DEPLOYMENT} WHERE workflow_id = ? AND version = ?`),
-    // The id of the workflow with a name: the name of its newest version counts. Of several, the one that was deployed last.
+    // The id of the workflow with a name: the name of its newest version counts. Of several workflows, the one that was
+    // deployed last.
     named: db.prepare(`
       SELECT workflow_id AS workflowId FROM deployments AS d WHERE name = ? AND version =
         (SELECT max(version) FROM deployments WHERE workflow_id = d.workflow_id)

@@ -20,7 +20,7 @@ import { loadSqlite } from './load.ts';
 const FORMAT = 1;
 /** Short: the write lock is held for one small commit without a flush of the disk. */
 const BUSY_TIMEOUT_MS = 100;
-/** Events between two removals of the oldest ones of a run. */
+/** Number of new events after which the oldest events of a run are removed. */
 const TRIM_EVERY = 64;
 
 const TABLES = `
@@ -68,7 +68,7 @@ export class SqliteLiveEvents implements LiveEventStore {
   #prunedMs = -Infinity;
   #closed = false;
 
-  /** `writes` false: for readers of a folder that other processes own. */
+  /** `writes`: false for readers of a folder that other processes own. */
   constructor(data: string, { clock, writes }: { clock: Clock; writes: boolean }) {
     this.#file = join(data, 'live.db');
     this.#clock = clock;

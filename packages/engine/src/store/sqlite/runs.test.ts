@@ -36,7 +36,7 @@ it.each([
   ['DELETE FROM journal WHERE seq = 2', /entry 2 is missing/],
   ['DELETE FROM journal WHERE seq = 1', /its first entry is "completed"/],
   ['DELETE FROM journal', /it has no entries/],
-])('says JOURNAL_CORRUPT, naming the run, after %s', async (sql, message) => {
+])('throws JOURNAL_CORRUPT with the run in the message after %s', async (sql, message) => {
   const { runs } = await damaged(sql);
   const fault = expect.objectContaining({
     code: 'JOURNAL_CORRUPT',
@@ -93,7 +93,7 @@ it('throws ENGINE_CLOSED for reads after it was closed', () => {
 it.each([
   ['process', 1],
   ['power', 2],
-] as const)('writes ahead, and flushes as durability "%s" asks', (durability, synchronous) => {
+] as const)('uses a write-ahead log, and flushes it as durability "%s" requires', (durability, synchronous) => {
   const db = openDatabase(join(dataFolder(), 'heddle.db'), { readOnly: false, durability });
   expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous });
