@@ -32,13 +32,13 @@ describe('contents', () => {
   it('are added to the records that have content; other parts keep their identity', () => {
     const other = { list: [1, 2] };
     const value = { files: [record('a'), record('b', `sha256:${'b'.repeat(64)}`)], other };
-    const asked: string[] = [];
+    const requested: string[] = [];
     const contentOf = ({ id, key }: { id: string; key: string }): string | undefined => {
-      asked.push(id);
+      requested.push(id);
       return key === KEY ? 'QUJD' : undefined;
     };
     const shown = withContents(value, contentOf) as typeof value;
-    expect(asked).toEqual(['a', 'b']);
+    expect(requested).toEqual(['a', 'b']);
     expect(shown.files[0]).toEqual({ ...record('a'), base64: 'QUJD' });
     expect(shown.files[1]).toBe(value.files[1]);
     expect(shown.other).toBe(other);
@@ -75,8 +75,8 @@ describe('the name of a file', () => {
     ['', 'file'],
     ['..', 'file'],
     [' / ', 'file'],
-  ])('%j is kept as %j', (given, kept) => {
-    expect(fileName(given)).toBe(kept);
+  ])('%j is kept as %j', (given, expected) => {
+    expect(fileName(given)).toBe(expected);
   });
 
   it('has at most 255 characters, and no half of a surrogate pair', () => {

@@ -25,8 +25,8 @@ describe('requireIsolation', () => {
   });
 
   it('treats a level as a minimum', async () => {
-    const asked = { sandbox: { isolation: { level: 'strict', bubblewrap } } } as const;
-    await expect(requireIsolation(asked)).rejects.toMatchObject({ code: 'ISOLATION_TOO_LOW' });
+    const options = { sandbox: { isolation: { level: 'strict', bubblewrap } } } as const;
+    await expect(requireIsolation(options)).rejects.toMatchObject({ code: 'ISOLATION_TOO_LOW' });
   });
 
   it('accepts a level that the host provides', async () => {
@@ -35,8 +35,8 @@ describe('requireIsolation', () => {
   });
 
   it('rejects contradictory options', async () => {
-    const asked = { sandbox: { isolation: { level: 'basic', minimum: 'strict' } } } as const;
-    await expect(createEngine(asked)).rejects.toMatchObject({
+    const options = { sandbox: { isolation: { level: 'basic', minimum: 'strict' } } } as const;
+    await expect(createEngine(options)).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
       message: expect.stringContaining('isolation.minimum "strict"'),
     });

@@ -52,11 +52,11 @@ export function reuse(
   if (!block.trigger)
     expectUpstream(plan, { block, index, runId: source.runId, ran: (id) => outputs.has(id) });
   const fresh = downstreamOf(plan, index);
-  const kept = plan.skeleton.nodes.flatMap((node, at): [string, Stored][] => {
+  const keptOutputs = plan.skeleton.nodes.flatMap((node, at): [string, Stored][] => {
     const output = outputs.get(node.id);
     return output && !fresh.has(at) ? [[node.id, output.value]] : [];
   });
-  const outputsById = Object.fromEntries(kept);
+  const outputsById = Object.fromEntries(keptOutputs);
   const isInside = iterations !== undefined && iterations.length + block.containers.length > 0;
   const inside = isInside ? reuseInside({ plan, block, iterations }, source) : undefined;
   const isKept = (id: string): boolean => Object.hasOwn(outputsById, id) || inside?.blocks.has(id) === true;

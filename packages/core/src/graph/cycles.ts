@@ -49,9 +49,9 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
 function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
   const decrement = (degrees: Map<string, number>, id: string): void => {
-    const left = (degrees.get(id) ?? 0) - 1;
-    degrees.set(id, left);
-    if (left === 0 && nodes.has(id)) queue.push(id);
+    const degree = (degrees.get(id) ?? 0) - 1;
+    degrees.set(id, degree);
+    if (degree === 0 && nodes.has(id)) queue.push(id);
   };
   for (const id of queue) {
     if (!nodes.delete(id)) continue;

@@ -56,9 +56,9 @@ export function topologicalOrder(
   for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
     order.push(node);
     for (const { target } of outOf.get(node) ?? []) {
-      const left = (waiting.get(target) as number) - 1;
-      waiting.set(target, left);
-      if (left === 0) ready.push(target);
+      const remaining = (waiting.get(target) as number) - 1;
+      waiting.set(target, remaining);
+      if (remaining === 0) ready.push(target);
     }
   }
   return order;

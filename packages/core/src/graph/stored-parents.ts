@@ -30,8 +30,8 @@ export function storedParents(
       if (entry.nodes.some((id) => blocks.has(id))) found.push(mapWithoutBlock(entry));
     } else if (children) {
       nesting ??= new Nesting(blocks, named);
-      const odd = disagreements(entry, children, { blocks, nesting });
-      if (odd.length > 0) found.push(mapDiffers(entry, block, odd));
+      const differing = disagreements(entry, children, { blocks, nesting });
+      if (differing.length > 0) found.push(mapDiffers(entry, block, differing));
     } else if (assignListedBlocks(entry, { blocks, parents, lists })) found.push(mapUsed(entry, block));
   }
   return parents;

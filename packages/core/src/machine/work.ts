@@ -88,8 +88,8 @@ function pause(
   }
   // R46: the rest of the timeout is kept for the time after the answer.
   const { dueMs } = work;
-  const left = dueMs === undefined ? {} : { leftMs: Math.max(0, dueMs - event.atMs) };
-  level.frame.cells[index] = { w: 'pause', ...attemptOf(work), ...left };
+  const remaining = dueMs === undefined ? {} : { leftMs: Math.max(0, dueMs - event.atMs) };
+  level.frame.cells[index] = { w: 'pause', ...attemptOf(work), ...remaining };
   context.commands.push({ type: 'open', at: event.at, ...attemptOf(work) });
 }
 

@@ -120,10 +120,10 @@ describe('a valid workflow of any shape', () => {
         soundFile,
         fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
         (file, stream) => {
-          const one = compileFile(file);
+          const original = compileFile(file);
           const other = compileFile(shuffled(file, () => stream.next().value));
-          expect(one?.ok && one.plan.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
-          expect(canonicalJson(other as unknown as Json)).toBe(canonicalJson(one as unknown as Json));
+          expect(original?.ok && original.plan.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+          expect(canonicalJson(other as unknown as Json)).toBe(canonicalJson(original as unknown as Json));
         },
       ),
       runs,

@@ -23,8 +23,8 @@ describe('hostile input', () => {
 
   it('derived from the text of a workflow by any cut or insertion is read without an exception', () => {
     fc.assert(
-      fc.property(arbitraryFile, cuts, (file, made) => {
-        fateOf(parseWorkflowText(cut(JSON.stringify(file), made)));
+      fc.property(arbitraryFile, cuts, (file, edits) => {
+        fateOf(parseWorkflowText(cut(JSON.stringify(file), edits)));
       }),
       runs,
     );

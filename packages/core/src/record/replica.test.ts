@@ -210,17 +210,17 @@ describe('a run as a fold over its journal', () => {
     const play = new Play(
       workflow([loop('L', { loopType: 'for', count: 2 }, inner)], ['Start -> L -> P -> C', 'C:yes -> A']),
     );
-    const seen: unknown[] = [];
+    const observed: unknown[] = [];
     play.go((name) => {
       const [id, iteration, branch] = name.split('.');
       if (id === 'C') {
         const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [Number(iteration), Number(branch)] });
-        seen.push([name, scope?.outputs.has('A')]);
+        observed.push([name, scope?.outputs.has('A')]);
         return iteration === '0' ? { port: 'condition-yes' } : at(name);
       }
       return at(name);
     });
-    expect(seen).toEqual([
+    expect(observed).toEqual([
       ['C.0.0', false],
       ['C.0.1', false],
       ['C.1.0', false],
@@ -235,14 +235,14 @@ describe('a run as a fold over its journal', () => {
         ['Start -> L -> C', 'C:yes -> A'],
       ),
     );
-    const seen: unknown[] = [];
+    const observed: unknown[] = [];
     play.go((name) => {
       if (!name.startsWith('C')) return at(name);
       const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [0] });
-      seen.push(scope?.outputs.get('A')?.value);
+      observed.push(scope?.outputs.get('A')?.value);
       return name === 'C.0' ? { port: 'condition-yes' } : at(name);
     });
-    expect(seen).toEqual([undefined, { v: { at: 'A.0' } }]);
+    expect(observed).toEqual([undefined, { v: { at: 'A.0' } }]);
   });
 
   it('R33 a block has one current output: a failure is its error, and a skipped block has none', () => {

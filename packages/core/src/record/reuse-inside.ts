@@ -38,14 +38,14 @@ export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInsid
   const applied = source.entries.map((entry) => ({ entry, notices: replica.apply(entry).notices }));
   for (const { entry, notices } of applied) path.observe(entry, notices);
   const frames = path.startedFrames(source.runId);
-  const kept = new KeptData(path, source.plan);
-  for (const { entry, notices } of applied) kept.add(entry, notices);
-  path.expectSources(kept.ran, source.runId);
-  const { ledger } = kept;
+  const keptData = new KeptData(path, source.plan);
+  for (const { entry, notices } of applied) keptData.add(entry, notices);
+  path.expectSources(keptData.ran, source.runId);
+  const { ledger } = keptData;
   setItems(ledger, path, point);
   return {
     frames,
-    blocks: new Set(kept.ran.flatMap((each) => [...each])),
+    blocks: new Set(keptData.ran.flatMap((each) => [...each])),
     variables: ledger.variables,
     scopeWith: (replaced) => {
       for (const [id, value] of Object.entries(replaced)) replaceOutput(ledger, point, { id, value });

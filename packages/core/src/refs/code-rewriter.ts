@@ -63,8 +63,8 @@ export class CodeRewriter {
  * Returns a prefix for identifiers that does not occur in the source, so that it cannot clash with the user's names.
  */
 function freshPrefix(source: string): string {
-  const taken = new Set(Array.from(source.matchAll(/__heddle(?=(\d*)_)/g), ([, number = '']) => number));
+  const used = new Set(Array.from(source.matchAll(/__heddle(?=(\d*)_)/g), ([, number = '']) => number));
   let number = '';
-  for (let next = 0; taken.has(number); next++) number = String(next);
+  for (let next = 0; used.has(number); next++) number = String(next);
   return `__heddle${number}_`;
 }

@@ -84,10 +84,11 @@ export function suggestVariable(
 
 function byNormalizedName<T extends { name: string }>(named: readonly T[]): Map<string, T> {
   const table = new Map<string, T>();
-  for (const one of named) {
-    const key = normalizeName(one.name);
+  for (const entry of named) {
+    const key = normalizeName(entry.name);
     const holder = table.get(key);
-    if (holder === undefined || (holder.name.includes('.') && !one.name.includes('.'))) table.set(key, one);
+    if (holder === undefined || (holder.name.includes('.') && !entry.name.includes('.')))
+      table.set(key, entry);
   }
   return table;
 }

@@ -32,8 +32,8 @@ export function stringPrefix(text: string, at: number): string | undefined {
 /** Returns the string literal whose prefix begins at `start`. A formatted one is not scanned to its end. */
 export function scanPythonString(text: string, start: number, prefix: string): PythonString {
   const open = start + prefix.length;
-  const one = text.charAt(open);
-  const quote = text.startsWith(one.repeat(3), open) ? one.repeat(3) : one;
+  const quoteCharacter = text.charAt(open);
+  const quote = text.startsWith(quoteCharacter.repeat(3), open) ? quoteCharacter.repeat(3) : quoteCharacter;
   const from = open + quote.length;
   const formatted = /[ft]/i.test(prefix);
   const content = formatted ? from : contentEnd(text, from, quote);

@@ -249,13 +249,13 @@ describe('a variable', () => {
   });
 
   it('reserves its head, like loop and parallel', () => {
-    const odd = buildNames(
+    const reserved = buildNames(
       ['loop', 'parallel', 'variable'].map((id) => block(id, 'function')),
       [],
     );
     for (const head of ['loop', 'parallel', 'variable']) {
       const tag = tagAt(`<${head}.result>`, 0, head.length + 9);
-      expect(tag && readTag(tag, { names: odd, reader: 'loop', fieldPosition: 'inside' }).kind).toMatch(
+      expect(tag && readTag(tag, { names: reserved, reader: 'loop', fieldPosition: 'inside' }).kind).toMatch(
         /^unknown/,
       );
     }

@@ -21,9 +21,9 @@ export function singleReference(
 ): { reference?: Reference; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(text, context, 'expression');
   const site = finder.inCode(0, 'open');
-  const whole = site === undefined || site.end === text.length;
+  const isWhole = site === undefined || site.end === text.length;
   const findings = finder.findings.filter((finding) => finding.text === text);
-  return whole && site?.kind === 'reference' ? { reference: site.ref, findings } : { findings };
+  return isWhole && site?.kind === 'reference' ? { reference: site.ref, findings } : { findings };
 }
 
 /** Returns the parts of a text. Text between references and placeholders is unchanged. */

@@ -25,7 +25,7 @@ function environments({
 }) {
   const reported: string[] = [];
   const clock = new TestClock();
-  const made = new Environments({
+  const created = new Environments({
     env,
     tenants,
     tenant: () => (tenants ? 'a' : undefined),
@@ -33,7 +33,7 @@ function environments({
     clock,
     report: (error) => void reported.push((error as Error).message),
   });
-  return { made, clock, reported };
+  return { created, clock, reported };
 }
 
 const SECRET = planOf('return {{KEY}}');
@@ -41,17 +41,17 @@ const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name 
 
 describe('the environment of a run', () => {
   it('is opened without a promise if there are no tenants', () => {
-    const { made } = environments({
+    const { created } = environments({
       env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
     });
-    const opened = made.open(SECRET);
+    const opened = created.open(SECRET);
     expect(opened).toMatchObject({ values: { KEY: 'a-secret-value' } });
-    expect(made.open(planOf('return 1'))).toMatchObject({ values: {} });
+    expect(created.open(planOf('return 1'))).toMatchObject({ values: {} });
   });
 
   it('redacts the credentials that its blocks get, but not in other runs of the plan', async () => {
-    const { made } = environments({ env: { KEY: 'a-secret' } });
-    const [first, second] = [await made.open(SECRET), await made.open(SECRET)];
+    const { created } = environments({ env: { KEY: 'a-secret' } });
+    const [first, second] = [await created.open(SECRET), await created.open(SECRET)];
     first.addSecret('Key of the shop', 'a-secret-of-the-shop');
     first.addSecret('Key of the shop', 'its-later-value');
     expect(first.text('a-secret a-secret-of-the-shop its-later-value')).toBe(
@@ -63,16 +63,16 @@ describe('the environment of a run', () => {
 
   it('of a tenant has the current values, and only those that the blocks can read', async () => {
     let key: EnvironmentValue = 'first-value';
-    const asked: (readonly string[])[] = [];
+    const requested: (readonly string[])[] = [];
     const tenants: TenantEnvironments = {
       names: () => ['KEY', 'OTHER'],
       values: (_tenant, names) => {
-        asked.push(names);
-        return { KEY: key, OTHER: 'never asked for' };
+        requested.push(names);
+        return { KEY: key, OTHER: 'never requested' };
       },
     };
-    const { made, clock } = environments({ tenants });
-    const opened = await made.open(SECRET);
+    const { created, clock } = environments({ tenants });
+    const opened = await created.open(SECRET);
     expect(opened.values).toEqual({ KEY: 'first-value' });
     expect(opened.refresh(blockOf(SECRET))).toBeUndefined();
     key = 'second-value';
@@ -81,8 +81,8 @@ describe('the environment of a run', () => {
     await opened.refresh(blockOf(SECRET));
     expect(opened.values).toEqual({ KEY: 'second-value' });
     expect(opened.text('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
-    expect(asked).toEqual([['KEY'], ['KEY']]);
-    const all = await made.open(planOf('return environmentVariables'));
+    expect(requested).toEqual([['KEY'], ['KEY']]);
+    const all = await created.open(planOf('return environmentVariables'));
     expect(Object.keys(all.values)).toEqual(['KEY', 'OTHER']);
   });
 
@@ -95,8 +95,8 @@ describe('the environment of a run', () => {
         return { KEY: 'a-secret-value' };
       },
     };
-    const { made, clock, reported } = environments({ tenants });
-    const opened = await made.open(SECRET);
+    const { created, clock, reported } = environments({ tenants });
+    const opened = await created.open(SECRET);
     broken = true;
     clock.advance(1000);
     await expect(opened.refresh(blockOf(SECRET))).rejects.toMatchObject({
@@ -120,9 +120,9 @@ describe('the environment of a run', () => {
       expect.stringMatching(/\{\{N\}\}.*not redacted/s),
     ]);
     const tenants: TenantEnvironments = { names: () => [], values: () => ({ KEY: 'short' }) };
-    const { made, reported } = environments({ tenants });
-    await made.open(SECRET);
-    await made.open(SECRET);
+    const { created, reported } = environments({ tenants });
+    await created.open(SECRET);
+    await created.open(SECRET);
     expect(reported).toEqual([expect.stringContaining('{{KEY}}')]);
     expect(reported.join()).not.toContain('short.');
   });

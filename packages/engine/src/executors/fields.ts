@@ -9,8 +9,8 @@ import type { FieldReader, FieldContext } from './services.ts';
 
 /** Reads a statement: its authored texts, and a `{value}` for each reference between them, so that values can be bound. */
 const readStatement: FieldReader = (template, { lookup }) => {
-  const whole = wholeHole(template);
-  if (whole || template.kind !== 'text') return resolveTemplate(whole ?? template, lookup, 'native');
+  const single = wholeHole(template);
+  if (single || template.kind !== 'text') return resolveTemplate(single ?? template, lookup, 'native');
   return template.parts.map((part) => {
     if (typeof part === 'string') return part;
     const hole: Template = { kind: 'text', parts: [part] };

@@ -113,16 +113,16 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
 function limitsOf(context: EngineContext): Partial<Limits> {
   const max = context.services.run.codeLimits ?? {};
   const own = Number(context.field('timeout') ?? Number.NaN);
-  const asked = Number.isFinite(own) && own > 0 ? own : undefined;
+  const configured = Number.isFinite(own) && own > 0 ? own : undefined;
   const wallMs = atLeastOne(
     Math.min(
-      asked ?? DEFAULT_TIMEOUT_MS,
+      configured ?? DEFAULT_TIMEOUT_MS,
       (context.remainingMs ?? MAX_MS) + ABORT_MS,
       max.wallMs ?? MAX_MS,
       MAX_MS,
     ),
   );
-  return asked === undefined
+  return configured === undefined
     ? { wallMs }
     : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, max.cpuMs ?? MAX_MS)) };
 }

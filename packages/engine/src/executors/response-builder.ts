@@ -121,10 +121,10 @@ function ofText(value: Template, lookup: Lookup): Json {
 }
 
 function authoredText(value: Template & { kind: 'text' }, lookup: Lookup): Json {
-  const whole = wholeHole(value);
-  if (whole) {
-    const held = resolveTemplate(whole, lookup, 'native');
-    if (typeof held === 'object' && held !== null) return held;
+  const single = wholeHole(value);
+  if (single) {
+    const resolved = resolveTemplate(single, lookup, 'native');
+    if (typeof resolved === 'object' && resolved !== null) return resolved;
   } else if (looksLikeJson(value.parts[0]) && isJsonText(value)) return resolveJson(value, lookup);
   return resolveTemplate(value, lookup, 'text');
 }

@@ -21,10 +21,10 @@ const result = {
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 const respond = (params: JsonObject, scene: Scene = {}): unknown => {
-  const made = responseExecutor.execute(
+  const response = responseExecutor.execute(
     contextOf({ type: 'response', params, outputs: { P: { result } }, ...scene }),
   );
-  return (made as { output: Json }).output;
+  return (response as { output: Json }).output;
 };
 
 describe('a response in JSON mode', () => {

@@ -53,10 +53,10 @@ const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj'
 
 describe('files of an input', () => {
   it('become records that give access to their contents', async () => {
-    const taken = await guarded.takeFiles(SOURCE, { doc: [ABC], note: 'x' });
-    const [file] = filesIn(taken);
+    const stored = await guarded.takeFiles(SOURCE, { doc: [ABC], note: 'x' });
+    const [file] = filesIn(stored);
     if (!file) throw new Error('There is no file.');
-    expect(taken).toEqual({ note: 'x', doc: [file] });
+    expect(stored).toEqual({ note: 'x', doc: [file] });
     expect(file).toMatchObject({ name: 'abc.txt', size: 3, type: 'text/plain' });
     expect(await contentOf(guarded, file)).toBe('YWJj');
   });
@@ -76,11 +76,11 @@ describe('files of an input', () => {
     expect(await contentOf(guarded, { id: runId, key })).toBeUndefined();
   });
 
-  it.each<[string, Json, (taken: unknown) => Json]>([
-    ['one alone', { doc: ABC }, (taken) => (taken as { doc: Json }).doc],
-    ['as JSON text', { doc: JSON.stringify([ABC]) }, (taken) => (taken as { doc: Json }).doc],
-    ['inside `input`', { input: { doc: [ABC] } }, (taken) => (taken as { input: { doc: Json } }).input.doc],
-    ['in `files`, which every start has', { files: [ABC] }, (taken) => (taken as { files: Json }).files],
+  it.each<[string, Json, (stored: unknown) => Json]>([
+    ['one alone', { doc: ABC }, (stored) => (stored as { doc: Json }).doc],
+    ['as JSON text', { doc: JSON.stringify([ABC]) }, (stored) => (stored as { doc: Json }).doc],
+    ['inside `input`', { input: { doc: [ABC] } }, (stored) => (stored as { input: { doc: Json } }).input.doc],
+    ['in `files`, which every start has', { files: [ABC] }, (stored) => (stored as { files: Json }).files],
   ])('are accepted %s', async (_what, input, at) => {
     expect(at(await guarded.takeFiles(SOURCE, input))).toEqual([expect.objectContaining({ size: 3 })]);
   });
@@ -97,10 +97,10 @@ describe('files of an input', () => {
   });
 
   it('are stored without entries of another form', async () => {
-    const taken = await guarded.takeFiles(SOURCE, {
+    const stored = await guarded.takeFiles(SOURCE, {
       doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
     });
-    expect(taken).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
+    expect(stored).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
   });
 
   it('are not limited by `egress.maxResponseBytes`, which limits the requests of blocks', async () => {
@@ -109,8 +109,8 @@ describe('files of an input', () => {
     });
     onTestFinished(() => engine.close());
     const url = `${here}/table.csv`;
-    const taken = await engine.takeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
-    expect(filesIn(taken)).toMatchObject([{ size: 4 }]);
+    const stored = await engine.takeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
+    expect(filesIn(stored)).toMatchObject([{ size: 4 }]);
     const request = workflow([block('Get', 'api', { url })], ['Start -> Get']);
     expect(await engine.execute({ workflow: request }, {})).toMatchObject({
       status: 'failed',
@@ -123,8 +123,8 @@ describe('files of an input', () => {
   });
 
   it('are readable by blocks: `base64` after a record is its content', async () => {
-    const taken = await guarded.takeFiles(SOURCE, { doc: ABC });
-    const { output } = await guarded.execute(SOURCE, taken);
+    const stored = await guarded.takeFiles(SOURCE, { doc: ABC });
+    const { output } = await guarded.execute(SOURCE, stored);
     expect(output).toMatchObject({ data: { text: 'YWJj' } });
   });
 

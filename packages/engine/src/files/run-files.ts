@@ -14,7 +14,7 @@ export function fileStorage(
   { stores, maxRunFileBytes }: Pick<RuntimeParts, 'stores' | 'maxRunFileBytes'>,
   tenant: () => Promise<string | undefined>,
 ): FileStorage {
-  let left = maxRunFileBytes;
+  let remaining = maxRunFileBytes;
   // A failure of the store stops the run, which continues later, and does not fail the block.
   const values: Pick<ValueStore, 'put' | 'prune'> = {
     put: (json) => asInfrastructure(() => stores.values.put(json)),
@@ -25,8 +25,8 @@ export function fileStorage(
     const counted = async function* (): AsyncGenerator<Uint8Array, void> {
       for await (const chunk of file.chunks) {
         bytes += chunk.length;
-        left -= chunk.length;
-        if (left < 0)
+        remaining -= chunk.length;
+        if (remaining < 0)
           throw new BlockError(
             'FILE_TOO_LARGE',
             `The files of this run have more than ${maxRunFileBytes} bytes together.`,
@@ -38,7 +38,7 @@ export function fileStorage(
     try {
       return await storeFileStream(values, { ...file, chunks: counted() }, await tenant());
     } catch (error) {
-      left += bytes;
+      remaining += bytes;
       throw error;
     }
   };

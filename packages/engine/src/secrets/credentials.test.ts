@@ -67,13 +67,13 @@ async function run({ credentials, fields = {}, engine: options }: Setting) {
 }
 
 it('gives a block the credential of its tenant, and redacts it in all data of the run', async () => {
-  const asked: unknown[] = [];
+  const queries: unknown[] = [];
   const find: TenantCredentials['find'] = (...query) => {
-    asked.push(query);
+    queries.push(query);
     return STORED;
   };
   const { result, shown } = await run({ credentials: { find } });
-  expect(asked).toEqual([['a', { provider: 'shop', type: 'api_key' }]]);
+  expect(queries).toEqual([['a', { provider: 'shop', type: 'api_key' }]]);
   expect(result).toMatchObject({
     status: 'completed',
     output: { result: ['«redacted:The_shop»'] },
@@ -90,11 +90,11 @@ it('redacts the credential in the error of the block', async () => {
 });
 
 it('calls the source for a workflow without a tenant too, and returns undefined for an unknown credential', async () => {
-  const asked: unknown[] = [];
-  const find: TenantCredentials['find'] = (tenant) => void asked.push(tenant);
+  const queries: unknown[] = [];
+  const find: TenantCredentials['find'] = (tenant) => void queries.push(tenant);
   const { result } = await run({ credentials: { find }, engine: { tenant: () => undefined } });
   expect(result).toMatchObject({ status: 'completed', output: { result: [null] } });
-  expect(asked).toEqual([undefined]);
+  expect(queries).toEqual([undefined]);
 });
 
 it('fails the block with the error of the source, and reports a fault of the source without showing it', async () => {

@@ -20,10 +20,10 @@ const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
 export function secretPartsOf(value: string): Set<string> {
   const parts = new Set<string>();
   for (const text of [value, ...textsInJson(value)]) {
-    const whole = text.trim();
-    const lines = whole.split(/\r\n?|\n/);
+    const trimmed = text.trim();
+    const lines = trimmed.split(/\r\n?|\n/);
     if (lines.length > 1) parts.add(lines.join('\n')).add(lines.join('\r\n'));
-    else parts.add(whole);
+    else parts.add(trimmed);
     for (const line of lines.length > 1 ? lines.map((each) => each.trim()) : [])
       if (line.length >= MIN_PART_CHARS && !PEM_ARMOUR.test(line)) parts.add(line);
   }

@@ -107,7 +107,7 @@ describe('a stream of redacted text', () => {
         fc.array(fc.oneof(letters, fc.nat(40)), { maxLength: 8 }),
         fc.array(fc.nat(), { maxLength: 20 }),
         (values, pieces, at) => {
-          const made = createRedactor(values);
+          const created = createRedactor(values);
           const known = Object.values(values).flatMap((value) => [
             value,
             encodeURIComponent(value.toWellFormed()),
@@ -117,9 +117,9 @@ describe('a stream of redacted text', () => {
           const text = pieces
             .map((piece) => (typeof piece === 'string' ? piece : (known[piece % (known.length || 1)] ?? '')))
             .join('');
-          const whole = made.text(text);
-          expect(published(made.stream(), divided(text, at)).join('')).toBe(whole);
-          expect(published(made.stream(), text.split('')).join('')).toBe(whole);
+          const whole = created.text(text);
+          expect(published(created.stream(), divided(text, at)).join('')).toBe(whole);
+          expect(published(created.stream(), text.split('')).join('')).toBe(whole);
         },
       ),
       { numRuns: scale(400, 5000) },
@@ -129,11 +129,11 @@ describe('a stream of redacted text', () => {
   it('never publishes text that a continuation could turn into a part of a secret', () => {
     fc.assert(
       fc.property(secrets, letters, fc.array(letters, { maxLength: 3 }), (values, before, continuations) => {
-        const made = createRedactor(values);
+        const created = createRedactor(values);
         const wrong = [...Object.values(values), ...continuations].flatMap((after) => {
-          const whole = made.text(before + after);
+          const whole = created.text(before + after);
           const starts = Array.from({ length: after.length + 1 }, (_, cut) =>
-            made.stream().push(before + after.slice(0, cut)),
+            created.stream().push(before + after.slice(0, cut)),
           );
           return starts.filter((start) => !whole.startsWith(start));
         });
@@ -163,17 +163,17 @@ describe('a stream of redacted text', () => {
 
   it('takes thousands of secrets with common beginnings', () => {
     const lines = Array.from({ length: 3000 }, (_, index) => `certificate line ${index}`);
-    const made = createRedactor({ CA: lines.join('\n') });
+    const created = createRedactor({ CA: lines.join('\n') });
     const text = 'certificate line certificate line 471x certificate line 2999.';
-    expect(published(made.stream(), text.split('')).join('')).toBe(made.text(text));
+    expect(published(created.stream(), text.split('')).join('')).toBe(created.text(text));
   });
 
   it('creates states whose fallbacks are not created yet, however many there are', () => {
     const lines = Array.from({ length: 1200 }, (_, index) => `${'a'.repeat(index + 8)}b`);
-    const made = createRedactor({ K: lines.join('\n') });
+    const created = createRedactor({ K: lines.join('\n') });
     const before = `${'a'.repeat(1500)}c`;
     const parts = [before, ...(lines.at(-1) ?? '').split('')];
-    expect(published(made.stream(), parts).join('')).toBe(`${before}«redacted:K»`);
+    expect(published(created.stream(), parts).join('')).toBe(`${before}«redacted:K»`);
   });
 });
 

@@ -119,9 +119,9 @@ describe('redaction', () => {
       key: 'line one of it\nline two of it',
       nested: [{ id: 'abcdef0123456789' }],
     };
-    const made = createRedactor({ SA: JSON.stringify(account) });
+    const created = createRedactor({ SA: JSON.stringify(account) });
     expect(
-      made.json({ key: account.key, id: 'abcdef0123456789', line: 'line two of it', type: 'account' }),
+      created.json({ key: account.key, id: 'abcdef0123456789', line: 'line two of it', type: 'account' }),
     ).toEqual({
       key: '«redacted:SA»',
       id: '«redacted:SA»',
@@ -204,12 +204,12 @@ describe('redaction', () => {
         (secrets, around) => {
           const values = Object.fromEntries(secrets.map((value, index) => [`K${index}`, value]));
           const text = around.map((piece, index) => piece + (secrets[index % secrets.length] ?? '')).join('');
-          const made = createRedactor(values);
-          const left = made.text(text).split(/«redacted:K\d»/);
-          const leftInJson = made.text(JSON.stringify(text)).split(/«redacted:K\d»/);
+          const created = createRedactor(values);
+          const pieces = created.text(text).split(/«redacted:K\d»/);
+          const jsonPieces = created.text(JSON.stringify(text)).split(/«redacted:K\d»/);
           for (const value of secrets) {
-            expect(left.some((piece) => piece.includes(value))).toBe(false);
-            expect(leftInJson.some((piece) => piece.includes(JSON.stringify(value).slice(1, -1)))).toBe(
+            expect(pieces.some((piece) => piece.includes(value))).toBe(false);
+            expect(jsonPieces.some((piece) => piece.includes(JSON.stringify(value).slice(1, -1)))).toBe(
               false,
             );
           }

@@ -113,10 +113,10 @@ it('stops polling when it is closed, and the next owner handles requests without
   const data = dataFolder();
   const clock = new TestClock();
   const first = openStores({ data, clock });
-  let begun = 0;
-  first.control.serve(() => new Promise(() => (begun += 1)));
+  let started = 0;
+  first.control.serve(() => new Promise(() => (started += 1)));
   const id = await first.control.add(REQUEST);
-  expect(begun).toBe(1);
+  expect(started).toBe(1);
   first.close();
   expect(clock.waiting).toBe(0);
   const second = open({ data, clock });

@@ -20,8 +20,8 @@ export class MemoryConversations implements ConversationStore {
   newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
     const exchanges = [...(this.#tenants.get(tenant)?.get(id)?.values() ?? [])];
     let first = exchanges.length;
-    let left = maxChars;
-    while (first > 0 && (left -= (exchanges[first - 1] ?? '').length) >= 0) first -= 1;
+    let remaining = maxChars;
+    while (first > 0 && (remaining -= (exchanges[first - 1] ?? '').length) >= 0) first -= 1;
     return exchanges.slice(first);
   }
 

@@ -205,22 +205,22 @@ describe('a build', () => {
 
 describe('a download', () => {
   /** Returns a service that returns `answer` and serves `archive`, and its requests. */
-  async function service(answer: object, archive?: Buffer): Promise<{ url: string; asked: string[] }> {
-    const asked: string[] = [];
+  async function service(answer: object, archive?: Buffer): Promise<{ url: string; requests: string[] }> {
+    const requests: string[] = [];
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '');
+      requests.push(request.url ?? '');
       response.end(request.url === '/archive' ? archive : JSON.stringify(answer));
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
   }
 
   it('requests the archive of this platform, and unpacks the command into the cache', async () => {
     script('packed/temporal', temporal('4.0.0'));
     execFileSync('tar', ['-czf', join(folder, 'a.tar.gz'), '-C', join(folder, 'packed'), 'temporal']);
     const answer = { archiveUrl: '', fileToExtract: 'temporal' };
-    const { url, asked } = await service(answer, readFileSync(join(folder, 'a.tar.gz')));
+    const { url, requests } = await service(answer, readFileSync(join(folder, 'a.tar.gz')));
     answer.archiveUrl = `${url}/archive`;
     const path = join(folder, CACHED);
     expect(await find({ sources: ['download'], downloads: url })).toEqual({
@@ -228,7 +228,7 @@ describe('a download', () => {
       source: 'download',
       binary: { path, serverVersion: '4.0.0' },
     });
-    expect(asked[0]).toMatch(/^\/cli\/v1\.3\.0\?arch=(amd64|arm64)&platform=\w+&format=tar\.gz$/);
+    expect(requests[0]).toMatch(/^\/cli\/v1\.3\.0\?arch=(amd64|arm64)&platform=\w+&format=tar\.gz$/);
   });
 
   it.each([

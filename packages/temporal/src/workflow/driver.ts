@@ -86,8 +86,8 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
   for (const { batch, retry = [], isSlow, onRecorded } of inbox.take()) {
     const fed = batch ? history.feed(batch) : { commands: [], seq: 0 };
     onRecorded?.(fed.seq);
-    const left = retry.filter((command) => history.isPending(command));
-    const next = fed.commands.concat(left);
+    const pending = retry.filter((command) => history.isPending(command));
+    const next = fed.commands.concat(pending);
     if (isSlow) executor.markSlow(next);
     for (const command of next) commands.push(command);
   }

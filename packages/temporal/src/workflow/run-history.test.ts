@@ -19,14 +19,14 @@ const done = (at: number[], atMs = 2): Event => ({ type: 'completed', at, atMs, 
 const batchOf = (id: string, events: Event[]) => ({ id, chunk: { v: events.map(() => ({})) }, events });
 
 describe('RunHistory', () => {
-  const begun = (): RunHistory => {
+  const startedHistory = (): RunHistory => {
     const history = new RunHistory({ skeleton: FORK, begin: { started: STARTED } });
     history.begin(STARTED);
     return history;
   };
 
   it('numbers batches in order, after the first entry', () => {
-    const history = begun();
+    const history = startedHistory();
     expect(history.feed(batchOf('one', [done([0])])).seq).toBe(2);
     expect(history.feed(batchOf('two', [done([1]), done([2])])).seq).toBe(4);
     expect(history.position()).toMatchObject({
@@ -51,7 +51,7 @@ describe('RunHistory', () => {
   });
 
   it('skips events that come too late, and lists them', () => {
-    const history = begun();
+    const history = startedHistory();
     history.feed(batchOf('one', [done([0]), done([1])]));
     expect(history.feed(batchOf('late', [done([1])])).seq).toBe(0);
     expect(history.feed(batchOf('half', [done([1]), done([2])])).seq).toBe(4);
@@ -59,13 +59,13 @@ describe('RunHistory', () => {
   });
 
   it('reports as due only commands that no later event of the same batch has answered', () => {
-    const history = begun();
+    const history = startedHistory();
     const { commands } = history.feed(batchOf('one', [done([0]), done([2])]));
     expect(commands.filter((command) => history.isDue(command))).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });
 
   it('drops written batches and measures unwritten ones', () => {
-    const history = begun();
+    const history = startedHistory();
     history.feed(batchOf('one', [done([0])]));
     const position = history.position();
     history.feed(batchOf('two', [done([1])]));
@@ -79,7 +79,7 @@ describe('RunHistory', () => {
   });
 
   it('continues from the carried state as if nothing had happened', () => {
-    const history = begun();
+    const history = startedHistory();
     history.feed(batchOf('one', [done([0], 7), done([1], 8)]));
     const carried = JSON.parse(JSON.stringify(history.carriedState())) as ReturnType<
       RunHistory['carriedState']
@@ -91,7 +91,7 @@ describe('RunHistory', () => {
   });
 
   it('opens a pause point for the holder of its token until it is answered', () => {
-    const history = begun();
+    const history = startedHistory();
     history.feed(batchOf('one', [done([0])]));
     const paused: Event = { type: 'paused', at: [1], atMs: 3, attempt: 1, kind: 'human' };
     history.feed({ ...batchOf('two', [paused]), tokens: { 0: 'hash' } });

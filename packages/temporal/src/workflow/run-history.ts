@@ -126,7 +126,7 @@ export class RunHistory {
     this.#unwritten = this.#unwritten.filter(({ item }) => item.seq > seq);
   }
 
-  /** Returns what the run takes along when it continues as new. */
+  /** Returns the state that the run carries over when it continues as new. */
   carriedState(): CarriedState {
     return {
       state: this.state,

@@ -166,9 +166,9 @@ describe('arbitrary values in authored addresses', () => {
         fc.record({ v: value, w: value, x: value }),
         (start, segments, query, values) => {
           const authored = `${start}/${segments.join('/')}${query.length === 0 ? '' : `?${query.map(([name, text]) => `${name}=${text}`).join('&')}`}`;
-          const made = madeOf(authored, values);
-          fc.pre(made !== undefined);
-          const url = new URL(made);
+          const filled = filledAddress(authored, values);
+          fc.pre(filled !== undefined);
+          const url = new URL(filled);
           expect(url.origin).toBe(new URL(start).origin);
           expect(url.username).toBe(new URL(start).username);
           expect(url.pathname.split('/')).toHaveLength(Math.max(segments.length, 1) + 1);
@@ -181,7 +181,7 @@ describe('arbitrary values in authored addresses', () => {
   });
 
   /** Returns the address, or undefined where a value is refused. */
-  function madeOf(authored: string, values: { [name: string]: Json }): string | undefined {
+  function filledAddress(authored: string, values: { [name: string]: Json }): string | undefined {
     try {
       return asText(address(authored, values));
     } catch (error) {

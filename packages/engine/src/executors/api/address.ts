@@ -109,8 +109,8 @@ class Filler {
 
   #host(host: string, hasPort: boolean): string {
     if (host === SLOT) {
-      const whole = hasPort ? WHOLE_HOST : HOST_WITH_PORT;
-      return this.#put(host, (value) => matching(value, whole, 'the host', 'a host name'));
+      const pattern = hasPort ? WHOLE_HOST : HOST_WITH_PORT;
+      return this.#put(host, (value) => matching(value, pattern, 'the host', 'a host name'));
     }
     const inBrackets = host.startsWith('[');
     const filled = this.#put(host.slice(0, host.length - SLOT.length), (value) =>

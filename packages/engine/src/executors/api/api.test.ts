@@ -180,18 +180,18 @@ describe('retries of an api block', () => {
     params: JsonObject,
     more: Call,
   ): Promise<{ waits: number[]; sent: number; outcome: unknown }> => {
-    const seen: number[] = [];
+    const delays: number[] = [];
     const requests: EgressRequest[] = [];
     const clock = new (class extends TestClock {
       override at(atMs: number, fire: () => void): () => void {
-        seen.push(atMs - this.now());
+        delays.push(atMs - this.now());
         const cancel = super.at(atMs, fire);
         queueMicrotask(() => this.advance(atMs - this.now()));
         return cancel;
       }
     })();
     const outcome = await call(params, { ...more, clock, requests }).catch((error: unknown) => error);
-    return { waits: seen, sent: requests.length, outcome };
+    return { waits: delays, sent: requests.length, outcome };
   };
   const busy = { status: 503 };
 

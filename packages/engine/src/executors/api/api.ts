@@ -67,8 +67,8 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
 }
 
 function timeoutOf(context: EngineContext): number {
-  const asked = numberOf(context.field('timeout'));
-  return Math.max(1, Math.min(asked ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? Number.POSITIVE_INFINITY));
+  const field = numberOf(context.field('timeout'));
+  return Math.max(1, Math.min(field ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? Number.POSITIVE_INFINITY));
 }
 
 function numberOf(value: Json | undefined): number | undefined {

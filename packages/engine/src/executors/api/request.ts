@@ -72,9 +72,9 @@ export function bodyOf(context: BlockContext): { text: string; isJson: boolean }
 
 /** `idempotencyHeader`: true adds `Idempotency-Key`, text names another header. The key is the same for all attempts and after restarts. */
 function addIdempotencyKey(context: BlockContext, headers: [string, string][]): boolean {
-  const asked = context.field('idempotencyHeader', 'native');
-  const name = typeof asked === 'string' && asked !== 'true' && asked !== 'false' ? asked.trim() : '';
-  const key = isOn(asked) ? KEY_HEADER : name;
+  const setting = context.field('idempotencyHeader', 'native');
+  const name = typeof setting === 'string' && setting !== 'true' && setting !== 'false' ? setting.trim() : '';
+  const key = isOn(setting) ? KEY_HEADER : name;
   if (key !== '' && !has(headers, key)) headers.push([key, context.idempotencyKey]);
   return key !== '' || has(headers, KEY_HEADER);
 }

@@ -17,8 +17,8 @@ const done = (block: string): EntryBody => ({
 });
 
 /** Returns a driver of the chain Start → A → B that logs its calls in order. `append` stands for the store. */
-function startDriver(append: () => Promise<void> | undefined): { driver: Driver; seen: string[] } {
-  const seen: string[] = [];
+function startDriver(append: () => Promise<void> | undefined): { driver: Driver; calls: string[] } {
+  const calls: string[] = [];
   const replica = new Replica('r', compiled([work('A'), work('B')], ['Start -> A -> B']));
   replica.apply({ ...started(), start: 'Start' } as Entry);
   const show = (command: Command): string =>
@@ -27,50 +27,59 @@ function startDriver(append: () => Promise<void> | undefined): { driver: Driver;
     replica,
     clock: new TestClock(5),
     append: (batch) => {
-      seen.push(`write ${batch.map(({ entry }) => entry.seq).join(' ')}`);
+      calls.push(`write ${batch.map(({ entry }) => entry.seq).join(' ')}`);
       return append();
     },
-    execute: (command) => seen.push(show(command)),
+    execute: (command) => calls.push(show(command)),
     onYield: () => undefined,
-    onWritten: (batch) => seen.push(`written ${batch.length}`),
-    onError: (error) => seen.push(`error ${(error as Error).message}`),
-    onIdle: () => seen.push('idle'),
+    onWritten: (batch) => calls.push(`written ${batch.length}`),
+    onError: (error) => calls.push(`error ${(error as Error).message}`),
+    onIdle: () => calls.push('idle'),
   });
-  return { driver, seen };
+  return { driver, calls };
 }
 
 describe('Driver', () => {
   it('executes the commands of an entry synchronously if the write is synchronous', () => {
-    const { driver, seen } = startDriver(() => undefined);
+    const { driver, calls } = startDriver(() => undefined);
     driver.post(done('Start'));
-    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'idle']);
+    expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect(driver.busy).toBe(false);
   });
 
   it('executes no command before the entry is written', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { driver, seen } = startDriver(() => promise);
+    const { driver, calls } = startDriver(() => promise);
     driver.post(done('Start'));
     await Promise.resolve();
-    expect(seen).toEqual(['write 2']);
+    expect(calls).toEqual(['write 2']);
     expect([driver.busy, driver.writing]).toEqual([true, true]);
     resolve();
     await driver.flushed();
-    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'idle']);
+    expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect([driver.busy, driver.writing]).toEqual([false, false]);
   });
 
   it('writes entries that arrive during a write as one batch, in order', async () => {
-    const { driver, seen } = startDriver(() => Promise.resolve());
+    const { driver, calls } = startDriver(() => Promise.resolve());
     driver.post(done('Start'));
     driver.post(done('A'));
     driver.post(done('B'));
     await driver.flushed();
-    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'write 3 4', 'written 2', 'run B', 'end', 'idle']);
+    expect(calls).toEqual([
+      'write 2',
+      'written 1',
+      'run A',
+      'write 3 4',
+      'written 2',
+      'run B',
+      'end',
+      'idle',
+    ]);
   });
 
   it('reports whether an entry was written, ignored or dropped', async () => {
-    const { driver, seen } = startDriver(() => Promise.resolve());
+    const { driver, calls } = startDriver(() => Promise.resolve());
     const results: string[] = [];
     const note = (name: string) => (result: string) => void results.push(`${name} ${result}`);
     driver.post(done('Start'), note('first'));
@@ -79,27 +88,27 @@ describe('Driver', () => {
     driver.stop();
     driver.post(done('A'), note('late'));
     expect(results).toEqual(['first written', 'again ignored', 'late stopped']);
-    expect(seen.filter((what) => what.startsWith('write'))).toEqual(['write 2']);
+    expect(calls.filter((what) => what.startsWith('write'))).toEqual(['write 2']);
   });
 
   it('finishes the current write after a stop, and drops further entries', async () => {
-    const { driver, seen } = startDriver(() => Promise.resolve());
+    const { driver, calls } = startDriver(() => Promise.resolve());
     const results: string[] = [];
     driver.post(done('Start'), (result) => results.push(result));
     driver.post(done('A'), (result) => results.push(result));
     driver.stop();
     await driver.flushed();
     expect(results).toEqual(['stopped', 'written']);
-    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'idle']);
+    expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
   });
 
   it('reports a failed write to the run and to the caller who posted the entry', async () => {
-    const { driver, seen } = startDriver(() => Promise.reject(new Error('full')));
+    const { driver, calls } = startDriver(() => Promise.reject(new Error('full')));
     const results: string[] = [];
     driver.post(done('Start'), (result) => results.push(result));
     await driver.flushed();
     expect(results).toEqual(['stopped']);
-    expect(seen).toEqual(['write 2', 'error full', 'idle']);
+    expect(calls).toEqual(['write 2', 'error full', 'idle']);
     expect(driver.writing).toBe(false);
   });
 });

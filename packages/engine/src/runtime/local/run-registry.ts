@@ -226,9 +226,9 @@ export class RunRegistry {
 
   /** Evicts idle runs from memory, the longest idle first. */
   evictIdle(): void {
-    const kept = this.#ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
+    const maxIdle = this.#ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
     for (const run of this.#idleRuns) {
-      if (this.#idleRuns.size <= kept) return;
+      if (this.#idleRuns.size <= maxIdle) return;
       if (!run.evictable()) continue;
       run.evict();
       this.#idleRuns.delete(run);
