@@ -129,11 +129,11 @@ export interface BlockContext<Services = unknown> {
    */
   answers(): Promise<Json[]>;
   clock: Clock;
-  /** What the engine provides to executors: sandbox, egress, children, variables, code bindings. */
+  /** The services of the engine for executors: sandbox, egress, children, variables, code bindings. */
   services: Services;
 }
 
-/** What the work of a step receives. */
+/** The argument of the work of a step. */
 export interface StepCall {
   /** Equal whenever the step runs: `runId/blockId/scope/key`. */
   idempotencyKey: string;
@@ -220,7 +220,7 @@ export interface RunStore extends StepStore {
 interface StepStore {
   /** Returns the steps of one execution of a block. */
   steps(runId: string, place: Place): Promise<StoredStep[]> | StoredStep[];
-  /** Records that the step begins. If it is recorded already, changes nothing and returns what is recorded. */
+  /** Records that the step begins. If it is recorded already, changes nothing and returns the recorded step. */
   beginStep(
     runId: string,
     place: Place,
@@ -245,7 +245,7 @@ export interface SavedRun {
   logs: readonly BlockLog[];
 }
 
-/** What a run needs to continue after a restart. It never holds environment values or secrets. */
+/** The data with which a run continues after a restart. It never contains environment values or secrets. */
 export interface NewRun {
   runId: string;
   workflowId: string;

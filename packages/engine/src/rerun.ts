@@ -38,7 +38,7 @@ export interface Restart {
  *
  * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block
  * inside a container without `iterations`, or one with a source block that has not run; OPTIONS_INVALID for edits of
- * what the block does not use, and for iterations of another depth.
+ * data that the block does not use, and for iterations of another depth.
  */
 export function reuse(
   plan: Plan,

@@ -104,8 +104,8 @@ export type RunEvent =
       dueMs: number;
     }
   /**
-   * Progress that a running block reports. Kept for a limited time beside the journal. `number`: 1 for the first emission of
-   * the run, without gaps.
+   * Progress that a running block reports. Kept for a limited time, apart from the journal. `number`: 1 for the first
+   * emission of the run, without gaps.
    */
   | {
       type: 'block:emission';
@@ -366,8 +366,8 @@ export interface Engine {
   /**
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
-   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for edits of what the
-   * block does not use, and what `start` throws.
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for edits of data
+   * that the block does not use, and what `start` throws.
    */
   runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
   /**

@@ -49,11 +49,11 @@ export interface Profile {
   budget: number;
   /** Labels and status are search attributes, which must be registered. Absent: the labels are a memo. */
   attributes?: true;
-  /** Payloads are encrypted, so names stay out of what the server can read. */
+  /** Payloads are encrypted, so names must not be in data that the server can read. */
   sealed?: true;
 }
 
-/** What a run carries over when it continues as new. */
+/** The state that a run carries over when it continues as new. */
 export interface CarriedState {
   state: State;
   seq: number;

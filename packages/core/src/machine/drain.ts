@@ -92,7 +92,7 @@ function reportFailure(context: StepContext, found: FrameLocation, index: number
   context.notices.push({ type: 'failed', at, handled: false, ...(timedOut && { timedOut }) });
 }
 
-/** Ends the grace period: aborts what still runs. */
+/** Ends the grace period: aborts all work that still runs. */
 export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain, why: AbortReason): void {
   for (const { level, index } of collectOpenWork(context, scope)) stop(context, level, index, why);
   finishDrain(context, scope, drain);

@@ -48,7 +48,7 @@ export type Event =
     }
   /** A person has answered the pause. `attempt`, `resumes`: which pause, if the block can pause several times. */
   | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
-  /** What the child run of a child block waits for; `null`: it runs. */
+  /** The child run of a child block waits for a person or a time; `null`: it runs. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
   /**
    * A timer of the machine fired. A `deadline` counts only once `atMs` has reached the current deadline; earlier ones

@@ -60,7 +60,7 @@ export type Cell = number | string | Work | OpenContainer;
 
 export const SKIPPED = 0;
 
-/** What a node is doing. Times are milliseconds since the epoch. */
+/** The work in flight of a node. Times are milliseconds since the epoch. */
 export type Work =
   /** `resumes`: how often the attempt was resumed; absent: never. */
   | { w: 'run'; try: number; resumes?: number; dueMs?: number }
@@ -167,10 +167,10 @@ function clone(value: unknown): unknown {
   return copy;
 }
 
-/** What a run is doing: it runs, waits for a person, waits for a time, or has ended. */
+/** The idle state of a run: it runs, waits for a person, waits for a time, or has ended. */
 export type IdleState = 'running' | 'human' | 'time' | 'ended';
 
-/** Returns what the run is doing (R25). It is idle when nothing runs: it waits for a person, or only for timers. */
+/** Returns the idle state of the run (R25). It is idle when nothing runs: it waits for a person, or only for timers. */
 export function idleState(state: State): IdleState {
   if (state.phase === 'ended') return 'ended';
   if (state.busy > 0) return 'running';

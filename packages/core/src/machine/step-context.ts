@@ -2,7 +2,7 @@ import type { Command, EndReason, EndStatus, Notice } from './command.ts';
 import type { Address } from './event.ts';
 import type { Cell, Level, State } from './state.ts';
 
-/** Why an attempt or a node failed, and what the retry decision needs. */
+/** The reason why an attempt or a node failed, with the data for the retry decision. */
 export interface Failure {
   retryable?: boolean;
   retryAfterMs?: number;

@@ -6,7 +6,7 @@ import type { Block } from '../schema/workflow.ts';
 import type { Compilation } from './compilation.ts';
 import { isTriggerType } from './types.ts';
 
-/** What the machine needs to know about a block besides its edges. */
+/** The properties of a block for the machine, besides its edges. */
 export interface NodeSettings {
   retry?: RetryPolicy;
   timeoutMs?: number;

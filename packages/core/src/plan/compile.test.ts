@@ -51,7 +51,7 @@ describe('a plan', () => {
     expect(planOf(drawn('1')).hash).toBe(hashes[0]);
   });
 
-  it('holds the variables with their values at the start of a run', () => {
+  it('contains the variables with their values at the start of a run', () => {
     const variables = {
       z: { name: 'Z', type: 'number', value: '4' },
       a: { name: 'A', type: 'object', value: '{"k": 1}' },

@@ -27,7 +27,7 @@ const COMPARED: { [kind in ContainerConfig['kind']]: readonly string[] } = {
 
 interface ReadContainer {
   config: ContainerConfig;
-  /** What the machine needs to know about the container besides its body. */
+  /** The properties of a container for the machine, besides its body. */
   subflow: Omit<Subflow, 'body'>;
 }
 

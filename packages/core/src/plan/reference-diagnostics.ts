@@ -9,7 +9,7 @@ interface Reporting {
   compat: boolean;
 }
 
-/** Returns the diagnostics for what the reference compiler found in one field. */
+/** Returns the diagnostics for the findings of the reference compiler in one field. */
 export function reportFindings(
   location: FieldLocation,
   findings: readonly ReferenceFinding[],

@@ -1,7 +1,7 @@
 import type { BlockClass } from '../machine/skeleton.ts';
 import type { HostFeature } from '../ports.ts';
 
-/** What the compiler needs to know about a block type. Registered executors provide it for theirs. */
+/** The properties of a block type for the compiler. Registered executors provide them for their types. */
 export interface BlockTypeInfo {
   type: string;
   class: BlockClass;

@@ -1,6 +1,6 @@
 import { SimilarNames } from './similar-names.ts';
 
-/** What references need to know about a block. */
+/** The properties of a block for references. */
 export interface NamedBlock {
   id: string;
   name: string;

@@ -20,7 +20,7 @@ export type Site = { start: number; end: number; text: string } & (
 
 export type FieldKind = 'text' | 'function' | 'expression';
 
-/** What precedes a tag in code: a position for an operand, or an operand (perhaps on an earlier line). */
+/** The context before a tag in code: a position for an operand, or an operand (perhaps on an earlier line). */
 export type PrecedingToken = 'open' | 'operand' | 'operand-line';
 
 /** Finds the sites of one text, and collects findings on the way. Each tag is read once. */

@@ -171,7 +171,7 @@ export class CommandExecutor {
     } catch (error) {
       await this.#postFailure(attempt, error);
     } finally {
-      // A failed call ends the attempt while others may wait for child runs, whose results are not wanted any more.
+      // A failed call ends the attempt while other calls may wait for child runs, whose results are no longer needed.
       if (attempt.task.hasChildren) attempt.task.stop(new Error('The block has ended.'));
       this.#removeTask(id, attempt.task);
     }

@@ -37,7 +37,7 @@ export interface RunRequest {
   reused?: Reused;
 }
 
-/** What is stored when a run starts: its header, the first entry of its journal and its first record. */
+/** The data that is stored when a run starts: its header, the first entry of its journal and its first record. */
 export interface RunStart {
   header: NewRun;
   first: Entry;
@@ -48,7 +48,7 @@ interface StartParts extends Pick<RuntimeParts, 'clock' | 'report'> {
   environment: RunEnvironment;
 }
 
-/** Returns what is stored when the run starts. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
+/** Returns the data that is stored when the run starts. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
 export function prepareStart(parts: StartParts, request: RunRequest): RunStart | Promise<RunStart> {
   const { environment, report } = parts;
   const unused = unusedMocks(request);

@@ -6,7 +6,7 @@ interface SkillSummary {
   id: string;
   /** Unique among the skills of the tenant. */
   name: string;
-  /** What the skill is for. */
+  /** The purpose of the skill. */
   description: string;
 }
 

@@ -36,7 +36,7 @@ export interface SpendingCaps {
   tenant?: Amount;
 }
 
-/** What a cap limits. */
+/** The scope of a cap. */
 export interface Cap {
   what: 'block' | 'call' | 'run' | 'conversation' | 'workspace';
 }
@@ -78,7 +78,7 @@ export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs
   return { start: now.toISOString().slice(0, WINDOW_TEXT_LENGTH[per]), endsMs: ends[per]() };
 }
 
-/** Returns what a cap limits, for messages. */
+/** Returns the scope of a cap, for messages. */
 export function capText(what: Cap['what']): string {
   return what === 'block' ? 'for this block ("maxCost")' : `per ${what}`;
 }

@@ -35,7 +35,7 @@ export interface ContextParts {
   lookup?: Lookup;
   /** Called for each field that is read, with its value. */
   onRead?(name: string, value: Json): void;
-  /** Receives what the block emits while it runs; absent: emissions are dropped. */
+  /** Receives the emissions of the block while it runs; absent: they are dropped. */
   emit?(emission: BlockEmission): void;
   /** Ids of the blocks whose edges into this block are live, in edge order; absent: all sources that have run. */
   liveSources?: readonly string[];

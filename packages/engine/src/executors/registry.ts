@@ -28,7 +28,7 @@ export function createRegistry(
   return registry;
 }
 
-/** Returns what the compiler needs to know about the registered types. */
+/** Returns the properties of the registered types for the compiler. */
 export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
   return [...registry].map(([type, executor]) => ({
     type,

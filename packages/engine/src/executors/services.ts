@@ -30,7 +30,7 @@ export interface ExecutorServices {
   sandbox(): Promise<CodeSandbox>;
   /** Returns the guarded HTTP client; loaded at the first call. */
   egress(): Promise<HttpClient>;
-  /** Returns what the operator has configured for a service, such as a provider of models. */
+  /** Returns the operator's configuration of a service, such as a provider of models. */
   service(name: string): Promise<ConfiguredService>;
   /**
    * Returns a credential that the run's tenant has stored; undefined if it has none. Its secret is redacted in all data of the
@@ -64,7 +64,7 @@ export interface ExecutorServices {
   conversation(id: string): Conversation;
   /** Returns the ids of the tenant's conversations, at most `limit`, in order. */
   conversationIds(limit: number): Promise<string[]>;
-  /** What the calls of the block may spend. */
+  /** The reservations for calls of the block that cost money. */
   spending: Spending;
   /** The rates of keys of providers, which all processes of the engine share. */
   rates: Rates;
@@ -119,7 +119,7 @@ export interface Conversation {
   remove(): Promise<void>;
 }
 
-/** What a call may spend. Amounts are in millionths of a dollar. */
+/** The cost limits of a call. Amounts are in millionths of a dollar. */
 export interface SpendingRequest {
   /** PROVIDER/MODEL, for messages. */
   model: string;

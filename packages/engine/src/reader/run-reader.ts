@@ -75,7 +75,7 @@ export async function openPostgresReader(
   });
 }
 
-/** What a reader knows about the processes that execute the runs. */
+/** Information about the processes that execute the runs. */
 interface Owners {
   clock: Clock;
   /** True while a process may execute a run. */

@@ -59,10 +59,10 @@ interface EmissionsParts {
 
 /**
  * Publishes the emissions of a run's blocks in this process, without secrets. The first emission is published at once;
- * later ones are collected for a few milliseconds. The last word of a text in a run with secrets is published with what
- * follows it, because it may be the beginning of a secret. An attempt that repeats another one first discards the
- * emissions of that attempt. Neither a slow store nor a failing one stops the run: then events are lost, and another
- * event reports the loss.
+ * later ones are collected for a few milliseconds. The last word of a text in a run with secrets is published with the
+ * text that follows, because it may be the beginning of a secret. An attempt that repeats another one first discards
+ * the emissions of that attempt. Neither a slow store nor a failing one stops the run: then events are lost, and
+ * another event reports the loss.
  */
 export class Emissions {
   readonly #parts: EmissionsParts;

@@ -33,7 +33,7 @@ export function foldRun(
   return { record: recordOf(replica, header, suspended), logs };
 }
 
-/** A journal entry with what it changed in the run. */
+/** A journal entry with the changes that it makes in the run. */
 export interface AppliedEntry {
   entry: Entry;
   applied: Applied;

@@ -36,7 +36,7 @@ interface Start {
 }
 
 /**
- * Returns the events of a run, from its growing journal and from what its blocks emit: the same events as in the
+ * Returns the events of a run, from its growing journal and from the emissions of its blocks: the same events as in the
  * process that executes it. An emission comes after the start of its block and before its end.
  */
 export async function* follow(
@@ -55,8 +55,8 @@ export async function* follow(
 }
 
 /**
- * Returns the events of a run after a position, up to the journal entry `upTo`, and what blocks have emitted until then. Throws
- * JOURNAL_CORRUPT.
+ * Returns the events of a run after a position, up to the journal entry `upTo`, with the emissions of blocks until
+ * then. Throws JOURNAL_CORRUPT.
  */
 export async function* eventsBetween(
   { stores, values }: Pick<Parts, 'stores' | 'values'>,
@@ -218,7 +218,7 @@ function emissionOf({ json, number }: LiveEvent): StoredEmission {
   return parseStored<StoredEmission>(json, `event ${number}`);
 }
 
-/** Yields the events of new entries, and what blocks have emitted. */
+/** Yields the events of new entries, and the emissions of blocks. */
 async function* newEvents(
   replica: Replica,
   entries: readonly Entry[],

@@ -39,7 +39,7 @@ interface MemoryRun {
   steps?: Map<string, Map<string, string | undefined>>;
 }
 
-/** Runs in memory. Keeps the objects that it receives, and returns copies that equal what a file would return. */
+/** Runs in memory. Keeps the objects that it receives, and returns copies that equal the values of a data folder. */
 export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
   /** Ids of child runs by the ids of their parents. */

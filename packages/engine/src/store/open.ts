@@ -37,7 +37,10 @@ export interface StoreOptions {
   /** Default `process`. */
   durability?: Durability | undefined;
   clock?: Clock | undefined;
-  /** For processes beside the owner: reads the folder, and can add requests to `control`. A folder without data reads as empty. */
+  /**
+   * For processes other than the owner: reads the folder, and can add requests to `control`. A folder without data
+   * reads as empty.
+   */
   readOnly?: boolean | undefined;
   /** Other processes of this machine that share the folder read and write it at the same time; no process owns it. */
   shared?: boolean | undefined;

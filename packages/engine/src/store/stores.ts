@@ -106,7 +106,7 @@ export interface Stores extends SharedStores {
 }
 
 /**
- * What a commit survives: `process`, the death of the process at any moment; `power`, also a power failure (one flush of
- * the disk per commit).
+ * The durability of a commit. `process`: it survives the death of the process at any moment. `power`: it also survives
+ * a power failure (one flush of the disk per commit).
  */
 export type Durability = 'process' | 'power';

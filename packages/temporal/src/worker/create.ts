@@ -38,8 +38,8 @@ export interface HeddleWorker {
   /** Base URL of `/healthz` and `/metrics`. */
   readonly url: string | undefined;
   /**
-   * Stops the worker. It starts nothing new and lets running blocks finish for `drainMs` (default 10,000). Then it cancels
-   * them and reports what is finished. Resolves when all is reported, at most `killMs` (default 5,000) later.
+   * Stops the worker. It starts nothing new and lets running blocks finish for `drainMs` (default 10,000). Then it
+   * cancels them and reports the finished work. Resolves when all is reported, at most `killMs` (default 5,000) later.
    */
   stop(options?: Partial<StopOptions>): Promise<void>;
   status(): WorkerStatus;

@@ -2,7 +2,7 @@ import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 
-/** What an activity does: run compute blocks, run an effect block, or write a run's record. */
+/** The kind of an activity: run compute blocks, run an effect block, or write a run's record. */
 export type TaskKind = 'segment' | 'effect' | 'record';
 
 /** Totals of one kind of task since the worker started. */

@@ -70,8 +70,8 @@ export function runLocally(
 }
 
 /**
- * Writes the journal, the record and the logs up to the run's current position. `isDurable`: the history holds everything
- * up to there, so a local activity may write it.
+ * Writes the journal, the record and the logs up to the run's current position. `isDurable`: the history contains
+ * everything up to there, so a local activity may write it.
  */
 export function settle(input: SettleActivityInput, isDurable = true): Promise<void> {
   if (!isDurable) return remote[SETTLE_ACTIVITY](input);

@@ -25,7 +25,7 @@ type TimerCommand = Extract<Command, { type: 'timer' }>;
 
 /** After this time a segment starts no more blocks, so that its results become visible. */
 const SOFT_MS = { local: 500, remote: 2000 };
-/** Workflow tasks must be short: whatever a local segment has not finished by then moves to a regular activity. */
+/** Workflow tasks must be short. After this time, unfinished blocks of a local segment move to a regular activity. */
 const LOCAL_HARD_MS = 1500;
 
 interface ExecutorParts {
@@ -68,7 +68,7 @@ export class CommandExecutor {
     return this.#children.size > 0;
   }
 
-  /** Takes a message of a child run about what it waits for. */
+  /** Takes a message of a child run that says why it is blocked. */
   reportChild(message: ChildMessage): void {
     this.#children.report(message);
   }

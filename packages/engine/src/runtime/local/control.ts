@@ -17,7 +17,7 @@ export function serveControl(parts: ResumeParts & { stores: Stores }, recover: b
   );
 }
 
-/** Cancels or resumes a run as the request asks. The result of a resume contains `seq`: the journal entry by which it is recorded. */
+/** Cancels or resumes a run as requested. The result of a resume contains `seq`: the journal entry by which it is recorded. */
 export async function executeControl(parts: ResumeParts, request: ControlRequest): Promise<Json> {
   const { runId, kind } = request;
   const payload = isJsonObject(request.payload) ? request.payload : {};

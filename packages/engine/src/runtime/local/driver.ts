@@ -22,7 +22,7 @@ interface DriverParts {
   onIdle(): void;
 }
 
-/** What happened to a posted entry: it was written, ignored because the run had moved on, or dropped because the run stopped. */
+/** The outcome of a posted entry: it was written, ignored because the run had moved on, or dropped because the run stopped. */
 export type PostResult = 'written' | 'ignored' | 'stopped';
 
 export type PostListener = (result: PostResult) => void;

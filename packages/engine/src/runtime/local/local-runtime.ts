@@ -99,7 +99,7 @@ export class LocalRuntime implements RuntimePort {
     await this.running(runId)?.save();
   }
 
-  /** Returns the run if it is in memory; a stopped run has already stored what it could. */
+  /** Returns the run if it is in memory; a stopped run has already stored its data. */
   protected running(runId: string): ActiveRun | undefined {
     const run = this.parts.runs.active(runId);
     return run?.stopError ? undefined : run;

@@ -2,7 +2,7 @@ import type { Follower } from './follower.ts';
 import type { Position } from './position.ts';
 import type { Segment } from './segment.ts';
 
-/** A detached segment that is not claimed within this time is stopped: another worker runs its blocks by then. */
+/** A detached segment that is not claimed within this time is stopped: another worker then runs its blocks. */
 const CLAIM_TIMEOUT_MS = 10_000;
 
 interface Detached {

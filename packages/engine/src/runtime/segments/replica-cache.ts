@@ -58,7 +58,7 @@ export class ReplicaCache {
     if (siblings?.size === 0) this.#byRun.delete(runId);
   }
 
-  /** Serves one request at a time for each run: the second finds what the first has read. */
+  /** Serves one request at a time for each run: the second reuses the entries that the first has read. */
   async #caughtUp(runId: string, position: Position, shared: boolean): Promise<Follower> {
     for (let other; (other = this.#catchingUp.get(runId));) await other;
     const { promise, resolve } = Promise.withResolvers<void>();
