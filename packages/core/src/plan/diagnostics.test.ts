@@ -198,7 +198,7 @@ describe('diagnostics', () => {
     expect(findings(drawn(loopBlock(), { blocks, edges: ['b > in', 'b > after'] }))).toEqual([]);
   });
 
-  it('come errors first, all at once, each once', () => {
+  it('are listed all at once, each once, errors first', () => {
     const input = drawn(code('return [<nosuch.x>, <nosuch.x>, <ghost.y>]'), {
       edges: ['b > b', 'b > nowhere'],
     });

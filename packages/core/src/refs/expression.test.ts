@@ -110,7 +110,7 @@ describe('a reference inside quotes', () => {
     ['"a <start.q> b"', 'y', "a 'y' b"],
     ['"<start.q>".length', 'y', '3'],
   ])(
-    'of a condition, %s with %j means what the written literal would (r087, r119)',
+    'of a condition, %s with %j means the same as the written literal (r087, r119)',
     async (authored, q, expected) => {
       expect(String(await evaluate(authored, 'condition', q))).toBe(expected);
     },

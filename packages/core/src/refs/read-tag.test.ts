@@ -169,7 +169,7 @@ describe('a container by name', () => {
     ['<Q.index>', 'c', 0, 'index'],
     ['<P.currentItem>', 'd', 0, 'currentItem'],
     ['<L>', 'b', 0, 'all'],
-  ])('%s in %s is right at any depth (decision 40)', (text, reader, up, field) => {
+  ])('%s in %s is resolved at any depth (decision 40)', (text, reader, up, field) => {
     expect(reference(text, reader)).toMatchObject({ kind: 'container', up, field });
     expect(reference(text, reader)).not.toHaveProperty('generic');
   });
@@ -178,7 +178,7 @@ describe('a container by name', () => {
     ['<L>', true, []],
     ['<L.results>', false, []],
     ['<L.result[0][1].id>', false, [{ index: 0 }, { index: 1 }, 'id']],
-  ])('%s outside is about its results (decision 46, V161-V174)', (text, whole, path) => {
+  ])('%s outside refers to its results (decision 46, V161-V174)', (text, whole, path) => {
     expect(reference(text, 'top')).toEqual({
       kind: 'results',
       text,
@@ -209,7 +209,7 @@ describe('a container by name', () => {
   );
 });
 
-describe('a container that reads for itself', () => {
+describe('a container that evaluates its own fields', () => {
   it('sees the containers around it in its collection, not itself (decision 39)', () => {
     expect(reference('<loop.currentItem>', 'Q', 'container')).toMatchObject({ block: 'L', up: 0 });
     expect(reference('<L.currentItem>', 'Q', 'container')).toMatchObject({ kind: 'container', block: 'L' });

@@ -116,7 +116,7 @@ describe('a text', () => {
     expect(resolve('[<p.result>][<p.nothing.at.all>][<p>]', {})).toBe('[][][]');
   });
 
-  it('keeps the type of its only reference when asked natively (decision 12)', () => {
+  it('keeps the type of its only reference in native mode (decision 12)', () => {
     const native = { mode: 'native' as const };
     expect(resolve({ a: '<p.result.l>', b: 'x <p.result.l>', c: '<p.result.n>' }, ran, native)).toEqual({
       a: [1, { k: 'v' }],
@@ -235,14 +235,14 @@ describe('a container reference', () => {
     );
   });
 
-  it('after the end is about the results (decision 46)', () => {
+  it('refers to the results after the end of the container (decision 46)', () => {
     const data = { results: { each: [[{ result: 7 }]] } };
     expect(resolve('<each>|<each.results>|<each.result[0][0].result>|<for>|<for.results>', data)).toBe(
       '{"results":[[{"result":7}]]}|[[{"result":7}]]|7||',
     );
   });
 
-  it('fails when it can never be valid, only once it is reached (r423, r427)', () => {
+  it('fails if it can never be valid, but only when it is reached (r423, r427)', () => {
     const error = fault(() => resolve('<for.index>', {}));
     expect(error).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
     expect(error.message).toContain('Available fields: results');

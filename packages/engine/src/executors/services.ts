@@ -210,7 +210,7 @@ export interface HttpClient {
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Sends the request like `fetch`, and returns as soon as the head of the response has arrived. */
   open(request: EgressRequest): Promise<EgressStream>;
-  /** Returns the addresses of a server of another protocol, which may be connected to. Throws EGRESS_DENIED. */
+  /** Returns the addresses of a server of another protocol to which connections are allowed. Throws EGRESS_DENIED. */
   addresses: Egress['addresses'];
 }
 

@@ -8,12 +8,10 @@ export interface JournalRow {
   entry: string;
 }
 
-/** Returns the rows for `entries`. */
 export function toRows(entries: readonly Entry[]): JournalRow[] {
   return entries.map(toRow);
 }
 
-/** Returns the row for `entry`. */
 export function toRow(entry: Entry): JournalRow {
   return { seq: entry.seq, entry: JSON.stringify(entry) };
 }

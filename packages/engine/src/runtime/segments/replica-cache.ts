@@ -2,11 +2,11 @@ import { Follower } from './follower.ts';
 import type { FollowerParts } from './follower.ts';
 import type { Position } from './position.ts';
 
-/** Most followers that a process caches; the least recently used are removed. */
+/** Maximum number of followers that a process caches; the least recently used are removed. */
 const MAX_FOLLOWERS = 500;
 /**
- * Most followers of one run. Segments of a wide run request positions in almost increasing order: a request for a slightly
- * older position finds a follower there, and need not fold the whole journal again.
+ * Maximum number of followers of one run. Segments of a wide run request positions in almost increasing order: a
+ * request for a slightly older position finds a follower there, and need not fold the whole journal again.
  */
 const MAX_FOLLOWERS_PER_RUN = 3;
 
