@@ -5,11 +5,11 @@ import type { Region } from './skeleton.ts';
 import { attemptOf, isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Drain, Frame, State, Work } from './state.ts';
 
-  /**
-   * Returns every command that `state` still waits for. Recovery after a crash carries out exactly these commands.
-   *
-   * Blocks that were running run again (at least once). Timers keep their time.
-   */
+/**
+ * Returns every command that `state` still waits for. Recovery after a crash carries out exactly these commands.
+ *
+ * Blocks that were running run again (at least once). Timers keep their time.
+ */
 export function pendingCommands(region: Region, state: State): Command[] {
   const commands: Command[] = [];
   if (state.phase === 'ended') return commands;
