@@ -6,7 +6,7 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const repository = at('../..');
 
-/** `code` with a smaller source map: without sources, and with paths relative to the repository. */
+/** Returns `code` with a smaller source map: without sources, and with paths relative to the repository. */
 function withLeanMap(code) {
   // The worker requires a source map, but uses it only for positions in stack traces.
   const mark = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';

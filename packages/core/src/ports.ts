@@ -235,7 +235,7 @@ interface StepStore {
 /** A step of a block that has begun. */
 interface StoredStep {
   key: string;
-  /** Undefined: it is under way, or it was interrupted. */
+  /** Undefined: the step is running, or it was interrupted. */
   result: Stored | undefined;
 }
 
@@ -254,7 +254,7 @@ export interface NewRun {
   callerId?: string;
   /** Version of the deployment; undefined for a run of a file. */
   version: number | undefined;
-  /** The block that called the run. `call`: which of its calls; absent: the block is one call. */
+  /** The block that called the run. `call`: which of its calls; absent: the block makes a single call. */
   parent: { runId: string; block: string; scope: number[]; depth: number; call?: string } | undefined;
   mocks: Json;
   /** Names of the environment values that the plan uses. */
@@ -281,8 +281,7 @@ export interface NewRun {
 }
 
 /**
- * Which runs to list, newest first unless `order` says otherwise. A cursor is valid only for the order that produced
- * it.
+ * A query of runs, newest first unless `order` says otherwise. A cursor is valid only for the order that produced it.
  */
 export interface RunQuery {
   workflowId?: string;

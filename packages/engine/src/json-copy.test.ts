@@ -51,7 +51,7 @@ describe('jsonCopy', () => {
   });
 });
 
-/** Values without functions, symbols and bigints, which are rejected. */
+/** Returns true for a value without functions, symbols and bigints, which are rejected. */
 function isJsonable(value: unknown): boolean {
   if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return false;
   if (typeof value !== 'object' || value === null) return true;

@@ -11,23 +11,23 @@ export interface Reused {
   runId: string;
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
-  /** The data of the containers around the start; absent: it is at the top level. */
+  /** The data of the containers around the start; absent: the start is at the top level. */
   inside?: ReturnType<typeof reuseInside>;
   /** Replacements for some of this data; outputs by block id. */
   edits?: RestartEdits;
 }
 
-/** The run from which another one takes outputs. */
+/** The run from which another run takes outputs. */
 interface SourceRun {
   runId: string;
   plan: Plan;
   entries: readonly Entry[];
 }
 
-/** How a run starts at a block. */
+/** The start of a run at a block. */
 export interface Restart {
   edits?: RestartEdits | undefined;
-  /** Numbers of the iterations or branches around the block, outermost first; absent: it is at the top level. */
+  /** Numbers of the iterations or branches around the block, outermost first; absent: the block is at the top level. */
   iterations?: readonly number[] | undefined;
 }
 

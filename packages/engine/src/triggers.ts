@@ -130,13 +130,13 @@ export interface FeedTrigger extends TriggerInfo {
   intervalOf(config: JsonObject): number;
   /** Returns the name of the source. If it changes, polling starts over. */
   sourceOf(config: JsonObject): string;
-  /** Throws a BlockError without secrets in its message. Users do not see other errors. */
+  /** Polls the source. Throws a BlockError without secrets in its message. Users do not see other errors. */
   poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
   /** Tells the source about accepted items. May be called again for the same items, or never. */
   accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
 }
 
-/** When a trigger of events fires. Times are milliseconds. Plain JSON. */
+/** The condition under which a trigger of events fires, as plain JSON. Times are milliseconds. */
 export type EventCondition =
   | {
       event:

@@ -231,7 +231,7 @@ export interface RunChanges {
   acknowledge(): Promise<void>;
 }
 
-/** Which runs to list. Default order: newest first. `cursor` is the `nextCursor` of the previous page. */
+/** A query of runs. Default order: newest first. `cursor` is the `nextCursor` of the previous page. */
 export interface ListQuery {
   workflowId?: string;
   status?: readonly RunStatus[];

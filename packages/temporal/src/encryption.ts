@@ -4,7 +4,7 @@ import { EngineError } from '@heddle/core';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 
-/** Keys for payloads on the server. All workers and clients of a deployment have the same. */
+/** Keys for payloads on the server. All workers and clients of a deployment use the same keys. */
 export interface Encryption {
   /** Id of the key that encrypts new payloads. It is stored next to them, unencrypted. */
   keyId: string;

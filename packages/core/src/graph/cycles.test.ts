@@ -50,7 +50,7 @@ describe('cycles', () => {
     ).toEqual([named('a', 'b', 'a')]);
   });
 
-  it('are found in a ring of ten thousand blocks, named by both ends', () => {
+  it('are found in a ring of ten thousand blocks, and named by their first and last blocks', () => {
     const ring = Array.from({ length: 10_000 }, (_, at): [string, string] => [id(at), id((at + 1) % 10_000)]);
     function id(at: number): string {
       return `n${String(at).padStart(5, '0')}`;

@@ -124,7 +124,7 @@ describe('a drain', () => {
     ['a container', { O: loop(region('a', 'L', 'z', late), { count: 1 }) }, ['run h']],
     ['a branch', { O: parallel(region('a', 'L', 'z', late), { count: 1, collectErrors: true }) }, ['run n']],
   ] as const)(
-    'R18 without a grace period nothing of the same event starts in %s either',
+    'R18 without a grace period starts nothing more for the same event in %s',
     (_, nodes, next) => {
       const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
       expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);

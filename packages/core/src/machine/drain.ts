@@ -68,7 +68,7 @@ export function updateDraining(
   return true;
 }
 
-/** Returns the cell that `event` leaves of an attempt in flight; undefined if the attempt continues. */
+/** Returns the cell of an attempt in flight after `event`; undefined if the attempt continues. */
 function lastCell(work: Extract<Work, { w: 'run' }>, event: Event): Cell | undefined {
   if (!isOfAttempt(work, event)) return undefined;
   if (event.type === 'completed') return event.port ?? 'source';

@@ -72,9 +72,9 @@ export type Work =
 
 /** A container that has been entered and not left. */
 export interface OpenContainer {
-  /** Iterations or branches opened so far, which is also the number of the next one. */
+  /** How many iterations or branches were opened so far, and so the number of the next one. */
   next: number;
-  /** Iterations or branches in all; -1 while unknown. */
+  /** Total number of iterations or branches; -1 while unknown. */
   count: number;
   /** An `expand` command is pending. */
   asking: boolean;

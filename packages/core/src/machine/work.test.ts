@@ -103,7 +103,7 @@ describe('a pause that continues its block', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R46 keeps the rest of the timeout: the time of waiting for a person does not count', () => {
+  it('R46 keeps the rest of the timeout: time spent waiting for a person does not count', () => {
     const { run, first } = play(region('a', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     run.nowMs = 1010;
@@ -112,7 +112,7 @@ describe('a pause that continues its block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
     expect(run.resume('a', { attempt: 1 })).toEqual(['run a +1', 'timer a timeout 5020']);
     expect(run.pending()).toEqual(['run a +1', 'timer a timeout 5020']);
-    // The timer of before the pause.
+    // The timer from before the pause.
     run.nowMs = 5019;
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
     run.nowMs = 5020;

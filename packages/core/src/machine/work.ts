@@ -39,7 +39,7 @@ export function updateWork(context: StepContext, level: Level, index: number, ev
   return true;
 }
 
-/** Returns true if `event` is what a pause, a wait or a pending retry waits for. */
+/** Returns true if a pause, a wait or a pending retry waits for `event`. */
 function isAwaited(work: Exclude<Work, { w: 'run' | 'blocked' }>, event: Event): boolean {
   if (work.w === 'pause')
     return event.type === 'resumed' && event.attempt === work.try && event.resumes === work.resumes;

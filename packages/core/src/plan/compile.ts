@@ -36,7 +36,7 @@ export interface CompileOptions {
   limits?: Partial<PlanLimits>;
   /** Types of registered executors. They override the known ones. */
   blocks?: readonly BlockTypeInfo[];
-  /** More about known types, for checks without registered executors. */
+  /** Further properties of known types, for checks without registered executors. */
   known?: readonly BlockTypeInfo[];
   /** The data that the host provides for blocks. Default: none. */
   features?: readonly HostFeature[];

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../json.ts';
 import { canonicalJson } from './content-hash.ts';
 
-/** A slow, literal implementation of the definition. */
+/** Returns canonical JSON by a slow, literal implementation of its definition. */
 function spelled(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(spelled).join(',')}]`;

@@ -33,7 +33,7 @@ const nested = (levels: number): DrawnWorkflow['blocks'] =>
     ]),
   );
 
-/** For each code an input that has it, and the end of its path. */
+/** For each code, an input with this diagnostic, and the end of its path. */
 const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, options?: CompileOptions] } = {
   JSON_INVALID: ['{', ''],
   INPUT_SHAPE: [{ blocks: { a: { type: 1, name: 'A' } }, edges: [] }, 'blocks.a.type'],

@@ -187,7 +187,7 @@ export class DiagnosticList implements DiagnosticSink {
     return [...sorted.map(([, each]) => each), ...this.#rest()];
   }
 
-  /** Returns the diagnostic that counts the discarded ones, as the last one. */
+  /** Returns the last diagnostic, which counts the discarded ones; nothing if none were discarded. */
   #rest(): Diagnostic[] {
     if (this.#more.size === 0) return [];
     const codes = [...this.#more].toSorted(([a], [b]) => (a < b ? -1 : 1));

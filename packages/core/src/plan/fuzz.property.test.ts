@@ -6,7 +6,7 @@ import { arbitraryFile } from '../../../../test/support/arbitrary-workflow.ts';
 import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 
-// Generated files are wilder than exported ones; test/fuzz covers those.
+// Generated files are more irregular than exported ones, which test/fuzz covers.
 const runs = { numRuns: scale(200, 20_000) };
 
 describe('hostile input', () => {

@@ -14,7 +14,7 @@ function planOf(drawn: DrawnWorkflow, options?: CompileOptions): Plan {
   return result.plan;
 }
 
-/** Nodes in order, each with its in-edges: `b < a, a:error`. */
+/** Returns the nodes in order, each with its in-edges: `b < a, a:error`. */
 function drawing(region: Region): string[] {
   return region.nodes.map((node) => {
     const ins = node.ins.map(({ from, port }) => {
@@ -107,7 +107,7 @@ describe('the top region', () => {
     });
   });
 
-  it('classes blocks by type, registered executors first, unknown types as effects', () => {
+  it('classifies blocks by type, registered executors first, unknown types as effects', () => {
     const types = ['function', 'agent', 'wait', 'human_in_the_loop', 'workflow_input', 'odd', 'mine', 'api'];
     const blocks = { s, ...Object.fromEntries(types.map((type) => [type, { type }])) };
     const { skeleton } = planOf(
@@ -125,7 +125,7 @@ describe('the top region', () => {
     });
   });
 
-  it('classes a pause with notification tools as an effect', () => {
+  it('classifies a pause with notification tools as an effect', () => {
     const values = [[], '', null, [{ type: 'slack' }], '[{"type": "slack"}]'];
     const blocks = {
       s,

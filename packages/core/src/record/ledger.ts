@@ -36,7 +36,9 @@ export class Ledger {
   readonly #waiting = new Map<string, Stored>();
   /** Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not created. */
   readonly #restored = new Map<string, number>();
-  /** Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block adds the list. */
+  /**
+   * Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block creates the list.
+   */
   readonly #answers = new Map<string, Stored[]>();
 
   constructor(plan: Plan, index: PlanIndex) {

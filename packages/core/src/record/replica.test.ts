@@ -50,7 +50,7 @@ class Play {
     return true;
   }
 
-  /** Answers pending commands, in or against their order, until none is left. */
+  /** Answers pending commands, the first or the last one first, until none is pending. */
   go(answer: (at: string) => Answer, pick: 'first' | 'last' = 'first'): this {
     for (;;) {
       const command = pick === 'first' ? this.#owed.shift() : this.#owed.pop();
@@ -87,7 +87,7 @@ class Play {
 const at = (name: string): Answer => ({ at: name });
 
 describe('a run as a fold over its journal', () => {
-  it('R36 results hold, per iteration, the outputs of the blocks that ran, in order of completion', () => {
+  it('R36 results contain, per iteration, the outputs of the blocks that ran, in order of completion', () => {
     const play = new Play(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', ''), fn('B', ''))],
@@ -270,7 +270,7 @@ describe('a run as a fold over its journal', () => {
     expect(open).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
   });
 
-  it('handled failures are forgotten: a loop of them uses no memory', () => {
+  it('handled failures are removed, so that a loop of them uses no memory', () => {
     const failing = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const play = new Play(
       workflow(

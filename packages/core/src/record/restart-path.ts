@@ -6,7 +6,7 @@ import type { PlanIndex } from '../plan/index-plan.ts';
 import type { BlockConfig, Plan } from '../plan/plan.ts';
 import type { Entry, Place, StartedFrame } from './entry.ts';
 
-/** Where a run starts inside containers. */
+/** The start of a run inside containers. */
 export interface RestartPoint {
   plan: Plan;
   block: BlockConfig;
@@ -29,7 +29,7 @@ export interface PathFrame {
   node: number;
   /** Ids of the nodes of the body that run again: that node, and those downstream. */
   fresh: ReadonlySet<string>;
-  /** Numbers of the iterations or branches that the earlier run has opened, and of those that it has closed. */
+  /** Numbers of the iterations or branches that the earlier run has opened, and has closed. */
   opened: Set<number>;
   closed: Set<number>;
   /** Number of iterations or branches; undefined while unknown. */
@@ -39,7 +39,7 @@ export interface PathFrame {
 /** The containers around the start of a run. Decides which entries of an earlier run are kept, outside and inside of them. */
 export class RestartPath {
   readonly frames: PathFrame[];
-  /** Of the earlier run. */
+  /** The index of the earlier run's plan. */
   readonly index: PlanIndex;
   readonly #fresh: ReadonlySet<string>;
   readonly #point: RestartPoint;

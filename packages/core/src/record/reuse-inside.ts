@@ -18,7 +18,7 @@ export interface ReusedInside {
   frames: StartedFrame[];
   /** Blocks in these frames whose outputs are taken over. */
   blocks: ReadonlySet<string>;
-  /** Returns the outputs and containers, with other outputs of some of these blocks. */
+  /** Returns the outputs and containers, with the outputs in `replaced` instead of those of the earlier run. */
   scopeWith(replaced: { readonly [blockId: string]: Stored }): SavedScope;
   /** The variables at the start: the initial ones, with the values that the kept blocks have set. */
   variables: ReadonlyMap<string, Json>;

@@ -13,7 +13,7 @@ export interface RunRecord {
   workflowId: string;
   workflowName: string;
   status: RunStatus;
-  /** Set while `paused`: what the run waits for. */
+  /** Set while `paused`: whether the run waits for a person or a time. */
   pauseKind: 'human' | 'time' | undefined;
   createdMs: number;
   startedMs: number | undefined;

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../json.ts';
 /**
  * A value as journals and records store it: inline, or a reference into the value store.
  *
- * The envelope tells the two apart, so data that merely looks like a reference is never taken for one.
+ * The envelope tells the two apart, so data that merely looks like a reference is never mistaken for a reference.
  */
 export type Stored =
   | { v: Json }

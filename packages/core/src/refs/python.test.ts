@@ -19,7 +19,7 @@ const lookup: Lookup = {
 };
 
 /** Returns the code with short names for its bindings, and their forms. */
-function woven(authored: string): [string, ...string[]] {
+function codeOf(authored: string): [string, ...string[]] {
   const { code } = compile(authored);
   return [code.code.replaceAll(/__heddle_(\d+)_/g, '@$1'), ...code.bindings.map(({ form }) => form)];
 }
@@ -45,7 +45,7 @@ describe('a reference in Python', () => {
     ],
     ['x = "\\"<p.x>"', ['x = "\\"" + @0 + ""', 'json']],
   ])('%s is bound (V9, V32-V41)', (authored, expected) => {
-    expect(woven(authored)).toEqual(expected);
+    expect(codeOf(authored)).toEqual(expected);
   });
 
   it.each([
@@ -98,7 +98,7 @@ describe('a placeholder in Python', () => {
     ['x = {"{{K}}": 1}', ['x = {("" + @0 + ""): 1}', 'text']],
     ['x = f"a {{K}} {b}"', ['x = f"a {@0} {b}"', 'text']],
   ])('%s is a string constant', (authored, expected) => {
-    expect(woven(authored)).toEqual(expected);
+    expect(codeOf(authored)).toEqual(expected);
   });
 
   it('of an unknown name reads as authored, even in f-strings', () => {

@@ -17,7 +17,7 @@ const lookup: Lookup = {
   describe: () => ({ name: 'P', type: 'function' }),
 };
 
-const woven = (authored: string): string => compile(authored).code.code.replaceAll(/__heddle_(\d+)_/g, '@$1');
+const codeOf = (authored: string): string => compile(authored).code.code.replaceAll(/__heddle_(\d+)_/g, '@$1');
 
 describe('a reference in a script', () => {
   it.each([
@@ -33,7 +33,7 @@ describe('a reference in a script', () => {
     ['cat <<-E\n\t<p.x>\n\tE\necho <p.x>', 'cat <<-E\n\t${@0}\n\tE\necho "${@1}"'],
     ['cat <<< <p.x>', 'cat <<< "${@0}"'],
   ])('%s becomes a variable, quoted for its context (V43)', (authored, expected) => {
-    expect(woven(authored)).toBe(expected);
+    expect(codeOf(authored)).toBe(expected);
   });
 
   it.each([
@@ -44,7 +44,7 @@ describe('a reference in a script', () => {
     'echo \\<p.x>',
     "echo '<p.x>",
   ])('%s is not a reference and stays', (authored) => {
-    expect(woven(authored)).toBe(authored);
+    expect(codeOf(authored)).toBe(authored);
   });
 
   it('never puts its value into the script itself (V44)', () => {

@@ -5,7 +5,10 @@ import { SimilarNames } from './similar-names.ts';
 
 const near = (wanted: string, names: readonly string[]) => new SimilarNames(names).nearest(wanted);
 
-/** Insertions, deletions, substitutions and transpositions that turn `a` into `b`, by the full table. */
+/**
+ * Returns the number of insertions, deletions, substitutions and transpositions that turn `a` into `b`, by the full
+ * table.
+ */
 function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let i = 1; i <= a.length; i++) {

@@ -5,7 +5,8 @@ const MAX_DISTANCE = 2;
 const COMPARED_CHARS = 100;
 
 /**
- * Maximum number of rows that all searches of one `NearNames` compute, so that hostile names cannot make it quadratic.
+ * Maximum number of rows that all searches of one `SimilarNames` compute, so that hostile names cannot make it
+ * quadratic.
  */
 const MAX_ROWS = 100_000;
 

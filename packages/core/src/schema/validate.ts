@@ -77,7 +77,7 @@ function copyArray(walk: Walk, value: readonly unknown[]): Json[] {
 function copyObject(walk: Walk, value: object): JsonObject {
   const object: JsonObject = {};
   for (const key of Object.keys(value)) {
-    // The path is part of each diagnostic below it, so a long key would be copied as often.
+    // The path is part of each diagnostic below it, so a long key would be copied into all of them.
     walk.path.push(key.length > PARSE_LIMITS.nameChars ? `${key.slice(0, PARSE_LIMITS.nameChars)}…` : key);
     if (key === '__proto__') {
       note(walk, 'KEY_FORBIDDEN', 'The key "__proto__" is not allowed.', 'Remove or rename it.');

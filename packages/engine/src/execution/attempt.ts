@@ -12,7 +12,7 @@ import { ReferenceResolver } from './reference-resolver.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { StepStore } from '../store/stores.ts';
 
-/** The work of a block that is under way, and whether its result is still wanted. */
+/** The running work of a block, and whether its result is still wanted. */
 export class BlockTask {
   /** Number of the attempt, from 1. */
   readonly attempt: number;

@@ -16,7 +16,7 @@ import type { RunRequest } from './run-start.ts';
 export interface ChildAttempt {
   place: Place;
   attempt: number;
-  /** Which call of the attempt; undefined: the block is one call. */
+  /** Which call of the attempt; undefined: the block makes a single call. */
   call?: string | undefined;
 }
 

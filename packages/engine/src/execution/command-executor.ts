@@ -63,17 +63,17 @@ export class CommandExecutor {
     else if (command.type === 'timer') this.#setTimer(command);
   }
 
-  /** To be called when an attempt has ended: cancels its timeout. */
+  /** Cancels the timeout of an attempt that has ended. */
   attemptEnded(place: Place): void {
     if (this.#timers.size > 0) this.#timers.cancel(`timeout:${placeKey(place)}`);
   }
 
-  /** True if no task is under way and no timer is set. */
+  /** True if no task is running and no timer is set. */
   get idle(): boolean {
     return this.#tasks.size === 0 && this.#timers.size === 0;
   }
 
-  /** Ignores further commands, which stay pending for the next start. Tasks under way continue. */
+  /** Ignores further commands, which stay pending for the next start. Running tasks continue. */
   stopAccepting(): void {
     this.#accepting = false;
     this.#timers.clear();

@@ -39,7 +39,7 @@ export function envNames(plan: Plan): readonly string[] {
   return names;
 }
 
-/** Which environment values the blocks of a plan can read. */
+/** The environment values that the blocks of a plan can read. */
 export interface EnvironmentReads {
   names: readonly string[];
   /** True: the blocks can read every name. */

@@ -2,7 +2,7 @@ import type { RunLog } from '../executors/services.ts';
 import type { Found } from '../definitions.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
-/** Who reads: the workflow of the block, its tenant, and how it finds other workflows. */
+/** The reader of the log: the workflow of the block, its tenant, and how it finds other workflows. */
 interface RunLogReader {
   workflow: { id: string; name: string };
   tenant: () => Promise<string | undefined>;

@@ -11,7 +11,7 @@ export interface WindowedCost {
   per?: CapWindow;
 }
 
-/** The most that calls of models may cost, in dollars. A call that could pass one of them is not made. */
+/** The caps on the cost of calls of models, in dollars. A call that could pass a cap is not made. */
 export interface MaxCost {
   /** One call of a model. */
   call?: number;

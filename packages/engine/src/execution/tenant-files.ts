@@ -36,7 +36,7 @@ export interface TenantFolderEntries {
   truncated: boolean;
 }
 
-/** Which entries of a folder to list, ordered by path and name. */
+/** A query of the entries of a folder, which are ordered by path and name. */
 export interface TenantFileQuery {
   folderPath: string;
   /** Whether to include the content of subfolders, at any depth. */

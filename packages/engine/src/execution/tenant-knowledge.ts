@@ -29,11 +29,11 @@ export interface KnowledgeTagFilter {
 /** A search: a query, filters, or both. */
 export interface KnowledgeSearch {
   knowledgeBaseId: string;
-  /** The text whose meaning to search for. Undefined: everything that the filters match. */
+  /** A text to search for by its meaning. Undefined: everything that the filters match. */
   query: string | undefined;
   /** Maximum number of results. */
   topK: number;
-  /** All of them must match. */
+  /** All filters must match. */
   tagFilters: readonly KnowledgeTagFilter[];
   /** `hybrid` also searches for the words. Undefined: the default of the host. */
   searchMode: 'vector' | 'hybrid' | undefined;
@@ -59,7 +59,7 @@ export interface KnowledgeResult {
 export interface KnowledgeDocument {
   id: string;
   filename: string;
-  /** In bytes. */
+  /** Size in bytes. */
   fileSize: number;
   mimeType: string;
   enabled: boolean;

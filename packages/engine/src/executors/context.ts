@@ -162,7 +162,7 @@ function resolved(template: Template, lookup: Lookup, mode: FieldMode): Json {
   return mode === 'json' ? resolveJson(template, lookup) : resolveTemplate(template, lookup, mode);
 }
 
-/** A copy: the run shares its values with all readers. */
+/** Returns a copy, because the run shares its values with all readers. */
 function ownCopy<T extends Json | undefined>(value: T): T {
   return typeof value === 'object' && value !== null ? (jsonCopy(value, 'A field').json as T) : value;
 }
@@ -191,7 +191,7 @@ export function targetOf(region: Region, node: number, port: string): string | u
   return target === undefined ? undefined : region.nodes[target]?.id;
 }
 
-/** Ports of `node` that edges leave by, without repetitions. Implements `services.ports` of executors. */
+/** Returns the ports of `node` that edges leave by, without repetitions. Implements `services.ports` of executors. */
 export function portsOf(region: Region, node: number): string[] {
   const outs = region.nodes[node]?.outs ?? [];
   const edges = outs.flatMap((out) => region.nodes[out]?.ins ?? []).filter(({ from }) => from === node);

@@ -75,7 +75,7 @@ function schemaError(code: string, text: string, error: z.ZodError): BlockError 
   });
 }
 
-/** Names and types of the properties of an object schema; undefined for other schemas. */
+/** Returns the names and types of the properties of an object schema; undefined for other schemas. */
 function declaredOutputs(schema: z.ZodType): { [name: string]: string } | undefined {
   const { properties, additionalProperties } = jsonSchema(schema, 'output');
   if (!isJsonObject(properties) || isJsonObject(additionalProperties) || additionalProperties === true)

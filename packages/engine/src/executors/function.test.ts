@@ -12,12 +12,12 @@ afterAll(() => sandbox.close());
 const run = (scene: Scene): unknown => functionExecutor.execute(contextOf(scene));
 
 /** Runs in a real sandbox. */
-const really = (scene: Scene): unknown => {
+const runInSandbox = (scene: Scene): unknown => {
   return run({ ...scene, services: { sandbox: async () => sandbox } });
 };
 
 /** A sandbox that only records the job. */
-const noting = (jobs: FunctionJob[]): CodeSandbox => ({
+const recordingSandbox = (jobs: FunctionJob[]): CodeSandbox => ({
   run: async (job) => {
     jobs.push(job);
     return { ok: true, json: 'null', stdout: '', cpuMs: 0, wallMs: 0 };
@@ -27,7 +27,7 @@ const noting = (jobs: FunctionJob[]): CodeSandbox => ({
 
 const jobOf = async (scene: Scene): Promise<FunctionJob> => {
   const jobs: FunctionJob[] = [];
-  await run({ code: 'return 1', ...scene, services: { sandbox: async () => noting(jobs) } });
+  await run({ code: 'return 1', ...scene, services: { sandbox: async () => recordingSandbox(jobs) } });
   return jobs[0]!;
 };
 
@@ -57,7 +57,7 @@ describe('packages of a function block', () => {
       message: 'The image "tools" could not be built (load_failed): no.',
       details: { reason: 'IMAGE_FAILED' },
     });
-    const without = await failureOf(() => really({ code: 'return 1', params: { sandboxId: 'tools' } }));
+    const without = await failureOf(() => runInSandbox({ code: 'return 1', params: { sandboxId: 'tools' } }));
     expect(without).toMatchObject({ details: { reason: 'IMAGE_NOT_FOUND' } });
   });
 });
@@ -67,19 +67,19 @@ describe('a function block', () => {
     const code =
       'console.log("a", {b: [2]}); console.warn("w"); return [<p.result.o>, <p.result.s>, "{{K}}"]';
     const outputs = { P: { result: { o: { q: 1 }, s: 'it\'s "q"\n' }, stdout: '' } };
-    expect(await really({ code, outputs, env: { K: 'a"b' } })).toEqual({
+    expect(await runInSandbox({ code, outputs, env: { K: 'a"b' } })).toEqual({
       output: { result: [{ q: 1 }, 'it\'s "q"\n', 'a"b'], stdout: 'a {"b":[2]}\nWARN: w' },
     });
   });
 
   it('returns null if the code returns nothing (r363)', async () => {
-    expect(await really({ code: 'const a = 1' })).toEqual({ output: { result: null, stdout: '' } });
+    expect(await runInSandbox({ code: 'const a = 1' })).toEqual({ output: { result: null, stdout: '' } });
   });
 
   it('has the globals params, environmentVariables and input, the output of the source block (r377, r400)', async () => {
     const code =
       'return [params, environmentVariables["K"], Object.keys(environmentVariables), input.attendees]';
-    const result = await really({ code, env: { K: 'v' }, outputs: { Start: { attendees: 'a,b' } } });
+    const result = await runInSandbox({ code, env: { K: 'v' }, outputs: { Start: { attendees: 'a,b' } } });
     expect(result).toMatchObject({ output: { result: [{}, 'v', ['K'], 'a,b'] } });
   });
 
@@ -101,7 +101,7 @@ describe('a function block', () => {
   ])(
     'names type, line as authored and message of %s (r155–r165, decision 56)',
     async (_what, code, message) => {
-      expect(await failureOf(() => really({ code }))).toMatchObject({
+      expect(await failureOf(() => runInSandbox({ code }))).toMatchObject({
         code: 'BLOCK_FAILED',
         message,
         retryable: true,
@@ -111,23 +111,23 @@ describe('a function block', () => {
 
   it('quotes the authored line, never values (F22)', async () => {
     const failure = await failureOf(() =>
-      really({ code: 'throw new Error("second: " + <a.error>)', outputs: { A: { error: 'first' } } }),
+      runInSandbox({ code: 'throw new Error("second: " + <a.error>)', outputs: { A: { error: 'first' } } }),
     );
     expect(failure.message).toBe('Line 1: `throw new Error("second: " + <a.error>)` - second: first');
   });
 
   it('names the line of a syntax error', async () => {
-    const failure = await failureOf(() => really({ code: 'const a = 1;\nreturn (a' }));
+    const failure = await failureOf(() => runInSandbox({ code: 'const a = 1;\nreturn (a' }));
     expect(failure.message).toMatch(/^SyntaxError: Line \d+: `/);
   });
 
   it('reports a result that cannot be JSON (r367)', async () => {
-    expect((await failureOf(() => really({ code: 'return 10n' }))).message).toContain('BigInt');
+    expect((await failureOf(() => runInSandbox({ code: 'return 10n' }))).message).toContain('BigInt');
   });
 
   it('includes the console output of failed code in the details', async () => {
     expect(
-      await failureOf(() => really({ code: 'console.log("seen"); throw new Error("x")' })),
+      await failureOf(() => runInSandbox({ code: 'console.log("seen"); throw new Error("x")' })),
     ).toMatchObject({
       details: { stdout: expect.stringContaining('seen') as string, line: 1, name: 'Error' },
     });
@@ -136,7 +136,7 @@ describe('a function block', () => {
   it.each(['import x from "y"', 'const x = require("y")', 'return await import("y")'])(
     'explains where packages come from: %s',
     async (code) => {
-      const failure = await failureOf(() => really({ code }));
+      const failure = await failureOf(() => runInSandbox({ code }));
       expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
       expect(failure.message).toContain('the sandbox that a block names');
     },
@@ -144,7 +144,7 @@ describe('a function block', () => {
 
   it('stops at its timeout (F6)', async () => {
     expect(
-      await failureOf(() => really({ code: 'await new Promise(() => {})', params: { timeout: 50 } })),
+      await failureOf(() => runInSandbox({ code: 'await new Promise(() => {})', params: { timeout: 50 } })),
     ).toMatchObject({ code: 'BLOCK_TIMEOUT' });
   });
 
@@ -156,7 +156,7 @@ describe('a function block', () => {
   });
 
   it('explains that a script needs an image', async () => {
-    expect(await failureOf(() => really({ code: 'echo 1', language: 'shell' }))).toMatchObject({
+    expect(await failureOf(() => runInSandbox({ code: 'echo 1', language: 'shell' }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message: expect.stringContaining('A shell script needs an image') as string,
     });
@@ -181,7 +181,7 @@ describe('a function block', () => {
     const limits = async (params: JsonObject): Promise<unknown> => {
       const jobs: FunctionJob[] = [];
       const context = contextOf({ code: 'return 1', params });
-      const services = { ...context.services, run, sandbox: async () => noting(jobs) };
+      const services = { ...context.services, run, sandbox: async () => recordingSandbox(jobs) };
       await functionExecutor.execute(Object.defineProperty(context, 'services', { value: services }));
       return jobs[0]?.limits;
     };
@@ -225,7 +225,7 @@ describe('a function block', () => {
 });
 
 describe('a function block in Python', () => {
-  const python = (scene: Scene): unknown => really({ language: 'python', ...scene });
+  const python = (scene: Scene): unknown => runInSandbox({ language: 'python', ...scene });
 
   it('returns the result and console output of the code, with references bound to values', async () => {
     const code = `

@@ -161,7 +161,7 @@ export interface RunLog {
   load(stored: Stored): Promise<Json>;
 }
 
-/** Which runs to list. */
+/** A query of runs. */
 export interface RunLogQuery extends Pick<RunQuery, 'status' | 'fromMs' | 'toMs' | 'limit'> {
   /** Id or name. Default: the workflow of the block. */
   workflow?: string;
@@ -246,8 +246,8 @@ export interface ChildRequest {
   workflow: Pick<ChildWorkflow, 'workflowId' | 'version'>;
   input: Json;
   /**
-   * Name of the call, of a block that calls several workflows. Equal names in one attempt are one child run. Undefined: the
-   * block is one call.
+   * Name of the call, of a block that calls several workflows. Equal names in one attempt are one child run. Undefined:
+   * the block makes a single call.
    */
   call?: string;
   /** Resolves when the block only waits for child runs. Undefined: it does nothing else now. */

@@ -34,7 +34,6 @@ export interface Mocks {
   unusedNames(blocks: readonly Pick<BlockConfig, 'id' | 'name'>[]): string[];
 }
 
-/** No mocks. */
 export const NO_MOCKS: Mocks = { valuesFor: () => undefined, json: null, unusedNames: () => [] };
 
 /**

@@ -214,7 +214,7 @@ describe('emitted texts with a secret', () => {
     expect(published(store)).toEqual([...before, text(`${HIDDEN}!`), thinking(HIDDEN), text('ame-open')]);
   });
 
-  it('end with the text that was held back, before the result of the block', () => {
+  it('end with the held-back text, before the result of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = open(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
@@ -234,7 +234,7 @@ describe('emitted texts with a secret', () => {
     expect(published(store)).toEqual([text('- ')]);
   });
 
-  it('lose the text that was held back at a reset, and keep reasoning', () => {
+  it('lose the held-back text at a reset, but keep reasoning', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = open(store, { redactor });
     emit(emissions, text('- ses'), thinking('sesame'), reset, text('ame-open'), thinking('-open'));
@@ -242,7 +242,7 @@ describe('emitted texts with a secret', () => {
     expect(published(store)).toEqual([text('- '), reset, thinking(HIDDEN), text('ame-open')]);
   });
 
-  it('reset an earlier attempt with the first published part, and lose its text that was held back', () => {
+  it('reset an earlier attempt with the first published part, and lose its held-back text', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions, events } = open(store, { redactor });
     emit(emissions, text('- ses'));

@@ -102,8 +102,8 @@ export class Emissions {
   }
 
   /**
-   * Publishes the text that is held back of the attempt at `place`, which has ended. `isCut`: its texts are incomplete
-   * and may end in the beginning of a secret. Returns false if the attempt has emitted nothing.
+   * Publishes the held-back text of the attempt at `place`, which has ended. `isCut`: its texts are incomplete and may
+   * end in the beginning of a secret. Returns false if the attempt has emitted nothing.
    */
   end(place: Place, options: { isCut: boolean }): boolean {
     const key = placeKey(place);

@@ -9,7 +9,7 @@ interface RecordSaverParts {
   clock: Clock;
   record(): RunRecord;
   save(record: RunRecord, logs: readonly BlockLog[]): unknown;
-  /** True while the run's state includes entries that the journal does not hold yet. */
+  /** True while the run's state includes entries that the journal does not contain yet. */
   writing(): boolean;
   /** True if the run has ended, is paused or waits for a time. */
   isIdle(): boolean;
@@ -91,7 +91,7 @@ export class RecordSaver {
     this.#dirty = false;
   }
 
-  /** Does `work` while the run's state equals its journal: now, or once the entry being written is stored. */
+  /** Runs `work` while the run's state equals its journal: now, or once the entry being written is stored. */
   betweenEntries<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.#stoppedBy) return Promise.reject(this.#stoppedBy);
     return new Promise<T>((resolve, reject) => {
@@ -107,7 +107,7 @@ export class RecordSaver {
     });
   }
 
-  /** To be called when the entry is written. */
+  /** Runs the work that waited for the entry, which is now written. */
   entryWritten(): void {
     if (this.#waiting.length > 0) for (const { begin } of this.#waiting.splice(0)) begin();
   }

@@ -16,7 +16,10 @@ const STORED = {
   secret: SECRET,
 } as const;
 
-/** A block that gets the credential of its fields, and puts it wherever data of a run can be. It waits for `ready`. */
+/**
+ * Returns an executor that waits for `ready`, gets the credential of its fields, and puts it into all kinds of run
+ * data.
+ */
 const user = (ready: Promise<void>): EngineExecutor => ({
   types: ['use'],
   class: 'effect',

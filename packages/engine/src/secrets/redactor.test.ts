@@ -50,7 +50,7 @@ describe('redaction', () => {
   });
 
   it('numbers thousands of such keys in linear time', () => {
-    // Each key spells the secret 13 times, in one of two ways each time.
+    // Each key contains the secret 13 times, in one of two forms each time.
     const spellings = [SECRET, encodeURIComponent(SECRET)];
     const keys = Array.from({ length: 2 ** 13 }, (_, number) =>
       Array.from({ length: 13 }, (_bit, bit) => spellings[(number >> bit) & 1]).join('-'),

@@ -44,7 +44,10 @@ export interface RequestStore {
  */
 export interface ControlStore extends RequestStore {
   outcome(id: string): ControlOutcome | undefined;
-  /** Handles the open requests and all later ones. The returned function stops, and waits for requests in progress. */
+  /**
+   * Handles the open requests and all later ones. The returned function stops the service, and waits for requests in
+   * progress.
+   */
   serve(handle: ControlHandler): () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { EngineError, InvariantError } from '@heddle/core';
 
-/** JOURNAL_CORRUPT for a run. */
+/** Returns JOURNAL_CORRUPT for a run. */
 export function journalCorrupt(runId: string, what: string, cause?: unknown): EngineError {
   return new EngineError(
     'JOURNAL_CORRUPT',

@@ -123,8 +123,8 @@ export function isOwned(data: string): boolean {
 }
 
 /**
- * True while processes of this machine share the data folder. The check takes the exclusive lock for a moment, which
- * processes that start to share the folder wait for. False if this process may not write to the folder.
+ * True while processes of this machine share the data folder. The check takes the exclusive lock for a moment;
+ * processes that start to share the folder wait for it. False if this process may not write to the folder.
  */
 export function isShared(data: string): boolean {
   const file = join(data, 'lock.db');

@@ -50,7 +50,7 @@ export class MemoryRunChanges implements RunChangeStore {
   }
 }
 
-/** Bytes of the text and of the stored values that it refers to. */
+/** Returns the bytes of the text and of the stored values that it refers to. */
 function bytesOf(text: string): number {
   const refs = text.matchAll(/"key":"sha256:[0-9a-f]{64}","bytes":(\d+)/g);
   return [...refs].reduce((sum, [, bytes]) => sum + Number(bytes), Buffer.byteLength(text));

@@ -10,7 +10,7 @@ import { makePrivateData } from './private-files.ts';
 const isRoot = process.geteuid?.() === 0;
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 
-/** Files and folders with other permissions than 600 and 700. */
+/** Returns the files and folders with permissions other than 600 and 700. */
 function openPaths(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
     const path = join(folder, name);

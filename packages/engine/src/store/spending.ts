@@ -32,7 +32,7 @@ export interface SpendingStore {
    * Of expired reservations, only `least` counts from then on.
    */
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
-  /** Prolongs a reservation, with a new `least`. Does nothing if it is settled. */
+  /** Extends a reservation, with a new `least`. Does nothing if it is settled. */
   renew(id: string, renewed: { least: number; expiresMs: number }): Promise<void> | void;
   /**
    * Replaces the amount of a reservation by the cost of the call, also after the reservation has expired. Later calls

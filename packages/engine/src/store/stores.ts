@@ -50,8 +50,8 @@ export interface RunChangeStore {
   read(limit: number): Promise<StoredChange[]> | StoredChange[];
   acknowledge(positions: readonly number[]): Promise<void> | void;
   /**
-   * Returns how many bytes each run takes: record, journal, logs, steps and stored values, of which those that several
-   * runs use count for each of them. Unknown runs are absent.
+   * Returns how many bytes each run takes: record, journal, logs, steps and stored values. A value that several runs
+   * use counts for each of them. Unknown runs are absent.
    */
   bytesOf(runIds: readonly string[]): Promise<Map<string, number>> | Map<string, number>;
 }

@@ -24,7 +24,7 @@ export class Heartbeater {
     this.#timer = setInterval(() => this.#beat(), INTERVAL_MS);
   }
 
-  /** Entries from the last heartbeat of an earlier attempt. Throws VALUE_MISSING. */
+  /** Returns the entries from the last heartbeat of an earlier attempt. Throws VALUE_MISSING. */
   async recover(): Promise<TimedEntry[] | undefined> {
     const chunk = this.#context.info.heartbeatDetails as Stored | undefined;
     if (!chunk) return undefined;

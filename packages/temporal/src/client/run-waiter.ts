@@ -1,7 +1,7 @@
 import type { RunRecord } from '@heddle/core';
 import { isAtRest, isEnded } from '@heddle/engine/runtime';
 
-/** Delay before the second look at a record. It doubles with each look, up to the maximum. */
+/** Delay before the second read of a record. It doubles with each read, up to the maximum. */
 const FIRST_DELAY_MS = 10;
 const MAX_DELAY_MS = 1000;
 

@@ -193,7 +193,10 @@ export class TemporalRuntime implements RuntimePort {
     }
   }
 
-  /** Starts an unstarted run with its cancel, so that it ends like any other. Returns true for a child run: its parent starts it. */
+  /**
+   * Starts an unstarted run with its cancel, so that it ends like any other run. Returns true for a child run: its
+   * parent starts it.
+   */
   async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
     const recorded = seq <= 1 ? await this.#runs.recorded(runId) : undefined;
     if (recorded?.header.parent) return true;

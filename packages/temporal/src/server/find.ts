@@ -17,7 +17,7 @@ export interface Binary {
   readonly serverVersion: string;
 }
 
-/** Where a server may come from. */
+/** A source of a server. */
 export type ServerSource = 'TEMPORAL_ADDRESS' | 'TEMPORAL_CLI' | 'PATH' | 'cache' | 'go' | 'download';
 
 /** All sources, in the order in which they are tried. */

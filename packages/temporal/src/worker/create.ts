@@ -93,7 +93,7 @@ async function open(options: WorkerOptions, { stores, closing, close }: Opening)
   return worker;
 }
 
-/** Reports payloads that cannot be decrypted, and notes the reason in the run's record. */
+/** Reports payloads that cannot be decrypted, and writes the reason to the run's record. */
 export function decryptErrorHandler(parts: RuntimeParts): OnDecryptError {
   const runs = new RemoteRuns(parts);
   return (error, runId) => {

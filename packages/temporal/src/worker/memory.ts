@@ -15,9 +15,9 @@ const MIN_CONFIGURED = 2;
 
 /** Memory limits of a process, in MiB. */
 export interface Memory {
-  /** Of the machine or the container. */
+  /** Memory of the machine or the container. */
   totalMiB: number;
-  /** Of one V8 heap. Workflows have a separate heap. */
+  /** Limit of one V8 heap. Workflows have a separate heap. */
   heapMiB: number;
 }
 
@@ -32,7 +32,7 @@ export function workflowCacheSize(configured: number | undefined): number {
   );
 }
 
-/** As many workflows as memory allows. */
+/** Returns how many cached workflows the memory allows. */
 export function defaultCacheSize({ totalMiB, heapMiB }: Memory = memoryOfProcess()): number {
   const roomMiB = Math.min(totalMiB - BASE_MIB, heapMiB * HEAP_SHARE);
   return Math.max(MIN_CACHED, Math.min(MAX_CACHED, Math.floor(roomMiB / WORKFLOW_MIB)));

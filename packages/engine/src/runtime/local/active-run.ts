@@ -327,7 +327,7 @@ export class ActiveRun {
     this.#saveThenNotify(this.#lastIdleState);
   }
 
-  /** To be called when the child run of the block at `place` has reported its status. */
+  /** Records that the child run of the block at `place` has reported its status. */
   childReported(place: Place): void {
     const waiting = this.#awaitingChildStatus;
     if (waiting.size === 0 || !waiting.delete(placeKey(place)) || waiting.size > 0) return;
@@ -348,7 +348,7 @@ export class ActiveRun {
     this.#detach();
   }
 
-  /** Releases everything. Resolves when the record is written. */
+  /** Stops the run in this process and releases its resources. Resolves when the record is written. */
   async close(): Promise<void> {
     await this.#driver.flushed();
     if (this.stopError) return;

@@ -6,8 +6,9 @@ import { resumeRun } from './resume.ts';
 import type { ResumeParts } from './resume.ts';
 
 /**
- * Serves the control requests of other processes to the owner of the data folder. Returns a function that stops. An engine
- * that does not recover runs (`recover` false) resumes only its own runs and leaves other resumes to the next owner.
+ * Serves the control requests of other processes to the owner of the data folder. Returns a function that stops the
+ * service. An engine that does not recover runs (`recover` false) resumes only its own runs and leaves other resumes to
+ * the next owner.
  */
 export function serveControl(parts: ResumeParts & { stores: Stores }, recover: boolean): () => Promise<void> {
   return parts.stores.control.serve((request) =>

@@ -39,7 +39,7 @@ export class Driver {
   readonly #idleListeners: (() => void)[] = [];
   /** True while entries are processed. */
   busy = false;
-  /** True while the replica includes entries that the journal does not hold yet. */
+  /** True while the replica includes entries that the journal does not contain yet. */
   writing = false;
 
   constructor(parts: DriverParts) {

@@ -65,7 +65,7 @@ interface EventOptions {
 }
 
 /**
- * Returns the events of a run: those that the listener missed, and those from the call on. The stream ends when the run has
+ * Returns the events of a run: those that the listener missed, and all later ones. The stream ends when the run has
  * ended or only a person can continue it. The run never waits for readers: unread events are buffered.
  */
 export function runEvents(run: EventSource, options: EventOptions): AsyncGenerator<RunEvent> {

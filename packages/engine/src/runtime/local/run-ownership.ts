@@ -2,7 +2,7 @@ import type { Entry, NewRun, RunRecord } from '@heddle/core';
 import { chain } from '../../maybe-async.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 
-/** Which runs this process owns, and the store through which it writes each of them. */
+/** The runs that this process owns, and the stores through which it writes them. */
 export interface RunOwnership {
   /** True if other processes own runs in the same stores. */
   readonly shared: boolean;
@@ -16,13 +16,13 @@ export interface RunOwnership {
   acquire(runId: string): TailableRunStore | Promise<TailableRunStore>;
   /** Returns the store that writes an owned run. Throws RUN_ELSEWHERE if another process owns the run. */
   writer(runId: string): TailableRunStore;
-  /** To be called when the run was evicted: only a person can continue it. */
+  /** Called when the run was evicted: only a person can continue it. */
   onEvicted(runId: string): void;
-  /** To be called when the run has ended or another process owns it. */
+  /** Called when the run has ended or another process owns it. */
   forget(runId: string): void;
-  /** To be called before an external effect: stops the runs that this process has lost. */
+  /** Stops the runs that this process has lost. Called before an external effect. */
   checkOwnership(): void;
-  /** To be called when an error has stopped the run, after its record says why. */
+  /** Called when an error has stopped the run, after its record says why. */
   onFailure(runId: string): void;
 }
 

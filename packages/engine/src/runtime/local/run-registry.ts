@@ -19,7 +19,10 @@ import { ActiveRun } from './active-run.ts';
 import { callChild } from './child-call.ts';
 import type { RunOwnership } from './run-ownership.ts';
 
-/** Number of paused runs without listeners that stay in memory, unless runs are shared: an answer that comes soon finds its run there. */
+/**
+ * Number of paused runs without listeners that stay in memory, unless runs are shared: an early answer then finds its
+ * run in memory.
+ */
 const IDLE_RUNS_IN_MEMORY = 64;
 
 /** The status of a run in this process. */

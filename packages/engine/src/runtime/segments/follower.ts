@@ -103,7 +103,10 @@ export class Follower {
     for (const log of logs) this.#logs.set(log.executionOrder, log);
   }
 
-  /** To be called when the replica was advanced by entries that will become item `id`. They are speculative until a position confirms them. */
+  /**
+   * Records that the replica was advanced by entries that will become item `id`. The entries are speculative until a
+   * position confirms them.
+   */
   advancedBy(id: string, logs: readonly BlockLog[]): void {
     this.#lastItemId = id;
     this.#speculative = true;
@@ -130,7 +133,7 @@ export class Follower {
     for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
   }
 
-  /** To be called when another follower has saved the logs up to here. */
+  /** Drops the changed logs, because another follower has saved them. */
   forgetLogs(): void {
     this.#logs.clear();
     this.#dirty = false;

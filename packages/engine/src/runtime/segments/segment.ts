@@ -117,9 +117,9 @@ export class Segment {
   }
 
   /**
-   * Executes the commands and those that follow, until all blocks that run here have ended or `stop` is aborted. Blocks
-   * under way then continue until `halt` and stay pending. Returns the results since the last call. Throws errors that
-   * prevent the run from continuing.
+   * Executes the commands and those that follow, until all blocks that run here have ended or `stop` is aborted.
+   * Running blocks then continue until `halt` and stay pending. Returns the results since the last call. Throws errors
+   * that prevent the run from continuing.
    */
   async run(commands: readonly PendingCommand[], stop: AbortSignal): Promise<SegmentOutcome> {
     this.#startedMs = performance.now();
@@ -152,8 +152,9 @@ export class Segment {
   }
 
   /**
-   * Returns those commands that are still pending, both given ones and ones that resulted from replayed entries. A
-   * block of a detached segment may have ended before the request that claims the segment names the block again.
+   * Returns those commands that are still pending, both the given commands and those that resulted from replayed
+   * entries. A block of a detached segment may have ended before the request that claims the segment names the block
+   * again.
    */
   #stillPending(commands: readonly PendingCommand[]): readonly PendingCommand[] {
     const replayedCommands = this.#replayedCommands;

@@ -15,7 +15,7 @@ import { Segment } from './segment.ts';
 import type { PendingCommand, SegmentOutcome } from './segment.ts';
 import { StallDetector } from './stall-detector.ts';
 
-/** Which commands of a run to execute, and for how long. */
+/** A request to execute commands of a run for a limited time. */
 export interface SegmentRequest {
   runId: string;
   position: Position;
@@ -27,9 +27,9 @@ export interface SegmentRequest {
   softMs: number;
   /** Milliseconds after which the segment is detached: it continues in this process until the next request claims it. */
   hardMs?: number;
-  /** True if nothing else is under way in the run and no message can arrive: if the run ends here, its end is written at once. */
+  /** True if nothing else is running in the run and no message can arrive: if the run ends here, its end is written at once. */
   alone?: boolean | undefined;
-  /** Stops all blocks. */
+  /** Aborted to stop all blocks. */
   signal: AbortSignal;
   /** Entries of an earlier attempt of this request, whose worker was lost: their blocks do not run again. */
   done?: readonly TimedEntry[] | undefined;

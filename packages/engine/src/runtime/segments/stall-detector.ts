@@ -42,7 +42,7 @@ export class StallDetector {
     return atBegin !== undefined && atBegin !== this.#check();
   }
 
-  /** To be called before each write. Throws RUN_ELSEWHERE if the process was stalled since the current work began. */
+  /** Throws RUN_ELSEWHERE if the process was stalled since the current work began. Called before each write. */
   expectNoStall(runId: string): void {
     if (!this.stalled) return;
     throw new EngineError(

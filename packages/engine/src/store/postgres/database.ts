@@ -105,7 +105,10 @@ export class Database {
     });
   }
 
-  /** Calls `work` in a transaction, with a function that runs queries. Called again if it conflicts with another transaction. */
+  /**
+   * Calls `work` in a transaction, with a function that runs queries. Calls it again if it conflicts with another
+   * transaction.
+   */
   async queries<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -164,7 +167,7 @@ class CleanClient extends Client {
   }
 }
 
-/** Only builds queries; `pg` runs them as prepared statements. */
+/** Returns a query builder. `pg` runs the queries as prepared statements. */
 function builder(schema: string): Kysely<Tables> {
   const dialect = {
     createAdapter: () => new PostgresAdapter(),

@@ -47,14 +47,14 @@ export interface Tables {
   journal: { run: number; seq: number; entry: string };
   logs: { run: number; execution_order: number; log: string };
   stored_values: { key: string; json: string; put_at: Generated<Date | null> };
-  /** A step of a block; `result` is null while it is under way. */
+  /** A step of a block; `result` is null while the step runs. */
   steps: { run: number; place: string; key: string; result: string | null };
   /** An entry or a step of the run contains the key. */
   value_uses: { key: string; run: number };
   /** At most one row. */
   run_feed: { id: number; seeded: boolean };
   run_changes: { position: Generated<number>; run_id: string };
-  /** What accounts have spent and reserved, in millionths of a dollar. */
+  /** Spent and reserved amounts of accounts, in millionths of a dollar. */
   spending: { account: string; micros: number; until_ms: number };
   /** The reservations of calls that are not settled. */
   spending_calls: {
@@ -236,8 +236,8 @@ export const FORMAT_4 = `
 `;
 
 /**
- * Format 5: changes of runs (`RunChangeStore`). A trigger adds them, so those of older versions are recorded too. Nothing
- * is recorded before `run_feed` has a row; `seeded`: the runs of that time are in `run_changes`.
+ * Format 5: changes of runs (`RunChangeStore`). A trigger adds them, so changes by older versions are recorded too.
+ * Nothing is recorded before `run_feed` has a row; `seeded`: the runs of that time are in `run_changes`.
  */
 export const FORMAT_5 = `
   CREATE TABLE run_feed (
@@ -277,8 +277,8 @@ export const FORMAT_6 = `
 
 /**
  * Format 7: events of runs that are not part of journals (`LiveEventStore`). `ends` is the number of characters of the
- * stream up to and including the event. Unlogged: a crash of the server empties the tables, which have nothing that a run
- * needs.
+ * stream up to and including the event. Unlogged: a crash of the server empties the tables, which contain no data that
+ * a run needs.
  */
 export const FORMAT_7 = `
   CREATE UNLOGGED TABLE live_streams (

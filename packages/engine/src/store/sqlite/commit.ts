@@ -66,7 +66,7 @@ export class GroupCommit {
     this.#closed = true;
   }
 
-  /** False if the statements of one of several writes failed; then no write is settled. */
+  /** Commits the group. Returns false if the statements of one of several writes failed; then no write is settled. */
   #commit(group: readonly Write[]): boolean {
     const results: unknown[] = [];
     try {
@@ -83,7 +83,7 @@ export class GroupCommit {
     return true;
   }
 
-  /** SQLite has rolled back already after some errors. */
+  /** Rolls back. After some errors, SQLite has already done so. */
   #rollBack(): EngineError | undefined {
     for (const listener of this.#rollbackListeners) listener();
     try {

@@ -113,7 +113,7 @@ export class SqliteJournals {
     this.#ends.delete(runId);
   }
 
-  /** Must be called after a rollback. */
+  /** Clears the cache. Must be called after a rollback. */
   resetCache(): void {
     this.#ends.clear();
   }

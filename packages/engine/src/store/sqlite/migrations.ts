@@ -71,7 +71,7 @@ function checkFormat(db: DatabaseSync, file: string, newest: number): number {
   return found;
 }
 
-/** For processes that may not migrate: throws DATA_FORMAT_UNSUPPORTED unless the file has the newest format. */
+/** Throws DATA_FORMAT_UNSUPPORTED unless the file has the newest format. For processes that may not migrate it. */
 export function expectNewest(db: DatabaseSync, file: string, newest = MIGRATIONS.length): void {
   const found = formatOf(db);
   if (found > newest) throw newerFormat(file, found, newest);

@@ -93,7 +93,10 @@ export class SqliteRunStore implements TailableRunStore {
     return this.#commit.run(this.#saveOf({ record, logs }));
   }
 
-  /** A function that saves the record and the logs, unless the stored record is newer. It must be called in a transaction. */
+  /**
+   * Returns a function that saves the record and the logs, unless the stored record is newer. It must be called in a
+   * transaction.
+   */
   #saveOf({ record, logs }: RunProjection): () => boolean {
     const { runId, status, seq } = record;
     const ended = isEnded(status) ? 1 : 0;

@@ -128,8 +128,9 @@ export const FROM_3_TO_4 = `
 `;
 
 /**
- * From format 4 to 5: changes of runs (`RunChangeStore`). Triggers add them, so every statement that changes a run does.
- * Nothing is recorded before `run_feed` has a row. Positions are never reused, since a consumer acknowledges by position.
+ * From format 4 to 5: changes of runs (`RunChangeStore`). Triggers add them for every statement that changes a run.
+ * Nothing is recorded before `run_feed` has a row. Positions are never reused, since a consumer acknowledges by
+ * position.
  */
 export const FROM_4_TO_5 = `
   CREATE TABLE run_feed (begun INTEGER PRIMARY KEY);
