@@ -152,7 +152,7 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
     if (!(calls > 0 && seconds > 0 && Number.isFinite(seconds / calls)))
       throw new EngineError(
         'OPTIONS_INVALID',
-        `The rate of the service "${name}" is not calls and seconds above 0.`,
+        `The rate of the service "${name}" must have calls and seconds above 0.`,
       );
   const plain = blockHttpClient(options);
   const clients = new Map<string, () => Promise<HttpClient>>();

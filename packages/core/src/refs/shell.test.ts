@@ -17,7 +17,8 @@ const lookup: Lookup = {
   describe: () => ({ name: 'P', type: 'function' }),
 };
 
-const codeOf = (authored: string): string => compile(authored).code.code.replaceAll(/__heddle_(\d+)_/g, '@$1');
+const codeOf = (authored: string): string =>
+  compile(authored).code.code.replaceAll(/__heddle_(\d+)_/g, '@$1');
 
 describe('a reference in a script', () => {
   it.each([

@@ -11,5 +11,5 @@ export function readJsonText(text: string): { value?: Json; fault?: string } {
   }
   let fault: string | undefined;
   const value = validateInput(parsed, { push: ({ message }) => (fault ??= message) });
-  return fault === undefined && value !== undefined ? { value } : { fault: fault ?? 'It holds no value.' };
+  return fault === undefined && value !== undefined ? { value } : { fault: fault ?? 'It has no value.' };
 }

@@ -41,7 +41,7 @@ export class CancelTracker {
     this.#announced = true;
   }
 
-  /** Resolves when the announced request has arrived, or after a while if its sender has died. */
+  /** Resolves when the announced request has arrived, or after `ANNOUNCED_MS` if its sender has died. */
   async whenRequested(): Promise<void> {
     if (this.#announced && !this.#requested) await condition(() => this.#requested, ANNOUNCED_MS);
   }

@@ -4,7 +4,7 @@ import { placeOf } from './run-history.ts';
 
 // Events that arise in the workflow itself rather than in an activity, with their journal entries.
 
-/** A timer fired. Its time is the time that it was set for. */
+/** Returns the batch for a timer that fired. Its time is the time for which the timer was set. */
 export function timerFired(
   skeleton: Region,
   {
@@ -34,7 +34,7 @@ export function timerFired(
   };
 }
 
-/** A child run reported why it is blocked. */
+/** Returns the batch for a child run that reported why it is blocked. */
 export function childBlocked(
   skeleton: Region,
   { at, runId, on, atMs }: ChildMessage,
@@ -47,7 +47,7 @@ export function childBlocked(
   };
 }
 
-/** The child run of a block was terminated or timed out on the server, so its record has no end. */
+/** Returns the batch for a child run that was terminated or timed out on the server, so that its record has no end. */
 export function childLost(
   skeleton: Region,
   {
@@ -74,7 +74,7 @@ export function childLost(
   };
 }
 
-/** The workflow was cancelled on the server, without a cancel signal from Heddle. */
+/** Returns the batch for a workflow that was cancelled on the server, without a cancel signal from Heddle. */
 export function cancelledOnServer(atMs: number): EventBatch {
   return {
     id: 'cancelled:outside',
