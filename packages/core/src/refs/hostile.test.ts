@@ -119,32 +119,32 @@ describe('any text', () => {
 
 /** A text that counts the characters read. */
 class Counted extends String {
-  looks = 0;
+  reads = 0;
 
   override charAt(at: number): string {
-    this.looks++;
+    this.reads++;
     return super.charAt(at);
   }
 
   override charCodeAt(at: number): number {
-    this.looks++;
+    this.reads++;
     return super.charCodeAt(at);
   }
 
   override slice(from?: number, to?: number): string {
     const part = super.slice(from, to);
-    this.looks += part.length;
+    this.reads += part.length;
     return part;
   }
 
   override indexOf(wanted: string, from = 0): number {
     const at = super.indexOf(wanted, from);
-    this.looks += (at < 0 ? this.length : at) - from;
+    this.reads += (at < 0 ? this.length : at) - from;
     return at;
   }
 
   override startsWith(wanted: string, at = 0): boolean {
-    this.looks += wanted.length;
+    this.reads += wanted.length;
     return super.startsWith(wanted, at);
   }
 }
@@ -159,17 +159,17 @@ const scans: [string, FieldKind, Scan][] = [
 ];
 
 describe.each(scans)('scanning %s', (_, kind, scan) => {
-  const looks = (text: string): number => {
+  const reads = (text: string): number => {
     const counted = new Counted(text);
     const source = counted as unknown as string;
     scan(new SiteFinder(source, context, kind), new CodeRewriter(source, undefined));
-    return counted.looks;
+    return counted.reads;
   };
 
   it.each(['<', '{{', '<p.x>'])(
     'reads every character of 100,000 of %j a bounded number of times',
     (pattern) => {
-      expect(looks(pattern.repeat(100_000 / pattern.length))).toBeLessThan(2_000_000);
+      expect(reads(pattern.repeat(100_000 / pattern.length))).toBeLessThan(2_000_000);
     },
   );
 
@@ -198,6 +198,6 @@ describe.each(scans)('scanning %s', (_, kind, scan) => {
   ])('reads every character of %j, repeated, a bounded number of times', (pattern) => {
     const length = 10_000;
     const text = pattern.repeat(Math.ceil(length / pattern.length));
-    expect(looks(text)).toBeLessThan(20 * length);
+    expect(reads(text)).toBeLessThan(20 * length);
   });
 });

@@ -17,7 +17,7 @@ const decide = (scene: Scene): unknown =>
     contextOf({ type: 'condition', ...scene, services: { target, ...scene.services } }),
   );
 
-const really = (scene: Scene): unknown => {
+const execute = (scene: Scene): unknown => {
   return decide({ ...scene, services: { sandbox: async () => sandbox, ...scene.services } });
 };
 
@@ -56,14 +56,14 @@ describe('a condition', () => {
     [25, 'c-2'],
     [5, 'c-else'],
   ])('with n=%i takes the first true row (r072–r075)', async (n, id) => {
-    expect(await really({ rows: ladder, outputs: { Start: { n } } })).toEqual({
+    expect(await execute({ rows: ladder, outputs: { Start: { n } } })).toEqual({
       output: { n, ...taken(id) },
       port: `condition-${id}`,
     });
   });
 
   it('takes no branch when nothing matches and there is no else (r077, C9)', async () => {
-    expect(await really({ rows: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } })).toEqual({
+    expect(await execute({ rows: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } })).toEqual({
       output: { n: 1, ...NONE },
     });
   });
@@ -99,7 +99,7 @@ describe('a condition', () => {
     ['await Promise.resolve(true)', true],
     ['/^it/.test(<start.q>)', true],
   ])('%s is %s (r082–r146)', async (expression, expected) => {
-    const result = await really({
+    const result = await execute({
       rows: [['c', 'if', expression]],
       outputs: { Start: { q: "it's" } },
       env: { N: '7', W: 'w' },
@@ -143,7 +143,7 @@ describe('a condition', () => {
     ['return true', 'Condition "if" failed: SyntaxError: '],
   ])('fails with the name of the row that fails: %s (r114, r123, r124, C5)', async (expression, message) => {
     const failure = await failureOf(() =>
-      really({
+      execute({
         rows: [
           ['a', 'else if', 'false'],
           ['c', 'if', expression],

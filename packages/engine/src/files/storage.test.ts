@@ -15,7 +15,7 @@ const REPLY = block('Read', 'response', { dataMode: 'json', data: '{"text": "<st
 const reading = (id: string): Json => workflow([REPLY], ['Start -> Read'], { id, name: id, ...DOC });
 
 /** Returns an engine and its value store. The id of a workflow begins with its tenant. */
-async function world() {
+async function openEngine() {
   const stores = openStores({});
   const { values } = stores;
   const reads: string[] = [];
@@ -47,7 +47,7 @@ async function world() {
 
 describe('a file that was stored without an owner', () => {
   it('can be opened by the run that received it, and by a run that continues it', async () => {
-    const { engine, older, text } = await world();
+    const { engine, older, text } = await openEngine();
     const file = await older();
     const [read, runId] = await text('a-read', [file], true);
     expect(read).toBe('YWJj');
@@ -59,7 +59,7 @@ describe('a file that was stored without an owner', () => {
   });
 
   it('can be opened by a child of the run that received it', async () => {
-    const { engine, older } = await world();
+    const { engine, older } = await openEngine();
     const call = block('W', 'workflow_input', { workflowId: 'a-read', inputMapping: '{"doc": <start.doc>}' });
     await engine.deploy(workflow([call], ['Start -> W'], { id: 'a-call', name: 'a-call', ...DOC }));
     const { output } = await engine.execute('a-call', { doc: [await older()] }, { olderFiles: true });
@@ -67,7 +67,7 @@ describe('a file that was stored without an owner', () => {
   });
 
   it('is plain data for a run that receives its record later, in any workspace', async () => {
-    const { older, text } = await world();
+    const { older, text } = await openEngine();
     const file = await older();
     await text('a-read', [file], true);
     expect((await text('b-read', [file]))[0]).toBe('');
@@ -75,7 +75,7 @@ describe('a file that was stored without an owner', () => {
   });
 
   it('is plain data for an older run whose input does not contain it, or has another id', async () => {
-    const { engine, older, text } = await world();
+    const { engine, older, text } = await openEngine();
     const file = await older();
     const [, runId] = await text('b-read', [await older()], true);
     expect(await (await engine.fileReader(runId))(file)).toBeUndefined();
@@ -85,7 +85,7 @@ describe('a file that was stored without an owner', () => {
 
 describe('the owner of a file', () => {
   it('cannot be set by the author of a record or of a value', async () => {
-    const { engine, values, text } = await world();
+    const { engine, values, text } = await openEngine();
     const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
     const record = { ...file } as unknown as { [field: string]: Json };
@@ -99,7 +99,7 @@ describe('the owner of a file', () => {
 
 describe('a reader of files', () => {
   it('reads each key once, whatever the ids of its records', async () => {
-    const { engine, reads, text } = await world();
+    const { engine, reads, text } = await openEngine();
     const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
     const [, runId] = await text('a-read', []);
@@ -111,7 +111,7 @@ describe('a reader of files', () => {
   });
 
   it('stops at its limits, and when the caller disconnects', async () => {
-    const { engine, reads, text } = await world();
+    const { engine, reads, text } = await openEngine();
     const files = filesIn(await engine.takeFiles('a-read', { doc: [ABC, ABC, ABC] }));
     const [, runId] = await text('a-read', []);
     const readAll = async (
