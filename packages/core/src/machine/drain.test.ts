@@ -123,13 +123,10 @@ describe('a drain', () => {
   it.each([
     ['a container', { O: loop(region('a', 'L', 'z', late), { count: 1 }) }, ['run h']],
     ['a branch', { O: parallel(region('a', 'L', 'z', late), { count: 1, collectErrors: true }) }, ['run n']],
-  ] as const)(
-    'R18 without a grace period starts nothing more for the same event in %s',
-    (_, nodes, next) => {
-      const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
-      expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
-    },
-  );
+  ] as const)('R18 without a grace period starts nothing more for the same event in %s', (_, nodes, next) => {
+    const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
+    expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
+  });
 
   it('R18 the timer of a container aborts only the container', () => {
     const { run } = play(region('P:error -> h', { P: parallel(region('x'), { count: 2 }) }));

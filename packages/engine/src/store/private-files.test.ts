@@ -90,7 +90,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     expect(modeOf(join(data, 'images'))).toBe('755');
   });
 
-  it.runIf(isRoot)('cannot be locked or read by another user, who could otherwise stop the engine', async () => {
+  it.runIf(isRoot)('cannot be locked or read by another user, who could stop the engine', async () => {
     const data = dataFolder();
     (await working(data)).close();
     const asStranger = (command: string): number | null =>

@@ -93,7 +93,7 @@ it('throws ENGINE_CLOSED for reads after it was closed', () => {
 it.each([
   ['process', 1],
   ['power', 2],
-] as const)('uses a write-ahead log, and flushes it as durability "%s" requires', (durability, synchronous) => {
+] as const)('uses a write-ahead log, and flushes as durability "%s" requires', (durability, synchronous) => {
   const db = openDatabase(join(dataFolder(), 'heddle.db'), { readOnly: false, durability });
   expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous });
