@@ -24,8 +24,8 @@ const ALPHA = { language: 'javascript', dependencies: ['alpha'] };
 /** The system's clock, shifted ahead. */
 const ahead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => Promise.resolve() });
 
-describe('a build whose process is killed', () => {
-  it('is taken over, and its remains are removed after a day', async () => {
+describe('an interrupted build', () => {
+  it('is taken over, and its work folder is removed after a day', async () => {
     const folder = imageFolder();
     const log = join(folder, 'log');
     const child = spawn(process.execPath, ['--conditions=@heddle/source', SCRIPT, folder, log]);
@@ -49,7 +49,7 @@ describe('a build whose process is killed', () => {
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
   });
 
-  it('that resumes after another process took it over changes nothing', async () => {
+  it('changes nothing if it resumes after another process took it over', async () => {
     const folder = imageFolder();
     const time = stillClock();
     let wake: () => void = () => undefined;
@@ -109,7 +109,7 @@ describe('a store', () => {
     expect(() => createImages({ folder, builders: {} })).toThrow(/format 2, which a later version/);
   });
 
-  it('serves two versions of Heddle, each with an image of one lock', async () => {
+  it('serves two versions of Heddle, each with its own image of one lock', async () => {
     const folder = imageFolder();
     const [old, young] = ['1', '2'].map((engine) =>
       fakeBuilder({ runtimeParts: async () => ({ engine }) }),
@@ -133,7 +133,7 @@ describe('an image', () => {
     const javascript = fakeBuilder({
       resolve: (spec, context) =>
         fails
-          ? Promise.reject(new ImageError('registry_unavailable', 'It is away.'))
+          ? Promise.reject(new ImageError('registry_unavailable', 'The registry is down.'))
           : sound.resolve(spec, context),
     });
     const store = openImages({ javascript }, { clock: time });
@@ -152,7 +152,7 @@ describe('an image', () => {
   it.each([
     ['no object', 'null'],
     ['other fields', '{"entries": [], "data": {"lockfile": 1}}'],
-  ])('with a lock that cannot be read says so: %s', async (_what, lock) => {
+  ])('fails with integrity_error if its lock cannot be read: %s', async (_what, lock) => {
     const { javascriptBuilder } = await import('./javascript/builder.ts');
     const folder = imageFolder();
     await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC);
@@ -167,7 +167,7 @@ describe('an image', () => {
   });
 });
 
-/** A folder with 2 MiB of room, or null where this user may not mount. */
+/** Returns a folder with 2 MiB of space, or null if this user may not mount. */
 function tinyDisk(): string | null {
   const folder = imageFolder();
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return null;

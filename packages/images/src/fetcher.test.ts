@@ -50,19 +50,19 @@ it('a file is fetched once and found by its digest afterwards', async () => {
 it.each<[string, Answer, object]>([
   ['another file', (_request, response) => response.end('other'), { errorCode: 'integrity_error' }],
   [
-    'too large a file',
+    'a file that is too large',
     (_request, response) => response.end('x'.repeat(200)),
     { errorCode: 'image_too_large' },
   ],
   ['no file', (_request, response) => response.writeHead(404).end(), { errorCode: 'package_not_found' }],
   ['too many requests', (_request, response) => response.writeHead(429).end(), { errorCode: 'rate_limited' }],
   [
-    'its own fault',
+    'a server error',
     (_request, response) => response.writeHead(502).end(),
     { errorCode: 'registry_unavailable' },
   ],
   [
-    'a way in circles',
+    'a redirect loop',
     (request, response) => response.writeHead(302, { location: request.url ?? '' }).end(),
     { errorCode: 'registry_unavailable' },
   ],

@@ -5,7 +5,7 @@ import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../..
 import { ImageError } from './error.ts';
 
 describe('a build', () => {
-  it('resolves, assembles, and leaves an image that can be opened', async () => {
+  it('resolves, assembles and stores an image that can be opened', async () => {
     const javascript = fakeBuilder();
     const store = openImages({ javascript });
     const steps: string[] = [];
@@ -45,7 +45,7 @@ describe('a build', () => {
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
   });
 
-  it('leaves nothing in the work folder', async () => {
+  it('leaves no files in the work folder', async () => {
     const path = imageFolder();
     const store = openImages({ javascript: fakeBuilder() }, { folder: path });
     await store.build(SPEC);
@@ -88,7 +88,7 @@ describe('a build', () => {
     expect(record.errorDetail).toMatch(/^…x+\nnpm error in …\/a with \*\*\* and https:\/\/\*\*\*@host\/x$/);
   });
 
-  it('that fails for another reason than its packages is a provider_error', async () => {
+  it('fails with provider_error for a reason other than its packages', async () => {
     const javascript = fakeBuilder({ resolve: () => Promise.reject(new Error('disk is full')) });
     const record = await openImages({ javascript }).build(SPEC);
     expect(record).toMatchObject({
@@ -106,7 +106,7 @@ describe('a build', () => {
     ['javascript', SPEC],
     ['python', { language: 'python', dependencies: ['alpha'] }],
     ['native', { language: 'python', systemPackages: ['jq'] }],
-  ] as const)('of more than is allowed fails, and leaves nothing: %s', async (kind, spec) => {
+  ] as const)('above the size limit fails, and leaves no files: %s', async (kind, spec) => {
     const folder = imageFolder();
     const large = fakeBuilder({
       async assemble(_lock, _spec, { workFolder }) {
@@ -194,7 +194,7 @@ describe('an image', () => {
     expect(await store.open('tools')).toBeDefined();
   });
 
-  it('with a flipped bit is refused by name, and repaired by another build', async () => {
+  it('with a flipped bit is refused with the name of its file, and repaired by another build', async () => {
     const path = imageFolder();
     const javascript = fakeBuilder();
     const store = openImages({ javascript }, { folder: path });
@@ -231,7 +231,7 @@ describe('an image', () => {
     expect(image.id).not.toBe((await openImages({ javascript: old }, { folder: path }).open('tools')).id);
   });
 
-  it('built by the native fallback is rebuilt by it, from its lock, when that runtime changes', async () => {
+  it('built by the native fallback is rebuilt from its lock when the native runtime changes', async () => {
     const path = imageFolder();
     const refuses = (): ReturnType<typeof fakeBuilder> =>
       fakeBuilder({ resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')) });
@@ -246,7 +246,7 @@ describe('an image', () => {
     expect(await store.get('figures')).toMatchObject({ state: 'ready', packages: ['numpy 1.0.0'] });
   });
 
-  it('that failed is retried by a run after ten minutes, and by build immediately', async () => {
+  it('whose build failed is retried by a run after ten minutes, and by build immediately', async () => {
     const time = stillClock();
     let fails = true;
     const sound = fakeBuilder();

@@ -18,7 +18,7 @@ function loggingBuilder(lines: readonly string[], error?: Error) {
 }
 
 describe('the log of a build', () => {
-  it('is stored whole, of a build that succeeds and of one that fails', async () => {
+  it('is stored completely, whether the build succeeds or fails', async () => {
     const lines = Array.from({ length: 3000 }, (_, line) => `line ${line}`);
     const good = openImages({ javascript: loggingBuilder(lines) });
     const built = await good.build(SPEC, { name: 'tools' });
@@ -48,7 +48,7 @@ describe('the log of a build', () => {
     );
   });
 
-  it('has no credentials of indexes, neither as they are set nor in addresses', async () => {
+  it('has no credentials of registries, neither as configured nor in URLs', async () => {
     const registries = {
       npm: { '//registry.test/:_authToken': 'npm-index-token' },
       python: {
@@ -75,7 +75,7 @@ describe('the log of a build', () => {
     expect(secretsOf({ token: 'x', broken: 'https://%zz@host/' })).toEqual(['x', '%zz', '%zz']);
   });
 
-  it('keeps the end of a long one, from the beginning of a line on', () => {
+  it('keeps only the end if it is too long, from the start of a line', () => {
     const log = new BuildLog(['the-secret-of-this-line'], []);
     log.add(`the-secret-of-this-line ${'x'.repeat(MAX_LOG_CHARS)}`);
     for (let line = 0; line < 40; line += 1) log.add(`${line} ${'y'.repeat(100_000)}`);
@@ -86,7 +86,7 @@ describe('the log of a build', () => {
     expect(whole).toMatch(/\n39 y+$/);
   });
 
-  it('has no credential that a tool writes in parts, also if its streams alternate', async () => {
+  it('has no credential that a tool writes in parts, even if its streams alternate', async () => {
     const log = new BuildLog(['the-secéret'], []);
     const [before, after] = [Buffer.from('a the-secé').subarray(0, 10), Buffer.from('é').subarray(1)];
     const result = await logLines({ log: (line) => log.add(line) }, async (output) => {
@@ -102,7 +102,7 @@ describe('the log of a build', () => {
     expect(log.whole()).toBe('a *** b\nc\n***\na *** d');
   });
 
-  it('has the last line of a tool that fails, and a line without an end in parts of limited size', async () => {
+  it('has the last line of a tool that fails, and splits an endless line into parts of limited size', async () => {
     const lines: string[] = [];
     const failing = logLines({ log: (line) => lines.push(line) }, (output) => {
       for (let part = 0; part < 3; part++) output(Buffer.alloc(MAX_LOG_CHARS - 1, 'x'), 'stdout');
@@ -113,7 +113,7 @@ describe('the log of a build', () => {
     expect(lines.map(({ length }) => length)).toEqual([2 * MAX_LOG_CHARS - 2, MAX_LOG_CHARS - 1, 4]);
   });
 
-  it('is cleaned in time that grows with its length, whatever packages write', () => {
+  it('is redacted in linear time, whatever packages write', () => {
     const began = performance.now();
     for (const text of [
       `token${' '.repeat(1_000_000)},`,
@@ -130,7 +130,7 @@ describe('the log of a build', () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  it('is replaced by that of the next build, and removed with its image', async () => {
+  it('is replaced by the log of the next build, and removed with its image', async () => {
     const folder = imageFolder();
     const error = new ImageError('package_not_found', 'No package.');
     const first = openImages({ javascript: loggingBuilder(['first'], error) }, { folder });

@@ -11,7 +11,7 @@ export const MAX_LOG_CHARS = 1_048_576;
 
 const TOKENS: readonly (readonly [RegExp, string])[] = [
   [
-    // A run of white space is read once: packages write into the log.
+    // Only one quantifier matches a run of white space, so that no package can make redaction slow.
     /(_authToken|_auth|_password|authorization|bearer|basic|password|token)(["']?(?:\s*[=:]\s*|[^\S\n]+)["']?(?:(?:bearer|basic|token)[^\S\n]+)?)[^\s"',]+/gi,
     '$1$2***',
   ],
@@ -90,12 +90,12 @@ export async function logLines<T>(
   }
 }
 
-/** The last line of an output, which has not ended. */
+/** The incomplete last line of an output. */
 class OpenLine {
   readonly #decoder = new StringDecoder();
   #text = '';
 
-  /** Returns the lines that have ended. */
+  /** Returns the complete lines. */
   add(data: Buffer): string {
     const text = this.#decoder.write(data);
     const end = text.lastIndexOf('\n') + 1;
@@ -120,7 +120,7 @@ function cut(text: string, chars: number): string {
   return text.length <= chars ? text : `…${text.slice(1 - chars)}`;
 }
 
-/** Collects text, and keeps the end of it. Adding takes time in proportion to what is added. */
+/** Collects text, and keeps the end of it. Adding takes time in proportion to the added text. */
 class LogEnd {
   readonly #limit: number;
   #parts: string[] = [];
@@ -137,7 +137,7 @@ class LogEnd {
     if (this.#chars > 2 * this.#limit) this.#shorten();
   }
 
-  /** Returns the kept text. It begins with a whole line: half of a secret is not recognized as one. */
+  /** Returns the kept text. It begins with a whole line, because redaction does not recognize half of a secret. */
   read(): { text: string; isCut: boolean } {
     if (this.#chars > this.#limit) this.#shorten();
     const text = this.#parts.join('');

@@ -18,7 +18,7 @@ function waitingBuilder(): ReturnType<typeof fakeBuilder> & { goOn: () => void }
 }
 
 describe('an image removed during its build', () => {
-  it('is gone, and the builder is notified', async () => {
+  it('does not exist afterwards, and the builder is notified', async () => {
     const javascript = waitingBuilder();
     const store = openImages({ javascript });
     const building = store.build(SPEC, { name: 'tools' });
@@ -105,7 +105,7 @@ describe('an image in use', () => {
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
   });
 
-  it('whose file was deleted is refused by name, and rebuilt from its lock', async () => {
+  it('whose file was deleted is refused with its name, and rebuilt from its lock', async () => {
     const javascript = fakeBuilder();
     const store = openImages({ javascript });
     const { id } = await store.build(SPEC);

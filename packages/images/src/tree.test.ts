@@ -32,34 +32,34 @@ function rootBuilder(): ReturnType<typeof fakeBuilder> {
 
 const CHANGES: readonly [what: string, change: (root: string) => void][] = [
   ['a file with other content', (root) => writeFileSync(join(root, 'usr/bin/jq'), 'a progrem')],
-  ['a file more', (root) => writeFileSync(join(root, 'usr/bin/evil'), '')],
-  ['a file less', (root) => rmSync(join(root, 'usr/library'))],
-  ['a folder more', (root) => mkdirSync(join(root, 'opt'))],
-  ['a file that may be run', (root) => chmodSync(join(root, 'usr/library'), 0o755)],
-  ['a file that runs as another user', (root) => chmodSync(join(root, 'usr/bin/jq'), 0o4755)],
+  ['an additional file', (root) => writeFileSync(join(root, 'usr/bin/evil'), '')],
+  ['a missing file', (root) => rmSync(join(root, 'usr/library'))],
+  ['an additional folder', (root) => mkdirSync(join(root, 'opt'))],
+  ['a file that became executable', (root) => chmodSync(join(root, 'usr/library'), 0o755)],
+  ['a setuid file', (root) => chmodSync(join(root, 'usr/bin/jq'), 0o4755)],
   [
-    'a link in the place of a file with the same content',
+    'a link in place of a file with the same content',
     (root) => {
       rmSync(join(root, 'usr/library'));
       symlinkSync('bin/jq', join(root, 'usr/library'));
     },
   ],
   [
-    'a link that leads elsewhere',
+    'a link with another target',
     (root) => {
       rmSync(join(root, 'bin'));
       symlinkSync('/etc', join(root, 'bin'));
     },
   ],
   [
-    'a link in the place of a folder with the same content',
+    'a link in place of a folder with the same content',
     (root) => {
       renameSync(join(root, 'usr/bin'), join(root, '../bin'));
       symlinkSync('../../bin', join(root, 'usr/bin'));
     },
   ],
   [
-    'a second name of a file of the host',
+    'a hard link to a file of the host',
     (root) => {
       writeFileSync(join(root, '../outside'), 'an outsider');
       rmSync(join(root, 'usr/library'));
@@ -67,7 +67,7 @@ const CHANGES: readonly [what: string, change: (root: string) => void][] = [
     },
   ],
   [
-    'a link in the place of the whole',
+    'a link in place of the root folder',
     (root) => {
       cpSync(root, `${root}-copy`, { recursive: true, verbatimSymlinks: true });
       rmSync(root, { recursive: true });
@@ -75,14 +75,14 @@ const CHANGES: readonly [what: string, change: (root: string) => void][] = [
     },
   ],
   [
-    'a file in the place of the whole',
+    'a file in place of the root folder',
     (root) => (rmSync(root, { recursive: true }), writeFileSync(root, '')),
   ],
-  ['nothing in the place of the whole', (root) => rmSync(root, { recursive: true })],
+  ['no root folder', (root) => rmSync(root, { recursive: true })],
 ];
 
 describe('the root of a native image in the store', () => {
-  it.each(CHANGES)('with %s is refused by name, and rebuilt', async (_what, change) => {
+  it.each(CHANGES)('with %s is refused with its name, and rebuilt', async (_what, change) => {
     const folder = imageFolder();
     const native = rootBuilder();
     const { id } = await openImages({ native }, { folder }).build(SPEC);
@@ -100,7 +100,7 @@ describe('the root of a native image in the store', () => {
     expect(native.calls).toEqual(['resolve']);
   });
 
-  it('that replaced another is verified again by a process that verified the other', async () => {
+  it('that replaced a verified one is verified again by the same process', async () => {
     const store = openImages({ native: rootBuilder() });
     const { id } = await store.build(SPEC);
     const { path } = (await store.open(id)).blobs['rootfs']!;

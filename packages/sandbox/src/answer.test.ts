@@ -54,7 +54,7 @@ describe("a process's answer", () => {
     ['output over its limit', 'OK', '1', 'x'.repeat(100)],
     ['an error that is not JSON', 'GUEST_ERROR', 'oops', ''],
     [
-      'an error of no known phase',
+      'an error of an unknown phase',
       'GUEST_ERROR',
       '{"phase":"constructor","name":"E","message":"m","stack":""}',
       '',

@@ -14,7 +14,7 @@ describe('console output', () => {
     expect(await stdout(code)).toBe('a 1 {"b":[2]} null undefined\ni\nWARN: w\nERROR: e');
   });
 
-  it('is empty without calls and one line for one', async () => {
+  it('is empty without calls, and one line for one call', async () => {
     expect(await stdout('return 1')).toBe('');
     expect(await stdout('console.log("only")')).toBe('only');
   });
@@ -30,7 +30,7 @@ describe('console output', () => {
     expect(await stdout('console.log("a\\n\\n")')).toBe('a\n\n');
   });
 
-  it('keeps empty lines between', async () => {
+  it('keeps empty lines between others', async () => {
     expect(await stdout('console.log(); console.log("b")')).toBe('\nb');
   });
 
@@ -53,7 +53,7 @@ describe('console output', () => {
     );
   });
 
-  it('of several timers comes in order', async () => {
+  it('of several timers is in the order of their times', async () => {
     expect(
       await stdout(
         'setTimeout(() => console.log(2), 2); console.log(1); await new Promise((r) => setTimeout(r, 8)); console.log(3)',

@@ -9,7 +9,7 @@ it('kills a process', async () => {
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 });
 
-it('sends no signal where a process could not be started', async () => {
+it('sends no signal if the process could not be started', async () => {
   const child = spawn('/nonexistent/program');
   const kill = vi.spyOn(child, 'kill').mockReturnValue(false);
   endProcess(child);

@@ -45,7 +45,7 @@ describe('expressions', () => {
     });
   });
 
-  it('long rows of slashes and stars in comments take little time', async () => {
+  it('compile quickly with long rows of slashes and stars in comments', async () => {
     const row = '/'.repeat(4_000);
     expect(await evaluate('values', `${row}\n1`, `/${'*'.repeat(4_000)}/ 2 ; ${row}`, row)).toMatchObject({
       ok: true,
@@ -53,7 +53,7 @@ describe('expressions', () => {
     });
   });
 
-  it('each sees only its own values', async () => {
+  it('see only their own values', async () => {
     const outcome = await evaluate('values', { code: 'x', values: { x: '1' } }, 'typeof x');
     expect(outcome).toMatchObject({ ok: true, json: ['1', '"undefined"'] });
   });

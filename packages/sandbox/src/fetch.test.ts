@@ -61,7 +61,7 @@ describe('fetch in user code', () => {
     ).toEqual([true, 'EGRESS_DENIED', expect.stringContaining('10.9.8.7 is a private address')]);
   });
 
-  it('an uncaught one fails the job as USER_ERROR at its line', async () => {
+  it('fails the job with USER_ERROR if its rejection is not caught', async () => {
     const outcome = await sandbox.run({ runId: 'fetch', code: '\nawait fetch("http://10.9.8.7/")' });
     expect(outcome).toMatchObject({ ok: false, error: { code: 'USER_ERROR' } });
   });
@@ -74,7 +74,7 @@ describe('fetch in user code', () => {
     ).toBe('TimeoutError');
   });
 
-  it('concurrent requests are independent', async () => {
+  it('keeps concurrent requests independent', async () => {
     expect(
       await value(
         'const all = await Promise.all([1, 2, 3, 4, 5].map((n) => fetch(url, { method: "POST", body: String(n) }).then((r) => r.json()))); return all.map((r) => atob(r.body))',

@@ -134,7 +134,7 @@ describe('errors of user code', () => {
     ).toMatchObject({ name: 'RangeError', line: 2 });
   });
 
-  it('include those of promises abandoned by a timer', async () => {
+  it('include errors of promises that a timer abandons', async () => {
     const code =
       'class Own extends Error { name = "Own" }\nsetTimeout(async () => { throw new Own("left") }, 1);';
     expect(await failing(`${code}\nawait new Promise(() => {})`)).toMatchObject({

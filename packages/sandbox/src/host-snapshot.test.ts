@@ -63,7 +63,7 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
     }
   });
 
-  it('is made after a delay, unless the sandbox is closed by then', async () => {
+  it('is made after a delay, unless the sandbox is closed before', async () => {
     const folder = folderOf();
     const memory = memoryIn(folder, 0);
     expect(memory.path).toBeUndefined();

@@ -8,13 +8,13 @@ const PARTS = 'more than 50 lists and objects';
 describe('the levels and containers of JSON', () => {
   it.each<[what: string, json: string, excess: string | null]>([
     ['lists at the limit', lists(9), null],
-    ['lists beyond it', lists(10), LEVELS],
-    ['objects beyond it', '{"a":'.repeat(10) + '1' + '}'.repeat(10), LEVELS],
-    ['some beside each other', `[${Array(24).fill('{"a":[]}').join()}]`, null],
-    ['many beside each other', `[${Array(25).fill('{"a":[]}').join()}]`, PARTS],
+    ['lists beyond the limit', lists(10), LEVELS],
+    ['objects beyond the limit', '{"a":'.repeat(10) + '1' + '}'.repeat(10), LEVELS],
+    ['some siblings', `[${Array(24).fill('{"a":[]}').join()}]`, null],
+    ['too many siblings', `[${Array(25).fill('{"a":[]}').join()}]`, PARTS],
     ['brackets in texts', JSON.stringify({ '[[[[[[[[[[[[': '{{{{{{{{{{{{"[[[[[[[[\\"' }), null],
-    ['brackets behind a text that ends in a backslash', `["\\\\",${lists(9)}]`, LEVELS],
-    ['a text without end', `["${'['.repeat(99)}`, null],
+    ['brackets after a text that ends in a backslash', `["\\\\",${lists(9)}]`, LEVELS],
+    ['an unterminated text', `["${'['.repeat(99)}`, null],
   ])('of %s are counted', (_what, json, excess) => {
     expect(complexityExcess(json, { levels: 9, containers: 50 })).toBe(excess);
   });

@@ -30,9 +30,9 @@ describe('limits of Python', () => {
       'while True:\n  try:\n    while True: pass\n  except BaseException: pass',
     ],
     ['a loop inside the interpreter', 'import itertools\nsum(itertools.repeat(1))'],
-    ['a search that goes back for ever', 'import re\nre.match("(a+)+$", "a" * 40 + "b")'],
+    ['a pattern that backtracks endlessly', 'import re\nre.match("(a+)+$", "a" * 40 + "b")'],
     [
-      'a value that takes for ever to write',
+      'a value whose conversion does not end',
       'class A:\n  def model_dump(self):\n    while True: pass\nreturn A()',
     ],
     ['turns of the event loop', 'import asyncio\nwhile True: await asyncio.sleep(0)'],
@@ -53,11 +53,11 @@ describe('limits of Python', () => {
   const IDLE: Endless = [
     ['sleeping', 'import time\ntime.sleep(60)'],
     [
-      'sleeping again and again',
+      'sleeping in an endless loop',
       'import time\nwhile True:\n  try: time.sleep(0.01)\n  except BaseException: pass',
     ],
     ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
-    ['awaiting what never comes', 'import asyncio\nawait asyncio.Future()'],
+    ['awaiting a future without a result', 'import asyncio\nawait asyncio.Future()'],
   ];
 
   it.each(sample(IDLE, 1, 'ways to wait in Python'))('end %s with TIMEOUT_WALL', async (_what, code) => {
@@ -74,10 +74,10 @@ describe('limits of Python', () => {
     expect(outcome.wallMs).toBeGreaterThanOrEqual(300);
   });
 
-  it('cover files, which are in memory', async () => {
+  it('cover in-memory files', async () => {
     const code = 'with open("/tmp/f", "wb") as f:\n  while True: f.write(bytes(10_000_000))';
     const outcome = await run(code);
-    if (outcome.ok) throw new Error('It found room for ever.');
+    if (outcome.ok) throw new Error('The files had no limit.');
     expect([outcome.error.code, outcome.error.name]).toSatisfy(
       ([reason, name]) =>
         reason === 'OUT_OF_MEMORY' || ['MemoryError', 'OSError', 'RangeError'].includes(name as string),
@@ -106,7 +106,7 @@ describe('limits of Python', () => {
     ['abort', 'import ctypes\nctypes.pythonapi.abort()'],
     ['wild memory', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
     ['exit', 'import os\nos._exit(0)'],
-  ])('a crash of the interpreter (%s) fails its job; the next job gets a new one', async (_what, code) => {
+  ])('a crash of the interpreter (%s) fails its job; the next gets a new one', async (_what, code) => {
     expect(await run(code)).toMatchObject({ ok: false });
     expect(await value('return 1')).toBe(1);
   });

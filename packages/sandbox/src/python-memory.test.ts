@@ -65,10 +65,10 @@ describe('memoryMiB of Python', () => {
     ],
     ['of a result', 'text = "x" * (30 * 2**20)\nreturn [text] * 8'],
     [
-      "that other code in the interpreter's isolate takes",
+      "that other code in the interpreter's isolate allocates",
       'import js\njs.eval("new WebAssembly.Memory({ initial: 2048 })")',
     ],
-  ])('holds for memory %s', async (_what, code) => {
+  ])('limits the memory %s', async (_what, code) => {
     const outcome = await run(code, within(64));
     expect(outcome).toMatchObject({ ok: false });
     expect(valueIn(await run('return 1'))).toBe(1);

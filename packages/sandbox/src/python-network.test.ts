@@ -60,7 +60,7 @@ return [a.json()["path"], a.url == url + "/there", b.status_code, b.is_redirect]
     expect(await value(code)).toEqual(['/there', true, 302, true]);
   });
 
-  it('raises what the library raises', async () => {
+  it('raises the exceptions of the library', async () => {
     const code = `
 import requests
 out = []

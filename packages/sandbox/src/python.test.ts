@@ -62,7 +62,7 @@ ${end}`;
     ).toEqual([0, 1, 2]);
   });
 
-  it('may run a nested loop inside an await, and reports what cannot end there', async () => {
+  it('may run a nested event loop inside an await, which reports operations that cannot end there', async () => {
     const code = `
 import asyncio
 async def main():
@@ -135,7 +135,7 @@ print("\\n")`;
     expect((await run(code)).stdout).toBe('a 1b\nc\ndéWARNING:root:e\n\n');
   });
 
-  it('is cut at its limit, and costs nothing beyond', async () => {
+  it('is cut at its limit, and costs no memory beyond it', async () => {
     const outcome = await run('for i in range(100000): print(i)\nreturn 1', { limits: { logLines: 3 } });
     expect(outcome).toMatchObject({ ok: true, stdout: '0\n1\n2\n[stdout truncated]' });
   });

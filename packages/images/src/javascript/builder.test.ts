@@ -82,8 +82,8 @@ describe('an image of npm packages', () => {
   const IMPURE: readonly (readonly [what: string, source: string])[] = [
     ['the clock', 'exports.at = Date.now();'],
     ['a new date', 'exports.at = new Date();'],
-    ['chance', 'exports.seed = Math.random();'],
-    ['cryptographic chance', 'exports.id = crypto.randomUUID();'],
+    ['random numbers', 'exports.seed = Math.random();'],
+    ['cryptographic random numbers', 'exports.id = crypto.randomUUID();'],
     ['a timer', 'setTimeout(() => {}, 10);'],
   ];
 
@@ -142,7 +142,7 @@ describe('an image of npm packages', () => {
 
 const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] = [
   [
-    'invalid_specifier where a package comes from elsewhere than the registry',
+    'invalid_specifier if a package does not come from the registry',
     async () => {
       const needs = (range: string): FixturePackage =>
         pkg('needy', '', { manifest: { dependencies: { other: range } } });
@@ -156,7 +156,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   ],
 
   [
-    'package_not_found, also for what a package needs',
+    'package_not_found for a package, and for a dependency of one',
     async () => {
       await expectFailure(build([], ['ghost']), 'package_not_found', /ghost/);
       const needy = pkg('needy', '', { manifest: { dependencies: { ghost: '1' } } });
@@ -197,7 +197,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   ],
 
   [
-    'unsupported_package for what needs files or native code',
+    'unsupported_package for packages that need files or native code',
     async () => {
       const reads = pkg('reads', "exports.text = require('node:fs').readFileSync('/etc/passwd');");
       await expectFailure(
@@ -243,7 +243,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   ],
 
   [
-    'load_failed where a package throws, loops or takes all memory',
+    'load_failed if a package throws, loops or takes all memory',
     async () => {
       const packages = [
         pkg('throws', "throw new Error('no luck');"),
@@ -288,7 +288,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   ],
 
   [
-    'image_too_large for an archive that unpacks to more than is allowed',
+    'image_too_large for packages that unpack to more bytes or files than allowed',
     async () => {
       const bomb = pkg('bomb', '', {
         entries: [{ path: 'package/big', content: Buffer.alloc(4 * 2 ** 20) }],
@@ -306,7 +306,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   ],
 
   [
-    'image_too_large for more than the images of the folder may have',
+    'image_too_large above the maximum image size of the folder',
     async () => {
       const large = pkg('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
       await expectFailure(build([large], ['large'], { maxImageMiB: 1 }), 'image_too_large', /1 are allowed/);
@@ -314,7 +314,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   ],
 
   [
-    'build_timeout where a registry never answers',
+    'build_timeout if a registry never answers',
     async () => {
       const registry = await npmRegistry([]);
       registry.answer = () => true;

@@ -43,7 +43,7 @@ async function bundleMost(
   absent: ReadonlySet<string>,
   alone: Bundle,
 ): Promise<WholeBundle> {
-  // With nothing to leave out this would be the bundle that just failed.
+  // Without modules to exclude, this would be the bundle that just failed.
   const all = absent.size === 0 ? null : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
   if (all !== null) return { ...all, warnings: [] };
   let best = alone;

@@ -97,7 +97,7 @@ afterAll(async () => {
 });
 let building: Promise<ImageRecord> | undefined;
 
-/** Runs code in a new sandbox with an image of packages. That of `ALL` is built once, because a build takes a second. */
+/** Runs code in a new sandbox with an image of packages. The image of `ALL` is built once, because a build takes a second. */
 async function runner(dependencies: readonly string[]) {
   const images = dependencies === ALL ? shared : openImages(builders, { registries });
   const record = await (images === shared ? (building ??= build(shared, ALL)) : build(images, dependencies));
@@ -136,7 +136,7 @@ describe('code with an image', () => {
     expect(await value(run(code))).toEqual([1, 2, 3, 2, '1', 'function', 42, 1, 42, 6, true, true]);
   });
 
-  it('imports and requires the other modules that packages offer: by name, by pattern, data', async () => {
+  it('imports and requires the other modules that packages offer, by name or pattern, including JSON', async () => {
     const { run, record } = await runner(['common', 'in-parts']);
     expect(record.warnings).toEqual([]);
     const code = `
@@ -197,7 +197,7 @@ describe('code with an image', () => {
     ]);
   });
 
-  it('fails with the name and the line of what is missing', async () => {
+  it('fails with the name and line of a missing module or export', async () => {
     const { run } = await runner(ALL);
     expect(await failure(run("\nimport x from 'lodash';"))).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
@@ -223,7 +223,7 @@ describe('code with an image', () => {
     expect(await failure(run('return 1', 'ghost'))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
-  it('reports correct lines in errors of packages and its own', async () => {
+  it('reports correct lines in its own errors and those of packages', async () => {
     const { run } = await runner(ALL);
     const import3 = 'import {\n  next,\n} from "common";\n';
     expect(await failure(run(`${import3}missing();`))).toMatchObject({

@@ -61,7 +61,7 @@ function buildElsewhere(
   return { host: child.pid as number, folder };
 }
 
-/** Returns the build's work folder, and the folder of npm's files, which is elsewhere if npm's user cannot access the former. */
+/** Returns the build's work folder, and the folder of npm's files if npm's user cannot access the work folder. */
 function placesOf(folder: string): string[] {
   const [name = ''] = readdirSync(join(folder, 'work'));
   const work = join(folder, 'work', name);
@@ -77,13 +77,13 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
     ['npm', 'basic', real, { level: 'basic' }],
     ...levels.map(({ name, options }): Case => ['npm', name, real, options.isolation ?? {}]),
     ...levels.map(({ name, options }): Case => [
-      'a program that does not want to',
+      'a program that ignores signals',
       name,
       endless,
       options.isolation ?? {},
     ]),
   ])(
-    'ends with it, and what it leaves goes with a collection: %s at the level %s',
+    'end too, and a collection removes their folders: %s at the level %s',
     async (_what, _level, program, isolation) => {
       const registry = await npmRegistry([]);
       const asked = new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
       );
       await asked;
       const below = livingOf(processesOf(host));
-      // It gives itself the name of what it does.
+      // npm sets its process title to its command.
       expect(below.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
       process.kill(host, 'SIGKILL');
       await expect.poll(() => livingOf(below), { timeout: 10_000 }).toEqual([]);

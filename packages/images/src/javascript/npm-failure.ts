@@ -43,7 +43,7 @@ const SENTENCES: Readonly<Partial<Record<ImageErrorCode, string>>> = {
   invalid_specifier: 'A package depends on something that is not in a registry, which is not allowed.',
   package_not_found: 'The package is not in the registry.',
   version_not_found: 'The package does not have this version.',
-  resolution_conflict: 'The packages need versions of each other that exclude one another.',
+  resolution_conflict: 'The packages require conflicting versions of each other.',
   incompatible_platform: 'A package does not support this system.',
   integrity_error: 'A package does not match the digest in the registry.',
   rate_limited: 'The registry is receiving too many requests; build again later.',
@@ -72,7 +72,7 @@ function reasonOf(error: NpmError | null, named: string, fault: string | null): 
   // npm sees only that the gate refused a request.
   if (fault !== null && (named === 'E403' || named === 'E502')) return fault;
   const lines = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
-  return lines.find((part) => part !== '') ?? `npm ended with ${named || 'an unknown fault'}.`;
+  return lines.find((part) => part !== '') ?? `npm ended with ${named || 'an unknown error'}.`;
 }
 
 /** Returns the error for a failed npm run. `fault` is why the host refused one of its requests, or null. */

@@ -58,7 +58,7 @@ function hostile(source: string): string {
 }
 
 /** Runs a hostile npm in a build. */
-async function found(source: string, level: (typeof levels)[number], npm: NpmSettings) {
+async function runHostile(source: string, level: (typeof levels)[number], npm: NpmSettings) {
   const { context, lines } = contextOf(npm, openFolder());
   const project = join(context.workFolder, 'project');
   mkdirSync(project);
@@ -88,7 +88,7 @@ const ASK = `
   });`;
 
 describe.each(levels)('npm in a build at the level $name', (level) => {
-  it('has no credentials, and its requests have', async () => {
+  it('has no credentials; the gate adds them to its requests', async () => {
     const { port, seen } = await listening();
     const npm = { registry: `http://127.0.0.1:${port}/`, [`//127.0.0.1:${port}/:_authToken`]: SECRET };
     const source = `${ASK}
@@ -96,7 +96,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       report.status = await ask('http://127.0.0.1:${port}/one', { headers: { authorization: 'Bearer mine' } });
       report.env = process.env;
       report.files = fs.readdirSync(process.env.HOME).map((name) => fs.readFileSync(process.env.HOME + '/' + name, 'utf8'));`;
-    const { report } = await found(source, level, npm);
+    const { report } = await runHostile(source, level, npm);
     expect(report).toMatchObject({ status: 200 });
     expect(JSON.stringify(report)).not.toContain(SECRET);
     expect(seen).toEqual([`GET /one Bearer ${SECRET}`]);
@@ -109,7 +109,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       report.other = await ask('http://127.0.0.1:${other.port}/');
       report.metadata = await ask('http://169.254.169.254/latest/meta-data');
       report.put = await ask('http://127.0.0.1:${named.port}/one', { method: 'PUT' });`;
-    const { report } = await found(source, level, { registry: `http://127.0.0.1:${named.port}/` });
+    const { report } = await runHostile(source, level, { registry: `http://127.0.0.1:${named.port}/` });
     expect(report).toEqual({ other: 403, metadata: 403, put: 403 });
     expect([...named.seen, ...other.seen]).toEqual([]);
   });
@@ -121,16 +121,16 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       fs.writeFileSync('node_modules/a/run', '', { mode: 0o4777 });
       fs.writeFileSync('node_modules/a/read', '', { mode: 0o600 });
       fs.writeFileSync('elsewhere', '');`;
-    const { project } = await found(source, level, {});
+    const { project } = await runHostile(source, level, {});
     const stat = (name: string) => statSync(join(project, 'node_modules/a', name));
     expect([stat('run').uid, stat('read').uid]).toEqual([process.geteuid!(), process.geteuid!()]);
     expect(existsSync(join(project, 'elsewhere'))).toBe(false);
   });
 
   it.each([
-    ['a link in the place of its lockfile', "fs.symlinkSync('/etc/passwd', 'package-lock.json')"],
+    ['a link in place of its lockfile', "fs.symlinkSync('/etc/passwd', 'package-lock.json')"],
     [
-      'a link in the place of its packages',
+      'a link in place of its packages',
       "fs.writeFileSync('package-lock.json', '{}'); fs.symlinkSync('/etc', 'node_modules')",
     ],
   ])('is refused if it leaves %s', async (_what, act) => {
@@ -151,7 +151,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     await expect(run).rejects.toThrow('enough');
   });
 
-  it("reports in npm's own words what the gate refuses", async () => {
+  it("reports a refusal of the gate in npm's own words", async () => {
     const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, openFolder());
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
@@ -184,7 +184,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
     const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
-    // The file there has another content.
+    // The file at the redirect target has different content.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
     expect(new Set(far.seen)).toEqual(new Set(['GET /one.tgz nobody']));
     expect([...registry.tokens]).toEqual([`Bearer ${SECRET}`]);
@@ -210,7 +210,7 @@ describe.skipIf(strict === undefined)('the sandbox of npm', () => {
       });
       report.names = await new Promise((resolve) => require('dns').lookup('registry.npmjs.org', (error) => resolve(error?.code)));
       report.interfaces = Object.keys(require('os').networkInterfaces());`;
-    const { report } = await found(source, strict!, { registry: `http://127.0.0.1:${port}/` });
+    const { report } = await runHostile(source, strict!, { registry: `http://127.0.0.1:${port}/` });
     expect(report).toEqual({
       root: ['dev', 'lib', 'lib64', 'opt', 'proc', 'run', 'tmp', 'usr', 'work'].filter(
         (name) => !name.startsWith('lib') || (report['root'] as string[]).includes(name),
@@ -236,7 +236,7 @@ describe.skipIf(strict === undefined)('the sandbox of npm', () => {
       try { for (let at = 0; at < 200; at++) fs.writeSync(file, Buffer.alloc(2 ** 20)); } catch (error) { report.large = error.code; }
       report.bytes = fs.statSync('large').size;
       fs.rmSync('large');`;
-    const { report } = await found(source, strict!, {});
+    const { report } = await runHostile(source, strict!, {});
     expect(report).toMatchObject({ large: 'EFBIG', bytes: 84 * 2 ** 20 });
   });
 });

@@ -24,7 +24,7 @@ describe('registry settings', () => {
   it.each<[string, Record<string, string>, string, string | null]>([
     ['a token', { '//a.example/:_authToken': 't' }, 'https://a.example/x', 'Bearer t'],
     [
-      'name and password at once',
+      'name and password in one setting',
       { '//a.example/:_auth': 'bWU6cA==' },
       'https://a.example/x',
       'Basic bWU6cA==',
@@ -48,7 +48,7 @@ describe('registry settings', () => {
       'Bearer t',
     ],
     [
-      'those of the URL',
+      'the registry URL',
       { registry: 'https://me:p%40@a.example/' },
       'https://a.example/x',
       `Basic ${base64('me:p@')}`,
@@ -57,7 +57,7 @@ describe('registry settings', () => {
     ['no token at another port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example/x', null],
     ['no token at another host', { '//a.example/:_authToken': 't' }, 'https://b.example/x', null],
     [
-      'nobody at a host with that ending',
+      'no token at a host that only ends with the name',
       { '//a.example/:_authToken': 't' },
       'https://evil-a.example/x',
       null,

@@ -117,12 +117,12 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
   it.each([
     ['rate_limited', 429, /too many requests/],
     ['registry_unavailable', 503, /answered 503/],
-  ])('says %s of a mirror that answers %i', async (code, status, message) => {
+  ])('says %s for a mirror that answers %i', async (code, status, message) => {
     const more = { '/dists/stable/InRelease': status };
     expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure(code, message));
   });
 
-  it('says build_timeout of a mirror that does not answer', async () => {
+  it('says build_timeout for a mirror that does not answer', async () => {
     const server = createServer(() => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => (server.closeAllConnections(), void server.close()));
@@ -162,7 +162,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'alpha',
       /evil/,
     ],
-  ])('says %s of Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
+  ])('says %s for Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
     const { url: index } = await pythonIndex([wheel]);
     const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
     const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
@@ -174,7 +174,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
     ['version_not_found', 'an unknown version', { name: 'one' }, 'one@^9', /one@\^9/],
     [
       'invalid_specifier',
-      'one that comes from elsewhere',
+      'a package from outside the registry',
       { name: 'one', manifest: { dependencies: { other: 'git+https://x.test/a.git' } } },
       'one',
       /registry/,
@@ -187,7 +187,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'one',
       /does not match/,
     ],
-  ])('says %s of npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
+  ])('says %s for npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
     const { url: registry } = await npmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
     expect(failureOf(await build([], [], { registry, spec }))).toEqual(failure(code, message));

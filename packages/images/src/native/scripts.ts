@@ -29,7 +29,7 @@ const OUTPUT_BYTES = 16 * 2 ** 20;
 const NPM = '/run/heddle/npm';
 const HEADERS = '/run/heddle/headers';
 
-/** The location of packages, and what their scripts need. */
+/** The location of packages, and the programs that run their scripts. */
 interface ScriptEnvironment {
   /** The root file system that is being built. */
   readonly root: string;

@@ -65,7 +65,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     ],
     [
       'version_not_found',
-      'a version that is not there',
+      'a version that does not exist',
       [{ name: 'alpha' }],
       ['alpha>=2'],
       /the newest is 1\.0/,
@@ -153,7 +153,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     ],
     [
       'load_failed',
-      'an end of the interpreter while loading',
+      'an exit of the interpreter while loading',
       [{ name: 'alpha', files: { 'alpha.py': 'import sys; sys.exit(3)' } }],
       ['alpha'],
       /SystemExit: 3/,
@@ -211,7 +211,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     );
   });
 
-  it('image_too_large for more than the images of the folder may have', async () => {
+  it('image_too_large: an image above the maximum size of the folder', async () => {
     const index = await pythonIndex([{ name: 'alpha' }]);
     expectFailure(
       await build(['alpha'], { index: index.url }, { maxImageMiB: 1 }),
@@ -244,13 +244,13 @@ describe('how metadata is found', () => {
   it.each<[what: string, wheel: IndexedWheel, options: PythonIndexOptions, files: string[]]>([
     ['beside the wheel', { ...alpha, metadataBeside: true }, {}, [`${file}.metadata`]],
     [
-      'beside the wheel, by a page of HTML',
+      'beside the wheel, from an HTML page',
       { ...alpha, metadataBeside: true },
       { form: 'html' },
       [`${file}.metadata`],
     ],
-    ['at the end of the wheel, by a range', alpha, {}, [`${file} bytes=N`]],
-    ['in the whole wheel, where there are no ranges', alpha, { ranges: false }, [file, file]],
+    ['at the end of the wheel, by a range request', alpha, {}, [`${file} bytes=N`]],
+    ['in the whole wheel, without range support', alpha, { ranges: false }, [file, file]],
     ['in the whole wheel, if its size is unknown', alpha, { form: 'html' }, [file]],
   ])('%s', async (_what, wheel, options, files) => {
     const { record, index } = await buildFrom([wheel], ['alpha'], options);
@@ -267,7 +267,7 @@ describe('wheelhouses', { timeout: 120_000 }, () => {
     files: { 'alpha.py': 'raise ValueError("from the wheelhouse")' },
   };
 
-  it('go before the index', async () => {
+  it('take precedence over the index', async () => {
     const folder = imageFolder();
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, wheelFilename(gamma)), wheelBytes(gamma));

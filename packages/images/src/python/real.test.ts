@@ -64,7 +64,7 @@ return [order.model_dump(), faults, msgpack.unpackb(msgpack.packb([1, 2.5])), ms
 
     if (!isFull) leftOut('beautifulsoup4, jinja2 and pyyaml of the real index');
     it.runIf(isFull)(
-      'beautifulsoup4, jinja2 and pyyaml work, compiled parts that are not for the platform left out by a wheelhouse',
+      'beautifulsoup4, jinja2 and pyyaml work with wheels without compiled parts from a wheelhouse',
       { timeout: 300_000 },
       async () => {
         const wheelhouse = imageFolder();
@@ -88,7 +88,7 @@ return [page, items, yaml.safe_load("a: [1, 2]\\nb: {c: null}"), yaml.safe_dump(
       },
     );
 
-    it('numpy has no wheel, which the message explains with a remedy', { timeout: 60_000 }, async () => {
+    it('numpy fails with a remedy, because it has no wheel', { timeout: 60_000 }, async () => {
       await expect(pythonImage(['numpy'], python)).rejects.toThrow(WAY_OUT);
     });
   },

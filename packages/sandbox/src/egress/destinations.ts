@@ -110,7 +110,7 @@ export function destinationsOf(
   };
 }
 
-/** The ports of addresses without one. */
+/** The default ports of URLs, by scheme. */
 const PORTS: { readonly [protocol: string]: number } = { 'http:': 80, 'https:': 443, 'postgresql:': 5432 };
 
 /** Returns the policy with an exception for the host and the port of a URL. */

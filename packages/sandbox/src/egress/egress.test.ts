@@ -188,7 +188,7 @@ describe('the egress client', () => {
     expect(await codeOf(send({ url: at('/big'), maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
   });
 
-  it('names the option that raises the limit, and none where the request sets the limit', async () => {
+  it('names the option that raises the limit, and none if the request sets the limit', async () => {
     const messageOf = (sent: Promise<unknown>): Promise<string> =>
       sent.then(
         () => '',
@@ -323,7 +323,7 @@ describe('a response that is read as it arrives', () => {
     return whole;
   };
 
-  it('has its head and its first bytes before its end', async () => {
+  it('provides its head and first bytes before it ends', async () => {
     const response = await open({ url: at('/stalls') });
     expect(response).toMatchObject({ status: 200, url: at('/stalls'), redirected: false });
     const reader = response.body.getReader();
@@ -376,7 +376,7 @@ describe('a response that is read as it arrives', () => {
     expect(await codeOf(send(request, policy))).toBe('EGRESS_TOO_LARGE');
   });
 
-  it('is refused where a whole response is', async () => {
+  it('is refused like a whole response', async () => {
     expect(await codeOf(open({ url: 'http://10.0.0.1/' }))).toBe('EGRESS_DENIED');
   });
 });
@@ -410,7 +410,7 @@ describe('addresses of servers of other protocols', () => {
     ['inside@db.example.com', 5432, {}],
     ['db.example.com:80#', 5432, {}],
     ['', 5432, {}],
-  ])('are refused where a URL would be: %s:%i %j', async (host, on, policy) => {
+  ])('are refused like those of URLs: %s:%i %j', async (host, on, policy) => {
     expect(await codeOf(ask(host, on, policy))).toBe('EGRESS_DENIED');
   });
 });

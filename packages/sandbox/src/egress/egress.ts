@@ -68,7 +68,7 @@ function withUrl<R>({ at, ...reply }: Placed<R>, redirected: boolean) {
   return { ...reply, url: at.href, redirected };
 }
 
-/** Returns the body as a stream that fails with what `translate` returns. */
+/** Returns the body as a stream whose errors `translate` converts. */
 function streamOf(
   chunks: StreamedReply['chunks'],
   discard: StreamedReply['discard'],
@@ -87,7 +87,7 @@ function streamOf(
       },
       cancel: discard,
     },
-    // Nothing is read before it is asked for.
+    // Nothing is read before the consumer asks for it.
     { highWaterMark: 0 },
   );
 }
@@ -164,7 +164,7 @@ class GuardedClient implements Egress {
     return this.#transport.close();
   }
 
-  /** Calls `work` with the signal of the request's limits, and with what explains errors under them. */
+  /** Calls `work` with a signal for the request's limits, and a function that converts errors to an EgressError. */
   async #limited<R>(
     request: EgressRequest,
     work: (signal: AbortSignal, translate: (error: unknown) => EgressError) => Promise<R>,

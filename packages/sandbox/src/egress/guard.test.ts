@@ -85,7 +85,7 @@ describe('the egress check', () => {
     expect(await check(url)).toMatch(/^EGRESS_DENIED: /);
   });
 
-  it('names the host and what to change', async () => {
+  it('names the host and the exception to add', async () => {
     expect(await check('http://10.0.0.1/')).toBe(
       'EGRESS_DENIED: 10.0.0.1 is a private address; add "10.0.0.1:80" to exceptions in the egress policy to allow it.',
     );
@@ -146,7 +146,7 @@ describe('the egress check', () => {
     expect(await check('http://localhost/', policy)).toMatch(/^EGRESS_DENIED/);
   });
 
-  it('respects host lists, the denied one first', async () => {
+  it('applies host lists, denied hosts first', async () => {
     const policy = { allowHosts: ['*.example.com', 'example.com'], denyHosts: ['v6.example.com'] };
     expect(await check('http://example.com/', policy)).toBe('93.184.216.34');
     expect(await check('http://EXAMPLE.com./', policy)).toBe('93.184.216.34');

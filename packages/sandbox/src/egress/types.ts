@@ -91,7 +91,7 @@ export interface Address {
 /** Returns all addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
-/** A server that is not asked by HTTP. */
+/** A server of a protocol other than HTTP. */
 export interface Server {
   /** A name or an address. */
   readonly host: string;

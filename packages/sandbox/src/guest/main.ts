@@ -25,7 +25,7 @@ function enter(...entry: Entry): void {
   }
 }
 
-/** Called once per fresh context with the only way out; returns the only way in. */
+/** Connects a fresh context: `post` sends messages to the process. Returns the function with which the process enters. */
 function boot(post: (message: string) => unknown): typeof enter {
   bootGlobal.close();
   removeBuiltIns();

@@ -188,7 +188,7 @@ const image = {
     }
   },
   builtin,
-  /** Reads the clock without being recorded as a use of it; for stand-ins of builtins. */
+  /** Reads the clock without recording this as a use; for stand-ins of builtins. */
   now,
   /** Returns a digest (or with a key an HMAC) of a binary string, synchronously, unlike the web's crypto. */
   hash: (algorithm: string, key: string | null, data: string): unknown =>

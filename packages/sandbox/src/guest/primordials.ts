@@ -72,7 +72,7 @@ export const put = <T>(list: T[], value: T): void =>
     enumerable: true,
   } as PropertyDescriptor);
 
-/** Defines a global that can be removed but not replaced: packages of an image run before the code that it is for. */
+/** Defines a global that can be removed but not replaced, because packages of an image run before it is used. */
 export function defineTemporaryGlobal(name: string, value: unknown): { close(): void } {
   let current: unknown = value;
   defineProperty(globalThis, name, {

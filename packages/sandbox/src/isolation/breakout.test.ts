@@ -87,7 +87,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     ['its own process', '/proc/self/environ', 'ENOENT'],
     ['the kernel', '/sys/kernel/vmcoreinfo', 'ENOENT'],
     ['devices', '/dev/null', 'ENOENT'],
-    ['a file beside its own that all may read', secret, 'ENOENT'],
+    ['a world-readable file next to its own', secret, 'ENOENT'],
     ['its host', `/proc/${process.pid}/cmdline`, 'ENOENT'],
   ])('cannot read %s', async (_what, target, code) => {
     expect(await reportOf(strict, `require('node:fs').readFileSync(${JSON.stringify(target)});`)).toBe(code);
@@ -135,7 +135,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     const SPAWN = `const { error } = require('node:child_process').spawnSync(process.execPath, ['--version']); if (error) throw error;`;
     expect(await reportOf(strict, SPAWN)).toBe('EPERM');
     expect(await reportOf(strict, `process.kill(${process.pid}, 0);`)).toBe('ESRCH');
-    // Its parent is bubblewrap's own first process, in its own space of processes, where 1 takes no signals.
+    // Its parent is process 1 of its namespace, bubblewrap, which ignores signals from inside.
     expect(await reportOf(strict, `process.kill(process.ppid, 'SIGKILL'); return process.ppid;`)).toBe(1);
   });
 
@@ -151,7 +151,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
 });
 
 describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolation', () => {
-  it('writes no byte to any file', async () => {
+  it('cannot write to any file', async () => {
     const written = join(tmpdir(), `heddle-written-${process.pid}`);
     try {
       const WRITE = `require('node:fs').writeFileSync(${JSON.stringify(written)}, 'x');`;

@@ -58,7 +58,7 @@ describe('the control group of the host', () => {
     expect(group).toEqual({ memoryBytes: 4 * GIB, processes: 512, killsGroup: true });
   });
 
-  it('has no limits if none are set, or they exceed the machine', () => {
+  it('has no limits if none are set, or if they exceed the memory of the machine', () => {
     const none = read({
       'proc/self/mountinfo': V2,
       'proc/self/cgroup': '0::/user.slice',
@@ -96,7 +96,7 @@ describe('the control group of the host', () => {
     expect(group).toEqual({ memoryBytes: GIB, processes: 77, killsGroup: false });
   });
 
-  it('is unknown if there are none, or they cannot be read', () => {
+  it('is unknown if there are no readable control groups', () => {
     expect(read({ 'proc/self/mountinfo': '', 'proc/self/cgroup': '' })).toBeNull();
     expect(read({})).toBeNull();
     expect(read({ 'proc/self/mountinfo': V2 })).toBeNull();
@@ -133,7 +133,7 @@ describe('the checks of the control group', () => {
       { memoryBytes: GIB / 4, processes: 64 },
       [/256 MiB of memory, which is little$/, /64 .*, which is little$/],
     ],
-  ])('give advice about %s, and never fail', (_, group, found) => {
+  ])('advise about %s, and never fail', (_, group, found) => {
     const checks = checkControlGroup({ ...group, killsGroup: false });
     expect(checks).toEqual(
       found.map((text) => ({

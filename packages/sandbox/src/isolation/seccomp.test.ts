@@ -145,7 +145,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     expect(verdict({ processes: true }, mmap, flags(0x21))).toBe('allow');
   });
 
-  it('kills calls of another interface', () => {
+  it('kills the process for calls of another interface', () => {
     const other = AUDIT_ARCH[architecture === 'x64' ? 'arm64' : 'x64'];
     const I386 = 0x40000003;
     expect(judge(filter, { number: 1, architecture: other })).toBe('kill');
@@ -160,7 +160,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     );
   });
 
-  it('lists no call twice, and none newer than its newest', () => {
+  it('lists no call twice, and none newer than NEWEST_CALL', () => {
     const all = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, DECIDED].flatMap(numbersOf);
     const numbers = all.map(([, number]) => number);
     expect(new Set(numbers).size).toBe(numbers.length);

@@ -74,8 +74,8 @@ async function attempt(confinement: Confinement, execPath: string): Promise<Told
 }
 
 /**
- * Runs a process at a level that does what it must not be able to do. Returns why the level does not hold: what the
- * process could do, or what kept it from starting; null where everything was refused.
+ * Runs a process at a level that attempts what it must not be able to do. Returns what the process could do, or why it
+ * did not start; null if every attempt was refused.
  */
 export async function selfTest(confinement: Confinement, execPath: string): Promise<string | null> {
   if (!existsSync(SELF_TEST)) return 'the self-test was not built; run `npm run build` in @heddle/sandbox';

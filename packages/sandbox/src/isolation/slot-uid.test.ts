@@ -8,7 +8,7 @@ import { isMapped } from './users.ts';
 const isRootOnLinux = process.platform === 'linux' && process.geteuid?.() === 0;
 
 describe.runIf(process.platform === 'linux')('the users of processes', () => {
-  it('are in the range, and belong to one process until freed', () => {
+  it('are in the range, and belong to one process until they are freed', () => {
     const range = { from: 61_000, to: 61_002 };
     const uids = [takeSlotUid(range), takeSlotUid(range), takeSlotUid(range)];
     expect(new Set(uids)).toEqual(new Set([61_000, 61_001, 61_002]));
@@ -18,7 +18,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     for (const uid of uids) freeSlotUid(uid);
   });
 
-  it('are used in turn, a freed one last', () => {
+  it('are used in turn, freed ones last', () => {
     const range = { from: 61_010, to: 61_013 };
     const seen = [];
     for (let i = 0; i < 4; i++) {
@@ -44,7 +44,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     freeSlotUid(uid);
   });
 
-  it('belong to one host process per machine, even before use, and are free again after it died', async () => {
+  it('belong to one host process per machine, even before their use, and are free again after it died', async () => {
     const script = `
       import { takeSlotUid } from ${JSON.stringify(new URL('./slot-uid.ts', import.meta.url).href)};
       const taken = [];
@@ -99,7 +99,7 @@ describe('the map of a user namespace', () => {
     ['0 1000 1\n1 100000 65536', true],
     ['0 100000 60600', false],
     ['', false],
-  ])('%o has the users or not', (map, has) => {
+  ])('%o contains the users: %j', (map, has) => {
     expect(isMapped({ from: 60_578, to: 60_705 }, map)).toBe(has);
   });
 });

@@ -9,7 +9,7 @@ import { isRunning, nativeBench } from '../../../../test/support/native-images.t
 const bench = await nativeBench();
 const { python, run, valueOf, failureOf } = bench;
 
-/** A time to sleep by which processes of this file are found, and no others: tests run side by side. */
+/** A time to sleep that identifies the processes of this file, because test files run concurrently. */
 const SECONDS = String(700_000_000 + process.pid);
 
 /** A secret that no process may find. */
@@ -47,37 +47,34 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
       'writes to the image',
       'touch /usr/bin/evil || touch /etc/evil || touch /opt/heddle/evil || touch /opt/heddle/boot/evil',
     ],
-    ['reads a file of the host that everybody may read', 'cat OUTSIDE'],
-    ['reads what the host keeps of its users', 'cat /etc/shadow'],
+    ['reads a world-readable file of the host', 'cat OUTSIDE'],
+    ["reads the host's password hashes", 'cat /etc/shadow'],
     ['lists a folder of the host', 'ls "$(dirname OUTSIDE)"'],
-    ['writes over its interpreter', 'echo x > /usr/local/bin/node'],
+    ['overwrites its interpreter', 'echo x > /usr/local/bin/node'],
     ['writes to devices', 'touch /dev/evil'],
-    ['sets what runs at a crash', 'echo "|/tmp/evil" > /proc/sys/kernel/core_pattern'],
+    ['sets the crash handler of the kernel', 'echo "|/tmp/evil" > /proc/sys/kernel/core_pattern'],
     ['renames the machine', 'echo evil > /proc/sys/kernel/hostname'],
+    ['sends raw packets', 'python3 -c "import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)"'],
     [
-      'sends packets of its own making',
-      'python3 -c "import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)"',
-    ],
-    [
-      'asks whether hosts are there',
+      'pings a host',
       "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1).sendto(b'x' * 8, ('8.8.8.8', 0))\"",
     ],
-    ['asks the kernel for a restart', 'echo b > /proc/sysrq-trigger'],
+    ['restarts the machine', 'echo b > /proc/sysrq-trigger'],
     ['fills the disk', 'dd if=/dev/zero of=x bs=1M count=300 status=none'],
-    ['fills the folder for the time being', 'dd if=/dev/zero of=/tmp/x bs=1M count=300 status=none'],
-    ['fills the memory that is shared', 'dd if=/dev/zero of=/dev/shm/x bs=1M count=300 status=none'],
+    ['fills the temporary folder', 'dd if=/dev/zero of=/tmp/x bs=1M count=300 status=none'],
+    ['fills the shared memory', 'dd if=/dev/zero of=/dev/shm/x bs=1M count=300 status=none'],
     ['becomes another user', 'python3 -c "import os; os.setuid(0)"'],
     ['connects without the proxy', `curl --noproxy '*' -sS -m 5 http://127.0.0.1:PORT/`],
-    ['connects to an address outside', 'curl --noproxy "*" -sS -m 5 http://1.1.1.1/'],
+    ['connects to a public address', 'curl --noproxy "*" -sS -m 5 http://1.1.1.1/'],
     ['looks up a name', 'python3 -c "import socket; socket.getaddrinfo(\\"example.com\\", 80)"'],
-    ['asks the proxy for the host itself', 'curl -sS -m 5 --fail http://127.0.0.1:PORT/'],
+    ['requests the host itself through the proxy', 'curl -sS -m 5 --fail http://127.0.0.1:PORT/'],
     [
-      'asks the proxy for the cloud’s secrets',
+      'requests the cloud’s secrets through the proxy',
       'curl -sS -m 5 --fail http://169.254.169.254/latest/meta-data/',
     ],
     ['tunnels to the host itself', 'curl -sS -m 5 --fail -p http://127.0.0.1:PORT/'],
     ['tunnels to a private address', 'curl -sS -m 5 --fail -p http://10.0.0.1/'],
-  ])('fails where it %s', async (_what, code) => {
+  ])('fails if it %s', async (_what, code) => {
     const { code: reason } = await failureOf({
       code: code.replace('PORT', String(port)).replace('OUTSIDE', file),
       limits: { wallMs: 30_000 },
@@ -88,10 +85,10 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
 
   it.each([
     ['has no setuid files', 'find / -xdev -perm /6000 2>/dev/null | wc -l', 0],
-    ['sees its own processes only', "ls -d /proc/[0-9]* | wc -l | awk '{ print ($1 < 12) }'", 1],
-    ['sees nothing of the kernel', 'cat /proc/kallsyms /proc/keys /proc/cmdline 2>/dev/null | wc -c', 0],
+    ['sees only its own processes', "ls -d /proc/[0-9]* | wc -l | awk '{ print ($1 < 12) }'", 1],
+    ['cannot read kernel information', 'cat /proc/kallsyms /proc/keys /proc/cmdline 2>/dev/null | wc -c', 0],
     ['sees no devices of the machine', 'ls /sys 2>/dev/null | wc -l', 0],
-    ['has nothing of the host’s environment', `env | grep -c -e ${SECRET} -e npm_ -e VITEST || true`, 0],
+    ['has no variables of the host’s environment', `env | grep -c -e ${SECRET} -e npm_ -e VITEST || true`, 0],
     [
       'finds no value on a command line',
       'tr "\\0" "\\n" < /proc/1/cmdline | grep -c hidden-value || true',
@@ -139,12 +136,12 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
     ],
     ['waiting', `sleep ${SECONDS}`, { wallMs: 1_500 }, 'TIMEOUT_WALL'],
     [
-      'a bomb of processes',
+      'a fork bomb',
       `f() { f | f & }; f; sleep ${SECONDS}`,
       { wallMs: 3_000 },
       /TIMEOUT|USER_ERROR|OUT_OF_MEMORY/,
     ],
-    ['a bomb of output', 'yes', {}, 'BRIDGE_LIMIT'],
+    ['endless output', 'yes', {}, 'BRIDGE_LIMIT'],
   ])('ends %s', async (_what, code, limits, expected) => {
     const outcome = await run({ code, limits });
     expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(expected) as string } });

@@ -14,8 +14,8 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
   it.each([
     ['JSON', `echo '__HEDDLE_RESULT__={"a": [1]}'`, { a: [1] }],
     ['text that is not JSON', 'echo __HEDDLE_RESULT__=two words', 'two words'],
-    ['the last of several', 'echo __HEDDLE_RESULT__=1; echo __HEDDLE_RESULT__=2', 2],
-    ['null where there is none', 'echo nothing', null],
+    ['the last of several results', 'echo __HEDDLE_RESULT__=1; echo __HEDDLE_RESULT__=2', 2],
+    ['null if there is no result', 'echo nothing', null],
   ])('returns %s after the result prefix', async (_what, code, expected) => {
     expect(await valueOf({ code })).toEqual(expected);
   });
@@ -127,12 +127,12 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, 
       { code: 'USER_ERROR', name: 'TypeError', message: 'no', line: 2 },
     ],
     ['code that does not compile', 'const a = 1;\nreturn ]', { code: 'SYNTAX_ERROR', line: 2 }],
-    ['a module that is nowhere', 'import x from "nope"; return x', { code: 'MODULE_NOT_IN_IMAGE' }],
-    ['a name that a module has not', 'import { nope } from "node:os"; return nope', { code: 'USER_ERROR' }],
+    ['an unknown module', 'import x from "nope"; return x', { code: 'MODULE_NOT_IN_IMAGE' }],
+    ['an unknown export of a module', 'import { nope } from "node:os"; return nope', { code: 'USER_ERROR' }],
     ['a value without JSON', 'return 1n', { code: 'RESULT_NOT_SERIALIZABLE' }],
-    ['an end without a value', 'process.exit(4)', { code: 'USER_ERROR', name: 'ExitError' }],
+    ['an exit without a value', 'process.exit(4)', { code: 'USER_ERROR', name: 'ExitError' }],
     [
-      'an error out of a timer',
+      'an error in a timer',
       'setTimeout(() => { throw new Error("late") }); await new Promise(() => {})',
       { message: 'late' },
     ],

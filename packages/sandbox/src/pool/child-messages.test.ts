@@ -15,23 +15,23 @@ const done = {
 };
 
 describe('messages of a sandbox process', () => {
-  it('are accepted in their shape', () => {
+  it('are accepted if they are well-formed', () => {
     expect(readChildMessage(done)).toEqual(done);
     expect(readChildMessage({ t: 'ready', snapshot: null })).toEqual({ t: 'ready', snapshot: null });
   });
 
   it.each([
-    ['no object', 'done'],
+    ['a string instead of an object', 'done'],
     ['null', null],
     ['an unknown kind', { t: '__proto__' }],
     ['an unknown code', { ...done, code: 'FINE' }],
-    ['a text that is no text', { ...done, text: { toString: 1 } }],
+    ['an object instead of a text', { ...done, text: { toString: 1 } }],
     ['NaN as a number', { ...done, cpuMs: Number.NaN }],
     [
       'an inherited field',
       Object.assign(Object.create({ text: '1' }) as object, { ...done, text: undefined }),
     ],
-    ['bytes that are none', { t: 'call', id: 1, call: 1, op: 'fetch', head: '{}', body: [1] }],
+    ['a list instead of bytes', { t: 'call', id: 1, call: 1, op: 'fetch', head: '{}', body: [1] }],
   ])('are refused with %s', (_what, message) => {
     expect(readChildMessage(message)).toBeNull();
   });

@@ -67,7 +67,7 @@ const serving = (tenant: string, image: string, fields: Partial<Slot> = {}): Slo
 describe('one more process for a pool key', () => {
   const wanted = { tenant: 'a', poolKey: 'a/2' };
 
-  it('is started once, if there is room', () => {
+  it('is started only once, if there is room', () => {
     expect(planGrowth([serving('a', '1')], wanted, 2)).toEqual({ start: true, isStarting: false });
     expect(planGrowth([serving('a', '2', { ready: false })], wanted, 2)).toEqual({
       start: false,

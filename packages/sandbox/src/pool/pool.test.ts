@@ -244,7 +244,7 @@ describe('cancelling', () => {
     await until(() => sandbox.stats().running === 0);
   });
 
-  it('a job beside a killed one is retried if it had no visible effects', async () => {
+  it('retries other jobs of a killed process if they had no visible effects', async () => {
     const sandbox = sandboxOf();
     const stop = new AbortController();
     // Both attempts end at the same time.
@@ -263,7 +263,7 @@ describe('cancelling', () => {
     expect(await neighbour).toBe('100');
   });
 
-  it('a job beside a killed one that has called the host is SANDBOX_CRASHED', async () => {
+  it('fails other jobs of a killed process with SANDBOX_CRASHED if they have called the host', async () => {
     const calls: string[] = [];
     const sandbox = sandboxOf({
       fetch: ({ url }) => {

@@ -88,7 +88,7 @@ export class Pool implements SlotEvents {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#trimTimer);
-    // Waiting jobs must not have a process started for them any more.
+    // No process may be started for waiting jobs from now on.
     clearTimeout(this.#stuckTimer);
     this.#failQueued(this.#queue.all(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
     if (this.#slots.size === 0) return;

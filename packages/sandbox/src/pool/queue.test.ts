@@ -51,7 +51,7 @@ describe('the fair queue', () => {
     expect(taken).toEqual([first, second, third]);
   });
 
-  it('serves the images of a tenant in turn, and a tenant with many images no more often', () => {
+  it('serves the images of a tenant in turn, and a tenant with many images not more often than others', () => {
     const queue = new FairQueue();
     for (const image of ['1', '1', '2', '3']) queue.add(jobOf('a', image));
     for (const image of ['1', '1']) queue.add(jobOf('b', image));
@@ -59,7 +59,7 @@ describe('the fair queue', () => {
     expect(drain(queue)).toBe('a1b1a2b1a3a1');
   });
 
-  it('is full for all tenants or one, and names the option', () => {
+  it('is full for one tenant or for all, and names the option', () => {
     const queue = new FairQueue();
     for (const tenant of ['a', 'a', 'b']) queue.add(jobOf(tenant));
     const bounds = { maxQueued: 4, maxQueuedPerTenant: 2 };

@@ -90,7 +90,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     );
   });
 
-  it('is refused where a digest was changed after it was signed', async () => {
+  it('is refused if a digest was changed after it was signed', async () => {
     const bench = await Bench.open();
     const key = signer('archive');
     bench.serve(bench.text(), key, (signed) => signed.replace(/[0-9a-f]{64}/, 'f'.repeat(64)));

@@ -66,7 +66,7 @@ describe('a package that is unpacked', () => {
     ['leads out by its name', [{ path: '../evil', content: '' }], /leads out of the archive/],
     ['leads out within its name', [{ path: './usr/../../evil', content: '' }], /leads out of the archive/],
     [
-      'has a link that climbs out',
+      'has a link that leads out',
       [{ path: './usr/x', type: '2', link: '../../../etc/passwd' }],
       /link usr\/x that leads out/,
     ],
@@ -79,7 +79,7 @@ describe('a package that is unpacked', () => {
       /files below opt\/x, which is not a folder/,
     ],
     [
-      'has a second name of what is not in it',
+      'has a hard link to a file outside of it',
       [{ path: './usr/x', type: '1', link: '/etc/passwd' }],
       /link usr\/x to a file that it does not contain/,
     ],
@@ -93,7 +93,7 @@ describe('a package that is unpacked', () => {
 
   it.each([
     ['files', [{ path: './usr/a', content: 'x'.repeat(2_000) }]],
-    ['files that are left out', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
+    ['excluded files', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
     ['names', Array.from({ length: 20 }, (_, at) => ({ path: `./usr/${at}`, content: '' }))],
   ])('is refused if it unpacks to more %s than allowed', async (_what, files) => {
     const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
@@ -107,8 +107,8 @@ describe('a package that is unpacked', () => {
   });
 
   it.each([
-    ['no archive', Buffer.from('hello')],
-    ['cut short', Buffer.from('!<arch>\ndata.tar.gz     0           0     0     100644  999999    `\nxx')],
+    ['not an archive', Buffer.from('hello')],
+    ['truncated', Buffer.from('!<arch>\ndata.tar.gz     0           0     0     100644  999999    `\nxx')],
   ])('is refused if it is %s', async (_what, served) => {
     await expect(unpack([], { served })).rejects.toMatchObject({ code: 'integrity_error' });
   });

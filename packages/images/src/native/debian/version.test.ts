@@ -34,7 +34,7 @@ describe('versions of Debian packages', () => {
     ['=', [false, true, false]],
     ['>=', [false, true, true]],
     ['>>', [false, false, true]],
-  ] as const)('%s holds for older, equal and newer ones as it says', (operator, expected) => {
+  ] as const)('%s compares older, equal and newer versions', (operator, expected) => {
     expect(['1', '2', '3'].map((version) => isInRelation(version, operator, '2'))).toEqual(expected);
   });
 });

@@ -55,7 +55,7 @@ export function compareVersions(a: string, b: string): number {
   );
 }
 
-/** Returns whether `version operator other` holds. */
+/** Returns whether `version operator other` is true. */
 export function isInRelation(version: string, operator: VersionOperator, other: string): boolean {
   const order = compareVersions(version, other);
   if (operator === '<<') return order < 0;

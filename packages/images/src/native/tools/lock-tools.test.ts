@@ -33,7 +33,7 @@ describe('a tool that is compiled', () => {
   });
 
   it.skipIf(process.arch !== 'x64')(
-    "is the publisher's program where the operator vouches for it",
+    "is the publisher's program if the operator provides its checksum",
     async () => {
       const id = 'age@1.3.1-r1';
       expect(await locked(id, { [id]: SHA })).toEqual({
@@ -44,7 +44,7 @@ describe('a tool that is compiled', () => {
     },
   );
 
-  it('needs no checksum of the operator', () => {
+  it('needs no checksum from the operator', () => {
     expect(refusal('age@1.3.1-r1')).toBe('');
     expect(refusal('terraform@1.15.8-r1')).toMatch(/^unsupported_package: .*no checksum/);
   });

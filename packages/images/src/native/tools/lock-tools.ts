@@ -10,7 +10,7 @@ import { toolchainFor } from './go/toolchain.ts';
 import type { GoInstall, GoModule, Recipe } from './recipe.ts';
 import { RECIPES } from './recipes.ts';
 
-/** What is needed to lock tools. */
+/** The npm runner, packages and checksums with which tools are locked. */
 export interface ToolEnvironment {
   readonly npm: Npm;
   /** The Debian packages of the image. */
@@ -71,7 +71,7 @@ function lockGo(id: string, { modules }: GoInstall): { tool: LockedTool; entries
   return { tool: { id, go: { toolchain, modules } }, entries: [...modules, toolchain].map(entryOf) };
 }
 
-/** Resolves what a tool is made of. Throws ImageError. */
+/** Locks the npm package, wheels, Go modules or file of a tool. Throws ImageError. */
 export async function lockTool(
   id: string,
   { npm, packages, checksums }: ToolEnvironment,

@@ -2,7 +2,7 @@ import type { Download, GoInstall, GoSource } from './recipe.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What is compiled. Checksums are of the files on the module proxy. */
+/** The modules to compile. Checksums are of the files on the module proxy. */
 type Compiled = Omit<GoInstall, 'from' | 'published'>;
 
 const module = (path: string, version: string, sum: string, folder = 'main'): GoSource => ({
@@ -10,7 +10,7 @@ const module = (path: string, version: string, sum: string, folder = 'main'): Go
 });
 
 /** Programs of a module that needs no sibling modules. */
-const one = (from: GoSource, programs: Texts, variables: Texts = {}): Compiled => ({
+const programsOf = (from: GoSource, programs: Texts, variables: Texts = {}): Compiled => ({
   ...{ modules: [from], programs, variables },
 });
 
@@ -42,12 +42,12 @@ func main() {
 `;
 
 const COMPILED = {
-  age: one(
+  age: programsOf(
     module('filippo.io/age', 'v1.3.1', 'h1:hbzdQOJkuaMEpRCLSN1/C5DX74RPcNCk6oqhKMXmZi0='),
     { age: './cmd/age', 'age-keygen': './cmd/age-keygen' },
     { 'main.Version': 'v1.3.1' },
   ),
-  doctl: one(
+  doctl: programsOf(
     module('github.com/digitalocean/doctl', 'v1.166.0', 'h1:MqBom2ThwtV6OLF8IPBupQqATaDKUJ5RuzX7k3odv1s='),
     { doctl: './cmd/doctl' },
     {
@@ -57,12 +57,12 @@ const COMPILED = {
       'github.com/digitalocean/doctl.Label': 'release',
     },
   ),
-  gh: one(
+  gh: programsOf(
     module('github.com/cli/cli/v2', 'v2.97.0', 'h1:qOZIg/ZtCBkG06APpP3hiUIS9AmagK7TCw2AAk5FtiU='),
     { gh: './cmd/gh' },
     { 'github.com/cli/cli/v2/internal/build.Version': '2.97.0' },
   ),
-  helm: one(
+  helm: programsOf(
     module('helm.sh/helm/v4', 'v4.2.3', 'h1:JEejtPE04+SvyRomOfgRXVxyJ/lude7eShio30oQr0Y='),
     { helm: './cmd/helm' },
     { 'helm.sh/helm/v4/internal/version.version': 'v4.2.3' },
@@ -80,12 +80,12 @@ const COMPILED = {
     },
     files: { 'cmd/heddle-kubectl/main.go': KUBECTL },
   },
-  kustomize: one(
+  kustomize: programsOf(
     module('sigs.k8s.io/kustomize/kustomize/v5', 'v5.8.1', 'h1:Pgsg5psubpVEy7Nf6S89PARg5VmmWUC1l9dC6Dl4PG0='),
     { kustomize: '.' },
     { 'sigs.k8s.io/kustomize/api/provenance.version': 'v5.8.1' },
   ),
-  mc: one(
+  mc: programsOf(
     module(
       'github.com/minio/mc',
       'v0.0.0-20250813083541-7394ce0dd2a8',
@@ -117,18 +117,18 @@ const COMPILED = {
     programs: { pulumi: './cmd/pulumi' },
     variables: { 'github.com/pulumi/pulumi/sdk/v3/go/common/version.Version': 'v3.255.0' },
   },
-  rclone: one(
+  rclone: programsOf(
     module('github.com/rclone/rclone', 'v1.75.0', 'h1:3ARHem4jXWltvl+b0PvDAG8s6J/inHd5BRzfwMRb3W8='),
     { rclone: '.' },
     { 'github.com/rclone/rclone/fs.Version': 'v1.75.0' },
   ),
-  restic: one(
+  restic: programsOf(
     module('github.com/restic/restic', 'v0.19.1', 'h1:LQKkar5/gYxay1OCokAWPBNiLr1lTpt4fhdM4GWqSlY='),
     {
       restic: './cmd/restic',
     },
   ),
-  sops: one(
+  sops: programsOf(
     module('github.com/getsops/sops/v3', 'v3.13.3', 'h1:saYczbT88kD1saNChe1cAbFQe5mrRhTIfEw3TaEcmK0='),
     {
       sops: './cmd/sops',

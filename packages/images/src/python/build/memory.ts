@@ -65,7 +65,7 @@ export async function makeMemory(
   if (tried.t === 'loaded' && tried.failed.length === 0)
     return { ...base, path: snapshot.path, warnings: optional };
   context.log(`With the snapshot: ${JSON.stringify(tried).slice(0, 2_000)}`);
-  return { ...base, warnings: [...optional, slowWarning('they do not work when restored from one')] };
+  return { ...base, warnings: [...optional, slowWarning('they do not work when restored from a snapshot')] };
 }
 
 function expectLoaded(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> {

@@ -64,7 +64,7 @@ describe('versions', () => {
     ]);
   });
 
-  it('tells which specifiers request pre-releases, and which pin', () => {
+  it('recognizes specifiers that request pre-releases or pin a version', () => {
     const of = (text: string) => parseSpecifier(text) ?? { text, clauses: [] };
     expect([
       wantsPreReleases(of('>=2.0b1')),
@@ -146,7 +146,7 @@ describe('wheels', () => {
     }
   });
 
-  it('prefers the own ABI to the stable one, and that to pure wheels; others are incompatible', () => {
+  it('prefers its own ABI to the stable one, and the stable one to pure wheels; others are incompatible', () => {
     const rank = (tags: string): number | undefined => {
       const wheel = parseWheelName(`a-1-${tags}.whl`);
       return wheel && tagRank(wheel, target);

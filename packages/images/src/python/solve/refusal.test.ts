@@ -101,7 +101,7 @@ describe('refused requirements', () => {
       'resolution_conflict: These requirements conflict. The specification requires a. The specification requires b. a 1 to 2 needs c<2. b 1 needs c>=2. Loosen or remove one of them.',
     ],
     [
-      'a URL deep inside',
+      'a URL as a requirement of a release',
       ['a'],
       { a: { '1': ['b @ https://x.test/b.whl'] }, b: { '1': [] } },
       'unsupported_package: a 1 needs b @ https://x.test/b.whl, a URL; only packages from an index are installed.',

@@ -11,17 +11,17 @@ import { resolveRequirements } from './resolution.ts';
 
 describe('chosen releases', () => {
   it.each<[title: string, wanted: string[], world: World, chosen: string[]]>([
-    ['nothing for nothing', [], {}, []],
+    ['none without requirements', [], {}, []],
     ['the newest release', ['A'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.10']],
-    ['the newest within the range', ['a<1.10'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.9']],
+    ['the newest in the range', ['a<1.10'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.9']],
     [
-      'what it requires, by any spelling of the name',
+      'its dependency, by any spelling of the name',
       ['a'],
       { a: { '1': ['B.c_D>=2'] }, 'b-c-d': { '1': [], '2': [] } },
       ['a 1', 'b-c-d 2'],
     ],
     [
-      'an older release where the newest clashes',
+      'an older release if the newest conflicts',
       ['a', 'b'],
       { a: { '1': [], '2': ['c>=2'] }, b: { '1': ['c<2'] }, c: { '1': [], '2': [] } },
       ['a 1', 'b 1', 'c 1'],
@@ -40,13 +40,13 @@ describe('chosen releases', () => {
     ],
     ['a cycle', ['a'], { a: { '1': ['b'] }, b: { '1': ['a'] } }, ['a 1', 'b 1']],
     [
-      'requirements whose marker holds on the target only',
+      'only requirements whose marker is true on the target',
       ['a', "w; sys_platform == 'win32'"],
       { a: { '1': ["b; sys_platform == 'emscripten'", "c; python_version < '3.14'"] }, b: { '1': [] } },
       ['a 1', 'b 1'],
     ],
     [
-      'what an extra adds',
+      'the requirements of an extra',
       ['a[Fast]'],
       { a: { '1': ["b; extra == 'fast'", "c; extra == 'slow'", 'd'] }, b: { '1': [] }, d: { '1': [] } },
       ['a 1', 'b 1', 'd 1'],
@@ -62,24 +62,24 @@ describe('chosen releases', () => {
       ['a 1', 'b 1', 'c 1'],
     ],
     [
-      'the release of which an extra can be had',
+      'an older release whose extra can be installed',
       ['a[x]'],
       { a: { '2': ["nothing; extra == 'x'"], '1': ["b; extra == 'x'"] }, b: { '1': [] } },
       ['a 1', 'b 1'],
     ],
     ['no pre-release', ['a'], { a: { '1.0': [], '2.0b1': [] } }, ['a 1.0']],
-    ['a pre-release that is asked for', ['a>=2.0b1'], { a: { '1.0': [], '2.0b1': [] } }, ['a 2.0b1']],
+    ['a requested pre-release', ['a>=2.0b1'], { a: { '1.0': [], '2.0b1': [] } }, ['a 2.0b1']],
     [
-      'a pre-release that somebody else asks for',
+      'a pre-release that another package requests',
       ['a', 'b'],
       { a: { '1.0': [], '2.0b1': [] }, b: { '1': ['a>=2.0b1'] } },
       ['a 2.0b1', 'b 1'],
     ],
-    ['a pre-release where there is nothing else', ['a'], { a: { '2.0b1': [], '2.0b2': [] } }, ['a 2.0b2']],
-    ['nothing that was yanked', ['a'], { a: { '1': [], '2': { yanked: 'broken' } } }, ['a 1']],
-    ['what was yanked when it is pinned', ['a==2'], { a: { '1': [], '2': { yanked: '' } } }, ['a 2']],
+    ['a pre-release without a final release', ['a'], { a: { '2.0b1': [], '2.0b2': [] } }, ['a 2.0b2']],
+    ['no yanked release', ['a'], { a: { '1': [], '2': { yanked: 'broken' } } }, ['a 1']],
+    ['a yanked release that is pinned', ['a==2'], { a: { '1': [], '2': { yanked: '' } } }, ['a 2']],
     [
-      'what was yanked when a package pins it',
+      'a yanked release that a package pins',
       ['a', 'b'],
       { a: { '1': [], '2': { yanked: '' } }, b: { '1': ['a==2'] } },
       ['a 2', 'b 1'],
@@ -98,7 +98,7 @@ describe('chosen releases', () => {
       ['a 1', 'b 1'],
     ],
     [
-      'an older release rather than one whose requirement nobody has',
+      'an older release rather than one whose requirement does not exist',
       ['a'],
       { a: { '1': [], '2': ['ghost'] } },
       ['a 1'],
@@ -153,7 +153,7 @@ describe('sources', () => {
 
   it.each<[title: string, worlds: [Source['kind'], World][], chosen: string]>([
     [
-      'a wheelhouse stands alone',
+      'a wheelhouse is used exclusively',
       [
         ['wheelhouse', { a: { '1': [] } }],
         ['index', { a: { '9': [] } }],
@@ -161,7 +161,7 @@ describe('sources', () => {
       'wheelhouse a 1',
     ],
     [
-      'a wheelhouse without a wheel for the target does not count',
+      'a wheelhouse without a wheel for the target is ignored',
       [
         ['wheelhouse', { a: { '1': manylinux } }],
         ['index', { a: { '9': [] } }],
@@ -169,7 +169,7 @@ describe('sources', () => {
       'index a 9',
     ],
     [
-      'the first index that knows the name is asked alone',
+      'only the first index with the project is used',
       [
         ['index', { a: { '1': [] } }],
         ['index', { a: { '9': [] } }],
@@ -177,7 +177,7 @@ describe('sources', () => {
       'index a 1',
     ],
     [
-      'Pyodide has what the index has no wheel for',
+      'Pyodide provides a project for which the index has no wheel',
       [
         ['index', { a: { '9': manylinux } }],
         ['pyodide', { a: { '5': [] } }],
@@ -185,7 +185,7 @@ describe('sources', () => {
       'pyodide a 5',
     ],
     [
-      'the index goes before Pyodide',
+      'the index takes precedence over Pyodide',
       [
         ['index', { a: { '4': [] } }],
         ['pyodide', { a: { '5': [] } }],
@@ -193,7 +193,7 @@ describe('sources', () => {
       'index a 4',
     ],
     [
-      'Pyodide has what no index knows',
+      'Pyodide provides a project that no index has',
       [
         ['index', {}],
         ['pyodide', { a: { '5': [] } }],

@@ -19,7 +19,7 @@ export function only(index: number): CandidateSet {
   return 1n << BigInt(index);
 }
 
-/** Returns the set of candidates for which `has` holds, without "not installed". */
+/** Returns the set of candidates for which `has` returns true, without "not installed". */
 export function setOf<T>(candidates: readonly T[], has: (candidate: T) => boolean): CandidateSet {
   let set = 0n;
   for (const [index, candidate] of candidates.entries()) if (has(candidate)) set |= only(index);

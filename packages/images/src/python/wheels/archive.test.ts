@@ -43,10 +43,10 @@ describe('archives', () => {
 
   const nulls = new Uint8Array(8 * 2 ** 20);
   it.each<[string, ZipEntry[], RegExp]>([
-    ['a path upwards', [{ path: '../evil.py' }], /^unsupported_package: .*evil/],
-    ['a path upwards within', [{ path: 'a/../../evil.py' }], /^unsupported_package: .*evil/],
+    ['a path that begins with ..', [{ path: '../evil.py' }], /^unsupported_package: .*evil/],
+    ['a path with .. inside', [{ path: 'a/../../evil.py' }], /^unsupported_package: .*evil/],
     ['an absolute path', [{ path: '/etc/evil' }], /^unsupported_package: .*evil/],
-    ['a path of Windows', [{ path: 'C:/evil.py' }], /^unsupported_package: .*evil/],
+    ['a Windows path', [{ path: 'C:/evil.py' }], /^unsupported_package: .*evil/],
     ['backslashes', [{ path: '..\\evil.py' }], /^unsupported_package: .*evil/],
     ['an empty part', [{ path: 'a//evil.py' }], /^unsupported_package: .*evil/],
     ['a control character', [{ path: 'a\n.py' }], /^unsupported_package: .*a\\n\.py/],
@@ -63,11 +63,11 @@ describe('archives', () => {
     ],
     ['a bomb', [{ path: 'bomb', content: nulls }], /^image_too_large: .*200 times/],
     [
-      'a bomb that says it is small',
+      'a bomb with a forged size',
       [{ path: 'bomb', content: nulls, claimedSize: 100 }],
       /^unsupported_package: .*invalid/,
     ],
-    ['a file that says it is huge', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
+    ['a file with a huge announced size', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
     [
       'more files than an image may have',
       Array.from({ length: MAX_FILES + 1 }, (_, at) => ({ path: `${at}`, deflate: false })),
@@ -170,7 +170,7 @@ describe('wheels', () => {
       ['google.auth', 'google.cloud.storage'],
     ],
     [
-      'nothing that the interpreter has itself',
+      'no modules of the interpreter itself',
       ['js.py', 'js/jquery/__init__.py', 'pyodide/__init__.py', 'pyodide_js.py', '__main__.py', 'jsx.py'],
       ['jsx'],
     ],

@@ -98,7 +98,7 @@ async function boot(): Promise<void> {
   }
 }
 
-/** Runs a job. An error thrown here is not one of its code; it ends the interpreter. */
+/** Runs a job. An error thrown here does not come from the job's code; it ends the interpreter. */
 function run(args: Entry): void {
   reopen();
   try {
@@ -133,7 +133,7 @@ function enter(...entry: Entry): unknown {
   return undefined;
 }
 
-/** Called once per fresh context with the only way out; returns the only way in. */
+/** Connects a fresh context: `post` sends messages to the process. Returns the function with which the process enters. */
 function connectTo(
   post: (message: string) => unknown,
   ...[wasm, stdlib, snapshot, site]: [ArrayBuffer, ArrayBuffer, ArrayBuffer | null, ArrayBuffer | null]

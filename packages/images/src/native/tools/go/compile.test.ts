@@ -209,17 +209,17 @@ describe.skipIf(typeof toolchain === 'string')(
       };
     const FAILURES: [what: string, setting: Setting, message: RegExp][] = [
       [
-        'integrity_error of a dependency that is not the one of go.sum',
+        'integrity_error for a dependency that differs from go.sum',
         { main: tool({}), others: [{ ...WORD, files: { 'word.go': word('forged') } }] },
         /^integrity_error: The command-line tool tool could not be compiled: .* does not match its go\.sum.*example\.test\/Word/,
       ],
       [
-        'integrity_error of a dependency that go.sum does not name',
+        'integrity_error for a dependency that go.sum does not name',
         { main: tool({ 'go.sum': '' }), others: [WORD] },
         /^integrity_error: .*go\.sum has no checksum for a module.*missing go\.sum entry/,
       ],
       [
-        'package_not_found of a dependency that no proxy has',
+        'package_not_found for a dependency that no proxy has',
         { main: tool({}) },
         /^package_not_found: .*example\.test\/!word/,
       ],
@@ -230,12 +230,12 @@ describe.skipIf(typeof toolchain === 'string')(
         /^registry_unavailable: .*answered 503/,
       ],
       [
-        'unsupported_package of a module for a later Go',
+        'unsupported_package for a module that requires a later Go',
         { main: tool({ 'go.mod': REQUIRES.replace('1.24', '1.99') }), others: [WORD] },
         /^unsupported_package: .*another version of Go.*requires go >= 1\.99/,
       ],
       [
-        'install_failed, and what Go says, of code that is wrong',
+        'install_failed with the message of Go for invalid code',
         { main: tool({ 'cmd/tool/main.go': 'package main\n\nfunc main() { nothing() }\n' }), others: [WORD] },
         /^install_failed: .*cmd\/tool\/main\.go:3:\d+: undefined: nothing/,
       ],

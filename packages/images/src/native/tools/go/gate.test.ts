@@ -11,7 +11,7 @@ interface Asked {
 }
 
 /** Sends requests through a gate as Go does, during a build. Returns the responses and the gate's fault. */
-async function through(proxies: readonly string[], asked: readonly Asked[]) {
+async function requestThrough(proxies: readonly string[], asked: readonly Asked[]) {
   const answers: string[] = [];
   let fault = null as string | null;
   const builder = fakeBuilder({
@@ -51,7 +51,7 @@ describe('the Go gate', () => {
   it("serves module files, drops Go's headers, and sends the proxy's credentials", async () => {
     const proxy = await goProxy([DEEP]);
     const headers = { authorization: 'Basic Z286Z28=', cookie: 'a=b' };
-    const { answers, fault } = await through(
+    const { answers, fault } = await requestThrough(
       [proxy.url.replace('//', '//us:secret@')],
       [{ path: `${GoGate.url}${MOD}`, headers }],
     );
@@ -62,16 +62,16 @@ describe('the Go gate', () => {
 
   it.each<[string, (origin: string) => Asked]>([
     ['another host', (origin) => ({ path: `${origin}${MOD}` })],
-    ['a path that is no file of a module', () => ({ path: `${GoGate.url}/secrets` })],
-    ['a path upwards', () => ({ path: `${GoGate.url}/x/../../secrets` })],
-    ['a path upwards, escaped', () => ({ path: `${GoGate.url}/x/%2e%2e/secrets/@v/v1.mod` })],
+    ['a path that is not a module file', () => ({ path: `${GoGate.url}/secrets` })],
+    ['a path with ..', () => ({ path: `${GoGate.url}/x/../../secrets` })],
+    ['a path with .., escaped', () => ({ path: `${GoGate.url}/x/%2e%2e/secrets/@v/v1.mod` })],
     ['a list of versions', () => ({ path: `${GoGate.url}/example.test/!deep/@v/list` })],
     ['a query', () => ({ path: `${GoGate.url}${MOD}?steal=1` })],
-    ['anything but reading', () => ({ path: `${GoGate.url}${MOD}`, method: 'POST' })],
-    ['a path alone', () => ({ path: MOD })],
+    ['a POST request', () => ({ path: `${GoGate.url}${MOD}`, method: 'POST' })],
+    ['a path without a host', () => ({ path: MOD })],
   ])('refuses %s without any request', async (_what, asked) => {
     const proxy = await goProxy([DEEP]);
-    const { answers } = await through([proxy.url], [asked(proxy.url)]);
+    const { answers } = await requestThrough([proxy.url], [asked(proxy.url)]);
     expect(answers).toEqual(['403 A build may only request module files.']);
     expect(proxy.asked).toEqual([]);
   });
@@ -79,9 +79,9 @@ describe('the Go gate', () => {
   it('keeps the reason for a refused request', async () => {
     const proxy = await goProxy([]);
     const asked = [{ path: `${GoGate.url}${MOD}` }];
-    expect((await through([proxy.url], asked)).fault).toMatch(/^package_not_found: .*!deep/);
+    expect((await requestThrough([proxy.url], asked)).fault).toMatch(/^package_not_found: .*!deep/);
     proxy.answer = (_request, response) => (response.writeHead(429).end(), true);
-    const { answers, fault } = await through([proxy.url], asked);
+    const { answers, fault } = await requestThrough([proxy.url], asked);
     expect(fault).toMatch(/^rate_limited: /);
     expect(answers[0]).toMatch(/^403 .*too many requests/);
   });

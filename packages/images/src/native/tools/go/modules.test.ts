@@ -44,7 +44,7 @@ describe('a Go module', () => {
 
   const at = (path: string): string => `example.test/Tools/one@v1.0.0/${path}`;
   it.each<[string, FixtureModule, RegExp]>([
-    ['a path upwards', { ...SOUND, entries: [{ path: at('../../evil') }] }, /^unsupported_package: .*evil/],
+    ['a path with ..', { ...SOUND, entries: [{ path: at('../../evil') }] }, /^unsupported_package: .*evil/],
     [
       'a link',
       { ...SOUND, entries: [{ path: at('a/link'), content: '/etc/passwd', mode: 0o120777 }] },

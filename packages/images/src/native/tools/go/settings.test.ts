@@ -8,20 +8,20 @@ const home = '/nonexistent';
 const USUAL = { proxies: ['https://proxy.golang.org'] };
 
 it.each<[string, Record<string, string>, unknown]>([
-  ['the public proxy, where nothing is set', {}, USUAL],
-  ['the public proxy, where the setting is empty', { GOPROXY: '' }, USUAL],
+  ['the public proxy if nothing is set', {}, USUAL],
+  ['the public proxy if the setting is empty', { GOPROXY: '' }, USUAL],
   [
-    'the proxies of a list, and nothing that is none',
+    'only the HTTP proxies of a list',
     { GOPROXY: 'https://a.test/go, http://b.test,file:///mnt/modules,direct' },
     { proxies: ['https://a.test/go', 'http://b.test'] },
   ],
   [
-    'that the next proxy is asked after every failure',
+    'a fallback to the next proxy after every failure',
     { GOPROXY: 'https://a.test|https://b.test|direct' },
     { proxies: ['https://a.test', 'https://b.test'], nextAfter: 'failure' },
   ],
-  ['no proxy, where Go may not ask any', { GOPROXY: 'off' }, { proxies: [] }],
-  ['no proxy, where Go asks the sources alone', { GOPROXY: 'direct' }, { proxies: [] }],
+  ['no proxy if it is off', { GOPROXY: 'off' }, { proxies: [] }],
+  ['no proxy if it is direct', { GOPROXY: 'direct' }, { proxies: [] }],
 ])("Go's settings give %s", (_what, env, settings) => {
   expect(readGoSettings({ env, home })).toEqual(settings);
 });
