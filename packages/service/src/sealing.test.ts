@@ -22,7 +22,7 @@ function flipped({ keyId, sealed }: Sealed, at: number): Sealed {
 describe('a sealed value', () => {
   const sealer = new Sealer(keysInText(key(1)));
 
-  it.each(['', 'x', 'Grüße 🧵', 'a'.repeat(65_536)])('is opened as it was sealed', (text) => {
+  it.each(['', 'x', 'Grüße 🧵', 'a'.repeat(65_536)])('is opened unchanged', (text) => {
     expect(sealer.open(sealer.seal(text, ROW), ROW)).toBe(text);
   });
 
@@ -55,7 +55,7 @@ describe('a sealed value', () => {
     expect(() => sealer.open({ keyId, sealed }, ROW)).toThrow(NOT_AUTHENTIC);
   });
 
-  it('says which row cannot be opened, and not its value', () => {
+  it('names the row that cannot be opened, but not its value', () => {
     const other = new Sealer(keysInText(key(2)));
     expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(UNKNOWN_KEY);
     expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(/^The key [0-9a-f]{16} .*TOKEN/);
@@ -63,7 +63,7 @@ describe('a sealed value', () => {
 });
 
 describe('keys of a text', () => {
-  it('open what any of them has sealed; the first one seals', () => {
+  it('open the values that any of them sealed; the first one seals', () => {
     const old = new Sealer(keysInText(key(1)));
     const both = new Sealer(keysInText(`${key(2)}, ${key(1)}`));
     expect(both.open(old.seal('old', ROW), ROW)).toBe('old');
@@ -77,7 +77,7 @@ describe('keys of a text', () => {
     },
   );
 
-  it('are named in the error when there are none', () => {
+  it('that are missing fail with a message that says what to do', () => {
     const sealer = new Sealer(missingKeys('Set the variable.'));
     expect(() => sealer.seal('text', ROW)).toThrow('Set the variable.');
     expect(() => sealer.open({ keyId: 'x', sealed: '' }, ROW)).toThrow(NO_KEY);
@@ -106,7 +106,7 @@ describe('a folder of keys', () => {
     expect(new Sealer(first).currentKeyId()).toBe(fresh.keyId);
   });
 
-  it('keeps keys in use and the one before the present one', () => {
+  it('keeps keys in use and the previous key', () => {
     const folder = join(dataFolder(), 'keys');
     const keys = new KeyFolder(folder);
     const used = keys.current().id;

@@ -1,4 +1,4 @@
-/** What a request to an identity provider may take. */
+/** Limits of a request to an identity provider. */
 export interface FetchBounds {
   timeoutMs: number;
   maxBytes: number;

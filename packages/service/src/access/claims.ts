@@ -5,7 +5,7 @@ import * as z from 'zod';
 /** Accepts a text or a list of texts, as `aud` and `scp` have. */
 const texts = z.union([z.string(), z.array(z.string())]);
 
-/** What is read from a verified token or an introspection response (RFC 7519, 7662, 9068). */
+/** The claims that are read from a verified token or an introspection response (RFC 7519, 7662, 9068). */
 const claimsSchema = z.object({
   iss: z.string().optional(),
   sub: z.string().min(1),
@@ -23,10 +23,10 @@ const claimsSchema = z.object({
 
 export type TokenClaims = z.output<typeof claimsSchema>;
 
-/** Finds the Heddle user of a token; undefined when there is none, and then the token is refused. */
+/** Returns the Heddle user of a token; undefined if there is none: the token is then refused. */
 export type UserOfToken = (claims: TokenClaims) => Promise<string | undefined>;
 
-/** Returns the claims; undefined when one that is needed is missing or has the wrong type. */
+/** Returns the claims; undefined if a required one is missing or has the wrong type. */
 export function readClaims(payload: unknown): TokenClaims | undefined {
   return claimsSchema.safeParse(payload).data;
 }
@@ -54,7 +54,7 @@ function listOf(value: string | string[] | undefined): string[] {
   return typeof value === 'string' ? value.split(' ') : (value ?? []);
 }
 
-/** The same for each spelling of one token, and not longer than an id of a key. */
+/** Returns an id of the token: the same for each encoding of it, and not longer than the id of a key. */
 function idOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): string {
   const parts = [iss ?? '', sub, client ?? '', jti ?? `${iat ?? ''} ${exp}`];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32);

@@ -5,7 +5,7 @@ import { principalOf, readClaims } from './claims.ts';
 import type { TokenClaims, UserOfToken } from './claims.ts';
 import { MAX_TOKEN_LENGTH } from './jwt.ts';
 
-/** Where opaque tokens are checked (RFC 7662), and as whom. */
+/** The server that checks opaque tokens (RFC 7662), and the client that asks it. */
 export interface IntrospectionOptions {
   url: string;
   clientId: string;
@@ -14,7 +14,7 @@ export interface IntrospectionOptions {
   audience: string;
   /** The exact `iss` of the response, if it has one. */
   issuer?: string;
-  /** For how long a response is used again. A revoked token is accepted for this long. Default 30 seconds. */
+  /** How long a response is cached. A revoked token is accepted for this long. Default 30 seconds. */
   cacheMs?: number;
   /** Time limit of a request. Default 5 seconds. */
   timeoutMs?: number;
@@ -22,9 +22,9 @@ export interface IntrospectionOptions {
 }
 
 const DEFAULTS = { cacheMs: 30_000, timeoutMs: 5000 };
-/** Responses that are kept. The oldest one is dropped first. */
+/** Maximum number of cached responses. The oldest one is dropped first. */
 const MAX_CACHED = 10_000;
-/** Requests at once. More tokens are refused with 503. */
+/** Maximum number of concurrent requests. Further tokens are refused with 503. */
 const MAX_IN_FLIGHT = 64;
 const MAX_RESPONSE_BYTES = 65_536;
 
@@ -58,7 +58,7 @@ function isCurrent({ exp, nbf = 0 }: TokenClaims, nowMs: number): boolean {
   return exp * 1000 > nowMs && nbf * 1000 <= nowMs;
 }
 
-/** Returns a check that remembers responses, and asks once for a token that several requests bring at once. */
+/** Returns a check that caches responses, and sends one request for a token that several callers bring at the same time. */
 function cachedCheck(
   options: IntrospectionOptions,
   now: () => number,

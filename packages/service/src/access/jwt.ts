@@ -17,7 +17,7 @@ export interface JwtOptions {
   algorithms?: readonly string[];
   /** How far the clocks may differ. Default 30. */
   clockSkewSeconds?: number;
-  /** For how long fetched keys are used. Default 10 minutes. */
+  /** How long fetched keys are used. Default 10 minutes. */
   cacheMs?: number;
   /** Minimum time between two fetches for tokens with an unknown key. Default 30 seconds. */
   cooldownMs?: number;
@@ -33,11 +33,11 @@ const ALGORITHMS: ReadonlySet<string> = new Set([
   ...['RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512', 'Ed25519'],
 ]);
 const DEFAULTS = { clockSkewSeconds: 30, cacheMs: 600_000, cooldownMs: 30_000, timeoutMs: 5000 };
-/** Characters of a token. Longer ones are refused before they are parsed. */
+/** Maximum length of a token. Longer ones are refused before they are parsed. */
 export const MAX_TOKEN_LENGTH = 16_384;
 /** Time after a failed fetch in which nothing is fetched. */
 const RETRY_MS = 5000;
-/** Size of a response with keys. */
+/** Maximum size of a response with keys. */
 const MAX_JWKS_BYTES = 1_048_576;
 
 /**

@@ -95,7 +95,7 @@ function token(
 }
 
 describe('a signed token', () => {
-  it('gives its user, scopes and expiry, also when issued by another algorithm of the list', async () => {
+  it('gives its user, scopes and expiry, also when it is signed with another allowed algorithm', async () => {
     const { accept, state } = await jwtSetup();
     expect(await accept(await token())).toEqual({
       kind: 'oauth',
@@ -166,13 +166,13 @@ describe('a signed token', () => {
     expect(state.requests).toBe(0);
   });
 
-  it('with an unknown key does not make the issuer fetch more than once per cooldown', async () => {
+  it('with an unknown key causes at most one fetch of keys per cooldown', async () => {
     const { accept, state } = await jwtSetup();
     for (let n = 0; n < 5; n += 1) expect(await accept(await token({}, 'second'))).toBeUndefined();
     expect(state.requests).toBe(1);
   });
 
-  it('is accepted after a rotation, and refused when its key has gone', async () => {
+  it('is accepted after a rotation, and refused when its key was removed', async () => {
     const { accept, state } = await jwtSetup({ cooldownMs: 0 });
     expect(await accept(await token())).toBeDefined();
     state.keys = ['second'];
@@ -188,7 +188,7 @@ describe('an issuer', () => {
     await expect(accept(await token())).rejects.toThrow(/^The keys of the issuer at .* are not available\.$/);
   });
 
-  it('that is down is not asked again by each request', async () => {
+  it('that is down is not requested again for each token', async () => {
     const { accept, state } = await jwtSetup();
     state.status = 500;
     for (let n = 0; n < 3; n += 1) await expect(accept(await token())).rejects.toThrow('are not available');
@@ -226,7 +226,7 @@ async function introspectionSetup(more: Partial<IntrospectionOptions> = {}) {
 }
 
 describe('an opaque token', () => {
-  it('is introspected with the credentials of the client, once for requests at the same time', async () => {
+  it('is introspected with the credentials of the client, once for concurrent requests', async () => {
     const { accept, asked } = await introspectionSetup();
     const answers = await Promise.all([accept('opaque+1'), accept('opaque+1')]);
     expect(answers[0]).toMatchObject({ kind: 'oauth', userId: 'ada', scopes: ['api:read'] });
@@ -235,7 +235,7 @@ describe('an opaque token', () => {
     expect(asked).toEqual([{ authorization, body: 'token=opaque%2B1&token_type_hint=access_token' }]);
   });
 
-  it('is asked about again when the answer is old, and refused from then on when it was revoked', async () => {
+  it('is introspected again when the response is old, and refused if it was revoked', async () => {
     const { accept, state, clock } = await introspectionSetup();
     expect(await accept('opaque')).toBeDefined();
     state.introspected = { active: false };
@@ -245,7 +245,7 @@ describe('an opaque token', () => {
     expect(state.requests).toBe(2);
   });
 
-  it('is refused when it expires while the answer is remembered', async () => {
+  it('is refused when it expires while its response is cached', async () => {
     const { accept, clock } = await introspectionSetup({ cacheMs: 3_600_000 });
     expect(await accept('opaque')).toBeDefined();
     clock.ms += 600_000;
@@ -269,12 +269,12 @@ describe('an opaque token', () => {
   it.each([
     ['refuses the client', (state: { status: number }) => (state.status = 401), 'answered with 401'],
     [
-      'answers with something else',
+      'sends another kind of response',
       (state: { introspected: object }) => (state.introspected = { ok: 1 }),
       'did not say whether a token is active',
     ],
-    ['answers at length', (state: { padding: number }) => (state.padding = 100_000), 'more than 65536 bytes'],
-  ])('is not called invalid when the server %s', async (_name, change, message) => {
+    ['sends too much', (state: { padding: number }) => (state.padding = 100_000), 'more than 65536 bytes'],
+  ])('is not reported as invalid when the server %s', async (_name, change, message) => {
     const { accept, state } = await introspectionSetup();
     change(state);
     await expect(accept('opaque')).rejects.toThrow(message);
@@ -288,8 +288,8 @@ describe('an opaque token', () => {
   });
 });
 
-describe('authenticators together', () => {
-  it('send a token by its form to the one that can check it', async () => {
+describe('combined authenticators', () => {
+  it('choose the check of a token by its form', async () => {
     const server = await provider();
     server.state.introspected = { active: true, ...CLAIMS, scope: 'api:write' };
     const common = { audience: AUDIENCE, now: () => NOW };
@@ -301,7 +301,7 @@ describe('authenticators together', () => {
     expect(await accept('opaque')).toMatchObject({ scopes: ['api:write'] });
   });
 
-  it('check a key by itself: a wrong key is refused even with a right token', async () => {
+  it('refuse a wrong key even with a valid token', async () => {
     const bearer = { kind: 'oauth' } as never;
     const both = keysAnd(
       { authenticate: () => Promise.resolve(undefined) },

@@ -5,12 +5,12 @@ import type { KeyStore } from '../store/keys.ts';
 import { SESSION_SECONDS } from '../store/sessions.ts';
 import type { Sessions } from '../store/sessions.ts';
 
-/** The header that pages send with each request. Other sites cannot send it without being allowed to. */
+/** The header that pages send with each request. Other sites cannot send it without permission. */
 export const SESSION_HEADER = 'x-heddle-studio';
 
-/** Where a page signs in and out, below the base path. */
+/** The path at which a page signs in and out, below the base path. */
 const PATH = '/api/studio/session';
-/** Longest body of a request to sign in. */
+/** Maximum length of the body of a sign-in request. */
 const MAX_BODY_BYTES = 4096;
 const TOKEN_MS = 3_600_000;
 
@@ -46,7 +46,7 @@ export class OneTimeToken {
     this.#endMs = nowMs + TOKEN_MS;
   }
 
-  /** Uses the token up. False if `given` is another one, or if the token was used or has expired. */
+  /** Uses up the token. Returns false if `given` is a different one, or if the token was used or has expired. */
   use(given: string, nowMs: number = Date.now()): boolean {
     if (!timingSafeEqual(digest(given), digest(this.text))) return false;
     const isValid = !this.#isUsed && nowMs < this.#endMs;
@@ -59,10 +59,10 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** True for a request of a page of this server: a page of another site, or of another port, is refused. */
+/** Returns whether a page of this server sent the request, as opposed to a page of another site or port. */
 export function isFromOwnPage(headers: Headers, { hosts }: Pick<SessionRules, 'hosts'>): boolean {
   const host = headers.get('host') ?? '';
-  // A site whose name was changed to lead here sends its own name.
+  // With DNS rebinding, a page of another site sends the name of its site.
   if (hosts && !hosts.has(host)) return false;
   if (!headers.has(SESSION_HEADER)) return false;
   const origin = headers.get('origin');
@@ -95,7 +95,7 @@ const signIn = z.union([
   z.strictObject({ apiKey: z.string().max(200) }),
 ]);
 
-/** Returns `fetch` with the operations of sessions: sign in with a one-time token or an API key, look, and sign out. */
+/** Returns `fetch` with the operations of sessions: sign in with a one-time token or an API key, read, and sign out. */
 export function withSessions(fetch: Fetch, options: SessionOptions): Fetch {
   const path = (options.basePath ?? '') + PATH;
   return async (request) => {
@@ -129,7 +129,7 @@ async function begin(request: Request, options: SessionOptions): Promise<Respons
     if (!token?.use(given.token, now()))
       return answer(
         401,
-        refusal('UNAUTHORIZED', 'The address was used before or has expired. Use an API key.'),
+        refusal('UNAUTHORIZED', 'The sign-in address was used before or has expired. Use an API key.'),
       );
     return signedIn(sessions.create({ userId: token.userId }), options);
   }

@@ -17,7 +17,7 @@ export const CATALOG = {
   listConnectorTypes,
 } as const;
 
-/** What workflows and their agents can use. */
+/** The blocks, tools and connectors that workflows and their agents can use. */
 export interface CatalogOptions {
   /** Returns the types of blocks that the engine runs. Called when they are first needed. */
   describeBlocks: () => Promise<readonly BlockDescription[]>;

@@ -162,7 +162,7 @@ function infoOf(schema: JsonObject): ValueInfo {
   return { type: kindOf(schema), ...(typeof description === 'string' && { description }) };
 }
 
-/** Returns the schema of a field with the definitions of the whole, if it refers to any. */
+/** Returns the schema of a field, with the definitions of the whole schema if it refers to any. */
 function withDefinitions(schema: JsonObject, whole: JsonObject): JsonObject {
   const definitions = own(whole, '$defs');
   return definitions === undefined || !JSON.stringify(schema).includes('"$ref"')

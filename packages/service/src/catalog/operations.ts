@@ -8,7 +8,7 @@ import type { ConnectorTypes } from './connectors.ts';
 import type { Tools } from './tools.ts';
 import * as schemas from './schemas.ts';
 
-/** What the operations of the catalog use. */
+/** Dependencies of the operations of the catalog. */
 export interface CatalogServices {
   catalog: Catalog;
   tools: Tools;
@@ -138,7 +138,7 @@ export const executeTool = define({
     const details = tools.problems(toolId, args);
     if (details.length > 0)
       throw new ApiError(400, 'The input does not match the schema of the tool', { details });
-    // First: a call whose record is lost must not have happened.
+    // Before the call, so that no call lacks its record.
     await record({ resourceId: toolId });
     const call = { args, idempotencyKey: randomUUID(), timeoutMs: body.timeoutSeconds * 1000, signal };
     return { data: { toolId, ...(await tools.run(toolId, call)) } };

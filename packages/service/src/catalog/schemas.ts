@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 const texts = z.array(z.string());
 const open = z.record(z.string(), json);
-/** Longest time of a tool. */
+/** Maximum time of a tool. */
 const MAX_TOOL_SECONDS = 300;
 
 export const blockPath = z.strictObject({ blockId: z.string().min(1).max(255) });

@@ -39,7 +39,7 @@ describe('Tools', () => {
     expect(await tools.list({ ...ALL, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
   });
 
-  it('lists described tools beside registered ones, which take their place, and runs only those', async () => {
+  it('lists described tools and registered ones, which take precedence, and runs only registered ones', async () => {
     const described = ['t', 'u'].map((id) => ({ id, description: 'Other.', parameters: PARAMETERS }));
     const tools = new Tools([tool('t')], async () => described);
     const { page } = await tools.list(ALL);
@@ -74,7 +74,7 @@ describe('Tools', () => {
     expect(tools.problems('t', { days: 'two' }).map(({ path }) => path)).toEqual(['city', 'days']);
   });
 
-  it('returns what a tool returns', async () => {
+  it('returns the output of a tool', async () => {
     const given: Json[] = [];
     const outcome = await call(async (args, { params, idempotencyKey }) => {
       given.push(args, params, idempotencyKey);
@@ -85,7 +85,7 @@ describe('Tools', () => {
     expect(await call(async () => undefined as never)).toMatchObject({ status: 'completed', output: null });
   });
 
-  it('fails with what a tool throws, with a result that is too large, and after its time', async () => {
+  it('fails with the error of a tool, for a result that is too large, and after the time limit', async () => {
     expect(await call(() => Promise.reject(new Error('no such city')))).toEqual({
       ...{ status: 'failed', output: null, error: 'no such city' },
     });
@@ -103,14 +103,14 @@ describe('Tools', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('ends when the caller has gone', async () => {
+  it('ends when the caller disconnects', async () => {
     const gone = new AbortController();
     const outcome = call(() => new Promise(() => undefined), { signal: gone.signal });
     gone.abort(new Error('gone'));
     expect(await outcome).toMatchObject({ status: 'failed' });
   });
 
-  it('refuses two tools with one id, and parameters that describe no object', () => {
+  it('refuses two tools with one id, and parameters that do not describe an object', () => {
     expect(() => new Tools([tool('t'), tool('t')])).toThrow('two tools with the id "t"');
     expect(() => new Tools([{ ...tool('t'), parameters: { type: 'string' } }])).toThrow('not the schema');
     expect(() => new Tools([{ ...tool('t'), parameters: {} }])).toThrow('not the schema');

@@ -69,14 +69,14 @@ export interface ToolOutcome {
 /** One call of a tool. */
 export interface ToolCall {
   args: JsonObject;
-  /** Equal whenever the call is repeated. */
+  /** The same for each repetition of the call. */
   idempotencyKey: string;
   timeoutMs: number;
-  /** Aborted when the caller has gone. */
+  /** Aborted when the caller disconnects. */
   signal: AbortSignal;
 }
 
-/** Most bytes of an output. */
+/** Maximum size of an output, in bytes. */
 const MAX_OUTPUT_BYTES = 8 * 2 ** 20;
 
 /** A registered tool with the schema of its arguments, or a described one. */
@@ -85,7 +85,7 @@ interface KnownTool {
   schema?: z.ZodType;
 }
 
-/** The tools that a host has registered, and those that it describes. A registered one takes the place of one with its id. */
+/** The registered and the described tools of a host. A registered one replaces a described one with the same id. */
 export class Tools {
   readonly #registered: ReadonlyMap<string, KnownTool>;
   readonly #describe: () => Promise<readonly DescribedTool[]>;

@@ -17,10 +17,10 @@ import type { ChatRow, Db } from './tables.ts';
 import { outputsOf, pagesOf, PREFIXES } from './views.ts';
 import type { Page } from './views.ts';
 
-/** What the pages need. */
+/** Dependencies of the pages. */
 export type PageServices = AreaContext & { db: Db };
 
-/** Runs of one page, of one client address, and passwords that one address and all may try. */
+/** Rate limits: runs per page and per client address; attempts to enter a password, in total and per address. */
 const RUNS = { capacity: 60, perMinute: 120 };
 const RUNS_OF_ADDRESS = { capacity: 20, perMinute: 30 };
 const PASSWORDS = { capacity: 100, perMinute: 60 };

@@ -12,7 +12,7 @@ const ESCAPED: { readonly [character: string]: string } = {
   "'": '&#39;',
 };
 
-/** Returns the text with all characters escaped that mean something in HTML. */
+/** Returns the text with the special characters of HTML escaped. */
 export function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? character);
 }

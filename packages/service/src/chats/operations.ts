@@ -25,7 +25,7 @@ import * as schemas from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
 import { shown } from './views.ts';
 
-/** What the operations of chat deployments use. */
+/** Dependencies of the operations of chat deployments. */
 export interface ChatServices extends Pick<
   AreaContext,
   'engine' | 'definitions' | 'publicRuns' | 'now' | 'report'
@@ -169,12 +169,12 @@ async function expectOutputs(
 
 interface Replacement {
   body: z.output<typeof schemas.chatBody>;
-  /** That of a new password. */
+  /** The hash of a new password. */
   hash: string | undefined;
   at: string;
 }
 
-/** Stores the deployment. Throws 400 without a password that is needed, 409 for an identifier that is taken. */
+/** Stores the deployment. Throws 400 if a required password is missing, 409 for an identifier that is taken. */
 async function replace(tx: Db, workflow: WorkflowRow, { body, hash, at }: Replacement): Promise<ChatRow> {
   const before = await chatOf(tx, workflow.id);
   const isProtected = body.authType === 'password';

@@ -5,7 +5,7 @@ const COST = { N: 2 ** 14, r: 8, p: 5 };
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 
-/** How long a person need not enter the password again. */
+/** Time after which a person has to enter the password again. */
 export const ADMISSION_SECONDS = 24 * 3600;
 
 function derived(password: string, salt: Buffer): Promise<Buffer> {
@@ -17,14 +17,14 @@ function derived(password: string, salt: Buffer): Promise<Buffer> {
   });
 }
 
-/** Returns the text to store of a password. */
+/** Returns the text to store for a password. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const key = await derived(password, salt);
   return `scrypt:1:${salt.toString('base64url')}:${key.toString('base64url')}`;
 }
 
-/** Returns whether the stored text is that of the password. */
+/** Returns whether the stored text belongs to the password. */
 export async function isPassword(stored: string, password: string): Promise<boolean> {
   const [, , salt = '', key = ''] = stored.split(':');
   const expected = Buffer.from(key, 'base64url');

@@ -9,7 +9,7 @@ const page = z.enum(['chat', 'form']);
 /** Letters, digits and hyphens: a part of a URL. */
 export const identifier = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{1,62}[a-z0-9]$/, 'must be 3 to 64 small letters, digits and hyphens')
+  .regex(/^[a-z0-9][a-z0-9-]{1,62}[a-z0-9]$/, 'must be 3 to 64 lowercase letters, digits and hyphens')
   .describe('The last part of the address of the pages');
 
 export const chatBody = z.strictObject({

@@ -3,7 +3,7 @@ import type { WorkflowRow } from '../store/schema.ts';
 import type * as schemas from './schemas.ts';
 import type { ChatRow } from './tables.ts';
 
-/** What is in front of the identifier in the address of a page. */
+/** The prefixes of the identifier in the address of a page. */
 export const PREFIXES = { chat: '/chat/', form: '/form/' } as const;
 export type Page = keyof typeof PREFIXES;
 

@@ -57,7 +57,7 @@ export const updateBody = z
     'a credential has either "serviceAccountJson" or "apiToken"',
   );
 
-/** What `credentials` of a new key contains. */
+/** The content of `credentials` for a new key. */
 export const keyText = z.strictObject({ apiToken: apiKey });
 
 export const credential = z.object({

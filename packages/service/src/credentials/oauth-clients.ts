@@ -73,7 +73,7 @@ const TOKEN_TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 const MAX_ACCOUNT_CHARS = 255;
 
-/** Why a server gave no token. The message contains no token, no code and no text of the server. */
+/** Thrown when a server gives no token. The message contains no token, no code and no text of the server. */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure';
   /** `invalid_grant`: the server no longer accepts the refresh token, or the code. */
@@ -308,7 +308,7 @@ function accountOf(claims: { sub: string; email?: unknown } | undefined): string
   if (!claims) return undefined;
   const { email, sub } = claims;
   const account = typeof email === 'string' && email !== '' ? email : sub;
-  // The server chooses it, and a database refuses some characters.
+  // The server chooses the name, and a database refuses some characters.
   return account
     .replaceAll(/\p{Cc}/gu, '')
     .slice(0, MAX_ACCOUNT_CHARS)

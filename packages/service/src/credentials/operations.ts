@@ -33,7 +33,7 @@ import {
 } from './store.ts';
 import type { CredentialInfo, CredentialTables } from './tables.ts';
 
-/** What the operations of credentials use. */
+/** Dependencies of the operations of credentials. */
 export interface CredentialServices {
   store: Pick<ServiceStore, 'database' | 'workspaces'>;
   sealer: Sealer;

@@ -6,7 +6,7 @@ import { credentialEvent, sealMaterial } from './store.ts';
 import type { CredentialKey, Db } from './store.ts';
 import type { CredentialRow } from './tables.ts';
 
-/** The right to refresh a token, for a time. Times are ISO 8601. */
+/** The exclusive right to refresh a token for a limited time. Times are ISO 8601. */
 export interface RefreshLease {
   /** Id of the process. */
   owner: string;

@@ -22,7 +22,7 @@ export interface CredentialEvent {
 
 export interface RefreshOptions {
   clients: OAuthClients;
-  /** Receives an event once, in the process that has found out. */
+  /** Receives each event once, in the process that detected it. */
   onEvent?: ((event: CredentialEvent) => void) | undefined;
   /** Receives failures of a refresh while the current token can still be used. */
   report: (error: unknown) => void;
@@ -33,7 +33,7 @@ export interface RefreshOptions {
 
 /** A token is refreshed this long before it expires. */
 const REFRESH_BEFORE_MS = 60_000;
-/** A token that expires within this time is not used any more: it could expire on its way. */
+/** A token that expires within this time is no longer used: it could expire on its way. */
 const MIN_LIFE_MS = 5_000;
 /** After this, another process may refresh in place of one that has not ended. Longer than a request may take. */
 const REFRESH_LEASE_MS = 30_000;
@@ -97,7 +97,7 @@ export class TokenRefresher {
   /** Refreshes the token of a row for which this process has the lease. */
   async #renew(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     const present = this.#open(row);
-    // Another process has refreshed it between the look and the lease.
+    // Another process has refreshed it between the check and the lease.
     if (!this.#isDue(present)) return this.#keep(row, present);
     const { refreshToken } = present;
     if (refreshToken === undefined)

@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 export type CredentialType = 'api_key' | 'service_account' | 'oauth';
 
-/** Most credentials of a workspace. */
+/** Maximum number of credentials of a workspace. */
 export const MAX_CREDENTIALS = 1_000;
 const MAX_NAME_CHARS = 255;
 const MAX_DESCRIPTION_CHARS = 500;
@@ -24,7 +24,7 @@ export const credentialName = z
   .regex(NAME, 'a name has no control characters and no white space at its ends')
   .refine((name) => name.isWellFormed(), 'the name is not valid Unicode');
 
-/** What can be the PROVIDER of a model, PROVIDER/MODEL. */
+/** A name that can be PROVIDER in a model's name, PROVIDER/MODEL. */
 export const providerId = z
   .string()
   .min(1)
@@ -40,7 +40,7 @@ export const credentialDescription = z
 const headerText = z
   .string()
   .min(MIN_SECRET_CHARS)
-  .regex(/^[\x21-\x7e]*$/, 'it has other characters than printable ones of ASCII');
+  .regex(/^[\x21-\x7e]*$/, 'it has characters other than printable ASCII');
 export const apiKey = headerText.max(MAX_KEY_CHARS);
 
 /** A string of one unpaired surrogate cannot be stored as UTF-8, and would come back as another value. */

@@ -72,7 +72,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     expect(await removeStoredCredential(database, { workspaceId, name: 'Shop' })).toBe(false);
   });
 
-  it('of another workspace can neither be read nor named', async () => {
+  it('of another workspace cannot be read, listed or removed', async () => {
     const { database, db, workspaceId, other, add } = await world();
     const { credential } = await add();
     const query = { providerId: 'shop', type: 'api_key' } as const;

@@ -127,7 +127,7 @@ export function credentialEvent(
   return { kind, workspaceId, subjectId: id, details, happenedMs: Date.now() };
 }
 
-/** What changes of a credential. Undefined: the present value stays. */
+/** A change of a credential. Undefined: the present value stays. */
 export interface CredentialChanges {
   displayName?: string | undefined;
   description?: string | null | undefined;

@@ -114,12 +114,12 @@ describe('compareGraphs', () => {
     ).toHaveLength(2);
   });
 
-  it('accepts stored graphs with values that are no objects', () => {
+  it('accepts stored graphs with values that are not objects', () => {
     const odd: ComparedGraph = { blocks: { a: null, b: [1] }, edges: [null, 'x'], variables: { v: 3 } };
     expect(compareGraphs(odd, odd).identical).toBe(true);
   });
 
-  it('compares the largest drafts in time that grows with their size', () => {
+  it('compares the largest drafts in linear time', () => {
     const blocks = Array.from({ length: 2000 }, (_, n) => block(`b${n}`, { subBlocks: field(n) }));
     const edges = Array.from({ length: 10_000 }, (_, n) => ({
       source: `b${n % 2000}`,

@@ -243,7 +243,7 @@ async function liveState(
 
 /** A version in the engine. */
 interface DeployedVersion {
-  /** Its number there. */
+  /** Its number in the engine. */
   version: number;
   /** The triggers that are fired. */
   triggers: readonly PlannedTrigger[];

@@ -25,7 +25,7 @@ describe('a limits file', () => {
     ['{"operations": {"listLogs": {"burst": 0}}}', /operations: listLogs: burst: Too small/],
     ['{"operations": {"listLogs": {"bodyBytes": null}}}', /operations: listLogs: bodyBytes: Invalid input/],
     ['{"plan": "none", "operations": {"listLogs": {"burst": 5}}}', /listLogs: burst needs requestsPerMinute/],
-  ])('that is wrong is refused with the reason: %s', (text, message) => {
+  ])('is refused with the reason if it is wrong: %s', (text, message) => {
     expect(() => parseLimits(text, IDS)).toThrow(message);
   });
 });

@@ -27,11 +27,11 @@ export interface LimitPlan {
 export interface OperationLimits {
   /** Requests of one credential, and of all credentials of one account. Absent: those of the plan. */
   requestsPerMinute?: number | null | undefined;
-  /** Most requests at once, after a time without requests. Absent: twice `requestsPerMinute`. */
+  /** Maximum number of requests at once, after a pause. Absent: twice `requestsPerMinute`. */
   burst?: number | undefined;
   /** Calls of one account in flight. */
   concurrentRequests?: number | undefined;
-  /** Bytes of the body, where the limits of the operation are higher. */
+  /** Maximum size of the body in bytes, if it is lower than the limit of the operation. */
   bodyBytes?: number | undefined;
 }
 
@@ -126,7 +126,7 @@ function unknownOperation(id: string, operationIds: readonly string[]): string {
   return `The limits are not valid. operations: There is no operation ${JSON.stringify(id)}.${hint}`;
 }
 
-/** Returns the token buckets of a plan: twice the rate fits in unless a burst is set, and the rate is added each minute. */
+/** Returns the token buckets of a plan. A bucket holds the burst, by default twice the rate, and refills at the rate. */
 export function bucketsOf(plan: LimitPlan): Buckets {
   const kinds = limited({
     address: plan.addressRequestsPerMinute,
@@ -151,14 +151,14 @@ function bucketOf(perMinute: number, burst = 2 * perMinute): Bucket {
   return { capacity: burst, perMinute };
 }
 
-/** Returns what may be in flight by a plan; undefined without such limits. */
+/** Returns the limits of a plan on runs and calls in flight; undefined if it has none. */
 export function concurrencyOf({ concurrentRuns, operations }: LimitPlan): ConcurrencyLimits | undefined {
   const calls = byOperation(operations, ({ concurrentRequests }) => concurrentRequests);
   if (concurrentRuns === null && Object.keys(calls).length === 0) return undefined;
   return { ...(concurrentRuns !== null && { runs: concurrentRuns }), calls };
 }
 
-/** Returns the bytes of the bodies of single operations. */
+/** Returns the maximum sizes of the bodies of single operations, in bytes. */
 export function bodyBytesOf({ operations }: LimitPlan): { [operationId: string]: number } {
   return byOperation(operations, ({ bodyBytes }) => bodyBytes);
 }

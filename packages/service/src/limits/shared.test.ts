@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     expect(await limiter?.peek?.('sync', 'eve')).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  it('replace the limit of an operation by its own, or by none', async () => {
+  it('use the separate limit of an operation, or none', async () => {
     const operations = { slow: { ...FIXED, capacity: 1 }, free: null };
     const { opened } = await processes(2, { buckets: { operation: FIXED, operations } });
     const take = (process: number, operation: string) =>
@@ -91,7 +91,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
       .toEqual([]);
   });
 
-  it('hold a number of runs of each workspace in flight', async () => {
+  it('limit the number of runs of each workspace in flight', async () => {
     const { opened, query } = await processes(2, { concurrency: { runs: 3 } });
     const [first, second] = opened;
     const acquired = await Promise.all(
@@ -119,7 +119,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     await expect.poll(() => concurrency?.acquire(RUN)).toBeDefined();
   });
 
-  it('close with their slots freed', async () => {
+  it('free their slots when they are closed', async () => {
     const { query, opened } = await processes(2, { concurrency: { runs: 1 } });
     await opened[0]?.concurrency.acquire(RUN);
     await opened[0]?.close();

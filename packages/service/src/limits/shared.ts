@@ -18,7 +18,7 @@ export interface SharedLimitOptions {
   /** Default: the schema of the API's store. */
   schema?: string;
   buckets: Buckets;
-  /** What may be in flight. Default: no limit. */
+  /** Limits on runs and calls in flight. Default: no limit. */
   concurrency?: ConcurrencyLimits;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every?: (ms: number, beat: () => void) => () => void;
@@ -35,7 +35,7 @@ export interface SharedLimits {
 }
 
 const DEFAULT_SCHEMA = 'heddle_api';
-/** Of its own pool: a limit is checked even while the store has no free connection. */
+/** A separate pool: a limit is checked even while the store has no free connection. */
 const CONNECTIONS = 4;
 /** After this time a request is refused with 503. */
 const TIMEOUT_MS = 2000;
@@ -140,7 +140,7 @@ function stateOf({ capacity, perMinute }: Bucket, { allowed, tokens, at_ms: atMs
 
 interface Slots {
   pool: Pool;
-  /** What each slot counts against that this process holds: a workspace, or an operation and its caller. */
+  /** The slots of this process, by id: the workspace, or the operation and its caller, that each counts against. */
   slots: Map<string, string>;
   report: (error: unknown) => void;
 }

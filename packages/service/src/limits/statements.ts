@@ -1,9 +1,9 @@
-// The tables are unlogged: a commit waits for no disk, and what a crash of the database loses is a minute of counting.
-// `clock_timestamp()` is the time now, `now()` would be that of the transaction's start.
+// The tables are unlogged: a commit does not wait for the disk, and a crash of the database loses a minute of counting.
+// `clock_timestamp()` is the current time; `now()` would be the start of the transaction.
 
 const NOW_MS = `extract(epoch from clock_timestamp())::double precision * 1000`;
 
-/** A number that no other part of Heddle locks by. */
+/** The key of the lock: a number that no other part of Heddle uses. */
 const CREATE_LOCK = 716_203_944;
 
 /** Creates the schema, the tables and the function, once for all processes that start at the same time. */
@@ -38,7 +38,7 @@ export const CREATE = (schema: string): string => `
   END $$;
   COMMIT;`;
 
-/** What a bucket holds now, of the row `b` and the time `at`. */
+/** Returns SQL for the tokens at the time `at` in the bucket of the row `b`. */
 const filled = (at: string): string =>
   `least($2::double precision, b.tokens + greatest(0, ${at} - b.at_ms) * $3::double precision)`;
 

@@ -18,9 +18,9 @@ type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
 const BATCH = 200;
 /** How often changes are read while the log has no readers. */
 const BEAT_MS = 500;
-/** Most batches that a reader of the log waits for. */
+/** Maximum number of batches that a reader of the log waits for. */
 const BATCHES_PER_READ = 5;
-/** Most batches of ended runs that are added to the totals at once. */
+/** Maximum number of batches of ended runs that are added to the totals at once. */
 const BATCHES_PER_BEAT = 5;
 
 interface IndexerOptions {
@@ -43,7 +43,7 @@ export class LogIndexer {
   readonly #stop: () => void;
   #working: Promise<boolean> | undefined;
   #totalling: Promise<void> | undefined;
-  /** Ended runs may lack in the totals. True at first: an earlier process or version may have left some. */
+  /** Whether ended runs may be missing in the totals. True at first: an earlier process or version may have left some. */
   #mayHaveEnded = true;
   #isClosed = false;
 
@@ -163,7 +163,7 @@ function eventOf({ engine_id, workspace_id, workflow_id, ...run }: EndedLog): Se
   return [{ kind: 'run_ended', ...ids, happenedMs: Number(ended_ms) }];
 }
 
-/** What the service knows about the runs of a batch. */
+/** The records of the service about the runs of a batch. */
 interface Known {
   /** By the engine's id of the run. */
   claims: ReadonlyMap<string, LogTables['claims']>;
@@ -205,7 +205,7 @@ function statusOf(status: RunSummary['status']): LogStatus {
   return status === 'paused' || status === 'queued' ? 'pending' : status;
 }
 
-/** Returns what an ended run cost and which models it used; -1 without a cost. */
+/** Returns the cost of an ended run, -1 if none is known, and the models that it used. */
 async function usageOfRun(
   { engine, report }: Pick<IndexerOptions, 'engine' | 'report'>,
   engineId: string,

@@ -16,7 +16,7 @@ import { durationsAt, earliestStart, findLogs, pageOfLogs, statsRows, workflowsO
 import type { LogRow, LogTables } from './tables.ts';
 import { basicOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './views.ts';
 
-/** What the log of runs is read from. */
+/** Dependencies of the log of runs. */
 export interface LogServices {
   engine: Pick<Engine, 'getRun' | 'getTrace' | 'readValue' | 'planOf' | 'childRuns' | 'follow'>;
   access: AreaContext['access'];
@@ -64,7 +64,7 @@ export async function listLogs(
   return { entries, next };
 }
 
-/** Returns the run with this id in these workspaces; undefined if there is none, or one in several workspaces. */
+/** Returns the run with this id in these workspaces; undefined if none of them has one, or several have. */
 export async function findLog(
   { db, indexer }: Pick<LogServices, 'db' | 'indexer'>,
   runId: string,

@@ -140,7 +140,7 @@ function placeConditions({
   ];
 }
 
-/** Returns the conditions of the filters of statistics but their time, on runs or on totals, below the index of the workspace. */
+/** Returns the conditions of the filters of statistics except their time, on runs or totals, below the index of the workspace. */
 export function statsConditions(filters: LogFilters): RawBuilder<boolean>[] {
   const { workspaceId, workflowIds, folderPaths, workflowName, triggers, level } = filters;
   return [

@@ -9,7 +9,7 @@ const MAX_COST_USD = 1_000_000;
 export const MAX_WORKFLOW_IDS = 200;
 export const MAX_FOLDER_PATHS = 100;
 export const MAX_TRIGGERS = 100;
-/** Longest text of a list of ids or names. */
+/** Maximum length of the text of a list of ids or names. */
 const MAX_LIST_CHARS = 32_768;
 
 const list = (most: number) =>

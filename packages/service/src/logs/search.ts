@@ -9,7 +9,7 @@ import { pageOfLogs, workflowsOf } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';
 
-/** What one request reads at most. Larger values are not searched. */
+/** Limits of what one request reads. Larger values are not searched. */
 export const SEARCH_BOUNDS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, valueBytes: 2 ** 20 } as const;
 
 /** Characters of a preview on each side of the found text. */
@@ -84,7 +84,7 @@ class ValueSearch {
   skippedValues = 0;
   readonly #services: LogServices;
   readonly #parts: ReadonlySet<SearchedPart>;
-  /** As JSON text has it, in lower case. */
+  /** The text in lower case, escaped as in JSON. */
   readonly #text: string;
   #spans = 0;
   #bytes = 0;

@@ -26,7 +26,7 @@ export interface TraceSpan {
   children?: TraceSpan[];
 }
 
-/** What a response may still show: spans, and bytes of their inputs and outputs. */
+/** The remaining budget of a response: spans, and bytes of their inputs and outputs. */
 export interface TraceBudget {
   spans: number;
   bytes: number;
@@ -35,7 +35,7 @@ export interface TraceBudget {
 /** Limits of one response. What exceeds them is left out. */
 export const TRACE_BUDGET: Readonly<TraceBudget> = { spans: 10_000, bytes: 8 * 2 ** 20 };
 
-/** An item of what a run cost. */
+/** An item of the cost of a run. */
 export interface CostItem {
   category: 'fixed' | 'model' | 'tool';
   description: string;
@@ -127,7 +127,7 @@ export function bytesOf(stored: Stored): number {
   return stored.results.flat().reduce((sum, each) => sum + bytesOf(each), 0);
 }
 
-/** Returns what the blocks of a run cost, item by item. Reads the outputs of blocks that call a model. */
+/** Returns the costs of the blocks of a run, item by item. Reads the outputs of blocks that call a model. */
 export async function costItems(engine: Reader, root: Span): Promise<CostItem[]> {
   const used = await modelUsage(engine, root);
   return used.flatMap(({ name, usage: { model, tokens, cost } }) => {

@@ -44,7 +44,7 @@ it('averages over ended runs only, and gives rates in percent', () => {
   ]);
 });
 
-it('shows the workflows with the most runs, fewer with many periods, and says that it left some out', () => {
+it('shows the workflows with the most runs, fewer with many periods, and reports that it left some out', () => {
   const rows = Array.from({ length: 300 }, (_, index) => row(`w${index}`, 0, { total: index }));
   const few = statsOf(rows, windowOf(0, DAY, 10), new Map());
   expect(few.workflows).toHaveLength(200);

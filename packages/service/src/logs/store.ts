@@ -14,7 +14,7 @@ export interface NewLog extends LogRow {
   models: readonly string[];
 }
 
-/** What is known about a run when it has ended. */
+/** The columns of a run that has ended. */
 export type EndedLog = Pick<
   LogRow,
   'engine_id' | 'workspace_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child' | 'ended_ms'
@@ -26,7 +26,7 @@ export type LogWorkflow = LogTables['workflows'];
 /** Adds and updates rows. A row with a newer state stays. */
 export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
   if (logs.length === 0) return;
-  // In one order, so that two processes that save the same rows cannot deadlock.
+  // In a fixed order, so that two processes that save the same rows cannot deadlock.
   const rows = logs.toSorted((a, b) => (a.engine_id < b.engine_id ? -1 : 1));
   await db
     .insertInto('run_logs')
@@ -76,7 +76,7 @@ export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<EndedL
     .execute();
   const endedOf = Map.groupBy(ended, ({ workflow_id: id }) => id);
   const byWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
-  // In one order, so that two processes cannot deadlock.
+  // In a fixed order, so that two processes cannot deadlock.
   for (const [workflowId, own] of byWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const runs = endedOf.get(workflowId)?.length ?? 0;
     const lastAt = new Date(Math.max(...own.map(({ started_ms: at }) => at))).toISOString();

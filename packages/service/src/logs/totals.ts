@@ -26,7 +26,7 @@ const COLUMNS = [
   'duration_ms',
   'cost',
 ] as const;
-/** What the totals read of a run. */
+/** The columns of a run that the totals use. */
 type EndedRun = Pick<LogTables['run_logs'], (typeof COLUMNS)[number]>;
 
 const KEY = ['workspace_id', 'width_ms', 'start_ms', 'workflow_id', 'trigger', 'level'] as const;
@@ -73,7 +73,7 @@ export async function withdraw(db: Db, engineIds: readonly string[]): Promise<To
 }
 
 /**
- * Changes the totals. It is the last statement of its transaction that waits for locks, and takes them in one order, so that
+ * Changes the totals. It is the last statement of its transaction that waits for locks, and takes them in a fixed order, so that
  * processes cannot deadlock.
  */
 export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promise<void> {
@@ -129,9 +129,9 @@ interface Range {
 export interface Ranges {
   /** Periods with totals, by their width. */
   totals: ReadonlyMap<number, readonly Range[]>;
-  /** What no totals cover: every run is read. */
+  /** Ranges without totals: every run is read. */
   edges: readonly Range[];
-  /** What totals cover: runs that are not in them yet are read. */
+  /** Ranges with totals: only runs that the totals lack are read. */
   covered: readonly Range[];
 }
 
@@ -143,7 +143,7 @@ export function rangesOf(periods: readonly Range[]): Ranges {
     if (range.from < range.to) ranges?.push(range);
   };
   for (const { segment, from, to } of periods) {
-    // What the wider periods cover: nothing at first.
+    // The range that wider periods cover; none at first.
     let inner: [number, number] | undefined;
     for (const width of WIDTHS) {
       const outer: [number, number] = [Math.ceil(from / width) * width, Math.floor(to / width) * width];

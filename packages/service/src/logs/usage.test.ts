@@ -24,7 +24,7 @@ it('takes no cost from blocks whose outputs have data of callers', () => {
     expect(usageOf(type, { model: 'm', cost: { total: 5 } })).toBeUndefined();
 });
 
-it('ignores what is no number of at least 0, and shortens long names', () => {
+it('ignores values that are not numbers of at least 0, and shortens long names', () => {
   expect(usageOf('agent', { model: 'x'.repeat(500), cost: { total: -1, input: '5' }, tokens: 7 })).toEqual({
     model: 'x'.repeat(200),
   });

@@ -12,7 +12,7 @@ import { microsOf } from './usage.ts';
 
 type Basic = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceSpans'>;
 
-/** What a list shows of each run besides its row. */
+/** The parts of each run that a list shows besides its row. */
 export interface EntryOptions {
   full: boolean;
   traceSpans: boolean;
@@ -38,7 +38,7 @@ export function basicOf(row: LogRow, files: Basic['files']): Basic {
   };
 }
 
-/** Returns a workflow as entries show it. An unknown one was deleted for good. */
+/** Returns a workflow as entries show it. An unknown one was deleted permanently. */
 export function workflowOf(row: LogRow, workflow: LogWorkflow | undefined) {
   return {
     id: workflow?.id ?? null,

@@ -5,7 +5,7 @@ import type { ReadableStream } from 'node:stream/web';
 
 /** Time until a run that has not started is looked for again. */
 const START_MS = 100;
-/** Least time between two reports. */
+/** Minimum time between two reports. */
 const INTERVAL_MS = 100;
 /** Beginnings of the lines of blocks that have ended. Outputs that follow are not read. */
 const ENDED = /^data: \{"type":"block:(?:completed|error)"/;
@@ -18,7 +18,7 @@ interface Followed {
   ask: (path: string) => Promise<Response>;
   /** Aborted when the run has ended. */
   signal: AbortSignal;
-  /** Receives how many executions of blocks have ended, at most ten times in a second. Numbers grow. */
+  /** Receives how many executions of blocks have ended, at most ten times per second. The numbers increase. */
   report: (ended: number) => Promise<void>;
   /** Receives why there is no more progress, before the end of the run. */
   onError: (error: unknown) => void;

@@ -10,11 +10,11 @@ const MAX_NAME = 64;
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** What offers workflows as tools. */
+/** Options of the MCP servers that offer workflows as tools. */
 export interface WorkflowTools {
   /** The ids of the workflows of each server, by the server's id. Nothing else is offered. */
   servers: { readonly [id: string]: readonly string[] };
-  /** Called with each request to the API, and the caller's request that it is made for. */
+  /** Called with each request to the API, and the caller's request that causes it. */
   madeFor?: (inner: Request, outer: Request) => void;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;

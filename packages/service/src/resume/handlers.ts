@@ -11,9 +11,9 @@ import { expectSameSite } from '../chats/same-site.ts';
 import { shownFields } from '../workflows/input-fields.ts';
 import { closedPage, notificationsOf, resumePage, valuesOf } from './html.ts';
 
-/** How long after the pause its address can be used. */
+/** How long the address of a pause can be used after it began. */
 const LINK_MS = 30 * 24 * 3_600_000;
-/** Requests of one client address, and answers to one pause. */
+/** Rate limits: requests per client address, and answers per pause. */
 const ANSWERS = { capacity: 30, perMinute: 30 };
 const OF_ADDRESS = { capacity: 60, perMinute: 60 };
 const BODY_BYTES = 1024 * 1024;
@@ -76,7 +76,7 @@ class ResumeHandler {
     return Response.json({ success: true }, { headers: { 'Cache-Control': 'no-store' } });
   }
 
-  /** Undefined for an address that has ended, too. */
+  /** Also undefined for an expired address. */
   async #find(parts: readonly string[]): Promise<PagePause | undefined> {
     const names = parts.map(decoded);
     if (names.some((name) => name === undefined || !/^[\w.:-]{1,200}$/.test(name))) return undefined;

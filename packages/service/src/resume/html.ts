@@ -15,21 +15,21 @@ export interface ShownNotification {
   status: Json;
 }
 
-/** What the page of a pause shows, all of it as text. */
+/** The content of the page of a pause, as plain text. */
 export interface ShownPause {
   title: string;
   workflowName: string;
   pausedAt: string;
-  /** When the address ends. */
+  /** When the address expires. */
   endsAt: string;
   values: readonly ShownValue[];
   notifications: readonly ShownNotification[];
   fields: readonly ShownInput[];
 }
 
-/** Longest text of one value. */
+/** Maximum length of the text of a value. */
 const MAX_TEXT = 20_000;
-/** Longest name of a notification. */
+/** Maximum length of the name of a notification. */
 const MAX_NAME = 100;
 
 /** Returns the page on which a pause is answered. */
@@ -41,7 +41,7 @@ export function resumePage(pause: ShownPause): string {
   return documentOf(
     'resume',
     { title, description: `${workflowName} waits for an answer.` },
-    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This address ends on ${timeHtml(endsAt)}.</p>
+    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This address expires on ${timeHtml(endsAt)}.</p>
 ${notificationsHtml(pause)}<form id="form">
 ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 <div class="buttons"><button type="submit">Answer</button><button type="button" id="stop" hidden>Stop</button></div>
@@ -51,10 +51,10 @@ ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
   );
 }
 
-/** Returns the page for an address at which nothing waits: it never says why. */
+/** Returns the page for an address without an open pause. It never says why. */
 export function closedPage(): string {
   const texts = { title: 'Nothing to answer', description: null };
-  const text = 'The question at this address was answered, its run has ended, or the address has ended.';
+  const text = 'The question at this address was answered, its run has ended, or the address has expired.';
   return documentOf(undefined, texts, `<p>${text}</p>`);
 }
 

@@ -38,7 +38,7 @@ export function retention({
 }: {
   store: Pick<ServiceStore, 'database' | 'publicRuns'>;
   limits?: RetentionLimits | undefined;
-  /** Those of the areas of workflows and triggers. */
+  /** The same as in the areas of workflows and triggers. */
   triggers?: Triggers;
 }): Area<RetentionSweep, Record<never, never>> {
   expectLimits(limits);

@@ -129,7 +129,7 @@ describe('runs of anonymous callers', () => {
       await expect(testApi({ retention: { publicRunsMs } })).rejects.toThrow('publicRunsMs');
   });
 
-  it('are deleted by the next process, also when one of them cannot be deleted', async () => {
+  it('are deleted by the next process, even if one of them cannot be deleted', async () => {
     const data = dataFolder(afterAll);
     const first = await setup({ storeOptions: { data } });
     const path = await first.published(ECHO);

@@ -42,7 +42,7 @@ async function deleteExpired(
   beforeMs: number,
 ): Promise<void> {
   const endedAt = await endOf(engine, runId);
-  // A run that has not ended is kept, also one that has waited for a person since long ago.
+  // A run that has not ended is kept, even if it has waited for a person for a long time.
   if (endedAt === null || (endedAt !== undefined && Date.parse(endedAt) >= beforeMs)) return;
   if (endedAt !== undefined) await engine.deleteRun(runId);
   await engine.deleteFiles(files === null ? [] : (JSON.parse(files) as string[]));

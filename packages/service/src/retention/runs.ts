@@ -27,7 +27,7 @@ interface RunOptions {
   engine: Pick<Engine, 'deleteRun' | 'runSizes'>;
   db: Db;
   limits: RunLimits;
-  /** Milliseconds after their end in which runs are kept, however large all are. */
+  /** Milliseconds after their end in which runs are kept, even if all runs exceed `maxBytes`. */
   minAgeMs: number;
   now: () => number;
   /** Updates the log. */
@@ -52,7 +52,7 @@ async function deleteOlder(options: RunOptions, sweeping: Sweeping, beforeMs: nu
   while (last);
 }
 
-/** Deletes the oldest runs until all take at most `maxBytes`. May delete up to a batch more: runs take their children along. */
+/** Deletes the oldest runs until all take at most `maxBytes`. May delete up to a batch more, because children are deleted too. */
 async function deleteUntil(options: RunOptions, sweeping: Sweeping, maxBytes: number): Promise<void> {
   const beforeMs = options.now() - options.minAgeMs;
   let last: EndedRun | undefined;
@@ -103,7 +103,7 @@ async function measure({ engine, db }: RunOptions, sweeping: Sweeping): Promise<
     const ids = await unmeasured(db);
     if (ids.length === 0) return true;
     const sizes = await engine.runSizes(ids);
-    // A run that is gone has size 0: its row is removed with the next changes.
+    // A deleted run has size 0: its row is removed with the next changes.
     for (const id of ids)
       await db
         .updateTable('run_logs')

@@ -26,7 +26,7 @@ interface QueuedBuild {
   end: PromiseWithResolvers<void>;
 }
 
-/** Builds that one process runs at once. */
+/** Maximum number of builds that one process runs at once. */
 const MAX_BUILDS = 2;
 
 /** Codes of builds that were ended on purpose. */

@@ -27,11 +27,11 @@ import {
 } from './store.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
-/** What the operations of sandboxes use. */
+/** Dependencies of the operations of sandboxes. */
 export interface SandboxServices {
   db: Kysely<SandboxTables>;
   images: SandboxImages;
-  /** Writes of each workspace. */
+  /** Limits the writes of each workspace. */
   budget: Limiter;
   now: () => number;
 }
@@ -43,7 +43,7 @@ const TAG = 'Sandboxes';
 const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: EVERYONE } as const;
 const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: PEOPLE } as const;
 const ONE = { params: schemas.sandboxPath } as const;
-/** Writes that a workspace may do at once, and that it gets back in a minute. */
+/** Rate limit of the writes of a workspace. */
 export const WRITES: Bucket = { capacity: 20, perMinute: 10 };
 const READ_ERRORS = [400, 401, 403, 404, 429, 503] as const;
 const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 429, 503] as const;

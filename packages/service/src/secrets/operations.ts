@@ -11,7 +11,7 @@ import * as schemas from './schemas.ts';
 import { pageOfSecrets, removeSecret, setSecret, countSecrets } from './store.ts';
 import type { SecretInfo, SecretTables } from './tables.ts';
 
-/** What the operations of secrets use. */
+/** Dependencies of the operations of secrets. */
 export interface SecretServices {
   store: Pick<ServiceStore, 'database' | 'workspaces'>;
   sealer: Sealer;

@@ -6,7 +6,7 @@ const scope = z
   .enum(['workspace', 'personal'])
   .meta({ description: 'Of the workspace, or of the calling person' });
 
-/** Most secrets of a workspace, and of a person in a workspace. */
+/** Maximum number of secrets of a workspace, and of a person in a workspace. */
 export const MAX_SECRETS = 1_000;
 const MAX_NAME_CHARS = 255;
 const MAX_VALUE_CHARS = 65_536;

@@ -38,7 +38,7 @@ export type SecretPosition = readonly [value: string, name: string, userId: stri
 const COLUMNS = ['workspace_id', 'user_id', 'name', 'description', 'created_at', 'updated_at'] as const;
 const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-/** Most names in one statement. */
+/** Maximum number of names in one statement. */
 const CHUNK = 500;
 
 /** The binding of a sealed value to its row. */

@@ -7,7 +7,7 @@ import { findSkill } from './store.ts';
 import type { Db, SkillKey } from './store.ts';
 import type { SkillRow } from './tables.ts';
 
-/** What the operations of skills use. */
+/** Dependencies of the operations of skills. */
 export interface SkillServices {
   store: Pick<ServiceStore, 'database' | 'workspaces'>;
   now: () => number;

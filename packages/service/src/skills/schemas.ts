@@ -2,9 +2,9 @@ import { cursor, order, pageLimit, timestamp, workspaceId } from '@heddle/api/ar
 import { isStorable } from '@heddle/engine/stores';
 import * as z from 'zod';
 
-/** Most skills of a workspace. */
+/** Maximum number of skills of a workspace. */
 export const MAX_SKILLS = 1_000;
-/** Most editors of a skill, besides the admins of its workspace. */
+/** Maximum number of editors of a skill, besides the admins of its workspace. */
 export const MAX_EDITORS = 200;
 const MAX_NAME_CHARS = 64;
 const MAX_DESCRIPTION_CHARS = 1_024;
@@ -17,7 +17,7 @@ export const skillName = z
   .max(MAX_NAME_CHARS)
   .regex(
     /^[a-z0-9]+(?:-[a-z0-9]+)*$/,
-    'a name has small letters, digits and single hyphens between them only',
+    'a name has lowercase letters, digits and single hyphens between them only',
   );
 
 export const skillDescription = storable(MAX_DESCRIPTION_CHARS, 'the description');

@@ -13,14 +13,14 @@ function counted(most: number, fails: (item: number) => boolean = () => false) {
 }
 
 describe('Batches', () => {
-  it('passes the items of one turn of the event loop together, at most as many as said', async () => {
+  it('passes the items of one turn of the event loop together, up to the maximum', async () => {
     const { batches, runs } = counted(3);
     const results = await Promise.all([1, 2, 3, 4].map((item) => batches.add(item)));
     expect(results).toEqual(['result 1', 'result 2', 'result 3', 'result 4']);
     expect(runs).toEqual([[1, 2, 3], [4]]);
   });
 
-  it('passes each item of a batch that fails on its own, and rejects only the one that fails', async () => {
+  it('passes each item of a failed batch separately, and rejects only the item that fails', async () => {
     const { batches, runs } = counted(3, (item) => item === 2);
     const settled = await Promise.allSettled([1, 2, 3].map((item) => batches.add(item)));
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -35,7 +35,7 @@ describe('Batches', () => {
     await Promise.all(added);
   });
 
-  it('runs an item whenever it is added after the last one', async () => {
+  it('runs an item that is added at any time after the last one', async () => {
     for (let turns = 0; turns < 6; turns += 1) {
       const { batches, runs } = counted(1);
       await batches.add(1);

@@ -5,9 +5,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Passes what arrives in one turn of the event loop to `run` together, at most `most` items at once, so that a burst does not
- * wait for one commit each. `run` is one transaction and returns a result for each item; while it works, items wait for the
- * next one. If it fails, each item is passed on its own: one of them may be the cause.
+ * Passes the items of one turn of the event loop to `run` together, at most `most` at once, so that a burst does not wait for
+ * one commit each. `run` is one transaction and returns a result for each item; items that arrive meanwhile wait for the next
+ * transaction. If it fails, each item is passed separately, because one of them may be the cause.
  */
 export class Batches<Item, Result> {
   readonly #most: number;
@@ -35,11 +35,11 @@ export class Batches<Item, Result> {
 
   async #work(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // After what has arrived meanwhile is read: requests of other connections, or runs that have started.
+      // Lets the event loop read more items first: requests of other connections, or runs that have started.
       await new Promise(setImmediate);
       await this.#runAll(this.#waiting.splice(0, this.#most));
     }
-    // In the same turn as the last look at the items: one that is added later begins the work again.
+    // In the same turn as the last check of the items, so that an item that is added later starts the work again.
     this.#working = undefined;
   }
 

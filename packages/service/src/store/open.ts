@@ -51,7 +51,7 @@ const AREAS = {
   workspaces: WORKSPACE_MIGRATIONS,
 };
 
-/** Where the service keeps its records. Without `data` and `postgres`: in memory. */
+/** The place of the records of the service. Without `data` and `postgres`: in memory. */
 export interface ServiceStoreOptions {
   /** A data folder. The store creates `api.db` in it, and the secret for key hashes. */
   data?: string;
@@ -77,7 +77,7 @@ export interface ServiceStore extends Database {
   close(): Promise<void>;
 }
 
-/** What workers need of the store: whose workflows are, which may call which, and the secrets, credentials and skills of workspaces. */
+/** The part of the store for workers: ownership and calls of workflows, and the secrets, credentials and skills of workspaces. */
 export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'tenant'> {
   /** Returns the id of the oldest workspace; undefined when there is none. */
   oldestWorkspace(): Promise<string | undefined>;

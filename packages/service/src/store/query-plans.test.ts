@@ -15,12 +15,12 @@ import type { ServiceStore } from './open.ts';
 
 const SECRET = 'a secret that is only for the tests of this file';
 
-/** How a database says that it reads rows. */
+/** Patterns in the query plans of a database. */
 interface Plans {
   open(): Promise<ServiceStore>;
   /** How the database reads the rows of a query, as one text. */
   planOf(db: Db, query: CompiledQuery): Promise<string>;
-  /** Rows are read by an index. */
+  /** Rows are read from an index. */
   byIndex: RegExp;
   /** All rows are read, or rows are sorted. */
   slow: RegExp;
@@ -54,7 +54,7 @@ const postgres: Plans = {
   open: async () => openServiceStore({ postgres: { url: await postgresDatabase() }, secret: SECRET }),
   planOf: (db, query) =>
     db.transaction().execute(async (tx) => {
-      // The tables are empty, so reading all rows and sorting them costs least. Switched off, it is used only without an index.
+      // The tables are empty, so reading all rows and sorting them costs least. Disabled, they are used only without an index.
       for (const way of ['seqscan', 'bitmapscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin'])
         await sql`set local ${sql.raw(`enable_${way}`)} = off`.execute(tx);
       const explained = CompiledQuery.raw(`EXPLAIN ${query.sql}`, [...query.parameters]);
@@ -67,7 +67,7 @@ const postgres: Plans = {
   byTime: /Index Cond: \(\(workspace_id = '\w+'::text\) AND \(started_ms >= /,
   ofStatistics: {
     'Index Scan using run_totals_key': 4,
-    // Of an empty table every index costs the same.
+    // Every index of an empty table costs the same.
     ' using run_logs_': 2,
   },
 };
@@ -152,7 +152,7 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, plans) => {
     expect(plan).not.toMatch(/SCAN run_|Seq Scan/);
   });
 
-  it.each([...ORDERS])('a page of a time is read by the index of the time, %s', async (sortOrder) => {
+  it.each([...ORDERS])('a page of a period is read from the index by time, %s', async (sortOrder) => {
     const time = { fromMs: 1, toMs: 9, minDurationMs: 1, sortOrder };
     const byTime = await logPlan(time);
     expect(byTime).toMatch(plans.byTime);
@@ -161,7 +161,7 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, plans) => {
 });
 
 it.each([...ORDERS])(
-  'on SQLite a page of a time in another order searches the time, too, %s',
+  'on SQLite a page of a period in another order also searches by time, %s',
   async (sortOrder) => {
     const store = await openServiceStore();
     const query = { ...LOGS, fromMs: 1, toMs: 9, minDurationMs: 1, sortOrder, sortBy: 'cost' } as const;

@@ -84,7 +84,7 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
     expect(await sortedIds(db, { sortOrder: 'asc', after: [0, 'none'] })).toEqual(['one', 'two']);
   });
 
-  it('keep what triggers have counted, and have ended runs that had no reservation', async () => {
+  it('keep the counts of the triggers, and include ended runs that had no reservation', async () => {
     const { '0001': first } = LOG_MIGRATIONS;
     if (!first) throw new Error('A migration is missing.');
     const { db, migrate } = await open(await location(), { '0001': first });
@@ -112,7 +112,7 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
       .where('counted', '=', 0)
       .execute();
     expect(rows).toEqual([{ engine_id: 'open child' }]);
-    // Reservations are not counted any more.
+    // Reservations are no longer counted.
     await addRun(db, 'later', { workflowId, reserved, state: 'deleted' });
     await new ReservationStore(db).release('ended');
     expect((await counts()).get('some')?.count).toBe(4);

@@ -93,7 +93,7 @@ export interface ReservationRow {
   trigger: 'api' | 'manual' | 'schedule' | 'webhook' | 'event' | 'feed' | 'chat' | 'form';
   mode: 'sync' | 'async' | 'stream';
   created_at: string;
-  /** What a queued run starts with, as JSON; null when nothing is queued. */
+  /** The data with which a queued run starts, as JSON; null when nothing is queued. */
   waiting: string | null;
   /** Why the run was not started, as JSON. */
   failure: string | null;

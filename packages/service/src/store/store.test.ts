@@ -106,7 +106,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 
-  it('keep every edit of one draft that they make at once, and variables that a replaced graph leaves out', async () => {
+  it('keep all concurrent edits of one draft, and variables that a replaced graph leaves out', async () => {
     const { one, other } = await two();
     const id = await one.drafted(GREETING);
     const { key } = one;

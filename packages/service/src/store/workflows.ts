@@ -62,7 +62,7 @@ export class WorkflowStore {
   }
 
   /**
-   * Replaces the draft by what `edit` makes of the one that is stored now. Returns the ids that another workflow uses; if there
+   * Replaces the draft with the result of `edit` for the stored one. Returns the ids that another workflow uses; if there
    * are any, nothing changes.
    */
   async replaceState(
@@ -129,7 +129,7 @@ export class WorkflowStore {
     });
   }
 
-  /** Changes what is given of a version. Returns the version; undefined when there is none. */
+  /** Changes the given fields of a version. Returns the version; undefined when there is none. */
   async changeVersion(
     { workflowId, version }: { workflowId: string; version: number },
     { name, description }: { name?: string | undefined; description?: string | null | undefined },

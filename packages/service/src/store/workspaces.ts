@@ -5,7 +5,7 @@ import { compiled } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 
-/** What a person is in a workspace. */
+/** The role of a person in a workspace. */
 export interface Membership {
   role: Role;
   /** Whether the workspace accepts personal keys. */

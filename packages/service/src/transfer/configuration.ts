@@ -14,7 +14,7 @@ export interface ConfigurationField {
   configured: boolean;
   /** True: `dependentValues` gives several ids, separated by commas. */
   multiSelect?: true;
-  /** What the choice depends on: the targets of the block's references. */
+  /** The targets of the block's references, on which the choice depends. */
   context: { [name: string]: string };
   requiresAuthentication: boolean;
 }
@@ -26,7 +26,7 @@ export interface DependentValue {
   value: string;
 }
 
-/** Types of fields whose choices depend on another field, and the kinds of what they depend on. */
+/** Types of fields whose choices depend on another field, and the kinds of resources on which they depend. */
 const PARENTS: { readonly [type: string]: readonly KindName[] | undefined } = {
   'channel-selector': ['credential'],
   'column-selector': ['table'],
@@ -41,7 +41,7 @@ const PARENTS: { readonly [type: string]: readonly KindName[] | undefined } = {
   'user-selector': ['credential'],
 };
 
-/** What a context calls the parent. */
+/** The names of parents in a context, by kind. */
 const CONTEXT: { readonly [K in KindName]?: string } = {
   credential: 'oauthCredential',
   'knowledge-base': 'knowledgeBaseId',
@@ -49,7 +49,7 @@ const CONTEXT: { readonly [K in KindName]?: string } = {
   table: 'tableId',
 };
 
-/** The targets of a block's references, and the kinds whose targets are not what the file has. */
+/** The targets of a block's references, and the kinds whose targets differ from the file. */
 export interface BlockTargets {
   targets: ReadonlyMap<KindName, string>;
   changed: ReadonlySet<KindName>;

@@ -8,7 +8,7 @@ import { sanitize } from './sanitize.ts';
 import { withoutSecrets } from './secrets.ts';
 import type { ClearedField } from './sanitize.ts';
 
-/** Most lines of an export's warnings. */
+/** Maximum number of lines of an export's warnings. */
 const MAX_WARNINGS = 1000;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

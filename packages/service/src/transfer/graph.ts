@@ -72,14 +72,14 @@ function changedBlock(block: JsonObject, changes: ReadonlyMap<string, Json>): Js
   const type = changes.get(BLOCK_TYPE);
   return {
     ...block,
-    // A block without a type would be none, so a cleared one keeps it.
+    // A block needs a type, so it keeps one that is cleared.
     ...(typeof type === 'string' && { type }),
     ...(Object.hasOwn(block, 'subBlocks') && { subBlocks: Object.fromEntries(subBlocks) }),
     ...(isJsonObject(block['data']) && { data: Object.fromEntries(data) }),
   };
 }
 
-/** Whether the value is text that consists of one reference or placeholder: it names a value, and is none itself. */
+/** Whether the value is text that consists of one reference or placeholder: it only names a value. */
 export function isReference(value: Json): boolean {
   return typeof value === 'string' && REFERENCE.test(value);
 }

@@ -43,7 +43,7 @@ describe('the file of an import', () => {
 });
 
 describe('the warnings of an import', () => {
-  it('have one line for a need with several fields, and none when one of them has a value', async () => {
+  it('have one line for a requirement with several fields, and none when one of them has a value', async () => {
     const fields = (second: Json) => ({
       workflowId: ['workflow-selector', null] as [string, Json],
       manual: ['workflow-selector', second] as [string, Json],
@@ -65,7 +65,7 @@ describe('the warnings of an import', () => {
 });
 
 describe('the report of an import', () => {
-  it('says that a block needs what was cleared, with its new id', async () => {
+  it('lists a cleared reference that a block needs, with the new id of the block', async () => {
     const file = readFile(fileOf([block('B', { workflowId: ['workflow-selector', 'w1'] })]));
     const mappings = [{ kind: 'workflow' as const, sourceId: 'w1', targetId: null }];
     const plan = await planImport(file, { mappings }, { destination, lookups: {} });

@@ -15,11 +15,11 @@ import { PayloadError, readPayload } from './payload.ts';
 import type { Payload } from './payload.ts';
 import type { PreviewRequest, Report } from './schemas.ts';
 
-/** Most characters of the name that a file gives to a workflow, and of its description. */
+/** Maximum lengths of the name that a file gives to a workflow, and of its description. */
 const MAX_NAME = 200;
 const MAX_DESCRIPTION = 2000;
 const DEFAULT_NAME = 'Imported workflow';
-/** Most lines of warnings, and most issues of a receipt. */
+/** Maximum number of lines of warnings, and of issues of a receipt. */
 const MAX_WARNINGS = 1000;
 const MAX_ISSUES = 2000;
 
@@ -27,7 +27,7 @@ const MAX_ISSUES = 2000;
 export interface ImportFile extends Payload {
   name: string;
   description: string | undefined;
-  /** What was changed or dropped to make a draft of it. */
+  /** A line for everything that was changed or dropped to make a draft of it. */
   warnings: string[];
 }
 
@@ -61,7 +61,7 @@ function readOrRefuse(given: Json): Payload {
   }
 }
 
-/** Returns the begin of a text as both databases can store it. */
+/** Returns the beginning of a text, as both databases can store it. */
 function storable(text: string, most: number): string {
   return text.replaceAll('\0', '').slice(0, most).toWellFormed();
 }
@@ -76,7 +76,7 @@ export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: 
   });
 }
 
-/** Returns a hash of what is imported and what becomes of its references. It changes when a target comes or goes. */
+/** Returns a hash of an import and of the targets of its references. It changes when a target is added or removed. */
 export function previewFingerprint(request: PreviewRequest, plan: ImportPlan): string {
   const { bindings, unresolvedBindings, configuration } = plan;
   return fingerprintOf({ request: withoutReceipt(request), bindings, unresolvedBindings, configuration });
@@ -111,7 +111,7 @@ export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
     : [...lines.slice(0, MAX_WARNINGS - 1), `${lines.length - MAX_WARNINGS + 1} more warnings`];
 }
 
-/** What the report of an import is about. */
+/** The data of the report of an import. */
 export interface Reported {
   operationId: string;
   requestId: string;

@@ -10,13 +10,13 @@ export interface Mapping {
   targetId?: string | null | undefined;
 }
 
-/** What a caller wants in one place. Null clears it. */
+/** The target that a caller wants in one place. Null clears it. */
 export interface Binding extends Occurrence {
   kind: KindName;
   targetId?: string | null | undefined;
 }
 
-/** A target, or null to clear; undefined: nothing was said. */
+/** A target, or null to clear; undefined: no instruction. */
 export type Target = string | null | undefined;
 
 interface InstructedReference {
@@ -25,10 +25,10 @@ interface InstructedReference {
   occurrence: Occurrence;
 }
 
-/** Most positions in bindings and in the manifest of a file together. */
+/** Maximum number of positions in bindings and in the manifest of a file together. */
 export const MAX_POSITIONS_IN_ALL = 100_000;
 
-/** What mappings and bindings say about references. Throws 400 for instructions that contradict each other. */
+/** The mappings and bindings of references. Throws 400 for instructions that contradict each other. */
 export class Instructions {
   readonly #mappings = new Map<string, string | null>();
   readonly #bindings = new Map<string, Map<number | undefined, Binding>>();

@@ -25,7 +25,7 @@ export interface Slot {
   type: string;
 }
 
-/** What export and import know of a kind. */
+/** The rules of exports and imports for a kind. */
 export interface ReferenceKind {
   kind: KindName;
   /** Whether the slot has ids of this kind. Never for `env-var`, whose names are part of texts. */

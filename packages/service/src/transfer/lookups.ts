@@ -9,7 +9,7 @@ import type { Db as SkillDb } from '../skills/store.ts';
 import type { WorkflowTables } from '../workflows/tables.ts';
 import type { KindName } from './kinds.ts';
 
-/** Who imports, and where to. */
+/** The importing caller, and the workspace. */
 export interface Destination {
   workspaceId: string;
   principal: Principal;
@@ -24,7 +24,7 @@ export type Lookup = (
   destination: Pick<Destination, 'workspaceId'>,
 ) => Promise<ReadonlySet<string>>;
 
-/** The lookups of the kinds whose areas there are. References of other kinds stay unresolved and can only be cleared. */
+/** The lookups of the kinds whose areas exist. References of other kinds stay unresolved and can only be cleared. */
 export type Lookups = { readonly [K in KindName]?: Lookup };
 
 type Db = Kysely<WorkflowTables & SecretTables & SandboxTables & CredentialTables>;
@@ -32,7 +32,7 @@ type Db = Kysely<WorkflowTables & SecretTables & SandboxTables & CredentialTable
 /** Ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
 
-/** Returns the lookups of what the store has. */
+/** Returns the lookups of the resources in the store. */
 export function storeLookups(database: Kysely<unknown>) {
   const db = database as Db;
   return {

@@ -4,7 +4,7 @@ import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from './schemas.ts';
 import type { Transfers } from './transfers.ts';
 
-/** What the operations of exports and imports use. */
+/** Dependencies of the operations of exports and imports. */
 export interface TransferServices extends Pick<WorkflowServices, 'store'> {
   transfers: Transfers;
 }

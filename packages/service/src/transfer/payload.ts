@@ -7,7 +7,7 @@ import { KINDS } from './kinds.ts';
 import { MAX_OCCURRENCES, MAX_PATH, MAX_POSITIONS, REFUSED_KEYS } from './references.ts';
 import type { ReferenceManifest } from './references.ts';
 
-/** What a file says about a workflow. Its ids are labels: they grant nothing. */
+/** A workflow as a file describes it. Its ids are labels: they grant nothing. */
 export interface Payload {
   name?: string | undefined;
   description?: string | undefined;
@@ -22,7 +22,7 @@ export class PayloadError extends Error {
 
 /** Values of a file: objects, lists, and everything in them. */
 const MAX_VALUES = 500_000;
-/** Nesting of a file. Deeper ones would exhaust the stack of whatever reads them. */
+/** Maximum nesting of a file. Deeper values would exhaust the stack of their readers. */
 const MAX_DEPTH = 100;
 
 export const key = z

@@ -81,7 +81,7 @@ describe.each(KINDS)('a reference of the kind %s', (kind) => {
     expect(planned.graph).toEqual(graph);
   });
 
-  it('gets the target of a mapping wherever it stands', async () => {
+  it('gets the target of a mapping wherever it occurs', async () => {
     const planned = await plan(graphWith(kind), {
       mappings: [{ kind, sourceId: 'theirs', targetId: 'mine' }],
     });
@@ -99,7 +99,7 @@ describe.each(KINDS)('a reference of the kind %s', (kind) => {
     expect(JSON.stringify(planned.graph)).not.toContain('foreign');
   });
 
-  it('can only be cleared where there is no area of its kind', async () => {
+  it('can only be cleared if there is no area of its kind', async () => {
     const options = { lookups: {} };
     const mapped = await plan(
       graphWith(kind),
@@ -168,7 +168,7 @@ describe('an import plan', () => {
     expect(valueOf(planned.graph, 'b', 'knowledgeBaseIds')).toBe('other,mine');
   });
 
-  it('ignores claims of a manifest about fields that are not there or have ids of another kind', async () => {
+  it('ignores claims of a manifest about fields that do not exist or have ids of another kind', async () => {
     const occurrence = (blockId: string, subBlockKey: string) => ({
       ...{ blockId, subBlockKey, valuePath: [], encoding: 'scalar' as const },
     });
@@ -194,7 +194,7 @@ describe('an import plan', () => {
       ...rest,
     }) as NonNullable<ImportOptions['bindings']>[number];
 
-  it('binds one place, also an empty one', async () => {
+  it('binds one place, even an empty one', async () => {
     const one = await plan(workflow, { bindings: [bound({ targetId: 'other' })] });
     expect(valueOf(one.graph, 'b', 'workflowId')).toBe('other');
     const empty = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', null] }] });
@@ -269,7 +269,7 @@ describe('an import plan', () => {
     });
   });
 
-  it('says nothing for an instruction without a target', async () => {
+  it('keeps the target for an instruction without one', async () => {
     const planned = await plan(workflow, {
       mappings: [{ kind: 'workflow', sourceId: 'mine' }],
       bindings: [bound({})],
@@ -289,7 +289,7 @@ describe('an import plan', () => {
   });
   const account = { kind: 'credential' as const, sourceId: 'theirs', targetId: 'mine' };
 
-  it('clears choices that depend on a reference that changed, and takes those of the caller', async () => {
+  it('clears choices that depend on a changed reference, and takes the choices of the caller', async () => {
     const changed = await plan(mail, { mappings: [account] });
     expect(valueOf(changed.graph, 'm', 'label')).toBeNull();
     expect(changed.configuration).toEqual([

@@ -31,7 +31,7 @@ export interface Discovery {
   humanAuthorizationMayBeRequired: boolean;
 }
 
-/** What an import would do. */
+/** The effects of an import. */
 export interface ImportPlan {
   /** The graph with the targets, still with the ids of the file. */
   graph: PortableGraph;
@@ -44,7 +44,7 @@ export interface ImportPlan {
   cleared: PlannedBinding[];
 }
 
-/** What a caller says about an import. */
+/** The instructions of a caller for an import. */
 export interface ImportOptions {
   mappings?: readonly Mapping[] | undefined;
   bindings?: readonly Binding[] | undefined;

@@ -146,14 +146,14 @@ describe('referencesOf', () => {
     ]);
   });
 
-  it('says of which references the block cannot run without', () => {
+  it('marks the references without which the block cannot run', () => {
     const required = (type: string, row: FieldRow) =>
       found(type, [row]).map((reference) => reference.required);
     expect(required('workflow', ['workflowId', 'workflow-selector', 'w'])).toEqual([true]);
     expect(required('function', ['sandboxId', 'dropdown', 's'])).toEqual([false]);
   });
 
-  it('names no key of Object.prototype, no long key and nothing deeper than a path may be', () => {
+  it('skips keys of Object.prototype, long keys, and values deeper than a path may be', () => {
     const value = JSON.parse('{"__proto__":"{{A}}","constructor":"{{B}}","ok":"{{C}}"}') as Json;
     let deep: Json = '{{D}}';
     for (let n = 0; n < 9; n++) deep = [deep];
@@ -182,7 +182,7 @@ describe('manifestOf', () => {
     ]);
   });
 
-  it('has at most 10,000 occurrences, and says when there are more', () => {
+  it('has at most 10,000 occurrences, and reports if there are more', () => {
     const rows = Array.from({ length: 10_001 }, (_, n): FieldRow => [`k${n}`, 'code', '{{A}}']);
     const { manifest, isComplete } = manifestOf(referencesOf(graphOf('api', rows), REFERENCE_KINDS));
     expect(isComplete).toBe(false);
@@ -219,7 +219,7 @@ describe('rewritten', () => {
     expect(replaced('x', rows, { a: null })).toEqual([null, 'b', [], null, 'x !']);
   });
 
-  it('replaces several ids of one list at once, also when they trade places', () => {
+  it('replaces several ids of one list at once, even if they swap places', () => {
     expect(replaced('x', [['knowledgeBaseIds', 'x', 'a,b,c']], { a: 'b', b: 'a', c: null })).toEqual(['b,a']);
     expect(replaced('x', [['text', 'code', '{{a}}{{b}}']], { a: 'b', b: 'a' })).toEqual(['{{b}}{{a}}']);
   });
@@ -281,7 +281,7 @@ describe('rewritten', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  it('replaces 10,000 occurrences in time that grows with their number', () => {
+  it('replaces 10,000 occurrences in linear time', () => {
     const graph = graphOf('api', [
       ['text', 'code', '{{a}}'.repeat(2000)],
       ...Array.from({ length: 8000 }, (_, n): FieldRow => [`k${n}`, 'code', '{{a}}']),

@@ -6,14 +6,14 @@ import { isChosenFromList } from './kinds.ts';
 import type { KindName, ReferenceKind, Slot } from './kinds.ts';
 import { isToolList, parsedList } from './sanitize.ts';
 
-/** How the ids of an occurrence stand in their value. */
+/** How a value encodes the ids of an occurrence. */
 export type Encoding = 'scalar' | 'array' | 'csv' | 'files' | 'environment';
 
 /** A place of a reference in a graph. */
 export interface Occurrence {
   blockId: string;
   subBlockKey: string;
-  /** Where in the field's value, which may be JSON text; empty for the whole value. */
+  /** The path in the field's value, which may be JSON text; empty for the whole value. */
   valuePath: (string | number)[];
   /** Which items of a list (`array`, `csv`, `files`) or placeholders of a text (`environment`). */
   positions?: number[] | undefined;
@@ -211,7 +211,7 @@ function isList(field: Field): boolean {
   return isToolList(field) || field.type === 'skill-input' || field.key === 'skills';
 }
 
-/** Returns the value that paths lead into: of a list that is stored as JSON text, the list. */
+/** Returns the value that paths lead into: the parsed list for a list that is stored as JSON text. */
 export function structured(field: Field): Json {
   if (typeof field.value !== 'string' || !isList(field)) return field.value;
   return parsedList(field.value) ?? field.value;

@@ -62,7 +62,7 @@ function editedValue(field: Field, edits: readonly Edit[]): Json {
   if (inner.length === 0) return editedAll(field.value, whole);
   const before = structured(field);
   const after = editedAll(before, inner);
-  // What refers to the whole value refers to its text, where the value is text.
+  // A reference to the whole value refers to its text if the value is text.
   return editedAll(before === field.value ? after : JSON.stringify(after), whole);
 }
 

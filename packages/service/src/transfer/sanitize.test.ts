@@ -40,7 +40,7 @@ describe('sanitize', () => {
     expect(valuesOf('slack', fields, true)).toEqual(nothing);
   });
 
-  it('clears what is chosen from the workspace, unless bindings are asked for', () => {
+  it('clears choices from the workspace, unless bindings are requested', () => {
     const fields: [string, string, Json][] = [
       ['channel', 'channel-selector', 'C1'],
       ['knowledgeBaseId', 'short-input', 'kb-1'],
@@ -69,7 +69,7 @@ describe('sanitize', () => {
     });
   });
 
-  it('keeps ids of other services: a table of another product is no table of the workspace', () => {
+  it('keeps ids of other services, such as a table of another product', () => {
     expect(valuesOf('airtable', [['tableId', 'short-input', 'tbl1']])).toEqual({ tableId: 'tbl1' });
   });
 
@@ -114,7 +114,7 @@ describe('sanitize', () => {
     expect(graph.metadata).toEqual({ apiKey: null, title: 't' });
   });
 
-  it('says which fields it cleared, and drops malformed ones with a warning', () => {
+  it('lists the fields that it cleared, and drops malformed ones with a warning', () => {
     const source = graphOf('slack', [
       ['credential', 'oauth-input', 'c'],
       ['botToken', 'short-input', ''],

@@ -6,7 +6,7 @@ import { REFERENCE_KINDS } from './kinds.ts';
 import type { Slot } from './kinds.ts';
 import { clearedSecret, isSecretName, withoutSecrets } from './secrets.ts';
 
-/** A field that has no value in the export, and had one. */
+/** A field whose value the export has cleared. */
 export interface ClearedField {
   blockId: string;
   blockName: string;
@@ -16,7 +16,7 @@ export interface ClearedField {
 export interface SanitizedGraph {
   graph: PortableGraph;
   cleared: ClearedField[];
-  /** What was dropped because it has no meaning in any draft. */
+  /** A line for everything that was dropped because it has no meaning in any draft. */
   warnings: string[];
 }
 
@@ -33,7 +33,7 @@ const SELECTORS: ReadonlySet<string> = new Set([
   'sheet-selector',
   'user-selector',
 ]);
-/** Keys of the same in tools and in sub-blocks that are typed by hand. */
+/** Keys of such choices in tools, and in sub-blocks that are typed by hand. */
 const SELECTOR_KEYS: ReadonlySet<string> = new Set([
   'channelId',
   'documentTags',
@@ -46,7 +46,7 @@ const RUNTIME_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
 
 /**
  * Returns the graph as an export has it. Secrets, credentials and rows of tables (request headers, for example) are
- * cleared always; what is chosen from the workspace is kept with `keepBindings`. Text that only names a value
+ * always cleared; choices from the workspace are kept with `keepBindings`. Text that only names a value
  * (`{{NAME}}`, `<block.output>`) stays, except in rows of tables.
  */
 export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): SanitizedGraph {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isCredential } from '../workflows/redact.ts';
 import { isReference } from './graph.ts';
 
-// What counts as a secret: by the name of its field, and by its form.
+// Recognizes secrets by the name of their field, and by their form.
 
 /** Names like those of credentials that have no secrets, without separators: which secrets a function block sees. */
 const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
@@ -13,8 +13,8 @@ const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
 const REMOVED = 'REMOVED';
 
 /**
- * Secrets that text shows by their form, with what stays of them. Every quantifier before a required character is
- * bounded or starts at a token's begin, so that the time grows with the length of the text.
+ * Secrets that text shows by their form, with the part that stays. Every quantifier before a required character is
+ * bounded or starts at the beginning of a token, so that the time grows with the length of the text.
  */
 const FORMS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, REMOVED],

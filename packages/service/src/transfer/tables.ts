@@ -7,9 +7,9 @@ export interface ReceiptRow {
   kind: string;
   /** SHA-256 of the request. */
   request_hash: string;
-  /** What callers see of the operation, as JSON; empty until the end of its transaction. */
+  /** The report of the operation for callers, as JSON; empty until the end of its transaction. */
   report: string;
-  /** What the operation answered, as JSON; empty until the end of its transaction. */
+  /** The response of the operation, as JSON; empty until the end of its transaction. */
   result: string;
   /** ISO 8601, UTC. */
   created_at: string;

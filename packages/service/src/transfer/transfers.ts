@@ -34,13 +34,13 @@ import type { ReceiptTables } from './tables.ts';
 
 type Record = Call<never, never, never>['record'];
 
-/** What export and import need. */
+/** Dependencies of exports and imports. */
 export interface TransferOptions {
   store: Pick<ServiceStore, 'database'>;
   now: () => number;
 }
 
-/** Who imports, and where that is recorded. */
+/** The importing caller, and the function that records the import. */
 interface Importer {
   principal: Principal;
   record: Record;
@@ -80,7 +80,7 @@ export class Transfers {
     return exported;
   }
 
-  /** Returns what an import would do. Writes nothing. Throws 400 for a file or instructions that cannot be used. */
+  /** Returns the effects of an import. Writes nothing. Throws 400 for a file or instructions that cannot be used. */
   async preview(request: PreviewRequest, principal: Principal) {
     const { workspaceId, folderPath = '/' } = request;
     expectMayBind(request, principal);

@@ -77,9 +77,9 @@ export interface WorkflowOptions {
   store: ServiceStore;
   /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
   types?: readonly string[];
-  /** What drafts are compared with. Default: the workflows of the store. */
+  /** The resources that drafts are compared with. Default: the workflows of the store. */
   sources?: LintSources;
-  /** What deployments do with triggers. Default: no trigger is fired. */
+  /** Updates the triggers of deployments. Default: no trigger is fired. */
   triggers?: Triggers;
 }
 

@@ -181,7 +181,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
     );
   });
 
-  it('leaves one of two folders that are created with the same path at once', async () => {
+  it('creates only one of two folders with the same path at the same time', async () => {
     const { writer, host, workspaceId } = await world;
     const create = (db: Db) =>
       db.transaction().execute((tx) => createFolder(tx, { workspaceId, path: '/seven' }, NOW));

@@ -13,7 +13,7 @@ import { idsOf } from './graph.ts';
 import type { Graph } from './graph.ts';
 import type { RequiredFields } from './lint/required-fields.ts';
 
-/** What drafts are compared with, besides the workflows of the store. What is absent is not checked. */
+/** The resources that drafts are compared with, besides the workflows of the store. Absent ones are not checked. */
 export interface LintSources {
   /** The types of blocks with their required fields. */
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
@@ -25,7 +25,7 @@ export interface LintSources {
   tools?: readonly { id: string }[];
 }
 
-/** What the operations of workflows use. */
+/** Dependencies of the operations of workflows. */
 export interface WorkflowServices {
   engine: Pick<Engine, 'check' | 'deploy' | 'triggers'>;
   store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
@@ -104,16 +104,16 @@ const SHOWN_IDS = 10;
 
 /** How a draft is replaced. */
 interface Replacement<Edited> {
-  /** Returns the new draft, from the text of the one that is stored now. */
+  /** Returns the new draft, from the text of the stored one. */
   edit: (state: string) => Edited;
   /** Nothing is stored. */
   dryRun?: boolean;
   record: (tx: unknown) => Promise<void>;
-  /** What is wrong about ids that another workflow of the workspace uses. */
+  /** The message for ids that another workflow of the workspace uses. */
   fault: string;
 }
 
-/** Replaces the draft of a workflow. Returns what `edit` has returned, and the text of the draft. Throws 409 for ids of another workflow. */
+/** Replaces a draft. Returns the result of `edit`, and the text of the draft. Throws 409 for ids of another workflow. */
 export async function replaceDraft<Edited extends { graph: Graph }>(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { cursor, json, order, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 
-/** Most blocks and edges of a draft. */
+/** Maximum number of blocks and of edges of a draft. */
 export const MAX_BLOCKS = 2000;
 export const MAX_EDGES = 10_000;
 
@@ -200,7 +200,7 @@ const removedBinding = z.object({
 
 export type RemovedBinding = z.output<typeof removedBinding>;
 
-/** What every result of a write of a draft has. */
+/** The common fields of the results of writes of a draft. */
 export const draftReport = {
   lint: lintReport,
   removedBindings: z

@@ -7,7 +7,7 @@ import { rowBlock } from './edit/connections.ts';
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 /** Keys whose whole value is the id of a block or variable, whatever its form. */
 const ID_KEYS: ReadonlySet<string> = new Set(['parentId', 'blockId', 'variableId']);
-/** Most characters of a workflow's name. */
+/** Maximum length of a workflow's name. */
 const MAX_NAME = 255;
 
 /**

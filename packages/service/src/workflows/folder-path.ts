@@ -1,8 +1,8 @@
-/** Most characters of an encoded path. */
+/** Maximum length of an encoded path. */
 export const MAX_PATH_CHARACTERS = 4096;
-/** Most segments of a path. */
+/** Maximum number of segments of a path. */
 export const MAX_SEGMENTS = 64;
-/** Most characters of a folder's name. */
+/** Maximum length of a folder's name. */
 const MAX_NAME = 255;
 
 export const ROOT = '/';
@@ -32,7 +32,7 @@ export function parseFolderPath(input: string): string {
   return path;
 }
 
-/** Returns the path of the folder around a folder. The root is around itself. */
+/** Returns the path of the parent of a folder. The root is its own parent. */
 export function parentPath(path: string): string {
   const end = path.lastIndexOf('/');
   return end <= 0 ? ROOT : path.slice(0, end);

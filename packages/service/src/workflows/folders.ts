@@ -17,7 +17,7 @@ import type { FolderRow, WorkflowTables } from './tables.ts';
 
 export type Db = Kysely<WorkflowTables>;
 
-/** Most folders of a workspace. */
+/** Maximum number of folders of a workspace. */
 export const MAX_FOLDERS = 10_000;
 
 /** A folder in a workspace, by its canonical path. */
@@ -75,7 +75,7 @@ export async function holdFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await heldRows(db, keys, 'read')) expectNotLocked(row);
 }
 
-/** Locks rows in one statement and one order, so that two transactions cannot deadlock. On SQLite a transaction locks all. */
+/** Locks rows in one statement in a fixed order, so that two transactions cannot deadlock. On SQLite a transaction locks all. */
 async function heldRows(
   db: Db,
   { workspaceId, paths }: FolderKeys,
@@ -165,7 +165,7 @@ export async function relocateFolder(
   return row;
 }
 
-/** Numbers of what was deleted. */
+/** Numbers of deleted folders and archived workflows. */
 export interface DeletedItems {
   folders: number;
   workflows: number;
@@ -196,7 +196,7 @@ export async function deleteFolder(
   const workflows = Number(archived.numUpdatedRows);
   // The transaction is rolled back with this error.
   if (!recursive && inside.length + workflows > 0) {
-    throw new ApiError(409, 'The folder is not empty: send recursive=true to delete what is in it');
+    throw new ApiError(409, 'The folder is not empty: send recursive=true to delete its contents');
   }
   await inFolder().set({ folder_path: ROOT }).execute();
   await db

@@ -40,7 +40,7 @@ export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warning
   const warnings: string[] = [];
   const blocks = Object.entries(body.blocks).map(([id, block]): [string, JsonObject] => {
     if (block.id != null && block.id !== id) {
-      warnings.push(`The block "${id}" has the id "${block.id}" in it: its key is used.`);
+      warnings.push(`The block "${id}" contains the id "${block.id}": its key is used.`);
     }
     return [id, plain({ ...dropped.known(blockShape, block, `block "${block.name}"`), id })];
   });
@@ -73,7 +73,7 @@ const EXPORT_ONLY = [
   'needsRedeployment',
 ] as const;
 
-/** Most keys that warnings name, and most characters of each. */
+/** Maximum number of keys that warnings name, and maximum length of each. */
 const MAX_WARNINGS = 100;
 const SHOWN_CHARACTERS = 100;
 

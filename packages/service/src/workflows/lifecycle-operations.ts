@@ -147,7 +147,7 @@ export const duplicateWorkflow = define({
     const given = body as typeof body | undefined;
     const folderPath = given?.folderPath === undefined ? source.folder_path : canonicalPath(given.folderPath);
     const before = readGraph(source.state);
-    // What a draft has besides its parts, such as its dialect, is copied as it is.
+    // Other data of a draft, such as its dialect, is copied unchanged.
     const graph = { ...before, ...withNewIds(before, randomUUID) };
     const copy = await tablesOf(services)
       .transaction()

@@ -32,7 +32,7 @@ describe('a graph without credentials', () => {
   });
 
   it.each(['{{API_KEY}}', ' {{API_KEY}} ', '<start.key>', 'Bearer {{TOKEN}}'])(
-    'keeps %j, which only names where the secret is',
+    'keeps %j, which only refers to a secret',
     (value) => {
       expect(shown('apiKey', value)).toBe(value);
     },

@@ -13,7 +13,7 @@ import { ROOT } from './folder-path.ts';
 /** Ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
 
-/** What a new workflow is made of. */
+/** The data of a new workflow. */
 export interface NewWorkflow {
   workspaceId: string;
   name: string;
@@ -61,7 +61,7 @@ export async function addWorkflow(
   return row;
 }
 
-/** What a change of a workflow's metadata sets. */
+/** The new values of a workflow's metadata. */
 export interface WorkflowChange {
   name?: string | undefined;
   description?: string | null | undefined;

@@ -2,9 +2,9 @@ import type { Json, JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { objectOr } from './containers.ts';
 
-/** Most variables of a draft. */
+/** Maximum number of variables of a draft. */
 const MAX_VARIABLES = 1000;
-/** Most operations of a request. */
+/** Maximum number of operations of a request. */
 const MAX_OPERATIONS = 100;
 
 const name = z.string().trim().min(1).max(255);

@@ -5,7 +5,7 @@ import { pageOf } from '../paging.ts';
 import type { WorkspaceServices } from './operations.ts';
 import * as schemas from './schemas.ts';
 
-/** Most valid keys of a workspace. */
+/** Maximum number of valid keys of a workspace. */
 const MAX_KEYS = 100;
 
 const define = operationsOf<WorkspaceServices>();

@@ -5,7 +5,7 @@ import { findWorkspace, pageOfMembers, pageOfWorkspaces } from './directory.ts';
 import type { WorkspaceTables } from './directory.ts';
 import * as schemas from './schemas.ts';
 
-/** What the operations of workspaces use. */
+/** Dependencies of the operations of workspaces. */
 export interface WorkspaceServices {
   store: Pick<ServiceStore, 'database' | 'keys'>;
   now: () => number;

@@ -8,7 +8,7 @@ import { TRACE_BUDGET } from '../spans.ts';
 import { workflowsOf } from '../store.ts';
 import type { LogRow, LogTables } from '../tables.ts';
 
-/** Most child runs in an overview. */
+/** Maximum number of child runs in an overview. */
 const MAX_CHILDREN = 1000;
 
 /**

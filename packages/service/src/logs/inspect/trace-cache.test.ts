@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { LogRow } from '../tables.ts';
 import { TraceCache } from './trace-cache.ts';
 
-/** A cache over runs with this many spans each, and the ids that were read of the engine. */
+/** A cache over runs with this many spans each, and the ids that were read from the engine. */
 function cacheOf(spans: number) {
   const read: string[] = [];
   let nowMs = 0;
@@ -45,7 +45,7 @@ it('builds the trace of a run that can still change once for all pages of a list
   pass(5001);
   await cache.read(open, { isNextPage: true });
   expect(read).toEqual(['a', 'a', 'a']);
-  // Once the run has ended, what it was before is not shown any more.
+  // Once the run has ended, its earlier trace is no longer shown.
   await cache.read(ended('a'), { isNextPage: true });
   await cache.read(ended('a'));
   expect(read).toHaveLength(4);
@@ -71,7 +71,7 @@ it('keeps a bounded number of spans, those that were used last', async () => {
   expect(huge.read).toEqual(['h', 'h']);
 });
 
-it('builds the trace of an ended run once for requests that come together', async () => {
+it('builds the trace of an ended run once for concurrent requests', async () => {
   const { cache, read } = cacheOf(3);
   const [first, second] = await Promise.all([cache.read(ended('a')), cache.read(ended('a'))]);
   expect(second).toBe(first);

@@ -4,11 +4,11 @@ import { everySpan } from '../spans.ts';
 import type { LogRow } from '../tables.ts';
 import { traceOf } from '../views.ts';
 
-/** How long a trace is kept after its last use: as long as someone turns pages. */
+/** How long a trace is kept after its last use, for a reader who turns pages. */
 const KEEP_MS = 60_000;
-/** For how long the pages after the first one of a run that can still change are of the trace of the first one. */
+/** How long the further pages of a run that can still change come from the trace of its first page. */
 const PAGES_MS = 5000;
-/** Most spans of all kept traces. */
+/** Maximum number of spans of all kept traces. */
 const MAX_SPANS = 200_000;
 const MAX_TRACES = 20;
 
@@ -22,13 +22,13 @@ interface Kept {
 }
 
 /**
- * Traces that were read last, so that each further page of a large run does not build its whole trace again. Those of ended runs
- * do not change any more.
+ * Caches the traces that were read last, so that each further page of a large run does not build its whole trace again. Traces
+ * of ended runs do not change.
  */
 export class TraceCache {
   readonly #engine: Pick<Engine, 'getTrace'>;
   readonly #now: () => number;
-  /** By the engine's id; the one that was used last is the last one. */
+  /** By the engine's id, in the order of their last use. */
   readonly #kept = new Map<string, Kept>();
   /** Traces of ended runs that are being read. Requests that a page sends together share them. */
   readonly #reading = new Map<string, Promise<Span | undefined>>();
@@ -39,8 +39,8 @@ export class TraceCache {
   }
 
   /**
-   * Returns the trace of the run; undefined if it was deleted meanwhile. `isNextPage`: of a run that can still change, the trace of
-   * the page before may be returned again.
+   * Returns the trace of the run; undefined if it was deleted meanwhile. `isNextPage`: the trace of the page before may be
+   * returned again, even if the run can still change.
    */
   async read(
     { engine_id: id, ended_ms: endedMs, status }: LogRow,

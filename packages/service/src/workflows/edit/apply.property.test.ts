@@ -92,7 +92,7 @@ describe('any sequence of operations', () => {
     }),
   );
 
-  it('leaves the given graph alone, and a graph that parses, whose containers and edges agree with its blocks', () => {
+  it('does not change the given graph, and returns a valid one, whose containers and edges agree with its blocks', () => {
     fc.assert(
       fc.property(fc.array(operation, { minLength: 1, maxLength: 12 }), (operations) => {
         const before = JSON.stringify(NESTED);

@@ -17,7 +17,7 @@ import {
 import { containersOf } from '../containers.ts';
 
 describe('add', () => {
-  it('keeps a UUID and replaces any other id, also where later operations name it', () => {
+  it('keeps a UUID and replaces any other id, even where later operations name it', () => {
     const outcome = edit(START, [
       add(UUID, { type: 'function', name: 'Kept' }),
       add('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
@@ -163,7 +163,7 @@ describe('edit', () => {
     expect(ends(edit(graph, [change('a', { connections: { success: [] } })]))).toEqual(['a.error b']);
   });
 
-  it('removes an edge, and skips one that is not there', () => {
+  it('removes an edge, and skips one that does not exist', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')], [edge('a', 'b')]);
     const outcome = edit(graph, [
       change('a', { removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }] }),
@@ -172,7 +172,7 @@ describe('edit', () => {
     expect(skips(outcome)).toEqual(['invalid_edge_target']);
   });
 
-  it('knows the rows of a condition as ports, also after they changed in the same batch', () => {
+  it('accepts the rows of a condition as ports, even after they changed in the same batch', () => {
     const rows = JSON.stringify([{ id: 'yes', title: 'if', value: 'true' }]);
     const graph = graphOf([block('c', 'condition'), block('b', 'function')]);
     const outcome = edit(graph, [
@@ -183,14 +183,14 @@ describe('edit', () => {
     expect(ends(outcome)).toEqual(['c.condition-yes b']);
   });
 
-  it('renames, also to another spelling of the same name, but not to the name of another block', () => {
+  it('renames a block, even to another spelling of its name, but not to the name of another block', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')]);
     const renamed = edit(graph, [change('a', { name: 'A' }), change('a', { name: 'B' })]);
     expect(renamed.graph.blocks['a']?.['name']).toBe('A');
     expect(skips(renamed)).toEqual(['duplicate_block_name']);
   });
 
-  it('adds nested blocks to a container and edits those that are there', () => {
+  it('adds nested blocks to a container and edits existing ones', () => {
     const outcome = edit(NESTED, [
       change('Inner', {
         nestedNodes: {
@@ -205,7 +205,7 @@ describe('edit', () => {
     expect(ends(outcome)).toContain('Inner.parallel-start-source new-2');
   });
 
-  it('skips unknown blocks, and names that only objects have', () => {
+  it('skips unknown blocks, and names of Object.prototype', () => {
     const names = ['nobody', '__proto__', 'constructor', 'toString'];
     expect(
       skips(
@@ -225,7 +225,7 @@ describe('delete', () => {
     expect(outcome.graph).toMatchObject({ edges: [], loops: {}, parallels: {} });
   });
 
-  it('leaves locked blocks alone, and what is in a locked container', () => {
+  it('does not change locked blocks, or blocks in a locked container', () => {
     const graph = graphOf([
       block('Box', 'loop', { locked: true }),
       block('in', 'function', inside('Box')),
@@ -305,7 +305,7 @@ describe('containers', () => {
     expect(outcome.graph.loops).toEqual(containersOf(Object.entries(NESTED.blocks)).loops);
   });
 
-  it('refuses to nest containers deeper than workflows may', () => {
+  it('refuses to nest containers deeper than the limit', () => {
     const chain = Array.from({ length: 50 }, (_, depth) =>
       block(`L${depth}`, 'loop', depth === 0 ? {} : inside(`L${depth - 1}`)),
     );

@@ -13,7 +13,7 @@ export interface PendingEdge {
   operationType: string;
 }
 
-/** The state of a batch of operations: the draft, and what the answer says about them. */
+/** The state of a batch of operations: the draft, and the results for the response. */
 export interface Batch {
   editor: DraftEditor;
   /** Types of blocks that may be added. */

@@ -80,7 +80,7 @@ function canRetry(step: Step, block: JsonObject): boolean {
   const type = textOr(block['type']);
   const never = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
   if (!never && block['triggerMode'] !== true) return true;
-  return skip(step, 'retry_not_supported', `Blocks of the type "${type}" are never tried again.`);
+  return skip(step, 'retry_not_supported', `Blocks of the type "${type}" cannot be retried.`);
 }
 
 function isAllowedType(step: Step, type: string, parent: string | undefined): boolean {

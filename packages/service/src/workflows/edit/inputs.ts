@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { isContainer, objectOr } from '../containers.ts';
 import { textOr } from './draft-editor.ts';
 
-/** Most tools of an agent. */
+/** Maximum number of tools of an agent. */
 const MAX_TOOLS = 100;
 
 /** The editor's type of a field that a draft does not have yet. */
@@ -28,7 +28,7 @@ const needed: Readonly<Record<string, z.ZodType>> = {
   'mcp-server-advanced': z.looseObject({ params: z.looseObject({ serverId: z.string().min(1) }) }),
 };
 
-/** What became of the inputs of one block. */
+/** The result of setting the inputs of one block. */
 export interface InputsOutcome {
   /** Fields that the type does not have. */
   unknown: string[];

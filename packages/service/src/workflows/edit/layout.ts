@@ -14,7 +14,7 @@ interface Point {
 }
 
 /**
- * Gives each block a free position: right of the block that leads to them, below what is there already. Other
+ * Gives each block a free position: right of the block that leads to them, below existing blocks. Other
  * blocks stay where they are; containers grow so that they enclose the new blocks.
  */
 export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
@@ -33,7 +33,7 @@ export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void
 /** The positions that are taken in a container, or at the top level. */
 class Scope {
   readonly #cells = new Set<string>();
-  /** The right and lower ends of what is there. */
+  /** The right and lower ends of the existing blocks. */
   readonly end: Point = { x: -COLUMN, y: 0 };
 
   take(point: Point): void {

@@ -2,9 +2,9 @@ import { json } from '@heddle/api/areas';
 import * as z from 'zod';
 import { MAX_BLOCKS, MAX_EDGES } from '../draft-schemas.ts';
 
-/** Most operations of a batch. */
+/** Maximum number of operations of a batch. */
 export const MAX_OPERATIONS = 200;
-/** Most entries of a list or an object inside an operation. */
+/** Maximum number of entries of a list or an object inside an operation. */
 const MAX_ENTRIES = 500;
 
 const id = z.string().min(1).max(255);

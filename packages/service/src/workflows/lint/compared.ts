@@ -1,6 +1,6 @@
 import type { RequiredFields } from './required-fields.ts';
 
-/** What a draft is compared with, besides the workflows of its workspace. What is undefined is not compared. */
+/** The resources that a draft is compared with, besides the workflows of its workspace. Undefined ones are not compared. */
 export interface Compared {
   /** The required fields of the described types. */
   requiredFields: RequiredFields | undefined;

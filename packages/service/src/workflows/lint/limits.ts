@@ -1,7 +1,7 @@
-/** Most items of a list of a report whose items are not bounded by the blocks of a draft. */
+/** Maximum length of those lists of a report that the blocks of a draft do not bound. */
 export const MAX_LISTED = 500;
 
-/** Most characters of a value of the draft that a report repeats. */
+/** Maximum length of a value of the draft that a report repeats. */
 const SHOWN_CHARACTERS = 200;
 
 /** Returns the value as a report shows it. */

@@ -75,7 +75,7 @@ describe('the lint of a draft', () => {
     ]);
   });
 
-  it('counts neither notes nor edges to blocks that are not there', async () => {
+  it('ignores notes, and edges to blocks that do not exist', async () => {
     const { n, a, b } = ids('n', 'a', 'b');
     const lint = await lintOf({
       blocks: { [n]: block('note'), [a]: block('function'), [b]: block('function', {}, { name: 'B' }) },
@@ -117,7 +117,7 @@ describe('the lint of a draft', () => {
     expect(unknown.map(({ blockId }) => blockId)).toEqual([t]);
   });
 
-  it('names line and column of a syntax error, and no column where references move it', async () => {
+  it('names line and column of a syntax error, and no column if references shift it', async () => {
     const { s, a, b } = ids('s', 'a', 'b');
     const { codeIssues } = await lintOf({
       blocks: {
@@ -230,7 +230,7 @@ describe('the lint of a draft', () => {
     ]);
   });
 
-  it('tells the key of a workspace, which may not list secrets, no names of them', async () => {
+  it('reveals no names of secrets to a workspace key, which may not list secrets', async () => {
     const id = await created();
     const { f } = ids('f');
     const blocks = { [f]: block('function', { code: 'return {{KNOWN}} + {{MISSING}}' }) };
@@ -263,7 +263,7 @@ describe('the lint of a draft', () => {
     expect(broken.faults.map(String)).toEqual(['Error: no names', 'Error: no schemas']);
   });
 
-  it('says that nothing was checked of a draft that cannot be read, and that a long list is cut', async () => {
+  it('reports that a draft that cannot be read was not checked, and that a long list is cut', async () => {
     const { a } = ids('a');
     const deep = JSON.parse(`${'['.repeat(120)}${']'.repeat(120)}`) as never;
     const unread = await lintOf({ blocks: { [a]: block('function', { code: deep }) } });

@@ -12,7 +12,7 @@ import { unresolvedResources } from './resources.ts';
 
 interface Subject {
   row: WorkflowRow;
-  /** Who reads the report. */
+  /** The reader of the report. */
   principal: Principal;
 }
 

@@ -31,12 +31,12 @@ const UNREADABLE = new Set([
   'BLOCK_ID_MISMATCH',
 ]);
 
-/** What is known about a draft. */
+/** The findings about a draft. */
 export interface Findings {
   /** Of parsing and checking. */
   diagnostics: readonly Diagnostic[];
   missing: readonly MissingField[];
-  /** References to what the workspace does not have. */
+  /** References to resources that the workspace does not have. */
   resources: LintReport['unresolvedReferences'];
   compared: Compared;
 }

@@ -145,7 +145,7 @@ function* unknownTools(graph: Graph, tools: Compared['tools']): Generator<Unreso
   }
 }
 
-/** As agents read their tools: the first of these keys that names a registered tool counts. */
+/** The keys by which agents find a tool: the first one that names a registered tool counts. */
 function toolFault(
   tool: Json,
   registered: ReadonlySet<string>,
