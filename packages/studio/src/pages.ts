@@ -35,7 +35,7 @@ interface Asset {
   compressed: Buffer<ArrayBuffer>;
 }
 
-/** Returns what serves the pages below the base path. Files are read once. Throws a TypeError for a base path that ends with a slash. */
+/** Returns a function that serves the pages. Files are read once. Throws a TypeError for a base path that ends with a slash. */
 export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
     throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
@@ -94,7 +94,7 @@ function answerAsset(request: Request, { type, plain, compressed }: Asset): Resp
 async function page(request: Request, base: string): Promise<Response> {
   const nonce = randomBytes(18).toString('base64');
   const text = await readFile(new URL('index.html', FOLDER), 'utf8');
-  // The base path has no character that means anything in HTML.
+  // The base path has no special characters of HTML.
   const html = text.replace('<base href="/" />', `<base href="${base}">`).replace('NONCE', nonce);
   return new Response(request.method === 'HEAD' ? null : html, { headers: headersOf(nonce) });
 }
@@ -115,7 +115,7 @@ function headersOf(nonce: string): { [name: string]: string } {
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    // Of the worker that lays out graphs: it accepts one address.
+    // The policy of the worker that lays out graphs: it accepts one address.
     'trusted-types heddle-layout',
   ];
   return {

@@ -19,7 +19,7 @@ const refusal = await signInFromAddress();
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // A refusal stays one; a lost connection may come back.
+      // A request that was refused is refused again; a lost connection may come back.
       retry: (count, error) =>
         count < 2 && !(error instanceof RequestError && error.status >= 400 && error.status < 500),
       refetchOnWindowFocus: false,

@@ -23,7 +23,7 @@ it('adds, replaces, lists, shows and removes skills', async () => {
     'A new skill needs a description',
   );
   await expect(addSkill(keptIo(TEXT), 'Refunds', { ...options, description })).rejects.toThrow(
-    'The name is invalid: a name has small letters',
+    'The name is invalid: a name has lowercase letters',
   );
   await expect(addSkill(keptIo(), 'refund-orders', options)).rejects.toThrow('no value on standard input');
   const add = keptIo(`${TEXT}\n`);

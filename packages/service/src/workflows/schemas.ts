@@ -77,7 +77,7 @@ export const deleteFolderQuery = z.strictObject({
   recursive: z.enum([...YES, ...NO]).default('false'),
 });
 
-/** Returns what a value of `recursive` says. */
+/** Returns the boolean for a value of `recursive`. */
 export function isYes(value: z.output<typeof deleteFolderQuery>['recursive']): boolean {
   return (YES as readonly string[]).includes(value);
 }

@@ -31,7 +31,7 @@ describe('variables of a draft', () => {
     expect(BEFORE['a']).toMatchObject({ value: 1 });
   });
 
-  it('are unchanged by the same values and by deleting what is not there', () => {
+  it('are unchanged by the same values and by deleting unknown ones', () => {
     const same = apply([
       { operation: 'edit', name: 'Rate', value: '1' },
       { operation: 'delete', name: '__proto__' },

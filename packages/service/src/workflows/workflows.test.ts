@@ -43,7 +43,7 @@ describe('workflows', () => {
   it('show how many of their runs have ended, and when the last one began', async () => {
     const id = await api.deployed(GREETING);
     const run = await call<{ startedAt: string }>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    // A list of the log brings it up to date, and it counts.
+    // Listing the log updates it, and it counts the runs.
     await call('GET', `/api/v2/logs?workspaceId=${workspaceId}`);
     const shown = await call('GET', `/api/v2/workflows/${id}`);
     expect(shown.data).toMatchObject({ runCount: 1, lastRunAt: run.data.startedAt });
@@ -141,7 +141,7 @@ describe('a draft', () => {
     });
   });
 
-  it('warns of what was dropped or replaced', async () => {
+  it('warns about dropped and replaced keys', async () => {
     const { id } = await created();
     const path = `/api/v2/workflows/${id}/state`;
     const mark = crypto.randomUUID();
@@ -220,7 +220,7 @@ describe('a draft', () => {
     expect({ ...dry.data, dryRun: false }).toEqual(saved.data);
   });
 
-  it('refuses ids of another workflow, also in a dry run', async () => {
+  it('refuses ids of another workflow, even in a dry run', async () => {
     const body = draftOf(GREETING);
     const { id } = await created();
     const { id: other } = await created();

@@ -120,7 +120,7 @@ function infos(db: Db) {
     ]);
 }
 
-/** A workspace key opens its own workspace; a person's credential those of the person, a personal key where it is accepted. */
+/** A workspace key opens its own workspace, a person's credential those of the person, a personal key those that accept it. */
 function isVisible({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
   if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
   const accepted = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;

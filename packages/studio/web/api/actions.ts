@@ -16,7 +16,7 @@ export async function cancelRun(path: RunRef): Promise<void> {
     throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
 }
 
-/** Where a run starts again, and the values that replace earlier ones. */
+/** The block at which a run starts again, and the values that replace earlier ones. */
 export interface RerunBody {
   blockId?: string;
   iterations?: number[];
@@ -48,7 +48,7 @@ export async function downloadValue(runId: string, address: ValueAddress): Promi
   await save(`/api/v2/logs/${encodeURIComponent(runId)}/value/download?${query}`, `${address.part}.json`);
 }
 
-/** Saves what an address of the interface answers. The request has the session, which a plain link would not have. */
+/** Saves the response of an address of the interface. The request has the session, which a plain link would not have. */
 export async function save(path: string, name: string): Promise<void> {
   const response = await fetch(BASE + path, { headers: HEADERS });
   if (!response.ok) throw new RequestError(response.status, `The server answered ${response.status}.`);

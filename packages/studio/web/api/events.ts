@@ -1,6 +1,6 @@
 import { BASE, HEADERS } from './client.ts';
 
-/** What a followed run has done. */
+/** An event of a followed run. */
 export interface RunEvent {
   type: string;
   blockId?: string;

@@ -133,7 +133,7 @@ export function spansQuery(runId: string, filters: SpanFilters) {
   });
 }
 
-/** A part of a value: of which span, and where in it. */
+/** A part of a value: the span, its input or output, and a path in it. */
 export interface ValueAddress {
   spanId: string;
   part: 'input' | 'output';

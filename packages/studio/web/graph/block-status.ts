@@ -10,7 +10,7 @@ export function statusOf(state: BlockState | undefined): string {
   return state.failed > 0 ? 'handled' : 'completed';
 }
 
-/** What each of these is called. */
+/** The name of each status. */
 export const STATUS_NAMES: { readonly [status: string]: string } = {
   none: 'has not run',
   running: 'running',

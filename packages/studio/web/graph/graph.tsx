@@ -66,7 +66,7 @@ export function BlockGraph(props: GraphProps) {
 
 interface DrawnProps extends GraphProps {
   places: ReadonlyMap<string, Box>;
-  /** Of the graph when it is mounted, so that its first view is already of the whole graph. */
+  /** The size of the element when the graph is mounted, so that its first view already shows the whole graph. */
   size: Size;
   setMoving: (isMoving: boolean) => void;
 }
@@ -117,7 +117,7 @@ function DrawnGraph({
   );
 }
 
-/** Keeps the whole graph in view, also when its place changes its size, until the reader moves it. */
+/** Keeps the whole graph in view, even when its element changes its size, until the reader moves it. */
 function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (event: unknown) => void } {
   const { setViewport } = useReactFlow();
   const width = useStore((state) => state.width);

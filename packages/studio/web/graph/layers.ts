@@ -40,7 +40,7 @@ export interface Layer {
   blocks: PlacedBlock[];
 }
 
-/** Returns what is drawn, the outermost layer first. Takes O(blocks + edges). */
+/** Returns the layers to draw, the outermost first. Takes O(blocks + edges). */
 export function layersOf(graph: Graph, boxes: ReadonlyMap<string, Box>): Layer[] {
   const containers = new Set(graph.blocks.map(({ parentId }) => parentId));
   const layers: Layer[] = [];
@@ -113,7 +113,7 @@ function curve(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
 /** Steps in which the part of the graph that is mounted follows the view, in a side of the view. */
 const STEPS = 8;
 
-/** Where a view is: the translation and zoom of the graph, and the size of its element. */
+/** A view of the graph: the translation and zoom of the graph, and the size of its element. */
 export interface View {
   transform: readonly [x: number, y: number, zoom: number];
   width: number;

@@ -6,7 +6,7 @@ interface Block {
   position: { x: number; y: number } | null;
 }
 
-/** What of a graph decides its layout. */
+/** The parts of a graph that determine its layout. */
 export interface LayoutGraph {
   blocks: readonly Block[];
   edges: readonly { source: string; target: string }[];
@@ -26,10 +26,10 @@ export const BLOCK_HEIGHT = 56;
 const TITLE = 44;
 const PADDING = 20;
 const GAP = 40;
-/** Most blocks of a container that are placed with few crossings, which takes more than linear time. */
+/** Maximum number of blocks of a container that are placed with few crossings, which takes more than linear time. */
 const MOST_DRAWN = 500;
 
-/** Most blocks that are drawn with few crossings within about 20 ms, and most blocks of any graph. */
+/** Maximum numbers of blocks for a layout within about 20 ms: those drawn with few crossings, and all. */
 const MOST_QUICK = { drawn: 60, all: 2500 };
 
 /** True if the layout of a graph takes longer than the start of a worker. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** What a list shows when it has nothing. */
+/** The content of an empty list. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="notice" data-kind="empty">
@@ -10,7 +10,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** What a part shows when its request has failed: never the same as an empty list. */
+/** The content of a part whose request has failed. It differs from that of an empty list. */
 export function Failed({ error, retry }: { error: Error; retry?: () => unknown }) {
   return (
     <div className="notice" data-kind="failed" role="alert">

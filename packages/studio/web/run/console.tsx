@@ -4,7 +4,7 @@ import { valueQuery } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { Value } from './value.tsx';
 
-/** What the code of a block has printed: `stdout` of its output. */
+/** The text that the code of a block has printed: `stdout` of its output. */
 export function Console({ runId, spanId }: { runId: string; spanId: string }) {
   const address = { spanId, part: 'output', path: '/stdout' } as const;
   const printed = useQuery(valueQuery(runId, address));

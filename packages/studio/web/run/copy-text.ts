@@ -1,4 +1,4 @@
-/** What is copied of a run. */
+/** The parts of a run that are copied. */
 export interface CopiedRun {
   workflowId: string;
   name: string;
@@ -22,12 +22,12 @@ export function curlOf(
   ].join(' \\\n');
 }
 
-/** Nothing inside single quotes means anything to a shell. */
+/** Returns the text in single quotes, within which a shell interprets no character. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Returns a test that runs the exported workflow with the same input and expects the same end. */
+/** Returns a test that runs the exported workflow with the same input and expects the same outcome. */
 export function testOf({ name, input, status, output, errorCode }: CopiedRun): string {
   const expected = errorCode === undefined ? { status, output } : { status, error: { code: errorCode } };
   return `import { readFileSync } from 'node:fs';

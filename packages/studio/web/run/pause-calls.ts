@@ -11,7 +11,7 @@ export interface PauseCall {
   parameters: { [key: string]: unknown };
 }
 
-/** What a person has entered for a call. */
+/** The entries of a person for a call. */
 export interface CallDecision {
   kind: '' | 'approve' | 'edit' | 'deny';
   /** Texts of the fields of the arguments. */
@@ -68,7 +68,7 @@ function typeOf(type: unknown, value: unknown): string {
   return type === undefined && typeof value === 'string' ? 'string' : 'object';
 }
 
-/** Returns the answer: one decision for each call. Throws an Error that names a call without one, or a field whose text is no JSON. */
+/** Returns the answer: one decision for each call. Throws an Error that names a call without one, or a field without JSON. */
 export function decisionsOf(
   calls: readonly PauseCall[],
   decisions: { readonly [id: string]: CallDecision },

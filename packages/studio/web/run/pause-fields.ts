@@ -25,7 +25,7 @@ export function fieldsOf(format: unknown): PauseField[] {
   });
 }
 
-/** Returns the answer of a form. Fields without text are left out. Throws an Error that names a field whose text is no JSON. */
+/** Returns the answer of a form. Fields without text are left out. Throws an Error that names a field whose text is not JSON. */
 export function answerOf(
   fields: readonly PauseField[],
   values: { readonly [name: string]: string },

@@ -8,7 +8,7 @@ import { CallsForm } from './calls-form.tsx';
 import { callsOf } from './pause-calls.ts';
 import { Field } from './pause-field.tsx';
 
-/** What the run waits for, with a form for each point that a person can answer. */
+/** The pauses of the run, with a form for each point that a person can answer. */
 export function Pauses({ run }: { run: Overview }) {
   if (run.pauses.length === 0) return null;
   return (
@@ -53,7 +53,7 @@ function PauseForm({ run, pause, contextId }: FormProps) {
   const fields = fieldsOf(pause.inputFormat);
   const [values, setValues] = useState<{ [name: string]: string }>({});
   const action = useMutation({
-    // A wrong text in a field throws inside, so that it is shown as a refusal is.
+    // An invalid text in a field throws inside, so that it is shown like a refusal.
     mutationFn: async (answer: () => { [name: string]: unknown }) => resume(run, contextId, answer()),
     onSettled: () => queries.invalidateQueries({ queryKey: ['run', run.runId] }),
   });

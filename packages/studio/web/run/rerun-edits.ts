@@ -6,7 +6,7 @@ interface Block {
   parentId: string | null;
 }
 
-/** What of a graph decides where a run can start. */
+/** The parts of a graph that determine where a run can start. */
 interface Graph {
   blocks: readonly Block[];
   edges: readonly { source: string; target: string }[];
@@ -22,7 +22,7 @@ export interface EditTarget {
   blockId?: string;
 }
 
-/** What a changed value adds to the request. */
+/** The fields that a changed value adds to the request. */
 export interface RerunEdits {
   input?: { [name: string]: unknown };
   fields?: { [name: string]: unknown };
@@ -47,8 +47,9 @@ export function startOf(graph: Graph, block: Block): Block {
 }
 
 /**
- * Returns what can be changed before a run starts at a block: the input of the run if it is the first block, else its own fields
- * and the outputs of the blocks that lead to it, the nearest first. `parts`: the iterations in which it starts, outermost first.
+ * Returns the values that can be changed before a run starts at a block: the input of the run if it is the first block, else its
+ * own fields and the outputs of the blocks that lead to it, the nearest first. `parts`: the iterations in which it starts,
+ * outermost first.
  */
 export function targetsOf(graph: Graph, start: Block, parts: readonly Part[] = []): EditTarget[] {
   const prefix = prefixOf(parts);
@@ -100,7 +101,7 @@ function blocksBefore({ blocks, edges }: Graph, start: Block): Block[] {
   return [...found].flatMap((id) => byId.get(id) ?? []).filter(({ parentId }) => parentId === start.parentId);
 }
 
-/** Returns what the edited text adds to the request. Throws an Error for a text that is no object, and for changed code. */
+/** Returns the part of the request for the edited text. Throws an Error for a text that is not an object, and for changed code. */
 export function editsOf({ kind, blockId = '' }: EditTarget, before: unknown, text: string): RerunEdits {
   const after = objectIn(text);
   if (kind === 'input') return { input: after };

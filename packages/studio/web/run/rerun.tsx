@@ -22,7 +22,7 @@ export function RunAgain({ run }: { run: Overview }) {
   );
 }
 
-/** Starts a run at a block: with what the blocks before it have returned, possibly changed. */
+/** Starts a run at a block: with the outputs of the blocks before it, possibly changed. */
 export function RunFrom({ run, block, spanId }: RunFromProps) {
   const around = partsAround(run.graph, block, spanId);
   const [isInside, setInside] = useState(around.length > 0);
@@ -81,7 +81,7 @@ interface RunFromProps {
   spanId: string;
 }
 
-/** Returns what starts the run and opens the new one, and the form for what is changed before. */
+/** Returns a function that starts the run and opens the new one, and the form for changes before the start. */
 function useRerun(run: Overview, targets: readonly EditTarget[]) {
   const navigate = useNavigate();
   const [chosen, choose] = useState('');

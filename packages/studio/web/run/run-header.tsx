@@ -9,7 +9,7 @@ import { RunAgain } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
 import { Time, costText, durationText } from '../parts/time.tsx';
 
-/** What the run is, why it failed, where it comes from, and what can be done with it. */
+/** The facts of the run, its error, its origin, and the actions on it. */
 export function RunHeader({ run }: { run: Overview }) {
   const { workflow, startedAt, durationMs, cost, version, trigger, parent, children, childCount, error } =
     run;

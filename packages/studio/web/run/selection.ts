@@ -1,7 +1,7 @@
 import type { BlockState, Graph, Overview } from '../api/queries.ts';
 import type { RunSearch } from '../shell/search.ts';
 
-/** What is selected: one address that every part of the page reads. */
+/** The selection: one address that every part of the page reads. */
 export interface Selection {
   /** Empty: the run itself. */
   spanId: string;
@@ -10,7 +10,7 @@ export interface Selection {
   state: BlockState | undefined;
 }
 
-/** Returns what the address of the page selects. */
+/** Returns the selection in the address of the page. */
 export function selectionOf(
   run: Overview,
   states: readonly BlockState[],
@@ -25,7 +25,7 @@ export function selectionOf(
   };
 }
 
-/** Returns the block of a span: of an iteration, the container. */
+/** Returns the block of a span; for an iteration, its container. */
 function blockOf(graph: Graph, spanId: string): string | undefined {
   const iteration = /^(.*)\/\d+$/.exec(spanId)?.[1];
   const endsWith = (id: string, text: string | undefined) => text === id || text?.endsWith(`/${id}`) === true;

@@ -47,7 +47,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
   );
 }
 
-/** The code of an error, and what a block used of models. */
+/** The code of an error, and the use of models by a block. */
 function OfBlock({ runId, span, type }: { runId: string; span: Span; type: string }) {
   const line = span.error?.line ?? null;
   return (
@@ -58,7 +58,7 @@ function OfBlock({ runId, span, type }: { runId: string; span: Span; type: strin
   );
 }
 
-/** Returns a span: the list of the spans around it has no other of its block and number. */
+/** Returns a span. Within its scope, no other span has its block and number. */
 async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
   const own = scopeOf(run.graph, spanId);
   const isIteration = own === spanId;

@@ -6,7 +6,7 @@ import { isOpen } from '../api/queries.ts';
 import type { LogEntry, RunFilters } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 
-/** Most runs of one action. */
+/** Maximum number of runs of one action. */
 const MOST = 1000;
 /** Requests at the same time. */
 const AT_ONCE = 4;

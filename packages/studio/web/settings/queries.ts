@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { client, dataOf } from '../api/client.ts';
 
-/** Most entries of a list of the settings. */
+/** Maximum number of entries of a list of the settings. */
 export const MOST = 100;
 
 export function secretsQuery(workspaceId: string) {

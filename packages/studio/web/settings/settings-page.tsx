@@ -7,7 +7,7 @@ import { useWorkspaceId } from '../shell/workspace.ts';
 import { ApiKeys } from './api-keys.tsx';
 import { MOST, credentialsQuery, sandboxesQuery, secretsQuery } from './queries.ts';
 
-/** What runs of the workspace use: secrets, credentials and keys, by name only, and sandboxes with their builds. */
+/** The resources that runs of the workspace use: secrets, credentials and keys, by name only, and sandboxes with their builds. */
 export function SettingsPage() {
   const workspaceId = useWorkspaceId();
   const secrets = useQuery(secretsQuery(workspaceId));

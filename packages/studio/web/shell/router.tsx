@@ -78,7 +78,7 @@ export function makeRouter(queries: QueryClient) {
   return createRouter({
     ...{ routeTree, basepath: BASE === '' ? '/' : BASE, context: { queries } },
     defaultPreload: 'intent',
-    // Loaders pass over data that is there. A preloaded route has loaded only its code.
+    // Loaders skip data that is already loaded. A preloaded route has loaded only its code.
     defaultPreloadStaleTime: 0,
   });
 }

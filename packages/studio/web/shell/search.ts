@@ -8,13 +8,13 @@ export interface RunsSearch {
   since?: string;
   minDurationMs?: number;
   minCost?: number;
-  /** A text that the input, the output or an error of a run has. */
+  /** A text that the input, the output or an error of a run contains. */
   text?: string;
   /** Where the text is searched; absent: everywhere. */
   in?: TextPlace;
 }
 
-/** What the page of a run shows: a span, an iteration, and a pane. */
+/** The view of the page of a run: a span, an iteration, and a pane. */
 export interface RunSearch {
   /** The selected span; absent: the run. */
   span?: string | undefined;

@@ -120,7 +120,7 @@ function Change({ sign, what, block, children }: ChangeProps) {
   );
 }
 
-/** Returns the text of a field of a block, as a draft has it; undefined for a field that is no text. */
+/** Returns the text of a field of a block, as a draft has it; undefined for a field that is not text. */
 function textOf(block: unknown, field: string): string | undefined {
   const fields = (block as { subBlocks?: { [name: string]: { value?: unknown } | undefined } } | undefined)
     ?.subBlocks;
@@ -128,7 +128,7 @@ function textOf(block: unknown, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Longest text that is compared line by line. */
+/** Maximum length of a text that is compared line by line. */
 const MAX_COMPARED = 100_000;
 
 function TextDifference({

@@ -55,10 +55,10 @@ export function folderRows(folders: readonly Folder[], open: ReadonlySet<string>
   return rows;
 }
 
-/** What a key does in the tree: it moves to a row, or opens or closes the folder of the current one. */
+/** The action of a key in the tree: it moves to a row, or opens or closes the folder of the current one. */
 export type TreeMove = { to: number } | { isOpen: boolean };
 
-/** Returns what a key does at a row; undefined for other keys, and where it does nothing. */
+/** Returns the action of a key at a row; undefined for other keys, and where the key has no effect. */
 export function moveOf(key: string, index: number, rows: readonly FolderRow[]): TreeMove | undefined {
   const row = rows[index];
   if (!row) return undefined;

@@ -9,7 +9,7 @@ import type { Trigger, Webhook } from './queries.ts';
 
 const COLUMNS = ['Trigger', 'Type', 'State', 'Next', 'Last', 'Last run', 'Health'];
 
-/** What starts runs of the workflow by itself: its health, when it fires next, and its webhook at the provider. */
+/** The triggers of the workflow: their health, when they fire next, and their webhooks at providers. */
 export function Triggers({ workflowId }: { workflowId: string }) {
   const workspaceId = useWorkspaceId();
   const triggers = useQuery(triggersQuery(workspaceId, workflowId));

@@ -63,7 +63,7 @@ function DrawnState({ state, blockId, go }: DrawnProps) {
   );
 }
 
-/** Longest text of a field that is shown. */
+/** Maximum length of the shown text of a field. */
 const MAX_SHOWN = 65_536;
 
 function Fields({ fields }: { fields: ReturnType<typeof fieldsOf> }) {
