@@ -23,5 +23,5 @@ await bundleProgram('src/child/self-test.ts', 'dist/self-test.cjs', {});
 
 await import('./native-bundle.mjs');
 
-// Last, because it runs what was built.
+// Last, because it runs the built files.
 await import('./python-bundle.mjs');

@@ -6,7 +6,7 @@ import type { FetchContext } from './options.ts';
 import type { Job } from './pool/job.ts';
 import type { HostAnswer, HostCall } from './protocol.ts';
 
-/** Longest timeout of a request, in milliseconds. */
+/** Maximum timeout of a request, in milliseconds. */
 const MAX_TIMEOUT_MS = 3_600_000;
 
 type Send = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;

@@ -41,7 +41,7 @@ describe('a function', () => {
     ).toEqual([2, 3, 5, 5, 'undefined']);
   });
 
-  it('gets its own copies, also of equal texts', async () => {
+  it('gets its own copies, even of equal texts', async () => {
     expect(
       await value('a.list.push(2); return [a.list, b.list]', {
         values: { a: '{"list":[1]}', b: '{"list":[1]}' },

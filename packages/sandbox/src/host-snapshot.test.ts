@@ -35,15 +35,15 @@ import random, secrets, uuid
 return [hash("a text"), random.random(), secrets.token_hex(8), str(uuid.uuid4()), sum([1, 2])]`;
 
 /** Runs two jobs, the second in a new interpreter. Returns their results. */
-async function look(folder?: string): Promise<unknown[][]> {
+async function runTwice(folder?: string): Promise<unknown[][]> {
   const sandbox = createSandbox({
     share: 'isolate',
     python: { maxProcesses: 1, ...(folder !== undefined && { folder }) },
   });
   cleanups.push(() => sandbox.close());
-  const one = async (runId: string): Promise<unknown[]> =>
+  const runOnce = async (runId: string): Promise<unknown[]> =>
     valueIn(await sandbox.run({ runId, language: 'python', code: LOOK })) as unknown[];
-  return [await one('first'), await one('second')];
+  return [await runOnce('first'), await runOnce('second')];
 }
 
 describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
@@ -55,7 +55,7 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
       await memory.make();
       expect(memory.path).toBe(join(folder, String(readdirSync(folder)[0])));
     }
-    const hosts = [await look(), await look(folders[0]), await look(folders[1])];
+    const hosts = [await runTwice(), await runTwice(folders[0]), await runTwice(folders[1])];
     expect(new Set(hosts.map(([first]) => first?.[0])).size).toBe(3);
     for (const [first = [], second = []] of hosts) {
       expect([first[0], first[4]]).toEqual([second[0], 3]);

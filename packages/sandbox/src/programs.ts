@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { LoadedImage } from './image.ts';
 import type { Program } from './pool/launch.ts';
 
-/** Versions of what the sandbox processes run on. */
+/** The versions of the software that the sandbox processes run on. */
 export interface SandboxVersions {
   readonly node: string;
   readonly v8: string;

@@ -49,7 +49,7 @@ function pythonKeys(): (job: Job) => string {
   };
 }
 
-/** Discards what is kept for a workflow run. */
+/** Discards the isolates or interpreters of a workflow run. */
 export function releaseRun(runners: Readonly<Record<Language, Runner>>, runId: string): void {
   for (const { pool } of Object.values(runners)) pool.release(keyOfRun(runId));
 }

@@ -45,7 +45,7 @@ export interface Sandbox {
   evaluate(job: ExpressionJob): Promise<ExpressionOutcome>;
   /** Starts a process for an upcoming job if there is room. Errors are reported when the job itself runs. */
   warm(job: Pick<FunctionJob, 'language' | 'tenant' | 'image'>): Promise<void>;
-  /** Frees what is kept for a workflow run. Call it when the run ends. */
+  /** Frees the isolates and interpreters of a workflow run. Call it when the run ends. */
   release(runId: string): void;
   stats(): SandboxStats;
   /** Ends all processes. Running jobs fail with SANDBOX_UNAVAILABLE. */

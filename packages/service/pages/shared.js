@@ -1,11 +1,11 @@
-/** What the pages of chats and forms share. Plain JavaScript: browsers load it as it is. */
+/** Functions that the pages of chats and forms share. Plain JavaScript, which browsers load unchanged. */
 
 /** Returns the element with this id. */
 export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Shows a message to everybody, also to those who hear the page. */
+/** Shows a message, which screen readers announce too. */
 export function showStatus(text, isError = false) {
   const status = byId('status');
   status.textContent = text;
@@ -32,7 +32,7 @@ export function filesOf(input) {
   return Promise.all([...input.files].map((file) => encoded(file)));
 }
 
-/** Returns the value of a control; undefined if nothing was entered. Throws an Error for text that is no JSON. */
+/** Returns the value of a control; undefined if nothing was entered. Throws an Error for text that is not JSON. */
 export function valueOf(control) {
   const { type } = control.dataset;
   if (type === 'boolean' && control.type === 'checkbox') return control.checked;
@@ -97,7 +97,7 @@ function isShown(output) {
  * fails.
  */
 export async function readRun(response, show) {
-  // With selected outputs, the output at the end has those that were not streamed, by block and path.
+  // With selected outputs, the final output contains the ones that were not streamed, by block and path.
   const isSelected = byId('form').dataset.selected !== undefined;
   const texts = new Map();
   const shownText = () => [...texts.values()].filter((text) => text !== '').join('\n\n');
@@ -124,7 +124,7 @@ function selectedText(output) {
     .join('\n\n');
 }
 
-/** Calls `work` with a signal while the buttons show that something is being done. */
+/** Calls `work` with a signal that the button to stop aborts. Disables the button to send meanwhile. */
 export async function whileWorking(form, work) {
   const [send, stop] = [form.querySelector('[type=submit]'), byId('stop')];
   const controller = new AbortController();

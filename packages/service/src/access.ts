@@ -1,4 +1,4 @@
-/** Who calls and how often: access tokens, and limits that processes share. */
+/** Access tokens, and limits that processes share. */
 export type { TokenClaims, UserOfToken } from './access/claims.ts';
 export { usersByClaim } from './access/claims.ts';
 export type { IntrospectionOptions } from './access/introspection.ts';

@@ -120,7 +120,7 @@ function keyOf(text: string, source: string): SealingKey {
 }
 
 /**
- * Returns the keys in the text, separated by commas. The first one seals; the others open what they have sealed. Throws
+ * Returns the keys in the text, separated by commas. The first one seals; the others only open values. Throws
  * a SealingError NO_KEY for a text that is not a key.
  */
 export function keysInText(text: string): SealingKeys {

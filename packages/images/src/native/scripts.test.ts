@@ -95,8 +95,8 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
   const all = (): Promise<ImageRecord> =>
     (building ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
 
-  /** Returns what a package's script wrote. */
-  async function made(name: string): Promise<{ report: unknown; folder: string }> {
+  /** Returns the output of a package's script. */
+  async function outputOf(name: string): Promise<{ report: unknown; folder: string }> {
     const record = await all();
     expect(record.errorMessage).toBe(null);
     const { blobs } = await images!.open(record.id);
@@ -105,7 +105,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
   }
 
   it('run as nobody, and their files are in the image', async () => {
-    const { report } = await made('makes');
+    const { report } = await outputOf('makes');
     expect(report).toEqual({
       uid: 65_534,
       cwd: '/opt/heddle/node_modules/makes',
@@ -115,7 +115,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
   });
 
   it('can access only the registry', async () => {
-    expect((await made('fetches')).report).toEqual({
+    expect((await outputOf('fetches')).report).toEqual({
       registry: [200, true],
       outside: 403,
       direct: 'ECONNREFUSED',
@@ -123,7 +123,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
   });
 
   it('change only their packages, and leave no setuid files', async () => {
-    const { report, folder } = await made('attacks');
+    const { report, folder } = await outputOf('attacks');
     expect(report).toEqual({
       system: 'EROFS',
       node: expect.stringMatching(/EROFS|EACCES|ETXTBSY/) as string,

@@ -33,7 +33,7 @@ interface Rejectable extends CachedDataResult {
 /** Time limit for connecting the guest runtime, in milliseconds. Packages of an image may have tampered with it. */
 const BOOT_MS = 1_000;
 
-/** What isolates are made from. */
+/** The inputs for new isolates. */
 export interface IsolateSource {
   readonly vm: IsolatedVm;
   readonly snapshot: ExternalCopy<ArrayBuffer>;

@@ -19,7 +19,7 @@ const BOOT_MS = 30_000;
 /** Start without a snapshot: about a second of processor time on an idle machine. */
 const FIRST_BOOT_MS = 240_000;
 
-/** What an interpreter starts from: files of the package, and a memory snapshot. */
+/** The files and the memory snapshot from which an interpreter starts. */
 export interface InterpreterSource {
   readonly folder: string;
   /** The snapshot file, by path or descriptor; null to start without one and make one. */
@@ -165,7 +165,7 @@ export class Interpreters implements Realms {
   #key = '';
   #busy = false;
 
-  /** `source` is what interpreters start from; `memoryMiB` is the memory of jobs that request none. */
+  /** Interpreters start from `source`; `memoryMiB` is the memory of jobs that request none. */
   constructor(
     make: (source: InterpreterSource) => Interpreter,
     source: InterpreterSource,

@@ -44,8 +44,8 @@ export interface Realms {
   lease(user: RealmUser, key: string, memoryMiB: number): Realm;
   /** Ends a job's use of its realm. */
   endLease(user: RealmUser, realm: Realm, tainted: boolean): void;
-  /** Discards what is kept for a key. */
+  /** Discards the isolates or interpreters of a key. */
   release(key: string): void;
-  /** Builds what the next job needs. Called while the process is idle. */
+  /** Prepares a realm for the next job. Called while the process is idle. */
   prepare(): void;
 }

@@ -14,7 +14,7 @@ function measureRssMiB(): number {
 
 type Boot = Extract<ChildRequest, { t: 'boot' }>;
 
-/** What a program provides once it is ready. */
+/** The parts that a program provides once it is ready. */
 export interface Booted {
   readonly realms: Realms;
   /** The snapshot that it made for later processes. */

@@ -115,7 +115,7 @@ function explain(
   );
 }
 
-/** What an exchange returns: a response with its body, or with a body that has not arrived yet. */
+/** The result of an exchange: a response with its body, or with a body that has not arrived yet. */
 type AnyReply = Omit<Reply, 'body'>;
 
 class GuardedClient implements Egress {

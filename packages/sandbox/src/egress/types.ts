@@ -78,7 +78,7 @@ export interface EgressResponse extends ResponseHead {
 export interface EgressStream extends ResponseHead {
   /**
    * The body, decompressed. Read it to the end or cancel it: until then, it keeps its connection. Reading fails with an
-   * EgressError, also when the time limit of the request passes.
+   * EgressError, for example when the time limit of the request passes.
    */
   readonly body: ReadableStream<Uint8Array>;
 }

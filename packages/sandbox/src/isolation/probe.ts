@@ -141,7 +141,7 @@ function attemptsAt(confinement: Confinement): Attempt[] {
   return uids === null ? [best, alone] : [best, asHost, alone];
 }
 
-/** What is known before anything is started. */
+/** The facts that are known before anything is started. */
 interface Plan {
   readonly tools: HostTools;
   readonly checks: readonly IsolationCheck[];

@@ -4,7 +4,7 @@ export const SYNC_FD = 5;
 /** First descriptor of the files that are opened for a program. */
 export const FILES_FD = 6;
 
-/** A program that runs in a child process, and what it needs. Paths must not contain symbolic links. */
+/** A program that runs in a child process, with its files and flags. Paths must not contain symbolic links. */
 export interface Program {
   /** The built child program. */
   readonly file: string;

@@ -10,7 +10,7 @@ export const failed = (name: string, found: string, remedy: string): IsolationCh
   remedy,
 });
 
-/** Checks whether a tool exists; `purpose` is what needs it. */
+/** Checks whether a tool exists; `purpose` says why it is needed. */
 export function checkTool(
   tool: string,
   path: string | null,
@@ -36,9 +36,9 @@ export interface IsolationCheck {
   readonly name: string;
   /** `off`: not available, but not needed for any level. */
   readonly result: 'ok' | 'failed' | 'off';
-  /** What was found, as a sentence. */
+  /** The finding, as a sentence. */
   readonly found: string;
-  /** What the operator can do about it. */
+  /** The remedy for the operator. */
   readonly remedy?: string;
 }
 

@@ -23,7 +23,7 @@ const DEEDS: Readonly<Record<Deed, string>> = {
   memory: `could take ${TOO_MANY_MIB} MiB of memory although it may have ${DATA_MIB}`,
 };
 
-/** What a process must be refused. `standard` does not block the network. */
+/** The operations that a process must be refused. `standard` does not block the network. */
 function forbidden({ level, uids }: Confinement): Deed[] {
   if (level === 'strict') return Object.keys(DEEDS) as Deed[];
   return ['spawn', 'read', 'write', 'memory', ...(uids === null ? [] : (['signal'] as const))];

@@ -30,7 +30,7 @@ export interface NativePoolOptions {
 const ERROR_BYTES = 128 * 1024;
 const CHAR_BYTES = 4;
 
-/** Returns whether other users can read a path. Otherwise tells the operator which folder prevents it. */
+/** Returns whether other users can read a path. Otherwise warns the operator, naming the folder that prevents it. */
 function isReadable(path: string): boolean {
   const folder = unreadablePart(realpathSync(path));
   if (folder !== null)

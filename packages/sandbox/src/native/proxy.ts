@@ -9,7 +9,7 @@ import { isEgressError } from '../egress/error.ts';
 import type { Allowance, EgressRequest, EgressResponse, Target } from '../egress/types.ts';
 import { unlessAborted } from '../egress/unless-aborted.ts';
 
-/** What a proxy allows, and its quotas. */
+/** The requests that a proxy allows, and its quotas. */
 export interface ProxyOptions {
   /** Sends a plain HTTP request. Throws EgressError. */
   readonly send: (request: EgressRequest, signal: AbortSignal) => Promise<EgressResponse>;

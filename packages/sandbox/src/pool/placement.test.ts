@@ -75,7 +75,7 @@ describe('one more process for a pool key', () => {
     });
   });
 
-  it('replaces an idle one, also of its own tenant', () => {
+  it('replaces an idle one, even of its own tenant', () => {
     const idle = serving('a', '1', { jobs: new Map() });
     expect(planGrowth([serving('b', '1'), idle], wanted, 2)).toEqual({
       start: true,

@@ -98,7 +98,7 @@ describe('the pool', () => {
     const other = run(sandbox, 'return 1', { tenant: 'b' }).then((end) => ((isServed = true), end));
     await Promise.all(floods);
     expect(await other).toBe('1');
-    // Where the machine is busy, the first tenant also gets its process back before the other job has ended.
+    // On a busy machine, the first tenant also gets its process back before the other job has ended.
     const { drained } = sandbox.stats().metrics.javascript.ended;
     expect([1, 2]).toContain(drained);
   });

@@ -19,7 +19,7 @@ export interface Assignment {
   deadline: NodeJS.Timeout | undefined;
 }
 
-/** What a process serves: the jobs of a tenant with a common image. */
+/** The jobs that a process serves: those of a tenant with a common image. */
 export type ProcessTarget = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
 
 export interface SlotEvents {
@@ -176,7 +176,7 @@ export class Slot {
     return recalled;
   }
 
-  /** Releases what is kept under a key, and under keys that extend it by a line. */
+  /** Releases the isolates or interpreters of a key, and of keys that extend it by a line. */
   release(key: string): void {
     for (const known of this.runs) {
       if (known !== key && !known.startsWith(`${key}\n`)) continue;

@@ -7,7 +7,7 @@ export interface StarterOptions extends LaunchOptions {
   readonly program: (image: LoadedImage | null) => Program;
   readonly memoryMiB: number;
   readonly startTimeoutMs: number;
-  /** Returns what a process gets of its image at its start, besides files. */
+  /** Returns the data of its image that a process gets at its start, besides files. */
   readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
 }
 

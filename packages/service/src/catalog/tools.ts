@@ -34,7 +34,7 @@ export interface ToolSummary {
   id: string;
   name: string;
   description: string;
-  /** Whether the service has a key for what the tool calls. */
+  /** Whether the service has a key for the tool's provider. */
   hostedApiKey: 'none';
 }
 
@@ -129,13 +129,13 @@ export class Tools {
     return tool && { ...summaryOf(tool), params: paramsOf(tool.parameters), outputs: {} };
   }
 
-  /** Returns what is wrong with the arguments of a registered tool; an empty list: nothing. */
+  /** Returns the problems of the arguments of a registered tool. */
   problems(id: string, args: JsonObject): { path: string; message: string }[] {
     const parsed = this.#registered.get(id)?.schema?.safeParse(args);
     return (parsed?.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
   }
 
-  /** Runs the tool once. Returns a failure for what it throws, and when it does not end in time. */
+  /** Runs the tool once. Returns a failure if it throws, or does not end in time. */
   async run(id: string, { args, idempotencyKey, timeoutMs, signal }: ToolCall): Promise<ToolOutcome> {
     const found = this.#registered.get(id)?.tool;
     if (!found?.run)

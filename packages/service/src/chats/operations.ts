@@ -198,7 +198,7 @@ async function replace(tx: Db, workflow: WorkflowRow, { body, hash, at }: Replac
     .executeTakeFirstOrThrow();
 }
 
-/** Throws 409 for an identifier of another workflow, or of another workspace, also after its deployment was removed. */
+/** Throws 409 for an identifier of another workflow, or of another workspace, even after its deployment was removed. */
 async function takeIdentifier(tx: Db, workflow: WorkflowRow, identifier: string): Promise<void> {
   const { id: workflowId, workspace_id } = workflow;
   await tx

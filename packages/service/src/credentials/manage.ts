@@ -75,7 +75,7 @@ export async function storeCredential(
       const { row, isNew } = stored;
       if (isNew && (await countCredentials(db, workspaceId)) > MAX_CREDENTIALS)
         throw new RangeError(`The workspace has ${MAX_CREDENTIALS} credentials already.`);
-      return { credential: shown(row), isNew };
+      return { credential: viewOf(row), isNew };
     });
 }
 
@@ -92,7 +92,7 @@ export async function listCredentials(database: Database, workspaceId: string): 
   let after: CredentialPosition | undefined;
   do {
     const { rows, next } = await pageOfCredentials(tables(database), { ...query, after });
-    credentials.push(...rows.map(shown));
+    credentials.push(...rows.map(viewOf));
     after = next;
   } while (after);
   return credentials;
@@ -108,7 +108,7 @@ export function removeStoredCredential(
     .execute((db) => removeCredential(db, which));
 }
 
-function shown(row: CredentialInfo): StoredCredential {
+function viewOf(row: CredentialInfo): StoredCredential {
   const { id, type, description, state } = row;
   return {
     ...{ id, type, description, state },

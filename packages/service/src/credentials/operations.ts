@@ -81,7 +81,7 @@ export const listCredentials = define({
       query.type &&
       (query.type === 'oauth' ? (['oauth'] as const) : (['api_key', 'service_account'] as const));
     const { rows, next } = await pageOfCredentials(tablesOf(services), { ...query, types, after });
-    const page = rows.map((row) => shown(row, isAdmin || isCreator(row, principal)));
+    const page = rows.map((row) => viewOf(row, isAdmin || isCreator(row, principal)));
     return { page, nextCursor: cursors.encode(next, query) };
   },
 });
@@ -135,7 +135,7 @@ export const createServiceAccountCredential = define({
         await record({ resourceId: id, details: { displayName, providerId } }, tx);
         return added;
       });
-    return { status: 201, data: shown(row, true) };
+    return { status: 201, data: viewOf(row, true) };
   },
 });
 
@@ -167,7 +167,7 @@ export const updateCredential = define({
       .catch((error: unknown) => {
         throw displayName !== undefined && isDuplicate(error) ? nameTaken(displayName) : error;
       });
-    return { data: shown(changed, true) };
+    return { data: viewOf(changed, true) };
   },
 });
 
@@ -213,7 +213,7 @@ function isCreator({ created_by: creator }: CredentialInfo, { userId }: Principa
   return creator !== null && creator === userId;
 }
 
-/** Returns what the text of a new credential contains: a key, or else the key of a service account. */
+/** Returns the material in the text of a new credential: a key, or else the key of a service account. */
 function materialIn(text: string): Material {
   const key = schemas.keyText.safeParse(jsonIn(text));
   if (key.success) return { type: 'api_key', key: key.data.apiToken };
@@ -251,7 +251,7 @@ function isoNow({ now }: CredentialServices): string {
   return new Date(now()).toISOString();
 }
 
-function shown(row: CredentialInfo, isAdmin: boolean): Shown {
+function viewOf(row: CredentialInfo, isAdmin: boolean): Shown {
   return {
     id: row.id,
     type: row.type === 'oauth' ? 'oauth' : 'service_account',

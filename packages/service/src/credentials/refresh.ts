@@ -59,7 +59,7 @@ export class TokenRefresher {
   }
 
   /**
-   * Returns a token that can be used at once; undefined if the credential was removed. Throws CREDENTIAL_RECONNECT if a person must
+   * Returns a valid token; undefined if the credential was removed. Throws CREDENTIAL_RECONNECT if a person must
    * connect the account again, and an Error if the token cannot be refreshed now.
    */
   async token(row: CredentialRow): Promise<OAuthMaterial | undefined> {
@@ -115,7 +115,7 @@ export class TokenRefresher {
     return (await this.#store(row, next)) ? next : this.#changed(row);
   }
 
-  /** Stores new tokens, also if the database fails for a moment: the server may have replaced the refresh token. */
+  /** Stores new tokens, even if the database fails for a moment: the server may have replaced the refresh token. */
   async #store(row: CredentialRow, material: OAuthMaterial): Promise<boolean> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -70,7 +70,7 @@ describe('compareGraphs', () => {
     });
   });
 
-  it('compares edges by what they connect, with their handles', () => {
+  it('compares edges by the blocks and handles that they connect', () => {
     const base = graph([], { edges: [{ id: '1', source: 'a', target: 'b' }] });
     const target = graph([], { edges: [{ id: '1', source: 'a', target: 'b', sourceHandle: 'error' }] });
     const usual = { source: 'a', target: 'b', sourceHandle: null, targetHandle: null };

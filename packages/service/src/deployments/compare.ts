@@ -129,7 +129,7 @@ function comparedEdges(base: readonly Json[], target: readonly Json[]): GraphDif
   return { added: missing(after, before), removed: missing(before, after) };
 }
 
-/** Returns the edges by what they connect. Two equal edges are one. */
+/** Returns the edges by the ports that they connect. Two equal edges are one. */
 function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
   const found = new Map<string, EdgeRef>();
   for (const edge of edges) {

@@ -6,7 +6,7 @@ import type { SharedLimitOptions } from './shared.ts';
 
 const FIXED = { capacity: 5, perMinute: 0.001 };
 
-/** Processes that share one database, and what the database has stored. */
+/** Processes that share one database, and queries of its rows. */
 async function processes(count: number, options: Partial<SharedLimitOptions>) {
   const url = await postgresDatabase();
   const errors: unknown[] = [];
@@ -15,7 +15,7 @@ async function processes(count: number, options: Partial<SharedLimitOptions>) {
     beats.push(beat);
     return () => undefined;
   };
-  // A process has four connections: on a busy machine, some of many checks at once wait for one longer than two seconds.
+  // A process has four connections: on a busy machine, some of many concurrent checks wait for one longer than two seconds.
   const timeoutMs = 60_000;
   const report = (error: unknown) => errors.push(error);
   const common = { url, buckets: {}, every, timeoutMs, report, ...options };

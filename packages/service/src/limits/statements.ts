@@ -74,7 +74,7 @@ export const TAKE_SLOT = { name: 'take_run_slot', text: 'SELECT take_run_slot($1
 /** Frees slots. $1: their ids. */
 export const RELEASE = 'DELETE FROM run_slots WHERE slot = ANY($1::text[])';
 
-/** Extends the leases of slots, also of those that were swept while the process could not renew them. */
+/** Extends the leases of slots, even of those that were swept while the process could not renew them. */
 export const RENEW = `
   INSERT INTO run_slots AS s (slot, workspace_id, expires_ms)
   SELECT slot, workspace, ${NOW_MS} + $3::double precision

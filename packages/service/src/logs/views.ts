@@ -48,7 +48,7 @@ export function workflowOf(row: LogRow, workflow: LogWorkflow | undefined) {
   };
 }
 
-/** Returns an entry of a list. Reduces `budget` by what it reads of the run. */
+/** Returns an entry of a list. Reduces `budget` by the size of the values that it reads. */
 export async function entryOf(
   engine: ReadEngine,
   { row, workflow }: { row: LogRow; workflow: LogWorkflow | undefined },

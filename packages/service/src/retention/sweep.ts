@@ -44,7 +44,7 @@ export class RetentionSweep {
     this.#beat();
   }
 
-  /** Deletes what is beyond the limits now, unless another process does. */
+  /** Deletes the records beyond the limits now, unless another process does. */
   sweep(): Promise<void> {
     return (this.#sweeping ??= this.#sweepLeased().finally(() => {
       this.#sweeping = undefined;

@@ -66,7 +66,7 @@ export const listSandboxes = define({
     const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
     await expectImages(services, rows);
     const page: Shown[] = [];
-    for (const row of rows) page.push(await shown(services, row));
+    for (const row of rows) page.push(await viewOf(services, row));
     return { page, nextCursor: cursors.encode(next, query) };
   },
 });
@@ -101,7 +101,7 @@ export const createSandbox = define({
       await record({ resourceId: row.id, details: { name: row.name } }, tx);
     });
     if (row.image_id !== null) await images.request(row.image_id, specification.spec);
-    return { status: 201, data: await shown(services, row) };
+    return { status: 201, data: await viewOf(services, row) };
   },
 });
 
@@ -121,7 +121,7 @@ export const getSandbox = define({
     const row = await findSandbox(services.db, { id: path.sandboxId, ...query });
     if (!row) throw notFound('Sandbox');
     await expectImages(services, [row]);
-    return { data: await shown(services, row) };
+    return { data: await viewOf(services, row) };
   },
 });
 
@@ -162,7 +162,7 @@ export const updateSandbox = define({
     });
     if (row.image_id !== null) await images.request(row.image_id, specification.spec);
     if (before.image_id !== null && before.image_id !== row.image_id) await images.release(before.image_id);
-    return { data: await shown(services, row) };
+    return { data: await viewOf(services, row) };
   },
 });
 
@@ -200,7 +200,7 @@ function defined<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K], u
 }
 
 /** Returns the sandbox as callers see it. */
-async function shown({ images }: SandboxServices, row: SandboxRow): Promise<Shown> {
+async function viewOf({ images }: SandboxServices, row: SandboxRow): Promise<Shown> {
   const record = row.image_id === null ? undefined : await images.describe(row.image_id);
   return {
     id: row.id,

@@ -48,7 +48,7 @@ export const listSecrets = define({
     const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
     const userIds = ownersOf(query.scope, principal);
     const { rows, next } = await pageOfSecrets(tablesOf(services), { ...query, userIds, after });
-    const page = rows.map((row) => shown(row, isAdmin));
+    const page = rows.map((row) => viewOf(row, isAdmin));
     return { page, nextCursor: cursors.encode(next, query) };
   },
 });
@@ -91,7 +91,7 @@ export const setSecretOperation = define({
         await record({ action, resourceId: path.name, details: { scope } }, tx);
         return result;
       });
-    return { status: isNew ? 201 : 200, data: shown(row, true) };
+    return { status: isNew ? 201 : 200, data: viewOf(row, true) };
   },
 });
 
@@ -147,7 +147,7 @@ async function expectSecretAdmin(
   });
 }
 
-function shown(row: SecretInfo, isAdmin: boolean): Shown {
+function viewOf(row: SecretInfo, isAdmin: boolean): Shown {
   const isPersonal = row.user_id !== '';
   return {
     name: row.name,

@@ -43,7 +43,7 @@ export const listSkillEditors = define({
     const after = cursors.decode(query.cursor, of);
     await existingSkill(services, key);
     const { editors, next } = await pageOfEditors(tablesOf(services), key, { ...query, after });
-    return { page: editors.map(shown), nextCursor: cursors.encode(next, of) };
+    return { page: editors.map(viewOf), nextCursor: cursors.encode(next, of) };
   },
 });
 
@@ -77,7 +77,7 @@ export const grantSkillEditor = define({
         await record({ resourceId: key.id, details: { userId } }, tx);
         return true;
       });
-    return { status: isNew ? 201 : 200, data: shown(member) };
+    return { status: isNew ? 201 : 200, data: viewOf(member) };
   },
 });
 
@@ -117,6 +117,6 @@ async function grantable(
   return member;
 }
 
-function shown({ email, name, isWorkspaceAdmin }: SkillEditor): z.output<typeof schemas.editor> {
+function viewOf({ email, name, isWorkspaceAdmin }: SkillEditor): z.output<typeof schemas.editor> {
   return { email, name, image: null, isWorkspaceAdmin };
 }

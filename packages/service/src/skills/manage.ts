@@ -52,7 +52,7 @@ export async function storeSkill(
       if (present) {
         const changes = { content, ...(description !== undefined && { description }), now };
         const changed = await changeSkill(db, { workspaceId, id: present.id }, changes);
-        if (changed) return { skill: shown(changed), isNew: false };
+        if (changed) return { skill: viewOf(changed), isNew: false };
       }
       if (description === undefined)
         throw new RangeError(
@@ -62,7 +62,7 @@ export async function storeSkill(
       if (!added) throw new RangeError(`Another process has just stored a skill named "${name}": try again.`);
       if ((await countSkills(db, workspaceId)) > MAX_SKILLS)
         throw new RangeError(`The workspace has ${MAX_SKILLS} skills already.`);
-      return { skill: shown(added), isNew: true };
+      return { skill: viewOf(added), isNew: true };
     });
 }
 
@@ -79,7 +79,7 @@ export async function listStoredSkills(database: Database, workspaceId: string):
   let after: SkillPosition | undefined;
   do {
     const { rows, next } = await pageOfSkills(tables(database), { ...query, after });
-    skills.push(...rows.map(shown));
+    skills.push(...rows.map(viewOf));
     after = next;
   } while (after);
   return skills;
@@ -91,7 +91,7 @@ export async function findStoredSkill(
   owner: SkillOwner,
 ): Promise<(StoredSkill & { content: string }) | undefined> {
   const row: SkillRow | undefined = await findSkill(tables(database), owner);
-  return row && { ...shown(row), content: row.content };
+  return row && { ...viewOf(row), content: row.content };
 }
 
 /** Deletes the skill with this name. Returns whether it existed. */
@@ -103,6 +103,6 @@ export async function removeStoredSkill(database: Database, owner: SkillOwner): 
   );
 }
 
-function shown({ id, name, description, created_at, updated_at }: SkillInfo): StoredSkill {
+function viewOf({ id, name, description, created_at, updated_at }: SkillInfo): StoredSkill {
   return { id, name, description, createdAt: created_at, updatedAt: updated_at };
 }

@@ -72,7 +72,7 @@ export const createSkill = define({
         await record({ resourceId: added.id, details: { name: added.name } }, tx);
         return added;
       });
-    return { status: 201, data: shown(row) };
+    return { status: 201, data: viewOf(row) };
   },
 });
 
@@ -88,7 +88,7 @@ export const getSkill = define({
   success: [{ status: 200, schema: schemas.skill, description: 'The skill' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query: { workspaceId } }) {
-    return { data: shown(await existingSkill(services, { workspaceId, id: path.skillId })) };
+    return { data: viewOf(await existingSkill(services, { workspaceId, id: path.skillId })) };
   },
 });
 
@@ -121,7 +121,7 @@ export const updateSkill = define({
       .catch((error: unknown) => {
         throw changes.name !== undefined && isDuplicate(error) ? nameTaken(changes.name) : error;
       });
-    return { data: shown(row) };
+    return { data: viewOf(row) };
   },
 });
 
@@ -163,7 +163,7 @@ function summaryOf(row: SkillInfo): z.output<typeof schemas.skillSummary> {
   };
 }
 
-function shown(row: SkillRow): z.output<typeof schemas.skill> {
+function viewOf(row: SkillRow): z.output<typeof schemas.skill> {
   return { ...summaryOf(row), content: row.content };
 }
 

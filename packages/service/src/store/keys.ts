@@ -78,7 +78,7 @@ export class KeyStore {
     return row;
   }
 
-  /** Returns the caller that the key with this id stands for; undefined for a key that is revoked, or expired at `nowMs`. */
+  /** Returns the caller of the key with this id; undefined for a key that is revoked, or expired at `nowMs`. */
   async findById(id: string, nowMs: number): Promise<Principal | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
@@ -123,8 +123,8 @@ export class KeyStore {
   }
 
   /**
-   * Revokes the key, at once for all processes. `workspaceId`: only if it is a key of this workspace. False for an unknown key,
-   * or one that was revoked before.
+   * Revokes the key, immediately in all processes. `workspaceId`: only if it is a key of this workspace. False for an unknown
+   * key, or one that was revoked before.
    */
   async revoke(
     id: string,

@@ -76,7 +76,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     expect([...one.faults, ...other.faults]).toEqual([]);
   });
 
-  it('number versions without gaps when both deploy at once', async () => {
+  it('number versions without gaps when both deploy at the same time', async () => {
     const { one, other } = await two();
     const id = await one.drafted(GREETING);
     const { key } = one;
@@ -95,7 +95,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     expect(list.data.filter(({ isActive }) => isActive)).toHaveLength(1);
   });
 
-  it('give a block id to one of two workflows that use it at once', async () => {
+  it('give a block id to one of two workflows that use it at the same time', async () => {
     const { one, other } = await two();
     const { key } = one;
     const ids = [await one.drafted(GREETING), await one.drafted(GREETING)];

@@ -27,7 +27,7 @@ export interface ExportOptions {
   exportedAt: string;
 }
 
-/** An export: the workflow without secrets, and what was left out. */
+/** An export: the workflow without secrets, and a list of the cleared fields. */
 export interface Exported {
   version: '1.0';
   representation: 'portable-export';

@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { DraftGraph } from '../workflows/containers.ts';
 
-/** The graph of an export or an imported file: what a draft has. */
+/** The graph of an export or an imported file, with the parts of a draft. */
 export interface PortableGraph extends DraftGraph {
   loops?: JsonObject | undefined;
   parallels?: JsonObject | undefined;

@@ -123,7 +123,7 @@ export interface Reported {
   idMap: ReadonlyMap<string, string>;
 }
 
-/** Returns the report of an import. Its issues are the warnings, and what was cleared although the block needs it. */
+/** Returns the report of an import. Its issues are the warnings, and the cleared references that their blocks need. */
 export function reportOf({ plan, warnings, idMap, workflowId, ...about }: Reported): Report {
   const needed = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
     code: 'REFERENCE_CLEARED',

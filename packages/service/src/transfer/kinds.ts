@@ -33,7 +33,7 @@ export interface ReferenceKind {
   /** Whether a block cannot run without the reference. */
   isRequired?: (slot: Slot) => boolean;
   /**
-   * Whether exports clear it: `always`, or unless the bindings of the workspace are asked for. Others stay, because their
+   * Whether exports clear it: `always`, or unless the bindings of the workspace are requested. Others stay, because their
    * ids have no meaning outside the workspace.
    */
   cleared?: 'always' | 'without-bindings';

@@ -87,14 +87,14 @@ export async function planImport(
   const configuration = configurationOf(chosen, targetsOf).slice(0, MAX_OCCURRENCES);
   return {
     graph: chosen,
-    bindings: resolved.map(shown),
-    unresolvedBindings: unresolved.map(shown),
+    bindings: resolved.map(viewOf),
+    unresolvedBindings: unresolved.map(viewOf),
     configuration,
     unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
     discovery: discoveryOf(unresolved, lookups),
     cleared: resolved
       .filter((outcome) => outcome.state === 'cleared' && outcome.reference.required && !isMissing(outcome))
-      .map(shown),
+      .map(viewOf),
   };
 }
 
@@ -104,7 +104,7 @@ interface ResolvedReference {
   state: 'bound' | 'cleared' | 'unresolved';
 }
 
-function shown({ reference, target }: ResolvedReference): PlannedBinding {
+function viewOf({ reference, target }: ResolvedReference): PlannedBinding {
   const { kind, sourceId, required, occurrence } = reference;
   return { kind, sourceId, targetId: target, required, occurrence };
 }

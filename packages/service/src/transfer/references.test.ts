@@ -18,13 +18,13 @@ function graphOf(type: string, fields: FieldRow[], rest: JsonObject = {}) {
   };
 }
 
-function found(type: string, fields: FieldRow[], rest?: JsonObject): FoundReference[] {
+function referencesIn(type: string, fields: FieldRow[], rest?: JsonObject): FoundReference[] {
   return [...referencesOf(graphOf(type, fields, rest), REFERENCE_KINDS)];
 }
 
 /** The references in short: kind, id, key, path, encoding and positions. */
 function brief(type: string, fields: FieldRow[], rest?: JsonObject) {
-  return found(type, fields, rest).map(
+  return referencesIn(type, fields, rest).map(
     ({ kind, sourceId, occurrence: { subBlockKey, valuePath, encoding, positions } }) =>
       [kind, sourceId, [subBlockKey, ...valuePath].join('.'), encoding, ...(positions ?? [])].join(' '),
   );
@@ -148,7 +148,7 @@ describe('referencesOf', () => {
 
   it('marks the references without which the block cannot run', () => {
     const required = (type: string, row: FieldRow) =>
-      found(type, [row]).map((reference) => reference.required);
+      referencesIn(type, [row]).map((reference) => reference.required);
     expect(required('workflow', ['workflowId', 'workflow-selector', 'w'])).toEqual([true]);
     expect(required('function', ['sandboxId', 'dropdown', 's'])).toEqual([false]);
   });
@@ -174,7 +174,7 @@ describe('manifestOf', () => {
       ['otherCredential', 'oauth-input', 'same'],
       ['sandboxId', 'dropdown', 'same'],
     ];
-    const { manifest, isComplete } = manifestOf(found('x', rows));
+    const { manifest, isComplete } = manifestOf(referencesIn('x', rows));
     expect(isComplete).toBe(true);
     expect(manifest.references.map(({ kind, occurrences }) => [kind, occurrences.length])).toEqual([
       ['credential', 2],

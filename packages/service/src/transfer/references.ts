@@ -134,7 +134,7 @@ function* idsAt(field: Field, { kind, slot, path, value }: FoundIds): Generator<
     else if (!known) positions.set(id, [position]);
   }
   for (const [sourceId, at] of positions) {
-    const occurrence = { ...about(field, path), encoding, ...(encoding !== 'scalar' && { positions: at }) };
+    const occurrence = { ...placeOf(field, path), encoding, ...(encoding !== 'scalar' && { positions: at }) };
     yield { kind: kind.kind, sourceId, required, isChosen: isChosenFromList(slot), occurrence };
   }
 }
@@ -179,7 +179,7 @@ function* namesAt(field: Field, path: (string | number)[], text: string): Genera
     position += 1;
   }
   for (const [sourceId, at] of positions) {
-    const occurrence: Occurrence = { ...about(field, path), encoding: 'environment', positions: at };
+    const occurrence: Occurrence = { ...placeOf(field, path), encoding: 'environment', positions: at };
     yield { kind: 'env-var', sourceId, required: false, isChosen: false, occurrence };
   }
 }
@@ -202,7 +202,7 @@ function* textsOf(
   for (const [key, item] of Object.entries(value)) if (isKey(key)) yield* textsOf(item, [...path, key]);
 }
 
-function about({ blockId, key }: Field, valuePath: (string | number)[]) {
+function placeOf({ blockId, key }: Field, valuePath: (string | number)[]) {
   return { blockId, subBlockKey: key, valuePath };
 }
 

@@ -13,7 +13,7 @@ export interface Assignment {
 
 type Path = readonly (string | number)[];
 
-/** The assignments that change one value. They are made at once: each may change the length of a list. */
+/** The assignments that change one value. They are made together, because each may change the length of a list. */
 interface Edit {
   path: Path;
   encoding: Occurrence['encoding'];

@@ -116,7 +116,7 @@ describe('withoutSecrets', () => {
     );
   });
 
-  it('removes what is nested too deeply to check', () => {
+  it('removes values that are nested too deeply to check', () => {
     let deep: Json = { apiKey: 'x' };
     for (let n = 0; n < 5000; n++) deep = [deep];
     expect(JSON.stringify(withoutSecrets(deep))).not.toContain('apiKey');

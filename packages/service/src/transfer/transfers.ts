@@ -106,7 +106,7 @@ export class Transfers {
     const earlier = request && (await this.#earlier(workspaceId, request));
     if (earlier) return earlier;
     const file = readFile(given.workflow);
-    // Without a preview, the caller has not seen what a manifest would put into the graph.
+    // Without a preview, the caller has not seen the changes that a manifest would make.
     const plan = await this.#plan(given, request ? file : { graph: file.graph }, principal);
     if (request) expectApplicable(plan, given.previewFingerprint, previewFingerprint(given, plan));
     const made = await this.#apply(given, { file, plan, request, record });

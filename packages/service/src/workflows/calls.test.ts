@@ -125,7 +125,7 @@ describe('a workflow that runs another one', () => {
     mine.faults.splice(0);
   });
 
-  it('runs the version that is shown as live when several are activated at once', async () => {
+  it('runs the version that is shown as live when several are activated at the same time', async () => {
     const child = await mine.deployed(saying('first'));
     const said = await callerOf(mine, child);
     const path = await redraft(mine, child, saying('second'));

@@ -20,7 +20,7 @@ interface World {
   writer: Db;
   host: Db;
   workspaceId: string;
-  /** Resolves when this number of statements wait for a row. On SQLite at once: transactions wait for each other there. */
+  /** Resolves when this number of statements wait for a row. On SQLite immediately: transactions wait for each other there. */
   blocked: (statements: number) => Promise<void>;
 }
 

@@ -78,7 +78,7 @@ export function records(...actions: readonly string[]) {
   return { audit: { resourceType: 'workflow', actions } } as const;
 }
 
-/** The workflow that `workflowId` in the path names, with its draft, also if it is archived. */
+/** The workflow that `workflowId` in the path names, with its draft, even if it is archived. */
 export const anyWorkflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
   kind: 'workflow',
   noun: 'Workflow',

@@ -65,7 +65,7 @@ export function regenerated(
   };
 }
 
-/** Names, which references use, stay as they are, also where one looks like an id. */
+/** Names, which references use, stay unchanged, even where one looks like an id. */
 function namesOf(names: { [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(names).filter((entry): entry is [string, Json] => entry[1] !== undefined),

@@ -31,7 +31,7 @@ export const listWorkflowFolders = define({
     const sorted = found.toSorted(
       (a, b) => sign * (compare(a[key[sortBy]], b[key[sortBy]]) || compare(a.path, b.path)),
     );
-    return { page: sorted.map(shown), nextCursor: null };
+    return { page: sorted.map(viewOf), nextCursor: null };
   },
 });
 
@@ -56,7 +56,7 @@ export const createWorkflowFolder = define({
         await record({ resourceId: path }, tx);
         return made;
       });
-    return { status: 201, data: shown(row) };
+    return { status: 201, data: viewOf(row) };
   },
 });
 
@@ -83,7 +83,7 @@ export const relocateWorkflowFolder = define({
         await record({ resourceId: to, details: { from: path } }, tx);
         return moved;
       });
-    return { data: shown(row) };
+    return { data: viewOf(row) };
   },
 });
 
@@ -120,7 +120,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function shown(row: FolderRow) {
+function viewOf(row: FolderRow) {
   return {
     name: row.name,
     path: row.path,

@@ -7,7 +7,7 @@ const MAX_NAME = 255;
 
 export const ROOT = '/';
 
-/** A path that names no folder. The message says what is wrong with it. */
+/** A path that names no folder. The message describes the problem. */
 export class FolderPathError extends Error {
   override readonly name = 'FolderPathError';
 }

@@ -6,7 +6,7 @@ import { withoutCredentials } from './redact.ts';
 const SECRET = 'sk-live-1234';
 
 /** Returns the value of the sub-block as a version shows it. */
-function shown(id: string, value: unknown, type = 'short-input'): unknown {
+function redactedValue(id: string, value: unknown, type = 'short-input'): unknown {
   const graph = { blocks: { b: { subBlocks: { [id]: { id, type, value } } } } };
   const { blocks } = withoutCredentials({
     ...{ edges: [], loops: {}, parallels: {}, variables: {} },
@@ -20,21 +20,21 @@ describe('a graph without credentials', () => {
     ...['apiKey', 'api_key', 'API-KEY', 'password', 'dbPassword', 'accessToken', 'token', 'botToken'],
     ...['credential', 'credentials', 'clientSecret', 'privateKey', 'authorization', 'connectionString'],
   ])('has null in the sub-block %s', (id) => {
-    expect(shown(id, SECRET)).toBeNull();
+    expect(redactedValue(id, SECRET)).toBeNull();
   });
 
   it.each(['maxTokens', 'url', 'code', 'key', 'prompt', 'tokenLimit'])('keeps the sub-block %s', (id) => {
-    expect(shown(id, 'value')).toBe('value');
+    expect(redactedValue(id, 'value')).toBe('value');
   });
 
   it('has null for sub-blocks of credential types', () => {
-    expect(shown('account', 'cred_1', 'oauth-input')).toBeNull();
+    expect(redactedValue('account', 'cred_1', 'oauth-input')).toBeNull();
   });
 
   it.each(['{{API_KEY}}', ' {{API_KEY}} ', '<start.key>', 'Bearer {{TOKEN}}'])(
     'keeps %j, which only refers to a secret',
     (value) => {
-      expect(shown('apiKey', value)).toBe(value);
+      expect(redactedValue('apiKey', value)).toBe(value);
     },
   );
 
@@ -59,13 +59,13 @@ describe('a graph without credentials', () => {
     ['{"a":  1}', '{"a":  1}'],
     ['[not json', '[not json'],
   ])('is redacted inside values: %j', (value, expected) => {
-    expect(shown('headers', value)).toEqual(expected);
+    expect(redactedValue('headers', value)).toEqual(expected);
   });
 
   it('stops at the maximum depth', () => {
     let deep: unknown = SECRET;
     for (let depth = 0; depth < 1000; depth += 1) deep = [deep];
-    expect(JSON.stringify(shown('params', deep))).not.toContain(SECRET);
+    expect(JSON.stringify(redactedValue('params', deep))).not.toContain(SECRET);
   });
 });
 

@@ -9,7 +9,7 @@ export interface FolderRow {
   path: string;
   parent_path: string;
   name: string;
-  /** 1: neither the folder nor what is in it can be changed. */
+  /** 1: neither the folder nor its contents can be changed. */
   locked: number;
   created_at: string;
   updated_at: string;

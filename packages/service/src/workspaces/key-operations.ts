@@ -29,7 +29,7 @@ export const listWorkspaceApiKeys = define({
     const after = cursors.decode(cursor, of);
     const found = await store.keys.ofWorkspace(workspaceId, { limit: limit + 1, after });
     const { rows, next } = pageOf(found, limit, (row): [string, string] => [row.created_at, row.id]);
-    return { page: rows.map(shown), nextCursor: cursors.encode(next, of) };
+    return { page: rows.map(viewOf), nextCursor: cursors.encode(next, of) };
   },
 });
 
@@ -58,7 +58,7 @@ export const createWorkspaceApiKey = define({
         throw badRequest(`There are ${MAX_KEYS} keys already: revoke one that is not used`);
       await record({ resourceId: created.id, details: { name } }, tx);
       const row = valid.find(({ id }) => id === created.id) as ApiKeyInfo;
-      return { ...shown(row), key: created.key };
+      return { ...viewOf(row), key: created.key };
     });
     return { status: 201, data };
   },
@@ -87,7 +87,7 @@ export const revokeWorkspaceApiKey = define({
   },
 });
 
-function shown(row: ApiKeyInfo) {
+function viewOf(row: ApiKeyInfo) {
   const { id, name, hint, created_at, expires_at, last_used_at } = row;
   return { id, name, hint, createdAt: created_at, expiresAt: expires_at, lastUsedAt: last_used_at };
 }

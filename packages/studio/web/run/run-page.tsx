@@ -15,7 +15,7 @@ import { useLiveRun } from './use-live-run.ts';
 
 const route = getRouteApi('/runs/$runId');
 
-/** One run: its graph or timeline, and the values of what is selected. */
+/** One run: its graph or timeline, and the values of the selection. */
 export function RunPage() {
   const { runId } = route.useParams();
   const { scope = '' } = route.useSearch();

@@ -34,7 +34,7 @@ function blockOf(graph: Graph, spanId: string): string | undefined {
     .toSorted((a, b) => b.id.length - a.id.length)[0]?.id;
 }
 
-/** A container around what is shown, and which of its iterations. */
+/** A container around the shown blocks, and one of its iterations. */
 export interface ScopePart {
   blockId: string;
   name: string;

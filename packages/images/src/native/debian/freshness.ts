@@ -26,7 +26,7 @@ const timeOf = (text: string | null, name: string): number | null => {
   );
 };
 
-const shown = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+const utcText = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
 
 /**
  * Checks that a release file belongs to the requested suite and is current. A signature proves neither: an old file
@@ -52,13 +52,13 @@ export function checkRelease(
   if (isSnapshot) return;
   if (untilMs !== null && untilMs < nowMs)
     fail(
-      `expired at ${shown(untilMs)} UTC: the mirror is outdated. If it is a dated snapshot, set registries.debian.snapshot, or Check-Valid-Until: no in apt's sources.`,
+      `expired at ${utcText(untilMs)} UTC: the mirror is outdated. If it is a dated snapshot, set registries.debian.snapshot, or Check-Valid-Until: no in apt's sources.`,
     );
   // An unsigned file must not make later ones look old.
   if (dateMs === null || !isSigned) return;
   const newestMs = context.largest(`release ${root} ${suite}`, dateMs);
   if (newestMs !== null && dateMs < newestMs - UPDATE_TOLERANCE_MS)
     fail(
-      `is dated ${shown(dateMs)} UTC, but one dated ${shown(newestMs)} UTC was seen before: the mirror offers outdated packages. If it is a dated snapshot, set registries.debian.snapshot.`,
+      `is dated ${utcText(dateMs)} UTC, but one dated ${utcText(newestMs)} UTC was seen before: the mirror offers outdated packages. If it is a dated snapshot, set registries.debian.snapshot.`,
     );
 }

@@ -62,7 +62,7 @@ async function filesOf(zip: ZipFile): Promise<ArchiveFile[]> {
       checkEntry(entry);
       bytes += entry.uncompressedSize;
       if (bytes > MAX_SITE_BYTES) throw tooLarge(`more than ${MAX_SITE_BYTES / 2 ** 20} MiB unpacked`);
-      if (paths.has(entry.fileName)) throw unsupported(`has the file ${shown(entry)} twice`);
+      if (paths.has(entry.fileName)) throw unsupported(`has the file ${quotedName(entry)} twice`);
       paths.add(entry.fileName);
       files.push({ path: entry.fileName, size: entry.uncompressedSize, read: () => read(zip, entry) });
     }
@@ -76,15 +76,15 @@ function checkEntry(entry: Entry): void {
     fileName.split('/').some((part) => part === '' || part === '.' || part === '..') ||
     /[\0-\x1f]/.test(fileName)
   ) {
-    throw unsupported(`has a file with the name ${shown(entry)}`);
+    throw unsupported(`has a file with the name ${quotedName(entry)}`);
   }
   const type = (externalFileAttributes >>> 16) & FILE_TYPE;
   if (versionMadeBy >> 8 === UNIX && type !== 0 && type !== REGULAR)
-    throw unsupported(`has a link or device ${shown(entry)}`);
+    throw unsupported(`has a link or device ${quotedName(entry)}`);
   if (!entry.canDecodeFileData())
-    throw unsupported(`has the file ${shown(entry)} encrypted or with an unsupported compression`);
+    throw unsupported(`has the file ${quotedName(entry)} encrypted or with an unsupported compression`);
   if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * MAX_RATIO) {
-    throw tooLarge(`the file ${shown(entry)}, which unpacks to more than ${MAX_RATIO} times its size`);
+    throw tooLarge(`the file ${quotedName(entry)}, which unpacks to more than ${MAX_RATIO} times its size`);
   }
 }
 
@@ -103,7 +103,7 @@ async function withImageErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function shown({ fileName }: Entry): string {
+function quotedName({ fileName }: Entry): string {
   return JSON.stringify(fileName.slice(0, 100));
 }
 

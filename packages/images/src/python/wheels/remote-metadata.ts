@@ -21,7 +21,9 @@ const SMALL_BYTES = 256 * 2 ** 10;
  */
 export async function remoteMetadata(offer: WheelOffer, context: BuildContext): Promise<string> {
   return (
-    (await separateFile(offer, context)) ?? (await byRanges(offer, context)) ?? (await whole(offer, context))
+    (await separateFile(offer, context)) ??
+    (await byRanges(offer, context)) ??
+    (await wholeFile(offer, context))
   );
 }
 
@@ -54,7 +56,7 @@ async function byRanges({ location, size }: WheelOffer, context: BuildContext): 
   }
 }
 
-async function whole({ location, digest, filename }: WheelOffer, context: BuildContext): Promise<string> {
+async function wholeFile({ location, digest, filename }: WheelOffer, context: BuildContext): Promise<string> {
   if (digest === undefined)
     throw new ImageError('integrity_error', `The index has no digest for ${filename}.`);
   const { path } = await context.fetchVerified(location, digest, { maxBytes: MAX_WHEEL_BYTES });

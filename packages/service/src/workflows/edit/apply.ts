@@ -11,7 +11,7 @@ import { placeBlocks } from './layout.ts';
 import { MAX_BLOCKS, MAX_EDGES } from '../draft-schemas.ts';
 import type { DeferredEdge, DraftOperation, InputError, OperationsRequest, SkippedItem } from './schemas.ts';
 
-/** A draft after a batch of operations, and what was not applied. */
+/** A draft after a batch of operations, and the parts that were not applied. */
 export interface EditOutcome {
   graph: DraftGraph & Containers;
   /** Number of operations that were applied, at least in part. */
@@ -20,7 +20,7 @@ export interface EditOutcome {
   /** Edges to blocks that a later operation added. They are in the draft. */
   deferred: DeferredEdge[];
   inputValidationErrors: InputError[];
-  /** The ids of added blocks, by the ids that were asked for, where they differ. */
+  /** The ids of added blocks, by the requested ids, where they differ. */
   mintedBlockIds: { [asked: string]: string };
   warnings: string[];
 }

@@ -23,7 +23,7 @@ export interface Batch {
   deferred: DeferredEdge[];
   inputErrors: InputError[];
   warnings: string[];
-  /** The ids of added blocks, by the ids that were asked for. */
+  /** The ids of added blocks, by the requested ids. */
   ids: Map<string, string>;
   /** Blocks that need a position. */
   placed: Set<string>;

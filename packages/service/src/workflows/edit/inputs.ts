@@ -71,7 +71,7 @@ function setAll(block: JsonObject, key: 'data' | 'subBlocks', entries: readonly 
   }
 }
 
-/** Returns what is wrong with a value; undefined if nothing is. Values with references are known only at run time. */
+/** Returns the problem of a value; undefined if it has none. Values with references are known only at run time. */
 function faultOf(
   type: string,
   field: string,

@@ -8,7 +8,7 @@ import { MAX_LISTED } from './limits.ts';
 
 const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'credential' || kind === 'table');
 
-/** Returns the credentials and tables that blocks named before a change and do not name any more, at most 500 of them. */
+/** Returns the credentials and tables that blocks named only before a change, at most 500 of them. */
 export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
   const removed = new Map<string, FoundReference>();
   for (const binding of bindingsOf(before)) {

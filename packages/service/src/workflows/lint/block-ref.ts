@@ -8,7 +8,7 @@ export interface BlockRef {
   blockType: string | null;
 }
 
-/** Returns how a report names a block. Name and type are null for a block that is not there. */
+/** Returns how a report names a block. Name and type are null for a block that does not exist. */
 export function refOf(graph: Graph, blockId: string): BlockRef {
   const block = Object.hasOwn(graph.blocks, blockId) ? graph.blocks[blockId] : undefined;
   return { blockId, blockName: textOrNull(block?.['name']), blockType: textOrNull(block?.['type']) };

@@ -118,7 +118,7 @@ function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport
   }));
 }
 
-/** Returns what was checked, and what was not. */
+/** Returns the checked and the unchecked aspects of the draft. */
 function checksOf(diagnostics: readonly Diagnostic[], compared: Compared): Check[] {
   const isUnread = diagnostics.some(({ code, severity }) => severity === 'error' && UNREADABLE.has(code));
   const isCut = diagnostics.some(({ code }) => code === 'DIAGNOSTICS_MORE');
