@@ -97,18 +97,18 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       /The image has etc, which another package has as a folder/,
     ],
     ['provider_error', [], ['sed'], /No process could be started in the image/],
-  ])('says %s', async (code, debs, systemPackages, message) => {
+  ])('reports %s', async (code, debs, systemPackages, message) => {
     expect(failureOf(await build(debs, systemPackages))).toEqual(failure(code, message));
   });
 
-  it('says registry_unavailable for a server that is not a mirror', async () => {
+  it('reports registry_unavailable for a server that is not a mirror', async () => {
     const more = { '/dists/stable/Release': 404 };
     expect(failureOf(await build([], ['sed'], { more }))).toEqual(
       failure('registry_unavailable', /no Release/),
     );
   });
 
-  it('says registry_unavailable for a mirror that does not exist', async () => {
+  it('reports registry_unavailable for a mirror that does not exist', async () => {
     expect(failureOf(await build([], ['sed'], { mirror: 'http://127.0.0.1:9' }))).toEqual(
       failure('registry_unavailable', /127\.0\.0\.1:9/),
     );
@@ -117,12 +117,12 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
   it.each([
     ['rate_limited', 429, /too many requests/],
     ['registry_unavailable', 503, /answered 503/],
-  ])('says %s for a mirror that answers %i', async (code, status, message) => {
+  ])('reports %s for a mirror that answers %i', async (code, status, message) => {
     const more = { '/dists/stable/InRelease': status };
     expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure(code, message));
   });
 
-  it('says build_timeout for a mirror that does not answer', async () => {
+  it('reports build_timeout for a mirror that does not answer', async () => {
     const server = createServer(() => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => (server.closeAllConnections(), void server.close()));
@@ -162,7 +162,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'alpha',
       /evil/,
     ],
-  ])('says %s for Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
+  ])('reports %s for Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
     const { url: index } = await pythonIndex([wheel]);
     const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
     const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
@@ -187,13 +187,13 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'one',
       /does not match/,
     ],
-  ])('says %s for npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
+  ])('reports %s for npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
     const { url: registry } = await npmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
     expect(failureOf(await build([], [], { registry, spec }))).toEqual(failure(code, message));
   });
 
-  it('says integrity_error for an index that does not match its digest', async () => {
+  it('reports integrity_error for an index that does not match its digest', async () => {
     const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
     const more = {
       [`/dists/stable/main/binary-${architecture}/Packages.gz`]: Buffer.from('Package: evil\n'),
@@ -201,13 +201,13 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
     expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure('integrity_error', /Packages\.gz/));
   });
 
-  it('says integrity_error if keys are configured and the archive is not signed', async () => {
+  it('reports integrity_error if keys are configured and the archive is not signed', async () => {
     expect(failureOf(await build([], ['sed'], { keyring: '/nowhere.gpg' }))).toEqual(
       failure('integrity_error', /no signed release file/),
     );
   });
 
-  it('says unsupported_package for a tool without a checksum', async () => {
+  it('reports unsupported_package for a tool without a checksum', async () => {
     const { url } = await debianMirror(withBase([]));
     const registries = { debian: { mirror: url, suite: 'stable' } };
     const images = openImages({ native: nativeBuilder({ isolation }) }, { registries });
@@ -219,7 +219,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
 });
 
 describe('a build of a native image', () => {
-  it('says provider_error with the reason if the isolation level is too low', async () => {
+  it('reports provider_error with the reason if the isolation level is too low', async () => {
     const native = nativeBuilder({ isolation: { level: 'basic' } });
     const images = openImages({ native }, { registries: { debian: { mirror: 'http://127.0.0.1:9' } } });
     const record = await images.build({ language: 'javascript', systemPackages: ['jq'] });

@@ -225,7 +225,7 @@ describe('the egress client', () => {
     expect(allowance.leftBytes).toBe(50_000);
   });
 
-  it('says EGRESS_FAILED if nothing listens', async () => {
+  it('fails with EGRESS_FAILED if nothing listens', async () => {
     expect(await codeOf(send({ url: 'http://ok.test:1/' }))).toBe('EGRESS_FAILED');
   });
 });
@@ -410,7 +410,7 @@ describe('addresses of servers of other protocols', () => {
     ['inside@db.example.com', 5432, {}],
     ['db.example.com:80#', 5432, {}],
     ['', 5432, {}],
-  ])('are refused like those of URLs: %s:%i %j', async (host, on, policy) => {
+  ])('are refused by the rules for URLs: %s:%i %j', async (host, on, policy) => {
     expect(await codeOf(ask(host, on, policy))).toBe('EGRESS_DENIED');
   });
 });

@@ -161,7 +161,7 @@ describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolati
     }
   });
 
-  it.runIf(isRoot)('runs as another user than its host and its neighbours', async () => {
+  it.runIf(isRoot)('runs as a different user than its host and other processes', async () => {
     const [one, other] = await Promise.all([
       reportOf(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
       reportOf(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),

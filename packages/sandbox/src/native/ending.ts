@@ -43,7 +43,7 @@ function stopEnd(stopped: TreeStop, limits: Limits, memoryMiB = 0): End {
   }
 }
 
-/** How the processes of a job say that its code threw; callers get the error itself. */
+/** The code with which the processes of a job report that its code threw; callers get the error itself. */
 const GUEST_ERROR = 'GUEST_ERROR' satisfies EndCode;
 
 function errorEnd(name: string, message: string): End {

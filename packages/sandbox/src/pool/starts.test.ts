@@ -112,7 +112,7 @@ it('system errors of a process that does not start are reported to the host, and
     ]);
 });
 
-it('processes start from the snapshot of one without an image, never of one with packages', async () => {
+it('processes start from the snapshot of a process without an image, never from one with packages', async () => {
   const { pool } = poolWithBrokenImage();
   expect(await send(pool, 'one')).toBe('1 nothing');
   expect(await send(pool, 'two')).toBe('1 nothing');

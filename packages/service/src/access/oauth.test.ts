@@ -26,7 +26,7 @@ async function jwk(name: KeyName): Promise<object> {
   return { ...(await exportJWK(keys[name].publicKey)), kid: name, use: 'sig' };
 }
 
-/** An identity provider on this machine: serves what its fields say, and counts requests. */
+/** An identity provider on this machine: serves the responses in its fields, and counts requests. */
 async function provider() {
   const state = {
     keys: ['first', 'rsa'] as KeyName[],

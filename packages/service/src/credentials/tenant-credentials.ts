@@ -14,7 +14,7 @@ const WITHOUT_CLIENTS: RefreshOptions = {
 };
 
 /**
- * Returns the credentials of workspaces. A block can read those of its own workspace, and gets tokens that it can use at once.
+ * Returns the credentials of workspaces. A block can read those of its own workspace, and gets valid tokens.
  * The engine redacts the secrets in everything that the run records. Without `refresh`, access tokens are used until they
  * expire.
  */

@@ -89,7 +89,7 @@ function interval(ms: number, beat: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** After this time every bucket is full, so its row says nothing. */
+/** After this time every bucket is full, so its row is not needed. */
 function slowestMs(buckets: Buckets): number {
   const { operations = {}, ...kinds } = buckets;
   const all = [...Object.values(kinds), ...Object.values(operations)].filter((bucket) => bucket !== null);

@@ -75,7 +75,7 @@ const OLD_TRIGGERS = [
 
 /**
  * Counts runs when they end, in place of reservations by triggers. Numbers never shrink, so reservations that were counted stay
- * counted, besides those of queued runs: a run that has begun is not counted again when it ends.
+ * counted, except those of queued runs: a run that has begun is not counted again when it ends.
  */
 async function endedRuns(db: Kysely<unknown>): Promise<void> {
   await db.schema

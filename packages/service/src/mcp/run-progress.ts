@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 
-/** Time until a run that has not started is looked for again. */
+/** Time until a run that has not started is requested again. */
 const START_MS = 100;
 /** Minimum time between two reports. */
 const INTERVAL_MS = 100;

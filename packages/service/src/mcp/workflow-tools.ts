@@ -61,7 +61,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
       madeFor?.(inner, request);
       return fetch(inner);
     };
-    // A key is needed, also for public workflows, and a wrong one is refused before the protocol begins.
+    // A key is needed, even for public workflows, and a wrong one is refused before the protocol begins.
     const access = await ask(`/api/v2/workflows/${encodeURIComponent(workflows[0] ?? '')}`);
     if (access.status === 401) return access;
     await access.body?.cancel();

@@ -116,7 +116,7 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
 
 /**
  * Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials of
- * workspaces; `refresh` says how access tokens are refreshed. Without it they are not.
+ * workspaces; `refresh` configures how access tokens are refreshed. Without it they are not.
  */
 export async function openServiceOwnership(
   options: Omit<ServiceStoreOptions, 'secret'>,

@@ -219,7 +219,7 @@ class StoredQueue implements StartQueue {
     return (await this.#removed([engineId], JSON.stringify(failure))).has(engineId);
   }
 
-  /** Returns those of the runs that were in the queue. */
+  /** Returns the runs that were in the queue. */
   async #removed(engineIds: readonly string[], failure: string | null): Promise<Set<string>> {
     const rows = await dequeue(this.#db, engineIds.length, [null, null, failure, ...engineIds]);
     return new Set(rows.map(({ engine_id }) => engine_id));

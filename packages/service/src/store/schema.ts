@@ -128,7 +128,7 @@ export interface AuditRow {
   resource_id: string;
   details: string | null;
   created_at: string;
-  /** Null: the action has happened. `intended`: it was about to begin, and its process ended before it was known to have happened. */
+  /** Null: the action has happened. `intended`: it was about to begin, and its process ended before the outcome was known. */
   outcome: 'intended' | null;
 }
 

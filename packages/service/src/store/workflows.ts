@@ -56,7 +56,7 @@ export class WorkflowStore {
     return new Map(rows.map(({ workflow_id: id, runs, last_at: last }) => [id, { count: runs, last }]));
   }
 
-  /** Returns those of the ids that another workflow of the workspace uses. */
+  /** Returns the ids that another workflow of the workspace uses. */
   async foreignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
     return foreignIds(this.#db, workflow, ids);
   }

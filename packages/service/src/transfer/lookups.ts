@@ -16,8 +16,7 @@ export interface Destination {
 }
 
 /**
- * Returns those of the ids that the workspace has and the caller may use. Ids of other workspaces are left out, as absent
- * ones are.
+ * Returns the ids that the workspace has and the caller may use. Ids of other workspaces are left out, like unknown ones.
  */
 export type Lookup = (
   ids: readonly string[],

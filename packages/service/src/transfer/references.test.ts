@@ -30,7 +30,7 @@ function brief(type: string, fields: FieldRow[], rest?: JsonObject) {
   );
 }
 
-/** The values of the block's fields after each id was replaced by what `targets` says. */
+/** Returns the values of the block's fields with each id replaced by its target. */
 function replaced(type: string, fields: FieldRow[], targets: { [id: string]: string | null }): Json[] {
   const graph = graphOf(type, fields);
   const assignments = [...referencesOf(graph, REFERENCE_KINDS)].flatMap(({ sourceId, occurrence }) =>

@@ -130,7 +130,7 @@ describe('export and import', () => {
     );
   });
 
-  it('find the same references after each was replaced by itself', () => {
+  it('find the same references after each was replaced with itself', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const found = [...referencesOf(graph, REFERENCE_KINDS)];

@@ -243,7 +243,7 @@ describe('a draft', () => {
 });
 
 describe('deployments', () => {
-  it('warn of misspelt fields, wrong values and syntax errors, as drafts do', async () => {
+  it('warn about misspelt fields, wrong values and syntax errors, as drafts do', async () => {
     const { id } = await created();
     const [s, f, w] = [`${id}-s`, `${id}-f`, `${id}-w`];
     const blocks = {

@@ -62,7 +62,7 @@ function optionsOf(parent: HTMLElement): uPlot.Options {
   };
 }
 
-/** Returns a colour as a canvas takes it: for the theme that the page shows. */
+/** Returns a colour in the form that a canvas accepts, for the theme of the page. */
 function resolved(parent: HTMLElement, value: string): string {
   const probe = document.createElement('span');
   probe.style.color = value;

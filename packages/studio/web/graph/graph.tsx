@@ -136,7 +136,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   return { fit, onMoved };
 }
 
-/** Returns the view of the whole graph; in a narrow window, of the beginning of a small one, so that its names can be read. */
+/** Returns the view of the whole graph, or, in a narrow window, of the beginning of a small graph, so that names are readable. */
 function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): Viewport {
   const bounds = boundsOf(boxes.values());
   const whole = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);

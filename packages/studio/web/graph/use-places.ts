@@ -31,7 +31,7 @@ interface TrustedTypes {
   ): { createScriptURL(url: string): string };
 }
 
-/** The policy of the page accepts addresses of scripts only from a policy like this one: it knows one address. */
+/** The page accepts addresses of scripts only from a Trusted Types policy. This one returns a single address. */
 const trusted = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy('heddle-layout', {
   createScriptURL: () => workerAddress,
 });

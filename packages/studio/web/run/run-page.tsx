@@ -28,7 +28,7 @@ export function RunPage() {
   return <ShownRun key={runId} run={overview.data} states={states.data} />;
 }
 
-/** The selected address comes from the address of the page, and all parts read it. */
+/** The selection comes from the address of the page, and all parts read it. */
 function ShownRun({ run, states }: { run: Overview; states: readonly BlockState[] }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();

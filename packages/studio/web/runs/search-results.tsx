@@ -45,7 +45,7 @@ export function SearchResults({ filters, text, place }: SearchProps) {
   );
 }
 
-/** Returns a text about the extent of the search: a search that has ended without a match differs from one that goes further back. */
+/** Returns how much was searched: a search that has ended without a match differs from one that can continue. */
 function reportOf(pages: readonly SearchPage[], hasMore: boolean): string {
   const total = pages.reduce((sum, page) => sum + page.searchedRuns, 0);
   const skipped = pages.reduce((sum, page) => sum + page.skippedValues, 0);

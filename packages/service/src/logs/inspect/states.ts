@@ -40,7 +40,7 @@ export function statesOf(root: Span, scope: string): BlockState[] {
   return [...states.values()];
 }
 
-/** Returns only the iteration that contains the wanted one, if these spans are iterations and one does; else all spans. */
+/** Returns only the iteration that contains the wanted span, if one of these spans does; else all spans. */
 function selectedIn(spans: readonly Span[], wanted: string): readonly Span[] {
   if (wanted === '') return spans;
   const chosen = spans.find(

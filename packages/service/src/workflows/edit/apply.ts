@@ -149,7 +149,7 @@ function moveInto(step: Step, block: JsonObject, parent: string): boolean {
   return true;
 }
 
-/** Takes a block out of its container, into the one around that. */
+/** Moves a block from its container to the container around that. */
 function extract(step: Step, subflow: string): boolean {
   const { editor } = step.batch;
   if (editor.parentOf(step.blockId) !== subflow) {

@@ -241,7 +241,7 @@ describe.skipIf(typeof toolchain === 'string')(
       ],
     ];
     it.each(sample(FAILURES, 3, 'builds with Go that fail'))(
-      'says %s',
+      'reports %s',
       TIME,
       async (_what, setting, message) => {
         expect(await (await bench(setting)).build()).toMatch(message);
