@@ -49,7 +49,7 @@ export class Blobs {
     return join(this.#folder, 'blobs', sha256.slice(0, 2), sha256);
   }
 
-  /** Moves a file or folder into the store. `find` returns it for `source`. */
+  /** Moves a file or folder into the store. `find` returns it by its `source`. */
   async add(path: string, source: string | null = null): Promise<ImageBlob> {
     const isFolder = (await lstat(path)).isDirectory();
     if (!isFolder) {

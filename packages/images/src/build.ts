@@ -20,7 +20,7 @@ export interface BuildRequest {
   readonly lock: Lock | null;
 }
 
-/** What all builds of a folder share. */
+/** The services and limits that all builds of a folder share. */
 export interface BuildEnvironment {
   readonly folder: string;
   readonly blobs: Blobs;

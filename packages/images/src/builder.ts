@@ -19,7 +19,7 @@ export interface LockEntry {
   readonly digest: string;
 }
 
-/** The result of resolution: the exact packages. Kept for rebuilds, also for another runtime. */
+/** The result of resolution: the exact packages. Kept for rebuilds, even for another runtime. */
 export interface Lock {
   readonly entries: readonly LockEntry[];
   /** JSON that the builder needs to install the entries, such as a lockfile or URLs. Not part of the lock's hash. */

@@ -85,7 +85,7 @@ async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
       const stat = await lstat(path).catch(() => null);
       // ctime is the time at which the file was added; its contents may be older.
       if (stat === null || stat.ctimeMs > nowMs - GRACE_MS) continue;
-      // A build may be storing the same file; the transaction ensures that it finds the file either present or gone.
+      // A build may be storing the same file; the transaction ensures that it finds the file either present or removed.
       const discarded = records.atomically(() =>
         records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined
           ? discard(store, path, nowMs)
@@ -115,7 +115,7 @@ export async function collect(
   nowMs: number,
 ): Promise<Collected> {
   const { folder, records } = store;
-  // Rows and files in one transaction: a build that publishes meanwhile waits, and then sees what was removed.
+  // Rows and files in one transaction: a build that publishes meanwhile waits, and then sees the removals.
   const { images, blobs, discarded } = records.atomically(() => ({
     images: collectImages(records, runtimeKeys, nowMs),
     ...collectBlobs(store, nowMs),

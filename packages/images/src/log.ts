@@ -68,7 +68,7 @@ export class BuildLog {
   }
 }
 
-/** Receives what a process writes. */
+/** Receives the output of a process. */
 export type Output = (data: Buffer, stream: 'stdout' | 'stderr') => void;
 
 /**

@@ -32,7 +32,7 @@ import { workspaces } from './workspaces/area.ts';
 /** The ports of a service, besides its store. */
 export interface ServicePortOptions {
   limits?: Limits;
-  /** Tells whether a workspace may have public workflows. An admin makes a workflow public. Default: yes. */
+  /** Returns whether a workspace may have public workflows. An admin makes a workflow public. Default: yes. */
   allowsPublicRuns?: (workspaceId: string) => Promise<boolean> | boolean;
 }
 
@@ -74,8 +74,8 @@ export interface ServiceAreaOptions {
   /** The types of connectors of the catalog. */
   connectorTypes?: CatalogOptions['connectorTypes'];
   /**
-   * As the engine has them: drafts get a warning for `{{NAME}}` without a value, and webhooks read their secrets from them.
-   * Without `values`, webhooks have only the secrets that their blocks have as text.
+   * The environments of the engine: drafts get a warning for `{{NAME}}` without a value, and webhooks read their secrets from
+   * them. Without `values`, webhooks have only the secrets that their blocks have as text.
    */
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
   /** How requests of other systems are received. */

@@ -9,12 +9,12 @@ export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&');
 }
 
-/** The column contains the text, in any case of the letters a to z. */
+/** Returns the condition that the column contains the text, in any case of the letters a to z. */
 export function contains(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`lower(${sql.ref(column)}) like lower(${`%${escapeLike(text)}%`}) escape '\\'`;
 }
 
-/** The rows after a position in a list that is sorted by all `columns` in the same order. */
+/** Returns the condition for the rows after a position in a list that is sorted by all `columns` in the same order. */
 export function isAfter(
   columns: readonly string[],
   position: Position,

@@ -11,7 +11,7 @@ interface LockfilePackage {
   readonly optional?: boolean;
 }
 
-/** What npm needs to install the same packages again. */
+/** The data with which npm installs the same packages again. */
 export interface NpmLock {
   readonly packageJson: string;
   readonly lockfile: string;

@@ -123,7 +123,7 @@ async function modulesIn(home: string, folder: string): Promise<OfferedModule[]>
 }
 
 /**
- * Returns the modules next to the package's main module, and one folder deep: what packages without `exports` offer.
+ * Returns the modules next to the package's main module, and one folder deep, which packages without `exports` offer.
  */
 async function fromFiles(home: string, main: string): Promise<PackageModules> {
   const mainFolder = posix.dirname(posix.normalize(main));

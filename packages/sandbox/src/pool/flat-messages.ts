@@ -24,7 +24,7 @@ type Step = (byte: number) => boolean;
 
 /**
  * Validates the bytes of a channel (Node.js's advanced serialization: a 32-bit length, then V8's format). Accepts only
- * what our processes send: one object of strings, numbers and bytes without nesting. Other values can be small here but
+ * messages that our processes send: one object of strings, numbers and bytes without nesting. Other values can be small here but
  * expand to millions of objects, or unlimited depth.
  */
 export class FlatMessages {

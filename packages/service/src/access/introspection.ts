@@ -10,7 +10,7 @@ export interface IntrospectionOptions {
   url: string;
   clientId: string;
   clientSecret: string;
-  /** What `aud` of the response must contain. */
+  /** The value that `aud` of the response must contain. */
   audience: string;
   /** The exact `iss` of the response, if it has one. */
   issuer?: string;

@@ -5,11 +5,11 @@ import { fetchBounded, providerUrl } from './bounded-fetch.ts';
 import { principalOf, readClaims } from './claims.ts';
 import type { UserOfToken } from './claims.ts';
 
-/** Which JSON Web Tokens are accepted. */
+/** Rules for the JSON Web Tokens that are accepted. */
 export interface JwtOptions {
   /** The exact `iss` of tokens. */
   issuer: string;
-  /** What `aud` of a token must contain: this deployment. Without it, tokens for other services would be accepted. */
+  /** The value that `aud` of a token must contain: this deployment. Without it, tokens for other services would be accepted. */
   audience: string;
   /** URL of the issuer's keys (JWKS). */
   jwks: string;

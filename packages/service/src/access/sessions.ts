@@ -34,7 +34,7 @@ export interface SessionOptions extends SessionRules {
   now?: () => number;
 }
 
-/** A token that signs one browser in, once, within an hour. */
+/** A token with which one browser can sign in once, within an hour. */
 export class OneTimeToken {
   readonly text = randomBytes(32).toString('base64url');
   readonly userId: string;

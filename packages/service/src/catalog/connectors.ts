@@ -35,7 +35,7 @@ export interface ConnectorField {
   multi?: boolean;
 }
 
-/** A kind of source from which knowledge bases can be filled, that a host has registered. */
+/** A registered kind of source from which knowledge bases can be filled. */
 export interface ConnectorType {
   connectorType: string;
   name: string;

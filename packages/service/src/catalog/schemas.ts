@@ -87,7 +87,7 @@ export const connectorType = z.object({
     .optional(),
 });
 
-/** A registered type: what `detail=full` shows. */
+/** A registered type, as `detail=full` shows it. */
 export const registeredConnector = connectorType.required({
   version: true,
   configFields: true,

@@ -14,7 +14,7 @@ export interface CatalogTool {
   description: string;
   /** JSON Schema of the arguments. */
   parameters: JsonObject;
-  /** Returns the result. What it throws is shown to the caller. Absent: the tool runs only in workflows. */
+  /** Returns the result. The caller sees the message of a thrown error. Absent: the tool runs only in workflows. */
   run?(
     args: JsonObject,
     call: {
@@ -191,7 +191,7 @@ function schemaOf({ id, parameters }: CatalogTool): z.ZodType {
   }
 }
 
-/** Rejects when the signal is aborted: a tool may not listen to it. */
+/** Rejects when the signal is aborted, because a tool may ignore it. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);

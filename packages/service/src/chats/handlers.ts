@@ -103,7 +103,7 @@ class PageHandler {
     this.#limits = limits;
   }
 
-  /** Answers a request for the part of the path behind the prefix. */
+  /** Answers a request for the part of the path after the prefix. */
   async answer(visit: Visit, rest: string): Promise<Response> {
     const { method } = visit.request;
     const [, name = '', action] = /^([^/]+)(?:\/([^/]+))?$/.exec(rest) ?? [];
@@ -121,7 +121,7 @@ class PageHandler {
     return visited ? this.#page(visit, visited) : pageResponse(unknownPage(), 404);
   }
 
-  /** Starts the run of a person who may do so. Throws 401, 429. */
+  /** Starts a run for a person who has access. Throws 401, 429. */
   async #start(visit: Visit, visited: Visited): Promise<Response> {
     if (!this.#isAdmitted(visit.request, visited.chat)) throw new ApiError(401, 'The password is needed');
     await this.#expectFew(this.#limits.runs, visit, visited.chat);
@@ -231,7 +231,7 @@ class PageHandler {
     return readJson(request, schema, { limits: publicInputs, maxBytes, every });
   }
 
-  /** Throws 429. */
+  /** Throws 429 if a limit is exceeded. */
   async #expectFew(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
     const now = { nowMs: this.#services.now() };
     if (address !== undefined) await takeFrom(limiter, 'address', [`${id} ${address}`], now);
@@ -239,7 +239,7 @@ class PageHandler {
   }
 }
 
-/** Base64 is longer than the files. */
+/** Returns the maximum size of a body, in which files are Base64. */
 function maxBytesOf({ publicInputs: { bytes, fileBytes } }: AreaContext): number {
   return bytes + Math.ceil((fileBytes * 4) / 3);
 }
@@ -249,7 +249,7 @@ function cookieOf({ headers }: Request): string {
   return pairs.find(([name]) => name === COOKIE)?.[1] ?? '';
 }
 
-/** Returns the input of the run. Throws 400 for a field that is missing, unknown, or no file. */
+/** Returns the input of the run. Throws 400 for a field that is missing, unknown, or not a file. */
 function inputOf(
   fields: readonly ShownInput[],
   input: JsonObject,

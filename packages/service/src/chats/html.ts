@@ -45,7 +45,7 @@ ${hint}</main>
 `;
 }
 
-/** Tells the script that outputs are selected. */
+/** Returns an attribute that tells the script whether outputs are selected. */
 function selectedMark(texts: Texts): string {
   return outputsOf(texts).length > 0 ? ' data-selected' : '';
 }

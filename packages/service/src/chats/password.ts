@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** Parameters of scrypt: about 60 ms and 16 MB, as OWASP's password storage cheat sheet advises at least. */
+/** Parameters of scrypt: about 60 ms and 16 MB, the minimum in OWASP's password storage cheat sheet. */
 const COST = { N: 2 ** 14, r: 8, p: 5 };
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;

@@ -116,7 +116,7 @@ function recordChange(db: Db, row: CredentialInfo, change: 'created' | 'updated'
   return recordEvents(db, [credentialEvent('credential_changed', row, change)]);
 }
 
-/** Returns what happened to a credential, without its secret. */
+/** Returns the event of a credential, without its secret. */
 export function credentialEvent(
   kind: 'credential_changed' | 'credential_reconnect',
   row: Pick<CredentialInfo, 'workspace_id' | 'id' | 'display_name' | 'provider_id'>,

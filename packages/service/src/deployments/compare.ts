@@ -95,7 +95,7 @@ function refOf(id: string, block: JsonObject): BlockRef {
   return { id, type: textOf(block, 'type') ?? '', name: textOf(block, 'name') ?? '' };
 }
 
-/** Returns the values of the sub-blocks: their type only says which control edits them. */
+/** Returns the values of the sub-blocks without their types, which only select the control that edits them. */
 function valuesOf(block: JsonObject): JsonObject {
   const values = Object.entries(objectOf(block, 'subBlocks')).map(([key, field]): [string, Json] => [
     key,

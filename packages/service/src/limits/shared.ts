@@ -112,7 +112,7 @@ function limiterOf(pool: Pool, buckets: Buckets): Limiter {
     const bucket = bucketFor(buckets, kind, operation);
     if (!bucket) return undefined;
     const { capacity, perMinute } = bucket;
-    // Sorted, so that two requests lock the same buckets in the same order. A key twice cannot be updated twice.
+    // Sorted, so that two requests lock the same buckets in the same order. A statement cannot update a key twice.
     const keys = [...new Set(subjects.map((subject) => `${kind} ${subject}`))].toSorted();
     const { rows } = await pool.query<BucketRow>({
       ...statement,

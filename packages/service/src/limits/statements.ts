@@ -57,7 +57,7 @@ export const TAKE = {
     RETURNING allowed, tokens, at_ms`,
 };
 
-/** The state of each bucket; nothing is taken. The same parameters. */
+/** Reads the state of each bucket without taking a token. Same parameters. */
 export const PEEK = {
   name: 'peek_tokens',
   text: `
@@ -68,7 +68,7 @@ export const PEEK = {
     ) AS state`,
 };
 
-/** $1: what the slot counts against (a workspace, or an operation and its caller), $2: id of the slot, $3: limit, $4: lease in ms. */
+/** $1: the workspace, or the operation and its caller, that the slot counts against, $2: its id, $3: limit, $4: lease in ms. */
 export const TAKE_SLOT = { name: 'take_run_slot', text: 'SELECT take_run_slot($1, $2, $3, $4) AS taken' };
 
 /** Frees slots. $1: their ids. */
@@ -81,7 +81,7 @@ export const RENEW = `
   FROM unnest($1::text[], $2::text[]) AS held (slot, workspace) ORDER BY slot
   ON CONFLICT (slot) DO UPDATE SET expires_ms = excluded.expires_ms`;
 
-/** Deletes buckets that are full again ($1: ms after which they are) and expired slots. It waits for no lock. */
+/** Deletes buckets that are full again ($1: ms after which they are), and expired slots. Waits for no lock. */
 export const SWEEP = `
   WITH buckets AS (
     DELETE FROM rate_buckets WHERE key IN (

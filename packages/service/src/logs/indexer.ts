@@ -61,7 +61,7 @@ export class LogIndexer {
 
   /** Indexes everything that has changed. */
   async updateAll(): Promise<void> {
-    // On SQLite a batch never waits, so that requests would wait for all of them.
+    // On SQLite a batch never yields to the event loop: without this pause, requests would wait for all batches.
     while (!this.#isClosed && (await this.#batch())) await new Promise(setImmediate);
   }
 
@@ -222,7 +222,7 @@ async function usageOfRun(
   } catch (error) {
     // The run was deleted meanwhile, or one of its values cannot be read. Other runs must not wait for it.
     if (isEngineError(error)) return unknown;
-    // Other errors, such as a lost connection, may pass: the batch is read again.
+    // Other errors, such as a lost connection, may be temporary: the batch is read again.
     if (!isDamage(error)) throw error;
     // The message may quote what is stored, which may hold secrets.
     report(new Error(`A stored record of run ${engineId} is corrupt: the log has no cost or models of it`));

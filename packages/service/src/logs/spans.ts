@@ -32,7 +32,7 @@ export interface TraceBudget {
   bytes: number;
 }
 
-/** Limits of one response. What exceeds them is left out. */
+/** Limits of one response. Spans and values beyond them are left out. */
 export const TRACE_BUDGET: Readonly<TraceBudget> = { spans: 10_000, bytes: 8 * 2 ** 20 };
 
 /** An item of the cost of a run. */
@@ -47,7 +47,7 @@ export interface CostItem {
 type Reader = Pick<Engine, 'readValue'>;
 
 /**
- * Returns the spans of a run's blocks, without the span of the run itself. Reduces `budget` by what they take: spans and
+ * Returns the spans of a run's blocks, without the span of the run itself. Reduces `budget` by their size: spans and
  * values beyond it are left out, and so are outputs of containers, whose parts are the outputs of the spans inside.
  */
 export async function traceSpans(engine: Reader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {

@@ -1,7 +1,7 @@
 const MIN_SEGMENT_MS = 60_000;
-/** Workflows in a result, those with the most runs first. */
+/** Maximum number of workflows in a result, those with the most runs first. */
 const MAX_WORKFLOWS = 200;
-/** Periods of all workflows in a result: with many periods it has fewer workflows. */
+/** Maximum number of periods of all workflows in a result: with many periods it has fewer workflows. */
 const MAX_SEGMENTS = 20_000;
 
 /** A period of the statistics of one workflow. */
@@ -41,7 +41,7 @@ export function windowOf(fromMs: number, toMs: number, segmentCount: number): Wi
   return { fromMs, toMs, segmentMs, count };
 }
 
-/** Returns the periods of the window. The last one also has what rounding leaves over, and the end of the window. */
+/** Returns the periods of the window. The last one also has the remainder of rounding, and the end of the window. */
 export function periodsOf({ fromMs, toMs, segmentMs, count }: Window) {
   return Array.from({ length: count }, (_, segment) => ({
     segment,
@@ -58,7 +58,7 @@ interface Sums {
   cost: number;
 }
 
-/** Returns the statistics from counts per workflow and period. `names`: of workflows, by id. */
+/** Returns the statistics from counts per workflow and period. `names`: the names of the workflows, by id. */
 export function statsOf(rows: readonly StatsRow[], window: Window, names: ReadonlyMap<string, string>) {
   const { fromMs, toMs, segmentMs } = window;
   const byWorkflow = [...Map.groupBy(rows, (row) => row.workflow_id)].map(([workflowId, own]) => ({

@@ -3,7 +3,7 @@ import type { RunCountRow } from '../store/schema.ts';
 
 // Times are numbers, unlike in other areas: statistics compute with them.
 
-/** A run in the log. The engine has its data; this row has what lists filter and sort by. */
+/** A run in the log. The engine has its data; this row has the values that lists filter and sort by. */
 export interface LogRow {
   /** The engine's id of the run. */
   engine_id: string;

@@ -20,7 +20,7 @@ interface Followed {
   signal: AbortSignal;
   /** Receives how many executions of blocks have ended, at most ten times per second. The numbers increase. */
   report: (ended: number) => Promise<void>;
-  /** Receives why there is no more progress, before the end of the run. */
+  /** Receives the error for which reporting ends before the run does. */
   onError: (error: unknown) => void;
 }
 

@@ -82,7 +82,7 @@ function openSweep(
   });
 }
 
-/** Returns the job that deletes receipts of operations some time after these. */
+/** Returns the job that deletes receipts of operations after a retention time. */
 function receiptRetention({
   db,
   maxAgeMs,

@@ -18,7 +18,7 @@ interface PublicRunOptions {
   report: (error: unknown) => void;
 }
 
-/** Returns the job that deletes runs of callers without a credential, with their reservations, some time after their end. */
+/** Returns the job that deletes runs of callers without a credential, with their reservations, some time after they ended. */
 export function publicRunRetention(options: PublicRunOptions): RetentionJob {
   const { publicRuns, maxAgeMs, now, report } = options;
   return async (sweeping) => {

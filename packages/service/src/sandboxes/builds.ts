@@ -105,7 +105,7 @@ export class SandboxImages implements ImageSource {
 
   /**
    * Returns the image of a sandbox of the workspace, or an image to which the operator gave the name `id`. Other images
-   * are not found: their ids would tell what other workspaces use.
+   * are not found: their ids would reveal the packages of other workspaces.
    */
   async open(id: string, workspaceId?: string): Promise<LoadedImage> {
     const { db, images } = this.#options;

@@ -13,7 +13,7 @@ export class AuditStore implements Audit {
     this.#db = db;
   }
 
-  /** Records the event, in `transaction` if there is one. Without a principal, it is the service's own. */
+  /** Records the event, in `transaction` if there is one. Without a principal, the service itself acted. */
   async record(event: RecordedEvent, transaction?: unknown): Promise<void> {
     const db = (transaction as Db | undefined) ?? this.#db;
     await db.insertInto('audit').values(rowOf(event)).execute();

@@ -99,7 +99,7 @@ export class KeyStore {
       .execute();
   }
 
-  /** Returns all keys, also revoked ones, oldest first. */
+  /** Returns all keys, including revoked ones, oldest first. */
   async list(): Promise<ApiKeyInfo[]> {
     return this.#db.selectFrom('api_keys').select(INFO_COLUMNS).orderBy('created_at').orderBy('id').execute();
   }

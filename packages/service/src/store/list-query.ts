@@ -19,7 +19,7 @@ export interface WorkflowListQuery {
   after?: readonly [string | number | null, string] | undefined;
 }
 
-/** A workflow without its draft, which lists do not read: it is long. */
+/** A workflow without its draft, which lists do not read, because it is long. */
 export type ListedWorkflow = Omit<WorkflowRow, 'state'>;
 
 type Rows = SelectQueryBuilder<Tables, 'workflows', ListedWorkflow>;

@@ -51,7 +51,7 @@ const AREAS = {
   workspaces: WORKSPACE_MIGRATIONS,
 };
 
-/** The place of the records of the service. Without `data` and `postgres`: in memory. */
+/** The location of the records of the service. Without `data` and `postgres`: in memory. */
 export interface ServiceStoreOptions {
   /** A data folder. The store creates `api.db` in it, and the secret for key hashes. */
   data?: string;
@@ -148,7 +148,7 @@ async function openMigrated(location: DatabaseLocation): Promise<OpenDatabase> {
   return opened;
 }
 
-/** Returns where the database is. Creates its folder and file, readable only by this user. */
+/** Returns the location of the database. Creates its folder and file, readable only by this user. */
 function locationOf({ data, postgres }: ServiceStoreOptions): DatabaseLocation {
   if (postgres) return postgres;
   if (data === undefined) return { file: ':memory:' };

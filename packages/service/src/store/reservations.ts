@@ -88,7 +88,7 @@ export async function releaseQueued(
 
 type NewRow = Omit<ReservationRow, 'waiting' | 'failure' | 'held'>;
 
-/** Gives the order of the columns in the insert statement. */
+/** Determines the order of the columns in the insert statement. */
 const TEMPLATE: NewRow = {
   engine_id: '',
   run_id: '',

@@ -171,7 +171,7 @@ export class WorkflowStore {
     });
   }
 
-  /** Runs a write in a transaction that holds the workflow. Throws 404 for an archived one, 423 for a locked folder. */
+  /** Runs a write in a transaction that locks the workflow. Throws 404 for an archived one, 423 for a locked folder. */
   #change<T>(workflowId: string, write: (tx: Db) => Promise<T>): Promise<T> {
     return changeUnlocked(this.#db as unknown as FolderDb, workflowId, (tx) => write(tx as unknown as Db));
   }

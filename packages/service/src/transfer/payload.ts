@@ -149,7 +149,7 @@ function manifestIn(given: Json | undefined): ReferenceManifest | undefined {
   throw new PayloadError(`${where.slice(0, 300)}: ${issue?.message ?? 'invalid'}`);
 }
 
-/** Looks level by level, so that the check itself uses no stack. */
+/** Checks level by level, so that the check itself does not exhaust the stack. */
 function expectBounded(value: Json): void {
   let level: Json[] = [value];
   let count = 0;

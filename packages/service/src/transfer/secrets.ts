@@ -6,7 +6,7 @@ import { isReference } from './graph.ts';
 
 // Recognizes secrets by the name of their field, and by their form.
 
-/** Names like those of credentials that have no secrets, without separators: which secrets a function block sees. */
+/** Names like those of credentials, without separators, whose fields have no secrets: they select those of a function block. */
 const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
 
 /** Takes the place of a secret inside other text. */
@@ -50,7 +50,7 @@ export function clearedSecret(value: Json): Json {
   return typeof value === 'boolean' || isReference(value) ? value : null;
 }
 
-/** Returns the value without secrets, also those in JSON text, in rows of tables and in named values. */
+/** Returns the value without secrets, including those in JSON text, in rows of tables and in named values. */
 export function withoutSecrets(value: Json, depth = 0): Json {
   if (typeof value === 'string') return cleanedText(value, depth);
   if (typeof value !== 'object' || value === null) return value;

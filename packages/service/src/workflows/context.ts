@@ -19,7 +19,7 @@ export interface LintSources {
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
   /** The names of the values of each workspace, as the engine has them. */
   environments?: Pick<TenantEnvironments, 'names'>;
-  /** The area of sandboxes is served. */
+  /** Whether the area of sandboxes is served. */
   sandboxes?: boolean;
   /** The tools that agents can call. */
   tools?: readonly { id: string }[];
@@ -31,7 +31,7 @@ export interface WorkflowServices {
   store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
   /** Faults that older engines tolerate are warnings. */
   compat: boolean;
-  /** Tells whether a workspace may have public workflows. */
+  /** Returns whether a workspace may have public workflows. */
   allowsPublicRuns: (workspaceId: string) => Promise<boolean> | boolean;
   /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
   types?: readonly string[] | undefined;
@@ -106,7 +106,7 @@ const SHOWN_IDS = 10;
 interface Replacement<Edited> {
   /** Returns the new draft, from the text of the stored one. */
   edit: (state: string) => Edited;
-  /** Nothing is stored. */
+  /** Whether the new draft is only checked, and not stored. */
   dryRun?: boolean;
   record: (tx: unknown) => Promise<void>;
   /** The message for ids that another workflow of the workspace uses. */

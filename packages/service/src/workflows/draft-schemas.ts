@@ -270,7 +270,7 @@ export const versionPath = z.strictObject({
   version: z.string().regex(/^[1-9]\d{0,8}$/, 'version is a whole number from 1 on'),
 });
 
-/** The path of an operation that takes the live version by the word `active` too. */
+/** The path of an operation that also accepts the word `active` for the live version. */
 export const versionOrActivePath = z.strictObject({
   workflowId: z.string().min(1),
   version: z

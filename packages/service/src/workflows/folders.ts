@@ -54,7 +54,7 @@ export interface FolderKeys {
   paths: readonly string[];
 }
 
-/** `read`: the folders stay as they are until the transaction ends. `change`: other transactions may not read them meanwhile, either. */
+/** `read`: the folders do not change until the transaction ends. `change`: other transactions may not even read them. */
 type Access = 'read' | 'change';
 
 /** Throws 404 for a folder that does not exist, and 423 if it or one around it is locked. It stays until the transaction ends. */
@@ -70,7 +70,7 @@ async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<
   for (const row of rows) expectNotLocked(row);
 }
 
-/** Holds the folders that exist, and those around them, until the transaction ends. Throws 423 if one of them is locked. */
+/** Locks the folders that exist, and those around them, until the transaction ends. Throws 423 if one of them is locked. */
 export async function holdFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await heldRows(db, keys, 'read')) expectNotLocked(row);
 }

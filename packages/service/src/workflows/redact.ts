@@ -44,7 +44,7 @@ function redactedNamed(entry: JsonObject): JsonObject {
 /** Deeper values are not checked, so they are removed. */
 const MAX_DEPTH = 100;
 
-/** Returns the value with its contents redacted, also inside JSON text. */
+/** Returns the value with its contents redacted, including those of JSON text. */
 function redacted(value: Json, depth = 0): Json {
   if (typeof value === 'string') return redactedText(value, depth);
   if (typeof value !== 'object' || value === null) return value;

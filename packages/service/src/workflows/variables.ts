@@ -94,7 +94,7 @@ function knownType(stored: Json | undefined): VariableType {
   return read.success ? read.data : 'string';
 }
 
-/** Returns the value in the type; unchanged if it cannot be converted. */
+/** Returns the value converted to the type; unchanged if it cannot be converted. */
 export function coerced(given: Json | undefined, wanted: VariableType): Json {
   const sent = given ?? null;
   if (wanted === 'number') return numberOf(sent);

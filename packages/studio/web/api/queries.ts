@@ -20,7 +20,7 @@ export type SearchPage = Success<'/api/v2/logs/search'>['data'];
 export type Graph = Overview['graph'];
 
 const LIVE_MS = 2000;
-/** Data that the router has requested is this old at most when its page shows it, and is not requested again. */
+/** Maximum age of data that the router has requested: a page that shows such data does not request it again. */
 const FRESH_MS = 1000;
 const PAGE = 50;
 

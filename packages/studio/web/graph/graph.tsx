@@ -40,7 +40,7 @@ interface GraphProps {
   selectBlock: (blockId: string) => void;
 }
 
-/** The blocks, with their states in a run. Only blocks in view are mounted. The outline has the same blocks for keyboards and readers. */
+/** The blocks, with their states in a run. Only blocks in view are mounted. The outline has the same blocks for keyboards and screen readers. */
 export function BlockGraph(props: GraphProps) {
   const places = usePlaces(props.graph);
   const region = useRef<HTMLDivElement>(null);
@@ -131,7 +131,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   useEffect(() => {
     if (!isMoved.current) fit();
   }, [fit]);
-  // Moves by the program have no event.
+  // Moves that the program makes have no event.
   const onMoved = (event: unknown): void => void (isMoved.current ||= event !== null);
   return { fit, onMoved };
 }

@@ -88,7 +88,7 @@ function linesOf(
   });
 }
 
-/** Returns the height at which lines meet a block: of a container, the middle of its title. */
+/** Returns the height at which lines meet a block: for a container, the middle of its title. */
 function portHeight({ y, height }: Box, isContainer: boolean): number {
   return y + (isContainer ? BLOCK_HEIGHT : height) / 2;
 }
@@ -110,7 +110,7 @@ function curve(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
   };
 }
 
-/** Steps in which the part of the graph that is mounted follows the view, in a side of the view. */
+/** Number of steps, per side of the view, in which the mounted part of the graph follows it. */
 const STEPS = 8;
 
 /** A view of the graph: the translation and zoom of the graph, and the size of its element. */

@@ -69,7 +69,7 @@ function ToolCalls({ runId, spanId }: UseProps) {
   );
 }
 
-/** Returns a small part of the output; undefined if the output does not have it or it is large. */
+/** Returns a small part of the output; undefined if the output does not have it, or if it is large. */
 function usePart({ runId, spanId }: UseProps, path: string): { isPending: boolean; value: unknown } {
   const { data, isPending } = useQuery(valueQuery(runId, { spanId, part: 'output', path }));
   return {

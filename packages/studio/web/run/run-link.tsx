@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 
-/** A link to a run, by the end of its id: the beginning is the time. */
+/** A link to a run, labelled with the end of its id, because the beginning is the time. */
 export function RunLink({ runId }: { runId: string }) {
   return (
     <Link to="/runs/$runId" params={{ runId }} search={{}} className="mono" title={runId}>

@@ -19,7 +19,7 @@ const IDLE_SHARE = 0.04;
 /** Smallest part of the line that can be seen. */
 const LEAST = 0.002;
 
-/** Returns the scale of spans. `nowMs`: how long ago the run has started, for spans that are open. Takes O(n log n). */
+/** Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n). */
 export function timeScale(spans: readonly Times[], nowMs: number): TimeScale {
   const busy = busyPeriods(spans, nowMs);
   const work = busy.reduce((sum, { from, to }) => sum + (to - from), 0);

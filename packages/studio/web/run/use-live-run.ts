@@ -16,7 +16,7 @@ export function useLiveRun(runId: string, status: string | undefined): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async (): Promise<void> => {
       hasMore = false;
-      // Resolves when all parts are read: of a large run that takes longer than the next event.
+      // Resolves when all parts are read; for a large run, the next event may arrive earlier.
       await queries.invalidateQueries({ queryKey: ['run', runId] });
       timer = undefined;
       if (hasMore) update();
@@ -26,7 +26,7 @@ export function useLiveRun(runId: string, status: string | undefined): void {
       hasMore = true;
       if (!cancellation.signal.aborted) timer ??= setTimeout(() => void read(), UPDATE_MS);
     };
-    // After a lost server, the overview is still polled.
+    // After the server was lost, the overview is still polled.
     followRun(runId, update, cancellation.signal).then(update, update);
     return () => {
       cancellation.abort();

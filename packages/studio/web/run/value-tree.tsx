@@ -10,7 +10,7 @@ interface TreeProps {
   page: ValuePage;
 }
 
-/** The entries of a value. What is inside an entry is loaded when it is opened. */
+/** The entries of a value. The content of an entry is loaded when it is opened. */
 export function ValueTree({ runId, address, page }: TreeProps) {
   const [shown, setShown] = useState([0]);
   if (page.size === null) return <Scalar page={page} />;

@@ -89,7 +89,7 @@ function CreateKey({ workspaceId }: { workspaceId: string }) {
       setName('');
       await queries.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
     },
-    // The key is only in this component, and not kept when it is left.
+    // Only this component has the key; it is dropped when the page is left.
     gcTime: 0,
   });
   return (

@@ -8,12 +8,12 @@ interface FolderRef {
 
 const FOLDERS = '/api/v2/workflows/folders';
 
-/** Creates a folder. The one around it must exist. */
+/** Creates a folder. Its parent must exist. */
 export async function createFolder(body: FolderRef): Promise<void> {
   await dataOf(client.POST(FOLDERS, { body }));
 }
 
-/** Moves or renames a folder with all that is in it. */
+/** Moves or renames a folder with its contents. */
 export async function relocateFolder(folder: FolderRef, destinationPath: string): Promise<void> {
   await dataOf(client.PATCH(FOLDERS, { body: { ...folder, destinationPath } }));
 }

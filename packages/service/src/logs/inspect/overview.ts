@@ -69,7 +69,7 @@ function errorOf({ error }: RunDetail, { engine_id: engineId, run_id: runId }: L
   };
 }
 
-/** Without the token and the output, which has the token in its links, for readers who may not resume. */
+/** Returns a pause; for readers who may not resume, without the token, and without the output, whose links contain it. */
 function pauseOf(pause: RunDetail['pauses'][number], mayResume: boolean) {
   const { blockId, blockName, scope, kind, pausedAt, resumesAt, inputFormat, output, token } = pause;
   return {

@@ -1,9 +1,9 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 
-/** Characters of JSON text in one response. */
+/** Maximum number of characters of JSON text in one response. */
 export const TEXT_CHARACTERS = 65_536;
-/** Entries of a list or object in one response. */
+/** Maximum number of entries of a list or object in one response. */
 const ENTRIES = 100;
 const PREVIEW_CHARACTERS = 120;
 

@@ -32,7 +32,7 @@ export interface EditOptions {
   newId: () => string;
 }
 
-/** The draft would be larger than drafts may be. */
+/** Thrown if the draft would exceed the limits of drafts. */
 export class DraftTooLargeError extends Error {
   override readonly name = 'DraftTooLargeError';
 }
@@ -169,7 +169,7 @@ function move({ batch, blockId }: Step, parent: string | undefined): void {
   );
 }
 
-/** Deletes a block and, of a container, all blocks inside. */
+/** Deletes a block, and for a container all blocks inside. */
 function remove(step: Step): boolean {
   const { editor, placed } = step.batch;
   const inside = [...editor.depths(step.blockId).keys()];

@@ -9,7 +9,7 @@ import { setInputs } from './inputs.ts';
 import type { AddedBlock } from './schemas.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Triggers of which a draft has at most one each. */
+/** Types of triggers of which a draft has at most one. */
 const SINGLE_TRIGGERS: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
 /** Types of blocks, besides triggers and containers, that are never retried. */
 const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
@@ -48,7 +48,7 @@ function newBlock(
   return { id, type, name, position, subBlocks: {}, outputs: {}, enabled: true, data };
 }
 
-/** Sets what add, edit and insert have in common. Parts that do not fit are skipped, the others are applied. */
+/** Sets the parts that add, edit and insert have in common. Parts that do not fit are skipped, the others are applied. */
 export function applyParams(step: Step, params: Omit<AddedBlock, 'type'>): void {
   const { batch, blockId } = step;
   const before = batch.editor.find(blockId) ?? {};

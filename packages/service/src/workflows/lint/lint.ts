@@ -17,7 +17,7 @@ interface Subject {
 }
 
 /**
- * Returns the problems of a draft. They are advice: a draft with problems can be saved, and what cannot be compared is
+ * Returns the problems of a draft. They are advice: a draft with problems can be saved, and a failed comparison is
  * reported to the host and left out.
  */
 export async function lint(

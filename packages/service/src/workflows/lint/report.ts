@@ -33,7 +33,7 @@ const UNREADABLE = new Set([
 
 /** The findings about a draft. */
 export interface Findings {
-  /** Of parsing and checking. */
+  /** The diagnostics of parsing and checking. */
   diagnostics: readonly Diagnostic[];
   missing: readonly MissingField[];
   /** References to resources that the workspace does not have. */
