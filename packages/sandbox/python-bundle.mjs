@@ -56,7 +56,7 @@ const child = await bundleProgram('src/child/python.ts', 'dist/python-child.cjs'
 // Makes the memory snapshot of an image, within the limits of a run.
 await bundleProgram('src/child/python-image.ts', 'dist/python-image.cjs', {});
 
-// What the resolver of images needs to know about the distribution: its interpreter, and the digests of its wheels.
+// The facts about the distribution that the resolver of images needs: its interpreter, and the digests of its wheels.
 const wheels = Object.values(packages).filter(({ file_name: file }) => file.endsWith('.whl'));
 const digests = Object.fromEntries(wheels.map(({ file_name: file, sha256 }) => [file, sha256]));
 const { python, abi_version: abiVersion, platform } = info;

@@ -19,7 +19,7 @@ export async function chownTree(folder: string, uid: number): Promise<void> {
 }
 
 /**
- * Makes the host's user the owner of what a process wrote, with modes 0644 and 0755. No process of the other user may
+ * Makes the host's user the owner of the files that a process wrote, with modes 0644 and 0755. No process of the other user may
  * still be running.
  */
 export async function reclaimTree(folder: string): Promise<void> {

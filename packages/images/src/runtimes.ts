@@ -45,7 +45,7 @@ export class Runtimes {
     return runtime;
   }
 
-  /** Returns the runtime of a specification's last build, otherwise the one that it asks for. */
+  /** Returns the runtime of a specification's last build, otherwise the requested one. */
   for(row: Pick<SpecRow, 'spec' | 'builder'>): Promise<Runtime> {
     return this.of((row.builder as Kind | null) ?? kindOf(row.spec));
   }

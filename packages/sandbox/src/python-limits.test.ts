@@ -19,7 +19,7 @@ const run = (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): P
 const value = async (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> =>
   valueIn(await run(code, more, sandbox));
 
-/** Endless code, by what it does. */
+/** Endless code, with a description of each. */
 type Endless = readonly (readonly [what: string, code: string])[];
 
 describe('limits of Python', () => {

@@ -40,7 +40,7 @@ exec tar -C $HOME/cache -cf - .
 `;
 
 /**
- * Adds compiled modules to the image; otherwise each run would compile what it imports. Returns whether it succeeded.
+ * Adds compiled modules to the image; otherwise each run would compile its imports. Returns whether it succeeded.
  */
 async function compilePython(root: string, checker: Checker): Promise<boolean> {
   const archive = await checker.outputOf(['/bin/bash', '-c', SCRIPT]);

@@ -56,7 +56,7 @@ export async function lockPython(
 }
 
 /**
- * Returns the sources in the order in which they are asked. Extra indexes come first, so that private names are not
+ * Returns the sources in the order in which they are queried. Extra indexes come first, so that private names are not
  * requested from the public index.
  */
 function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {

@@ -50,7 +50,7 @@ class JobTimers {
 
 type Answer = Extract<ChildRequest, { t: 'answer' }>;
 
-/** Returns what an entry threw as name and message. */
+/** Returns the name and message of an error that an entry threw. */
 const asError = (error: unknown): { name: string; message: string } => ({
   name: String((error as Error | null)?.name).slice(0, 100),
   message: String((error as Error | null)?.message).slice(0, 500),

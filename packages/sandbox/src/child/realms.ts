@@ -18,7 +18,7 @@ export interface Realm {
   readonly isShared: boolean;
   /** Whether it was made before the job arrived. */
   readonly isPrebuilt: boolean;
-  /** Whether its isolate is disposed for another reason than `interrupt`. */
+  /** Whether its isolate is disposed for a reason other than `interrupt`. */
   readonly isDisposed: boolean;
   /** Memory limit of its job, in MiB. */
   readonly memoryMiB: number;

@@ -30,7 +30,7 @@ const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 export interface Egress {
   /** Sends a request and follows redirects. Throws EgressError. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
-  /** Does what `fetch` does, and returns as soon as the head of the response has arrived. The limits apply to its body too. */
+  /** Like `fetch`, but returns as soon as the head of the response has arrived. The limits apply to its body too. */
   open(request: EgressRequest): Promise<EgressStream>;
   /** Checks a URL and returns it with the addresses that were checked. Throws EgressError EGRESS_DENIED. */
   check(url: string | URL): Promise<Target>;
@@ -54,7 +54,7 @@ function firstHop(request: EgressRequest): Hop {
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }
 
-/** Returns a URL with only this host and port. Throws for a host that a URL reads as something else, too. */
+/** Returns a URL with only this host and port. Also throws for a host that a URL parser reads differently. */
 function serverUrl(host: string, port: number): string {
   const isName = /^[^\s/?#@\\:[\]]+$/.test(host) || isIPv6(host);
   if (!isName || !Number.isInteger(port) || port < 1 || port > 65_535)

@@ -62,7 +62,7 @@ function readBindings(tokens: readonly string[]): Clause | null {
   return whole ? { namespace: local, names: [] } : null;
 }
 
-/** Returns what a static import binds, or null for unknown syntax, which the compiler then reports. */
+/** Returns the bindings of a static import, or null for unknown syntax, which the compiler then reports. */
 function readClause(text: string): Clause | null {
   const tokens = tokensOf(text);
   if (tokens === null) return null;

@@ -91,7 +91,7 @@ export function dropArguments(uid: number | null, isRoot: boolean): string[] {
   ];
 }
 
-/** A process in separate namespaces, whose root contains only what is listed here. */
+/** A process in separate namespaces, whose root contains only the files and folders listed here. */
 export interface Jail {
   /** Files and folders that are mounted read-only at their own paths. */
   readonly readable: readonly string[];

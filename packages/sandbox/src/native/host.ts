@@ -2,7 +2,7 @@ import type { Confinement } from '../isolation/confine.ts';
 import { resolveIsolation, type IsolationOptions } from '../isolation/options.ts';
 import { probeOnce, type Probed } from '../isolation/probe.ts';
 
-/** Tells whether this host can run native code, which requires the isolation level `strict`. */
+/** Checks whether this host can run native code, which requires the isolation level `strict`. */
 export class NativeHost {
   readonly execPath: string;
   readonly #options: IsolationOptions | undefined;

@@ -28,11 +28,11 @@ export class Job {
   readonly kind: UnitKind;
   readonly args: readonly (string | number)[];
   readonly limits: Limits;
-  /** Since when it waits for a process. */
+  /** The time since which it waits for a process. */
   queuedAtMs = performance.now();
   /** Host calls issued so far. A job without any can be retried, because it had no visible effects. */
   hostCalls = 0;
-  /** How often it was lost because of another job. */
+  /** Number of times that it was lost because of another job. */
   losses = 0;
   ended = false;
   /** Aborted when the job ends, to stop everything that the host still does for it. */

@@ -45,10 +45,7 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
   return best;
 }
 
-/**
- * How many more late jobs than punctual ones make a process get a helper. Late jobs arrive before their context is
- * ready.
- */
+/** Excess of late over punctual jobs at which a process gets a helper. Late jobs arrive before their context is ready. */
 export const LATE_JOBS = 32;
 
 type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'runs'>;

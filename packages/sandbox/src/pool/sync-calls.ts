@@ -73,7 +73,7 @@ export class SyncCallPipe {
     else this.#events.call(call);
   }
 
-  /** Stops reading: what follows an invalid call is ignored. */
+  /** Stops reading: everything after an invalid call is ignored. */
   #refuse(): void {
     this.#pipe.pause();
     this.#events.malformed();

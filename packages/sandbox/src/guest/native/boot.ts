@@ -6,7 +6,7 @@ import { env } from 'node:process';
 import { INSIDE, PROXY_PORT, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
-/** The first program of a process tree: forwards requests to the proxy outside, and starts what the job asks for. */
+/** The first program of a process tree: forwards requests to the proxy outside, and starts the programs of the job. */
 
 const job = JSON.parse(readFileSync(INSIDE.job, 'utf8')) as NativeJob;
 

@@ -76,7 +76,7 @@ async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>
   return loaded;
 }
 
-/** Returns what an import binds. Names that a CommonJS module does not declare are taken from its exports. */
+/** Returns the bindings of an import. Names that a CommonJS module does not declare are taken from its exports. */
 function namespaceWith(
   specifier: string,
   names: readonly string[],

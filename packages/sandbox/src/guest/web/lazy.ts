@@ -4,7 +4,7 @@ import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from 
 
 /**
  * Exports that lazy modules use of modules that must not be duplicated, because they have state or must run before user
- * code. Every fresh context contains all of this, so it is limited to what is used.
+ * code. Every fresh context contains all of this, so only used exports are included.
  */
 const shared = {
   calls: { hostCall },
