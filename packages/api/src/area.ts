@@ -19,15 +19,15 @@ export interface OperationTable {
   readonly [name: string]: AnyOperation;
 }
 
-/** Answers requests below a path that are not operations: they have no credential of the interface. */
+/** Answers requests below a path that are not operations and need no credential of the interface. */
 export interface AreaHandler {
   /** Ends with a slash. */
   prefix: string;
-  /** Never rejects. `address`: that of the client. `prefix`: with the base path of the interface. */
+  /** Never rejects. `address` is the client's address. `prefix` includes the base path of the interface. */
   fetch: (request: Request, about: { address: string | undefined; prefix: string }) => Promise<Response>;
 }
 
-/** A part of the interface: its operations, its tables, and what its handlers use. */
+/** A part of the interface: its operations, its tables, and the services of its handlers. */
 export interface Area<Services = unknown, Table extends OperationTable = OperationTable> {
   /** Unique. The area's migrations are recorded under it. */
   name: string;

@@ -1,4 +1,4 @@
-/** What an area is made of: its operations, the resources that they act on, cursors, and the schemas that areas share. */
+/** The parts of areas: operations, the resources that they act on, cursors, and shared schemas. */
 export {
   emptyBody,
   cursor,

@@ -21,9 +21,12 @@ import { expectOperations } from './table.ts';
 
 /** The parts of an API. Closing the API closes neither the engine nor the database. */
 export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
-  /** Created with `resolveChild` and `tenant` of `ports.definitions`: otherwise workflows could call those of other workspaces. */
+  /**
+   * Created with `resolveChild` and `tenant` of `ports.definitions`: otherwise workflows could call workflows of other
+   * workspaces.
+   */
   engine: Engine;
-  /** The areas that are served: their operations are all that routes and OpenAPI have. */
+  /** The areas to serve: routes and the OpenAPI document contain only their operations. */
   areas: Areas;
   ports: Ports;
   authenticator: Authenticator;
@@ -34,8 +37,8 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   /** Treats faults that older engines tolerate as warnings. */
   compat?: boolean;
   /**
-   * `https://host`, for absolute URLs. Default: that of each request, which a caller chooses by its `Host` header, so set
-   * it unless a proxy checks `Host`.
+   * `https://host`, for absolute URLs. Default: the origin of each request, which the caller controls through the `Host` header.
+   * Set it unless a proxy checks `Host`.
    */
   origin?: string;
   /** Returns the client's address, for the limit per address. Default: no such limit. */
@@ -86,12 +89,13 @@ export interface Api<Areas extends readonly Area[] = readonly Area[]> {
 }
 
 const HEARTBEAT_MS = 15_000;
-/** How often the queue is checked for runs of other processes, and for how long these must have waited. */
+/** Interval at which the queue is checked for runs of other processes, and the minimum age of these runs. */
 const RECOVERY_MS = 5000;
 
 /**
  * Returns the API of an engine: the operations of `areas`. Runs the migrations of the areas, and starts the runs that earlier
- * processes have left in the queue. Throws a TypeError for an engine without tenants, and for areas that contradict each other.
+ * processes have left in the queue. Throws a TypeError for an engine without tenants, and for areas that conflict with each
+ * other.
  */
 export async function createApi<const Areas extends readonly Area[]>(
   options: ApiOptions<Areas>,

@@ -44,7 +44,7 @@ function parseCursor(cursor: string): unknown {
   }
 }
 
-/** Returns a hash of what decides which items are listed and in which order; `limit` and `cursor` may change. */
+/** Returns a hash of the sort and filters of a query; `limit` and `cursor` may change. */
 function fingerprint(query: object): string {
   const kept = Object.entries(query)
     .filter(([name, value]) => name !== 'limit' && name !== 'cursor' && value !== undefined)

@@ -63,7 +63,7 @@ export const STATUS_CODES = {
 
 export type ErrorStatus = keyof typeof STATUS_CODES;
 
-/** An error that the caller is shown: status, code, message, details, and response headers. */
+/** An error that is shown to the caller: status, code, message, details, and response headers. */
 export class ApiError extends Error {
   readonly [BRAND] = 'api';
   readonly status: ErrorStatus;
@@ -136,7 +136,7 @@ export function tooManyInFlight(message: string, reason?: ApiDetailCode): ApiErr
   return new ApiError(429, message, { ...details, headers: RETRY_AFTER });
 }
 
-/** 499: the client has closed the connection. `runId`: the run that was cancelled for it. */
+/** 499: the client has closed the connection. `runId`: the run that was cancelled because of it. */
 export function clientClosedRequest(runId?: string): ApiError {
   return new ApiError(499, 'Client cancelled request', runId === undefined ? {} : { details: { runId } });
 }
@@ -177,7 +177,7 @@ const CONVERSIONS: Partial<Record<EngineErrorCode, Convert>> = {
   ENGINE_CLOSED: asUnavailable,
 };
 
-/** Returns `error` as a caller is shown it; undefined for an internal error. */
+/** Returns the error that callers see for `error`; undefined for an internal error. */
 export function refusalOf(error: unknown): ApiError | undefined {
   if (isApiError(error)) return error;
   return isEngineError(error) ? CONVERSIONS[error.code]?.(error) : undefined;

@@ -1,4 +1,4 @@
-/** What a host provides: its workflows, access to them, run ids, audit. Ports are plain data and functions. */
+/** The ports of a host: its workflows, access to them, run ids, audit. Ports are plain data and functions. */
 export { memoryReservations } from './areas/runs/memory-reservations.ts';
 export type {
   Access,

@@ -41,8 +41,8 @@ export function openApiDocument(operations: readonly AnyOperation[], baseUrl: st
 }
 
 /**
- * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: there, their references would
- * be relative to the whole document. They are added to `shared`, and referred to as components.
+ * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: inside the document, their
+ * references would point to the wrong place. Adds the definitions to `shared`; references point to components.
  */
 function withoutDefinitions(node: unknown, shared: Doc): unknown {
   if (Array.isArray(node)) return node.map((each) => withoutDefinitions(each, shared));
@@ -112,7 +112,7 @@ function successes(operation: AnyOperation): Doc {
     const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
     const streamTexts = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
-    // The first response may also be one that the workflow decides over.
+    // The workflow may also decide the status of the first response.
     const open = operation.ownResponses !== undefined && index === 0;
     const json = open ? { anyOf: [body, {}] } : body;
     const content = {
@@ -127,7 +127,7 @@ function successes(operation: AnyOperation): Doc {
 
 const ANY_CONTENT = { '*/*': { schema: {} } };
 
-/** The responses that a workflow decides over, with any status. */
+/** Describes the responses that a workflow decides, with any status. */
 function ownResponses({ ownResponses: description }: AnyOperation): Doc {
   return description === undefined
     ? {}
@@ -193,7 +193,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Doc {
   return plain;
 }
 
-/** Replaces the long pattern of a timestamp: `format` says all but that it is in UTC. */
+/** Replaces the long pattern of a timestamp: `format` says everything except that it is in UTC. */
 function shortenPattern({ jsonSchema }: { jsonSchema: { format?: string; pattern?: string } }): void {
   if (jsonSchema.format === 'date-time') jsonSchema.pattern = 'Z$';
 }

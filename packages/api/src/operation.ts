@@ -9,14 +9,14 @@ export type Reply =
   | { status?: number; headers?: { [name: string]: string }; page: unknown[]; nextCursor: string | null }
   | { raw: Response };
 
-/** What an operation records. */
+/** An audit event that an operation records. */
 export interface Recorded {
   /** Default: the only action of the operation. */
   action?: string;
   resourceId: string;
   /** Default: the workspace of the operation's resource. */
   workspaceId?: string;
-  /** Default: that of the operation. */
+  /** Default: the resource type of the operation. */
   resourceType?: string;
   details?: object;
 }
@@ -30,20 +30,20 @@ export interface Call<Path, Query, Body> {
   headers: Headers;
   /** Aborted when the client has closed the connection. */
   signal: AbortSignal;
-  /** The response body is not sent: nothing is read for it, nor recorded as read. */
+  /** The response body is not sent (HEAD): the handler does not read it and records no read access. */
   head?: boolean;
   /** `https://host` of this deployment with the base path of the interface, for absolute URLs. */
   origin: string;
   /** The path below which the interface is served, for URLs without an origin; empty by default. */
   basePath: string;
   /**
-   * Records what the operation has done, in `transaction` if there is one. Throws a TypeError for an action that the
-   * operation does not declare.
+   * Records the action of the operation, in `transaction` if there is one. Throws a TypeError for an action that the operation
+   * does not declare.
    */
   record: (recorded: Recorded, transaction?: unknown) => Promise<void>;
   /**
-   * Does what no transaction covers, such as actions of the engine, and records it: before, as intended, and after as done. A
-   * refusal, and a result that `happened` denies, records nothing. Returns the result.
+   * Runs an action that no transaction covers, such as an action of the engine, and returns its result. Records the action as
+   * intended before it, and as done after it. Records nothing if the action is refused or `happened` returns false.
    */
   recordAround: <Result>(
     recorded: Recorded,
@@ -62,18 +62,18 @@ export interface Operation<
 > {
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From the base path on, with `{name}` for parameters. */
+  /** Relative to the base path, with `{name}` for parameters. */
   path: string;
   tag: string;
   summary: string;
   /** Who may call it. `anonymous`: callers without a credential, on public workflows. */
   principals: readonly (PrincipalKind | 'anonymous')[];
   scope: Scope;
-  /** What a person needs in the workspaces of the resource. Workspace keys can never have the role `admin`. */
+  /** The role that a person needs in the workspaces of the resource. Workspace keys can never have the role `admin`. */
   role: Role;
-  /** What a host can withhold from people in a workspace, whatever their role. */
+  /** The capability that a host can withhold from people in a workspace, whatever their role. */
   capability?: Capability;
-  /** What it acts on. The caller's access to its workspaces is checked before the handler runs. */
+  /** The resource that it acts on. The caller's access to its workspaces is checked before the handler runs. */
   resource: Resource<Value, Services>;
   /** Belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope. */
   legacy?: true;
@@ -88,12 +88,12 @@ export interface Operation<
   success: { status: number; schema: z.ZodType; page?: true; description: string }[];
   /** Successful responses other than JSON: media type and content. */
   streams?: { type: string; description: string }[];
-  /** Describes responses that the caller's workflow decides over, which may have any status, media type and body. */
+  /** Describes responses whose status, media type and body the caller's workflow decides. */
   ownResponses?: string;
   errors: readonly ErrorStatus[];
   /** It runs a workflow: the call chain is checked, and the call takes a capacity slot until it ends. */
   executes?: true;
-  /** What it records when it succeeds. Absent: nothing. */
+  /** The audit actions that it records when it succeeds. Absent: none. */
   audit?: { resourceType: string; actions: readonly string[] } | undefined;
   /** Checks rules between fields, before anything is looked up. */
   check?(call: Call<z.output<Path>, z.output<Query>, z.output<Body>>): void;
@@ -104,8 +104,8 @@ export interface Operation<
   ): Promise<Reply>;
 }
 
-/** An operation of any schemas, as tables hold it. */
-// Handlers take what their own schemas, resource and area produce. No common type fits all of them, so the table erases it.
+/** An operation with any schemas, for operation tables. */
+// Parameters of handlers depend on their schemas, resource and area. No common type fits all of them, so the table erases it.
 export interface AnyOperation extends Omit<Operation, 'handle' | 'check' | 'resource'> {
   resource: Resource<unknown, never>;
   check?(call: Call<never, never, never>): void;

@@ -1,4 +1,4 @@
-/** Authors of pages on which people without a credential run workflows. */
+/** Functions for authors of pages on which people without a credential run workflows. */
 export { takeFrom } from './admission/limiter.ts';
 export { resolveSelectors } from './areas/runs/selected.ts';
 export { executeOnPage } from './areas/runs/page-run.ts';

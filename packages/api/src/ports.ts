@@ -20,7 +20,7 @@ export interface Definition {
   isArchived?: boolean;
 }
 
-/** Where workflows are found. */
+/** Finds workflows. */
 export interface Definitions {
   find(workflowId: string): Promise<Definition | undefined>;
   /** Returns the draft as an exported workflow. Absent: there are no drafts, so manual runs are refused. */
@@ -37,11 +37,11 @@ export interface Definitions {
 /** `concealed`: the caller may not know that the workspace or organization exists, and gets a 404. A code: the reason of a 403. */
 export type AccessAnswer = 'granted' | 'concealed' | ApiDetailCode;
 
-/** What people may do. A workspace key has access to its own workspace, and is not asked about. */
+/** What people may do. A workspace key has access to its own workspace without a check. */
 export interface Access {
   /**
    * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation names one.
-   * The host maps roles to its own. It answers PERMISSION_GROUP_CAPABILITY_BLOCKED if it withholds the capability.
+   * The host maps roles to its own. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if it withholds the capability.
    */
   check(
     principal: Principal,
@@ -105,7 +105,7 @@ export interface Reservations {
   queue?: StartQueue;
 }
 
-/** What a queued run starts with. */
+/** The parameters of a queued run. */
 export interface QueuedStart {
   input: Json;
   /** Version of the engine's deployment. */
@@ -164,13 +164,13 @@ export interface AuditEvent {
 
 /** An event that was recorded before its action. */
 export interface IntendedEvent {
-  /** The action has happened. */
+  /** Marks the event as done, after the action. */
   confirm(): Promise<void>;
-  /** The action has not happened: the event is removed. */
+  /** Removes the event of an action that did not happen. */
   withdraw(): Promise<void>;
 }
 
-/** Where actions are recorded. */
+/** Records actions. */
 export interface Audit {
   /** Records the event, in the transaction if there is one: then both are stored, or none. */
   record(event: AuditEvent, transaction?: unknown): Promise<void>;
@@ -187,20 +187,20 @@ export interface ExecutionPolicy {
   asyncSeconds?: number;
 }
 
-/** What limits requests and runs. Whatever is absent has no limit, except as its default says. */
+/** Limits of requests and runs. An absent limit does not apply, unless it has a default. */
 export interface Limits {
   /** Rates of requests. */
   rate?: Limiter;
-  /** Accounts for what runs cost and refuses runs that are not paid for. */
+  /** Accounts for the cost of runs and refuses runs whose cost cannot be reserved. */
   usage?: Usage;
   /** Limits the runs and calls of an account in flight. */
   concurrency?: Concurrency;
   /**
-   * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per
-   * workspace (default three quarters). A number is the total.
+   * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per workspace
+   * (default three quarters). A plain number sets the total.
    */
   capacity?: number | Partial<CapacityLimits>;
-  /** Bytes of the bodies of single operations, by the id of the operation, where the limits of the operation are higher. */
+  /** Maximum bytes of the bodies of single operations, by the id of the operation. Can only lower the limits of the operation. */
   bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */
   policy?: ExecutionPolicy;

@@ -10,7 +10,7 @@ export interface ResourceCall {
   body: unknown;
 }
 
-/** What an operation acts on, with the workspaces and organizations that it belongs to: the caller needs access to all of them. */
+/** The resource of a call, with the workspaces and organizations that it belongs to: the caller needs access to all of them. */
 export interface Located<Value> {
   value: Value;
   workspaceIds: readonly string[];

@@ -35,7 +35,7 @@ interface Doc {
 
 const { paths } = openApiDocument(SERVED, 'https://heddle.test') as unknown as Doc;
 
-/** The required fields of a body. */
+/** Sample values of the required fields of a body. */
 const REQUIRED_FIELDS: { [id: string]: object } = {
   createWorkflowV2: { workspaceId: 'w', name: 'n' },
   replaceWorkflowState: { blocks: {}, edges: [] },

@@ -2,7 +2,10 @@ import type { Area } from './area.ts';
 import type { AnyOperation } from './operation.ts';
 import type { Access } from './ports.ts';
 
-/** Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself or the ports. */
+/**
+ * Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself or needs a port that
+ * is missing.
+ */
 export function expectOperations(areas: readonly Area[], access: Access): void {
   expectUnique(
     'area',

@@ -7,7 +7,7 @@ import type { BlocksOptions } from './options.ts';
 /** The context of one attempt at a block of this package. */
 export type Context = BlockContext<ExecutorServices>;
 
-/** What a block gets: its fields as its schema reads them, and the rest. */
+/** The parameters of a block: its fields as parsed by its schema, its context, and the options of the package. */
 export interface BlockCall<Fields> {
   fields: Fields;
   context: Context;

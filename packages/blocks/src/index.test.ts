@@ -24,7 +24,7 @@ describe('the blocks', () => {
 });
 
 describe('the fields of agents', () => {
-  it('are described: all that the executor reads', () => {
+  it('are described if the executor reads them', () => {
     const folder = new URL('.', import.meta.url).pathname;
     const sources = globSync(`${folder}{agent,models}/*.ts`).filter((file) => !file.endsWith('.test.ts'));
     const read = sources.flatMap((file) =>

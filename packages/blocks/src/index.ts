@@ -1,5 +1,6 @@
-/** Blocks that reach outside: agents and the models that they call. */
-// Says which Node.js is needed before anything else fails. The lightest entry: a workflow without these blocks loads no more.
+/** Blocks that call other systems: agents, their models, and integrations. */
+// Reports an unsupported Node.js before anything else fails. This is the smallest entry: workflows without these blocks load no
+// more.
 import '@heddle/core/files';
 import type { BlockExecutor, BlockTypeInfo, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
@@ -43,7 +44,10 @@ const DEFINITIONS: { readonly [type: string]: Load } = {
   tool: async () => (await import('./tool/tool.ts')).tool,
 };
 
-/** Returns the executors of all blocks of this package, for `createEngine({ blocks })`. What a block needs loads at its first use. */
+/**
+ * Returns the executors of all blocks of this package, for `createEngine({ blocks })`. The dependencies of a block load at its
+ * first use.
+ */
 export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
   const agent: BlockExecutor<ExecutorServices> = {
     types: ['agent'],
@@ -100,7 +104,7 @@ function lazyBlock(type: string, load: Load, options: BlocksOptions): BlockExecu
   };
 }
 
-/** Returns what the blocks of this package and of the engine do, with the schemas of their fields and outputs. */
+/** Returns the descriptions of the blocks of this package and of the engine, with the schemas of their fields and outputs. */
 export async function describeBlocks(): Promise<BlockDescription[]> {
   const [
     { describeBlock },

@@ -5,16 +5,13 @@ import type { ToolFile } from './openapi/file.ts';
 
 /** Options of the blocks. */
 export interface BlocksOptions {
-  /** The model of agents that name none. Default: none, and such an agent fails. */
+  /** The model of agents without a model. Default: none; such an agent then fails. */
   defaultModel?: string;
-  /**
-   * The models that answer in place of one that is unavailable, in this order, for blocks that name none themselves. Those
-   * without a key are left out. Default: none.
-   */
+  /** The fallback models, in this order, of blocks that list none. Models without a key are left out. Default: none. */
   fallbackModels?: readonly string[];
   /**
-   * Prices in dollars for a million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the others of a provider. They replace
-   * those of the table of models.
+   * Prices in dollars for a million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They replace
+   * the prices of the table of models.
    */
   prices?: { readonly [model: string]: Prices };
   /** How many requests and tokens each key of a provider may use, by provider. All processes of the engine share it. */
@@ -29,8 +26,8 @@ export interface BlocksOptions {
   /** Tools of services, as `importOpenApi` makes them. Files are checked when the first block uses them. */
   toolFiles?: readonly ToolFile[];
   /**
-   * How MCP servers are used, by their names. The address of the server NAME is that of the engine's service `mcp-NAME`, and
-   * its key is the engine's credential `mcp-NAME`, or what the tenant has stored for the provider `mcp-NAME`.
+   * Options of MCP servers, by their names. The server NAME has the address of the engine's service `mcp-NAME`. Its key is the
+   * engine's credential `mcp-NAME`, or the tenant's stored credential of the provider `mcp-NAME`.
    */
   mcp?: { readonly [server: string]: McpServerOptions };
 }
@@ -41,12 +38,12 @@ export interface ModelRate {
   tokensPerMinute?: number;
 }
 
-/** How an MCP server is used. */
+/** Options of an MCP server. */
 export interface McpServerOptions {
   /**
    * The program of a server that runs as a separate process, as an absolute path, and its arguments, instead of an address. Each
-   * run that uses the server starts it without a shell, and kills it at its end. It is not in the sandbox: it
-   * may do what the engine's process may do.
+   * run that uses the server starts it without a shell, and kills it at its end. It is not in the sandbox: it has the permissions
+   * of the engine's process.
    */
   command?: readonly [program: string, ...args: string[]];
   /** The environment of `command`. Default: empty. */
@@ -55,7 +52,10 @@ export interface McpServerOptions {
   tools?: readonly string[];
   /** The header that takes the key as it is. Default: `Authorization`, with `Bearer` before the key. */
   header?: string;
-  /** True: what the server says about its tools is true, and interrupted calls of idempotent ones are repeated. Default false. */
+  /**
+   * True: the server's statements about its tools are trusted, so interrupted calls of idempotent tools are repeated. Default
+   * false.
+   */
   trusted?: boolean;
   /** True: a person approves each call of an agent, whatever its row says. Default false. */
   requireApproval?: boolean;
@@ -74,11 +74,11 @@ export interface AgentTool {
   idempotent?: boolean;
   /** True: a person approves each call, whatever the row of the agent says. Default false. */
   requireApproval?: boolean;
-  /** Returns the result for the model. What it throws is a result too: the model reads the message. */
+  /** Returns the result for the model. An error is a result too: the model reads its message. */
   run(args: JsonObject, call: AgentToolCall): Promise<Json>;
 }
 
-/** What a call of a tool has beside its arguments. */
+/** The context of a call of a tool. */
 export interface AgentToolCall {
   /** Values that the author has set for the tool in the agent. The model does not see them. */
   params: JsonObject;
@@ -88,7 +88,7 @@ export interface AgentToolCall {
    * CREDENTIAL_UNKNOWN if there is no such credential.
    */
   credential(): Promise<Credential>;
-  /** Equal whenever the call is repeated. */
+  /** The same for all repetitions of the call. */
   idempotencyKey: string;
   /** Aborted at the block's timeout and when the run is cancelled. */
   signal: AbortSignal;

@@ -161,7 +161,7 @@ describe('a mail account', () => {
 
   it.each([
     ['hang', 'UID SEARCH', /did not answer in time/],
-    ['close', 'EXAMINE', /has failed|is not reached/],
+    ['close', 'EXAMINE', /has failed|cannot be reached/],
     ['huge', 'UID FETCH', /has failed/],
     ['no', 'EXAMINE', /has failed|does not have the mailbox/],
   ] as const)(

@@ -125,13 +125,13 @@ describe('a feed of RSS or Atom', () => {
   });
 
   it.each([
-    ['is no feed', '<html><body>Hello</body></html>', 'The document is no RSS or Atom.'],
+    ['is no feed', '<html><body>Hello</body></html>', 'The document is neither RSS nor Atom.'],
     [
       'is nested too deeply',
       `<rss>${'<a>'.repeat(100)}`,
       'The document has more than 64 elements inside each other.',
     ],
-    ['is empty', '', 'The document is no RSS or Atom.'],
+    ['is empty', '', 'The document is neither RSS nor Atom.'],
   ])('refuses a document that %s', async (_what, document, message) => {
     const server = await documentServer();
     server.document = document;

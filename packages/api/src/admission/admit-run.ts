@@ -8,8 +8,8 @@ import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 type Ports = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
 
 /**
- * Admits a run: reserves its cost, takes from the bucket of its kind, and takes a slot among the runs in flight. Returns
- * what releases them; undefined when no port needs it. Throws 402, 403, 429, 503, and then releases what it has taken.
+ * Admits a run: reserves its cost, takes from the bucket of its kind, and takes a slot among the runs in flight. Returns a
+ * function that releases them; undefined when no port needs it. Throws 402, 403, 429, 503; nothing is then reserved or taken.
  */
 export async function admitRun(
   services: Ports,
@@ -33,7 +33,7 @@ export async function admitRun(
   }
 }
 
-/** Reserves the cost of a run. Throws 402, 403. A port that fails is an internal error: nothing runs unpaid. */
+/** Reserves the cost of a run. Throws 402, 403. An error of the port is an internal error, and the run does not start. */
 export async function reserveUsage(
   { usage }: Pick<Ports, 'usage'>,
   run: RunRequest,
@@ -48,7 +48,7 @@ const HEADROOM: { [refusal in UsageRefusal]?: ApiDetailCode } = {
   member: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED',
 };
 
-/** 402, or 403 for a suspended account. */
+/** Returns the error: 402, or 403 for a suspended account. */
 function usageRefused(refusal: UsageRefusal): ApiError {
   if (refusal === 'suspended') return new ApiError(403, 'The account is suspended');
   const code = HEADROOM[refusal];
@@ -78,7 +78,7 @@ export async function acquireCall(
   throw tooManyInFlight('Too many calls of this operation are in flight. Please retry shortly.');
 }
 
-/** Returns the result of the host's limit. Reports an error of it, and throws the refusal instead. */
+/** Calls `acquire` of the host and returns its result. If it fails, reports the error and throws the refusal instead. */
 async function reported<T>(
   report: Ports['report'],
   refused: () => ApiError,

@@ -20,7 +20,7 @@ import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { InputLimits } from './input-limits.ts';
 import type { Release } from './usage.ts';
 
-/** An operation with what its handler gets. */
+/** An operation and the services of its handler. */
 export interface ServedOperation {
   operation: AnyOperation;
   services: unknown;
@@ -48,8 +48,8 @@ interface Input {
 type AdmittedCall = Input & { principal: Principal } & Omit<UnreadCall, 'principal' | 'workflowId' | 'read'>;
 
 /**
- * Runs the operation and returns its reply. Checks are made, and refused, in this order: kind and scope, call chain,
- * anonymous access, input, capacity, rules between fields, access to the resource.
+ * Runs the operation and returns its reply. The checks run in this order: kind and scope, call chain, anonymous access, input,
+ * capacity, rules between fields, access to the resource.
  */
 export async function admit(
   context: AreaContext,
@@ -65,7 +65,7 @@ export async function admit(
   const held: Release[] = [];
   const release = () => held.splice(0).forEach((each) => each());
   try {
-    // After the body has arrived: a client that sends nothing more must not hold a slot.
+    // After the body has arrived: a client that stops sending must not hold a slot.
     const slot = await takeSlots(context, { operation, principal }, held);
     const reply = await handle(context, served, call, slot);
     // A stream holds its slots until it ends.
@@ -78,7 +78,10 @@ export async function admit(
   }
 }
 
-/** Takes the slots of a call, and adds what releases them to `held`. Returns the slot of an execution. Throws 429, 503. */
+/**
+ * Takes the slots of a call, and adds the functions that release them to `held`. Returns the slot of an execution. Throws 429,
+ * 503.
+ */
 async function takeSlots(
   context: AreaContext,
   { operation, principal }: { operation: AnyOperation; principal: Principal },

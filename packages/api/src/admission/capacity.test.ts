@@ -161,7 +161,7 @@ describe('runs of a workspace in flight', () => {
 });
 
 describe('limits of one operation', () => {
-  it('hold its calls by one caller in flight; a stream holds its slot until it ends', async () => {
+  it('apply to the calls in flight of one caller; a stream holds its slot until it ends', async () => {
     const api = await testApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
     const [long, short] = await Promise.all([LONG, GREETING].map((each) => api.deployed(each)));
     const run = (more: object = {}) =>
@@ -190,7 +190,7 @@ describe('limits of one operation', () => {
     expect(api.faults).toEqual([expect.objectContaining({ message: 'the database is gone' })]);
   });
 
-  it('hold the size of its body below that of all, with or without a declared length', async () => {
+  it('apply to the size of its body, with or without a declared length', async () => {
     const api = await testApi({ bodyBytes: { createWorkflowV2: 200, undeployWorkflow: 2 } });
     const body = (name: string) => JSON.stringify({ workspaceId: api.workspaceId, name });
     const create = (raw: string, headers = {}) => api.call('POST', '/api/v2/workflows', { raw, headers });

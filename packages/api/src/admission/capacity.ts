@@ -12,7 +12,7 @@ export interface CapacityLimits {
 
 /** The slot of one execution in flight. */
 export interface CapacitySlot {
-  /** Counts the execution against its workspace as well, once that is known. Throws 429. */
+  /** Counts the execution against its workspace as well, once the workspace is known. Throws 429. */
   joinWorkspace(workspaceId: string): void;
   /** Frees the slot. Further calls do nothing. */
   release(): void;
@@ -30,7 +30,7 @@ const DEFAULT_CAPACITY = 500;
 const CALLER_SHARE = 0.5;
 const WORKSPACE_SHARE = 0.75;
 
-/** Returns the limits with defaults. A number is the total. */
+/** Returns the limits with defaults. A plain number sets the total. */
 export function capacityLimits(given: number | Partial<CapacityLimits> = {}): CapacityLimits {
   const { total = DEFAULT_CAPACITY, ...shares } = typeof given === 'number' ? { total: given } : given;
   return {

@@ -10,7 +10,7 @@ export interface LimitState {
   resetMs: number;
   /** Milliseconds until the next token; 0 when there is one. */
   retryAfterMs: number;
-  /** Tokens added per minute, where the limiter knows. */
+  /** Tokens added per minute, if the limiter knows. */
   perMinute?: number;
 }
 
@@ -19,7 +19,7 @@ export type LimitKind = 'address' | 'operation' | 'sync' | 'async';
 
 type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
 
-/** Rate limits. A host brings its own for several processes; without one nothing is limited. */
+/** Rate limits. A host with several processes provides a shared limiter; without a limiter nothing is limited. */
 export interface Limiter {
   /**
    * Takes a token from the bucket of each subject that has one. Returns the state of the tightest bucket, by
@@ -39,7 +39,7 @@ export interface Bucket {
 
 /** The buckets of each kind of limit. */
 export interface Buckets extends Partial<Record<LimitKind, Bucket>> {
-  /** Of single operations, in place of `operation`, by the id of the operation; null: no limit. */
+  /** Buckets of single operations, in place of `operation`, by the id of the operation; null: no limit. */
   operations?: { readonly [operationId: string]: Bucket | null };
 }
 
@@ -52,7 +52,7 @@ export function bucketFor(buckets: Buckets, kind: LimitKind, operation?: string)
 }
 
 const MINUTE_MS = 60_000;
-/** How many buckets are kept. The least recently used one is dropped first. */
+/** Maximum number of buckets. The least recently used bucket is dropped first. */
 const MAX_BUCKETS = 100_000;
 
 /** Returns token buckets in the memory of this process. */
@@ -60,7 +60,7 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
   const buckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
     const before = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
-    // A clock that was set back takes nothing away.
+    // A clock that is set back removes no tokens.
     const passedMs = Math.max(0, atMs - before.atMs);
     return Math.min(bucket.capacity, before.tokens + (passedMs * bucket.perMinute) / MINUTE_MS);
   };
@@ -131,7 +131,7 @@ export function limitHeaders(state: LimitState): { [name: string]: string } {
   };
 }
 
-/** 429 for an empty bucket. */
+/** Returns the 429 for an empty bucket. */
 function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetailCode): ApiError {
   const seconds = Math.max(1, Math.ceil(state.retryAfterMs / 1000));
   const retryAfter = new Date(nowMs + state.retryAfterMs).toISOString();

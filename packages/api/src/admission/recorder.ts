@@ -28,7 +28,7 @@ export function recorder(
       const event = eventOf(recorded);
       const intended = await audit.intend?.(event);
       const result = await act().catch(async (error: unknown) => {
-        // After a fault nothing is known of the action: the event stays as intended.
+        // After an internal error it is unknown whether the action happened: the event stays, marked as intended.
         if ((refusalOf(error)?.status ?? 500) < 500) await intended?.withdraw();
         throw error;
       });

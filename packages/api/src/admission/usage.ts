@@ -1,6 +1,6 @@
 import { createCounter } from './counter.ts';
 
-/** A run that asks for admission. A host finds out from it who pays. */
+/** A run to admit. The host determines from it who pays. */
 export interface RunRequest {
   /** The engine's id of the run, unique over all workspaces. */
   runId: string;
@@ -12,15 +12,15 @@ export interface RunRequest {
 }
 
 /**
- * Why a run is not paid for. `suspended`: the account is suspended; `limit`: a usage limit is reached; `payer`, `member`:
- * the rest of the account's or of the person's limit does not cover the run.
+ * Why the cost of a run cannot be reserved. `suspended`: the account is suspended; `limit`: a usage limit is reached; `payer`,
+ * `member`: the remaining limit of the account or of the person does not cover the run.
  */
 export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
 
 /** Ends a reservation. Called once, when the run has ended, waits for a person, or was not started. */
 export type Release = () => void;
 
-/** Accounts for what runs cost. A host brings its own; without one nothing is counted. */
+/** Accounts for the cost of runs. The host provides it; without it nothing is counted. */
 export interface Usage {
   /** Reserves the cost of a run. When it rejects, nothing runs. */
   reserve(run: RunRequest): Promise<UsageAnswer> | UsageAnswer;
@@ -41,7 +41,7 @@ export interface UsageSummary {
 
 export type UsageAnswer = { refused: UsageRefusal } | { release?: Release };
 
-/** Limits runs and calls in flight over all processes. A host brings its own; without one there is no limit. */
+/** Limits runs and calls in flight over all processes. The host provides it; without it there is no limit. */
 export interface Concurrency {
   /** Takes a slot and returns what frees it; undefined when none is free. When it rejects, nothing runs. */
   acquire(run: RunRequest): Promise<Release | undefined> | Release | undefined;
@@ -52,7 +52,7 @@ export interface Concurrency {
   acquireCall?(operation: string, caller: string): Promise<Release | undefined> | Release | undefined;
 }
 
-/** How much may be in flight. */
+/** Maximum numbers of runs and calls in flight. */
 export interface ConcurrencyLimits {
   /** Runs of a workspace. Absent: no limit. */
   runs?: number | undefined;
@@ -63,7 +63,7 @@ export interface ConcurrencyLimits {
 /** Releases nothing: there is no limit. */
 const NO_LIMIT = () => undefined;
 
-/** Returns limits that count in this process. A number is the number of runs of a workspace. */
+/** Returns limits that count in this process. A plain number limits the runs of a workspace. */
 export function memoryConcurrency(limits: number | ConcurrencyLimits): Concurrency {
   const { runs = Infinity, calls = {} } = typeof limits === 'number' ? { runs: limits } : limits;
   const [runCounter, callCounter] = [createCounter(), createCounter()];

@@ -57,7 +57,10 @@ export function execute(): Area<AreaContext, typeof EXECUTE> {
   return { name: 'execute', operations: EXECUTE, services: (context) => context };
 }
 
-/** Returns the area of runs: their states, results and files, and the operations that continue or cancel them. `only`: these operations. */
+/**
+ * Returns the area of runs: their states, results and files, and the operations that continue or cancel them. `only`: the
+ * operations to serve; default: all.
+ */
 export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
   options: { only?: readonly Name[] } = {},
 ): Area<AreaContext, Pick<typeof RUNS, Name>> {

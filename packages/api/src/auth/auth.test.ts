@@ -236,7 +236,7 @@ it('an operation without a resource refuses a workspace key unless it allows wor
     signal: new AbortController().signal,
     read: () => Promise.resolve({ path: {}, query: {}, body: undefined }),
   });
-  // The operation uses nothing of it.
+  // The operation does not use the context.
   const context = {} as AreaContext;
   const served = { operation, services: undefined };
   await expect(admit(context, served, sent('workspace'))).rejects.toMatchObject({

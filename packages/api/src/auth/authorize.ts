@@ -75,7 +75,7 @@ export async function expectAccess(
   expectGranted(await access.check(principal, workspaceId, role, capability), need);
 }
 
-/** Throws as `expectAccess` does. A workspace key, which belongs to no organization, gets the same 403 for all of them. */
+/** Throws as `expectAccess` does. A workspace key, which belongs to no organization, gets the same 403 for every organization. */
 export async function expectOrganizationAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
@@ -114,7 +114,7 @@ export async function mayWrite(
   }
 }
 
-/** Returns the workspaces in which the caller may look for an id that names none. */
+/** Returns the workspaces in which an id that comes without a workspace is looked up for the caller. */
 export async function workspacesOf(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,

@@ -31,8 +31,8 @@ export type Capability =
   | 'logs.export';
 
 /**
- * How a caller has identified itself: with a person's API key, a workspace's API key, an access token, or a session of the
- * host, in which a person sits at a screen.
+ * How a caller has identified itself: with a person's API key, a workspace's API key, an access token, or an interactive session
+ * of the host.
  */
 export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';
 
@@ -52,7 +52,7 @@ export interface Principal {
   anonymous?: true;
 }
 
-/** People, however they have identified themselves. */
+/** People, with any kind of credential. */
 export const PEOPLE = ['personal', 'oauth', 'session'] as const satisfies PrincipalKind[];
 
 /** People, and the keys of workspaces. */
@@ -67,8 +67,8 @@ export interface Credentials {
 /** Identifies callers. */
 export interface Authenticator {
   /**
-   * Returns the caller; undefined for an invalid credential, which is refused even where none is needed. `headers` are those
-   * of the request, for hosts that identify callers by more than the two credentials: a session cookie.
+   * Returns the caller; undefined for an invalid credential, which is refused even where a credential is optional. `headers` are
+   * those of the request, for hosts that identify callers by more than the two credentials: a session cookie.
    */
   authenticate(credentials: Credentials, headers: Headers): Promise<Principal | undefined>;
 }
@@ -78,7 +78,7 @@ export function accountOf({ userId, workspaceId, credentialId }: Principal): str
   return userId ?? workspaceId ?? credentialId;
 }
 
-/** Returns whose share of the capacity a call uses. Anonymous callers of a workspace share one. */
+/** Returns the subject whose share of the capacity a call uses. Anonymous callers of a workspace are one subject. */
 export function capacitySubjectOf(principal: Principal): string {
   const account = accountOf(principal);
   return principal.anonymous ? `public:${account}` : account;

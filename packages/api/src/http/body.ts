@@ -13,7 +13,7 @@ export function bodyKindOf(schema: z.ZodType): BodyKind {
   return KINDS.get(schema) ?? { kind: 'json' };
 }
 
-/** Returns the schema of a JSON body of at most `maxBytes`, in place of the limit for all operations if that is higher. */
+/** Returns the schema of a JSON body of at most `maxBytes`, if that is lower than the limit for all operations. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema, maxBytes: number): Schema {
   return registered(schema.clone() as Schema, { kind: 'json', maxBytes });
 }

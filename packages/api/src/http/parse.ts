@@ -8,13 +8,13 @@ import { bodyKindOf } from './body.ts';
 import type { BodyKind } from './body.ts';
 import { unstorableTexts } from './unstorable.ts';
 
-/** Time for the whole body to arrive; of bytes and forms, for the next part of it. */
+/** Time limit for the whole body to arrive; for bytes and forms, for the next part to arrive. */
 const BODY_TIMEOUT_MS = 30_000;
 
-/** How a body is received. */
+/** Limits of a request body, and its timer. */
 export interface ReceiveOptions {
   limits: InputLimits;
-  /** Bytes of the body, where its other limits are higher. */
+  /** Maximum number of bytes; other limits of the body may be lower. */
   maxBytes: number;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every: (ms: number, beat: () => void) => () => void;
@@ -303,7 +303,7 @@ export function contentTypeOf(request: Pick<Request, 'headers'>): { type: string
 
 type Kind<Name extends BodyKind['kind']> = Extract<BodyKind, { kind: Name }>;
 
-/** Returns the bytes of a body, read as the handler reads them. Throws 415, and 413 for a body that says its size. */
+/** Returns the bytes of a body, as a stream for the handler. Throws 415, and 413 for a declared size above the limit. */
 function bytesOf(
   request: Request,
   { types, maxBytes }: Kind<'bytes'>,

@@ -94,7 +94,7 @@ describe('a request', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('keeps a well-formed request id, and else gets a new one', async () => {
+  it('keeps a well-formed request id, or gets a new one', async () => {
     const own = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
     expect(own.headers.get('x-request-id')).toBe('mine-1');
     const bad = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'a b' } });
@@ -194,7 +194,7 @@ describe('rate limits', () => {
     expect(await own.call('GET', list)).toMatchObject({ status: 200 });
   });
 
-  it('of an operation replaces that of all operations', async () => {
+  it('of an operation replaces the limit of all operations', async () => {
     const operations = { getApiMeta: { capacity: 1, perMinute: 60 } };
     const limiter = memoryLimiter({ operation: { capacity: 9, perMinute: 60 }, operations }, () => 0);
     const own = await testApi({ limiter, now: () => 0 });

@@ -16,7 +16,7 @@ export interface RouteOptions {
   authenticator: Authenticator;
   /** The path below which the interface is served: empty, or with a leading and no trailing slash. */
   basePath: string;
-  /** The origin of this deployment. Default: that of each request. */
+  /** The origin of this deployment. Default: the origin of each request. */
   origin?: string | undefined;
   /** Returns the client's address, for the limit per address. */
   clientAddress(request: Request): string | undefined;
@@ -37,7 +37,7 @@ export function createRoutes(
         answer(context, served, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
       );
     }
-    // Before the routes of less specific paths, which may have the method.
+    // Before the routes of less specific paths, which may accept the method.
     const [{ operation }] = group;
     app.all(routePath(operation), (c) => {
       const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedIn(group) } });
@@ -65,7 +65,7 @@ function bySpecificity(table: readonly ServedOperation[]): Group[] {
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
-/** Returns the methods of a path, as the header Allow has them. */
+/** Returns the methods of a path in the format of the `Allow` header. */
 function allowedIn(group: Group): string {
   const methods = group.map(({ operation: { method } }) => (method === 'GET' ? 'GET, HEAD' : method));
   return methods.join(', ');
@@ -182,7 +182,7 @@ function idHeader(request: Request): HeaderRecord {
   return { 'X-Request-Id': requestIdOf(request, randomUUID) };
 }
 
-/** The path with parameters as Hono writes them. */
+/** Returns the path with its parameters in Hono's syntax. */
 function routePath({ path }: AnyOperation): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }

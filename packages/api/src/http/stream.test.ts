@@ -19,7 +19,7 @@ function counted(): { items: AsyncIterable<{ data: number }>; read: () => number
 const ignore = (): void => undefined;
 
 describe('a stream', () => {
-  it('reads an item only when the client has taken the last one', async () => {
+  it('reads an item only when the client has taken the previous one', async () => {
     const { items, read } = counted();
     const reader = eventStream(items, { onCancel: ignore }).body!.getReader();
     expect(read()).toBe(0);
@@ -30,7 +30,7 @@ describe('a stream', () => {
     await reader.cancel();
   });
 
-  it('ends a source that waits when the client cancels', async () => {
+  it('ends a waiting source when the client cancels', async () => {
     const started = Promise.withResolvers<void>();
     const waiting = Promise.withResolvers<void>();
     let isFinished = false;
@@ -54,7 +54,7 @@ describe('a stream', () => {
   it.each([
     ['is read', (response: Response) => response.text()],
     ['is cancelled', (response: Response) => response.body?.cancel()],
-  ])('tells once that it has ended when it %s', async (_how, end) => {
+  ])('calls `onEnd` once when it %s', async (_how, end) => {
     let ends = 0;
     const response = withOnEnd(new Response('text'), () => (ends += 1));
     expect(ends).toBe(0);
@@ -62,7 +62,7 @@ describe('a stream', () => {
     expect(ends).toBe(1);
   });
 
-  it('tells that it has ended when it fails', async () => {
+  it('calls `onEnd` when it fails', async () => {
     let ends = 0;
     async function* items(): AsyncGenerator<object> {
       yield await Promise.reject(new Error('It is down.'));

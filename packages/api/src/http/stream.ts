@@ -41,7 +41,7 @@ function eventText({ id, data }: ServerSentEvent): string {
   return `${field}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Reads the next item only when the client has taken the last one. */
+/** Reads the next item only when the client has taken the previous one. */
 function streamed<Item>(
   source: AsyncIterable<Item>,
   textOf: (item: Item) => string,

@@ -5,9 +5,9 @@ type Path = (string | number)[];
 type Part = readonly [key: string | number, schema: z.core.$ZodType, value: unknown];
 
 /**
- * Returns the paths of declared strings in `value` that no id or name may be: those with NUL, which PostgreSQL cannot
- * store, or with half of a surrogate pair. What the schema leaves open (`z.unknown()`) is data and is not checked.
- * `value` must match the schema.
+ * Returns the paths of declared strings in `value` that are forbidden as ids and names: those with NUL, which PostgreSQL cannot
+ * store, or with half of a surrogate pair. What the schema leaves open (`z.unknown()`) is data and is not checked. `value` must
+ * match the schema.
  */
 export function unstorableTexts(schema: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
   if (isOpen(schema)) return [];

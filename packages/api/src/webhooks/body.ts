@@ -42,8 +42,8 @@ const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
 
 /**
- * Returns the payload in the body: JSON, the fields of a form, or text. A body without a media type, and text, are JSON where
- * they can be. Throws 400, 413, 415.
+ * Returns the payload in the body: JSON, the fields of a form, or text. Text, and a body without a media type, is parsed as JSON
+ * if it is valid JSON. Throws 400, 413, 415.
  */
 export async function parsedBody(
   request: Pick<Request, 'headers'>,
@@ -81,7 +81,7 @@ function textPayload(text: string, limits: WebhookLimits): Json {
   }
 }
 
-/** Senders that wrap their JSON in a form name the field so. */
+/** The field name of senders that wrap their JSON in a form. */
 const WRAPPED = 'payload';
 
 function formPayload(text: string, limits: WebhookLimits): Json {

@@ -6,7 +6,7 @@ export interface SignedDelivery {
   headers: Headers;
   body: Uint8Array;
   nowMs: number;
-  /** The values of the secret of the trigger: each is valid. */
+  /** The valid values of the trigger's secret. */
   secrets: readonly string[];
 }
 
@@ -31,15 +31,15 @@ export interface ParsedDelivery {
 /** How the sender is answered: at once, with the JSON of the configuration, or with the Response block of the run. */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
-/** What a request means. */
+/** How a receiver treats a request. */
 export type WebhookMeaning =
-  /** It checks the address. No run is started. */
+  /** The sender verifies the address. No run is started. */
   | { kind: 'handshake'; body: Json }
   /** The trigger waits for other events. No run is started. */
   | { kind: 'ignored'; event: string }
   | {
       kind: 'event';
-      /** The sender's id of the delivery: a second one with it starts no run. Absent: it has none. */
+      /** The sender's id of the delivery: a second delivery with this id starts no run. Absent: the sender gives no id. */
       deliveryId?: string;
       /** Name of the event, for the log. */
       event?: string;
@@ -52,7 +52,7 @@ export interface WebhookType extends TriggerInfo {
   kind: 'webhook';
   /** Returns the system that sends, such as `github`. */
   providerOf(config: JsonObject): string;
-  /** Returns the path that the author has chosen; undefined: a random one is made. */
+  /** Returns the path that the author has chosen; undefined: a random path is generated. */
   pathOf(config: JsonObject): string | undefined;
   /** Returns whether requests must have a token or a signature. */
   isSigned(config: JsonObject): boolean;
@@ -66,7 +66,7 @@ export interface WebhookType extends TriggerInfo {
   isTest?(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
-  /** Returns what an authentic request means. */
+  /** Returns how to treat an authentic request. */
   meaningOf(config: JsonObject, delivery: ParsedDelivery): WebhookMeaning;
 }
 
@@ -92,15 +92,17 @@ export interface WebhookEvent {
 /** An accepted event. */
 export interface AcceptedEvent {
   runId: string;
-  /** The delivery had been accepted before: the run is that of the first one. */
+  /** The delivery was accepted before: `runId` is the run of the first delivery. */
   isDuplicate: boolean;
-  /** What flow control has decided, and why; absent: the run starts at once. Of a dropped event, the run is an earlier one. */
+  /**
+   * The decision of flow control, and its reason; absent: the run starts at once. For a dropped event, the run is an earlier one.
+   */
   flow?: { state: 'waiting' | 'dropped'; reason: string };
   /** Returns the response of the run when it has ended, or waits for a person; undefined if that takes too long. */
   response(signal: AbortSignal): Promise<Response | undefined>;
 }
 
-/** Where a receiver finds triggers, and stores what arrives. */
+/** Finds triggers, and stores accepted events. */
 export interface WebhookStore {
   /** Returns the trigger at the path; undefined for an unknown path, and for a trigger that is paused, suspended or not live. */
   find(path: string): Promise<FoundWebhook | undefined>;

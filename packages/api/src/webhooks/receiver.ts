@@ -10,7 +10,7 @@ import { bodyOf, fieldsOf, parsedBody } from './body.ts';
 import type { WebhookLimits } from './body.ts';
 import type { AcceptedEvent, FoundWebhook, WebhookEvent, WebhookMeaning, WebhookStore } from './port.ts';
 
-/** What a receiver is made of. */
+/** The options of a receiver. */
 export interface WebhookReceiverOptions {
   store: WebhookStore;
   /** Limits of bodies. Default: 5 MiB, 100,000 values, 100 parts. */
@@ -19,7 +19,7 @@ export interface WebhookReceiverOptions {
   rate?: Bucket;
   /** Requests of one client address to unknown paths. Default: 1 per second, bursts of 100. */
   unknownRate?: Bucket;
-  /** Requests in work in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in all. */
+  /** Requests in progress in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in all. */
   atOnce?: { perTrigger: number; perWorkspace: number; total: number };
   now?: () => number;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
@@ -32,14 +32,14 @@ export interface WebhookReceiverOptions {
 export interface WebhookRequest {
   /** The client's address, for the limit of requests to unknown paths. */
   address?: string | undefined;
-  /** What is in front of the path of a trigger. Default: `/api/webhooks/trigger/`. */
+  /** The prefix of the paths of triggers. Default: `/api/webhooks/trigger/`. */
   prefix?: string;
 }
 
 /** Answers a request of another system. Never rejects. */
 export type WebhookReceiver = (request: Request, about?: WebhookRequest) => Promise<Response>;
 
-/** What is in front of the path of a trigger. */
+/** The prefix of the paths of triggers. */
 export const WEBHOOK_PREFIX = '/api/webhooks/trigger/';
 const LIMITS: WebhookLimits = { bytes: 5 * 1024 * 1024, values: 100_000, parts: 100 };
 const RATE: Bucket = { capacity: 1000, perMinute: 6000 };
@@ -47,7 +47,7 @@ const UNKNOWN_RATE: Bucket = { capacity: 100, perMinute: 60 };
 const AT_ONCE = { perTrigger: 100, perWorkspace: 300, total: 1000 };
 const PATH = /^[\w.-]{1,128}$/;
 
-/** The request is for no trigger: the answer is that of any unknown path. */
+/** The request matches no trigger: the response is the same as for any unknown path. */
 const UNKNOWN = new ApiError(404, 'Not found');
 const BAD_SIGNATURE = 'The request is not signed with the secret of this webhook';
 const OLD = 'The time of the request is too far from now';
@@ -60,7 +60,7 @@ type Parts = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRate' | 'lim
 
 /**
  * Returns a fetch handler that receives requests of other systems and starts the runs of triggers. Unknown paths, and those of
- * triggers that are paused, suspended or not live, get the same 404, and nothing of their request is read.
+ * triggers that are paused, suspended or not live, get the same 404, and the bodies of their requests are not read.
  */
 export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const { rate = RATE, unknownRate = UNKNOWN_RATE, now = Date.now } = options;
@@ -140,7 +140,7 @@ async function unknown({ limiter }: Parts, address: string | undefined): Promise
   throw UNKNOWN;
 }
 
-/** Takes a place among the requests in work, so that a burst for one workspace leaves room for others. Throws 429. */
+/** Counts a request as in progress, with limits that leave room for other workspaces during a burst. Throws 429. */
 function placeFor({ counter, atOnce }: Parts, { key, workspaceId }: FoundWebhook): () => void {
   const releases: (() => void)[] = [];
   const release = (): void => releases.forEach((each) => each());
@@ -152,7 +152,7 @@ function placeFor({ counter, atOnce }: Parts, { key, workspaceId }: FoundWebhook
     const one = counter.increment(subject, most);
     if (!one) {
       release();
-      throw tooManyInFlight('Too many requests are in work. Please retry shortly.');
+      throw tooManyInFlight('Too many requests are in progress. Please retry shortly.');
     }
     releases.push(one);
   }
@@ -184,7 +184,9 @@ async function answered(parts: Parts, found: FoundWebhook, { request, url, path 
   return respond(accepted, meaning, request.signal);
 }
 
-/** Accepts the event for the trigger. If another version has become live meanwhile, the event is for that one. Throws 404. */
+/**
+ * Accepts the event for the trigger. If another version has become live meanwhile, the event goes to that version. Throws 404.
+ */
 async function accept(
   store: WebhookStore,
   { found, event, path }: { found: FoundWebhook; event: WebhookEvent; path: string },

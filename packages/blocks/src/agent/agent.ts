@@ -26,7 +26,7 @@ import { skillsOf } from './skills.ts';
 import { toolChoice, toolsOf } from './tools.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
-/** Rounds of model and tools until the block fails. */
+/** Maximum number of rounds of model and tools. After that the block fails. */
 const MAX_ROUNDS = 25;
 
 /**
@@ -85,7 +85,7 @@ interface AgentParts {
   approvals?: Approvals;
 }
 
-/** What a pause shows of the calls that wait for a person. */
+/** The output of a pause, with the calls that wait for a person. */
 interface Paused {
   pause: JsonObject;
 }
@@ -184,7 +184,7 @@ class Agent {
     if ('value' in second) return { value: second.value, text: textOf(repaired) };
     throw new BlockError(
       'AGENT_OUTPUT_INVALID',
-      `The model's answer for "${this.#parts.context.block.name}" does not match the response format, also after one repair: ${second.problems}`,
+      `The model's answer for "${this.#parts.context.block.name}" does not match the response format, even after one repair: ${second.problems}`,
       { details: { answer: textOf(repaired).slice(0, 2000) } },
     );
   }
@@ -227,7 +227,10 @@ function assistantContent({ content }: Answer): AssistantPart[] {
   });
 }
 
-/** The fields, and the whole under `content`: exported workflows read both `<agent.field>` and `<agent.content.field>`. */
+/**
+ * Returns the fields, and the whole answer under `content`: exported workflows read both `<agent.field>` and
+ * `<agent.content.field>`.
+ */
 function fieldsOf(value: Json): JsonObject {
   return isJsonObject(value) ? { content: value, ...value } : { content: value };
 }

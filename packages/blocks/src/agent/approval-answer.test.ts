@@ -31,7 +31,7 @@ function nested(depth: number): JsonObject {
 }
 
 describe('the answer to a pause of an agent', () => {
-  it('has a decision for each call that was shown when one decision is for all', () => {
+  it('has a decision for each shown call if one decision is for all calls', () => {
     expect(answer({ decision: 'approve' })).toEqual({
       decisions: { '1.1': { decision: 'approve' }, '1.3': { decision: 'approve' } },
     });
@@ -39,7 +39,7 @@ describe('the answer to a pause of an agent', () => {
     expect(answer(denied)).toEqual({ decisions: { '1.1': denied, '1.3': denied } });
   });
 
-  it('may decide about some calls, and edit the only one by its decision alone', () => {
+  it('may decide about some calls, and may edit a single call without its id', () => {
     const some = { decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } } };
     expect(answer(some)).toEqual(some);
     const only = { calls: paused.calls.slice(0, 1) };
@@ -122,7 +122,7 @@ describe('the answer to a pause of an agent', () => {
     ],
     ['has a new placeholder in a key', edit({ '{{TOKEN}}': 1 }), /contain {{TOKEN}}/],
     ['has a reference', edit({ text: ' <start.key> ' }), /contain <start\.key>, which is not filled in here/],
-    ['has what stands for a secret', edit({ text: '«redacted:TOKEN»' }), /contain a secret/],
+    ['has the replacement of a secret', edit({ text: '«redacted:TOKEN»' }), /contain a secret/],
     ['is huge', edit({ text: 'x'.repeat(1_000_001) }), /have more than 1000000 characters/],
     [
       'has a huge number of values',

@@ -6,7 +6,7 @@ import { compileSchema } from './json-schema.ts';
 const MAX_EDITED_CHARS = 1_000_000;
 const MAX_EDITED_DEPTH = 100;
 const MAX_REASON_CHARS = 2000;
-/** Problems and ids of one error. */
+/** Maximum number of problems and of ids in one error. */
 const MAX_LISTED = 10;
 
 /** A call that waits for a person, as the pause shows it. */
@@ -53,7 +53,7 @@ export function waitingCalls(paused: JsonObject): WaitingCall[] {
   return Array.isArray(calls) ? (calls as unknown as WaitingCall[]) : [];
 }
 
-/** Returns the decisions of an answer by the ids of calls, and what is wrong with it, without the content of edited arguments. */
+/** Returns the decisions of an answer by the ids of calls, and its problems, without the content of edited arguments. */
 export function readAnswer(
   answer: Json,
   calls: readonly WaitingCall[],
@@ -132,8 +132,9 @@ const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
 const REFERENCE = /^\s*<[A-Za-z][\w-]{0,100}\.[\w.[\]-]{1,200}>\s*$/;
 
 /**
- * Returns why edited arguments cannot be used, whatever the schema: their size, and texts that a person may take for templates.
- * Arguments are data, in which nothing is filled in. `shown`: the arguments of the model, whose templates may stay.
+ * Returns why edited arguments cannot be used, apart from their schema: their size, or text that a person may take for a
+ * template. Arguments are data: templates in them are not resolved. `shown`: the arguments of the model, whose templates may
+ * stay.
  */
 export function problemOfEdit(edited: JsonObject, shown: JsonObject): string | undefined {
   const kept = new Set<string>();

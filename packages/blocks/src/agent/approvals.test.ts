@@ -18,12 +18,12 @@ function contextOf(answers: Json[], steps: Map<string, Json> = new Map()): Conte
 }
 
 describe('approvals of an agent', () => {
-  it('record what a pause shows, and read its answer against that', async () => {
+  it('record the calls that a pause shows, and compare its answer with them', async () => {
     const steps = new Map<string, Json>();
     const first = await Approvals.open(contextOf([], steps));
     expect(first.of(CALL)).toBeUndefined();
     expect(await first.ask([CALL])).toEqual({ calls: [CALL] });
-    // Another set of calls at a repeated attempt changes nothing: a person may see the first one already.
+    // Other calls in a repeated attempt change nothing: a person may already see the first calls.
     expect(await first.ask([{ ...CALL, arguments: { to: 'eve' } }])).toEqual({ calls: [CALL] });
     const second = await Approvals.open(contextOf([{ decision: 'approve' }], steps));
     expect(second.of(CALL)).toEqual({ decision: { decision: 'approve' }, call: CALL });
@@ -45,7 +45,7 @@ describe('approvals of an agent', () => {
     expect(after.of(CALL)).toMatchObject({ decision: { decision: 'deny' } });
   });
 
-  it('have no decision of an answer to a pause that was never recorded', async () => {
+  it('ignore the answer to a pause that was never recorded', async () => {
     const approvals = await Approvals.open(contextOf([{ decision: 'approve' }]));
     expect(approvals.of(CALL)).toBeUndefined();
   });

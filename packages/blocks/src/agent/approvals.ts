@@ -10,15 +10,15 @@ export interface Decided {
 }
 
 /**
- * What people have decided about the calls of one execution of an agent. Each pause is recorded as a step before it opens. Its
- * answer is compared with that record, not with the present state of the workflow.
+ * The decisions of people about the calls of one execution of an agent. Each pause is recorded as a step before it opens. Its
+ * answer is compared with that record, not with the current state of the workflow.
  */
 export class Approvals {
   readonly #context: Context;
   readonly #decided: ReadonlyMap<string, Decided>;
   /** The number of pauses that were answered. */
   readonly #answered: number;
-  /** Why the last answer decides nothing. */
+  /** Why the last answer is invalid; undefined if it is valid. */
   readonly #problem: string | undefined;
 
   private constructor(
@@ -50,7 +50,7 @@ export class Approvals {
     return new Approvals(context, { decided, answered: answers.length, problem });
   }
 
-  /** Returns what a person has decided about a call; undefined if the person has seen no such call. */
+  /** Returns the decision about a call; undefined if no person has decided about this call. */
   of({ id, name }: Pick<WaitingCall, 'id' | 'name'>): Decided | undefined {
     const decided = this.#decided.get(id);
     return decided?.call.name === name ? decided : undefined;
@@ -63,7 +63,7 @@ export class Approvals {
   }
 }
 
-/** Returns what pause `number` of the block shows. */
+/** Returns the recorded calls of pause `number` of the block. Records `calls` if there are none yet. */
 function recorded(context: Context, number: number, calls: readonly WaitingCall[]): Promise<JsonObject> {
   return context.step(`approval ${number}`, () => ({ calls }) as unknown as JsonObject, { idempotent: true });
 }

@@ -52,8 +52,8 @@ function wallMsOf({ remainingMs, services }: Context): number {
 }
 
 /**
- * Runs the code of a tool in the sandbox. It has all arguments as `params`, and those that its schema declares as variables:
- * others could take the name of something that the code uses. Throws an error with the message of the code.
+ * Runs the code of a tool in the sandbox. The code gets all arguments as `params`, and declared arguments also as variables: an
+ * undeclared argument could shadow a name that the code uses. Throws an error with the message of the code.
  */
 export async function runCode(
   context: Context,

@@ -7,7 +7,7 @@ import type { PatternBudget } from './patterns.ts';
 const MAX_SCHEMA_CHARS = 100_000;
 const MAX_DEPTH = 32;
 const MAX_ERRORS = 10;
-/** Evaluations of subschemas for one value. References make it possible that a small schema needs any number of them. */
+/** Maximum number of evaluations of subschemas for one value. With references, even a small schema can need any number. */
 const MAX_EVALUATIONS = 200_000;
 
 /** Returns how a value differs from a schema; undefined: it matches. */
@@ -32,7 +32,7 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
   };
   try {
     validator = new Validator(checkable(schema, budget) as never, '2020-12', false);
-    // Some faults of the schema show when it is used.
+    // Some faults of a schema appear only when it is used.
     validate(null);
   } catch (error) {
     if (error instanceof PatternError) throw refuse(error.message);
@@ -57,7 +57,7 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
   };
 }
 
-/** Evaluations until the validator is stopped. */
+/** Evaluations that are left before the validator is stopped. */
 interface Budget {
   left: number;
   patterns: PatternBudget;
@@ -67,7 +67,7 @@ class BudgetError extends Error {}
 
 class PatternError extends Error {}
 
-/** The validator recurses, and copies lists of errors as arguments, so an endless check can also end with a full stack. */
+/** The validator recurses, and copies lists of errors as arguments, so an endless check can also end with a stack overflow. */
 function isTooLong(error: unknown): boolean {
   return error instanceof BudgetError || error instanceof RangeError;
 }
@@ -83,12 +83,12 @@ function depthOf(value: Json): number {
 
 /** Keywords that an author could use to keep the validator busy with one small value. */
 const UNCHECKED: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
-/** Texts that are checked against patterns count with their characters. */
+/** A text that is checked against a pattern counts as many evaluations as it has characters. */
 const spendOf = (budget: Budget) => (chars: number) => {
   budget.left -= chars;
   if (budget.left < 0) throw new BudgetError();
 };
-/** The validator reads it of every subschema that it evaluates, and never lists it. */
+/** A property that the validator reads once for each evaluated subschema, and never enumerates. */
 const READ_ONCE = '__absolute_recursive_ref__';
 
 /** Returns the schema without the keywords that are not checked. Counts the evaluations of each part. */
@@ -112,13 +112,13 @@ const BY_NAME: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
 ]);
 
-/** Returns the value of a keyword with `change` done to the schema that it is, or to those that it has by name. */
+/** Returns the value of a keyword with `change` applied to it, or to each of its schemas by name. */
 function eachSchema(keyword: string, value: Json, change: (schema: Json) => Json): Json {
   if (!BY_NAME.has(keyword) || !isJsonObject(value)) return change(value);
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
 
-/** Returns the schema with a count of its evaluations. `onEvaluation` is called at the beginning of each. */
+/** Returns the schema with a count of its evaluations. Calls `onEvaluation` at the beginning of each evaluation. */
 function counted(schema: object, budget: Budget, onEvaluation?: () => void): JsonObject {
   return Object.defineProperty(schema, READ_ONCE, {
     enumerable: false,
@@ -130,12 +130,13 @@ function counted(schema: object, budget: Budget, onEvaluation?: () => void): Jso
   }) as JsonObject;
 }
 
-/** Where the validator finds the schemas of patterns of names, so that it resolves their references. */
+/** The key of the schemas of patterns of names, so that the validator resolves their references. */
 const PATTERNED = 'patterned';
 
 /**
- * Returns a schema with patterns of names, which the validator would check with an engine that backtracks. Instead, a first part
- * collects the names that match, and the second part gets patterns of exactly these names. Nothing is evaluated in between.
+ * Returns a replacement for a schema with patterns of names, which the validator would check with an engine that backtracks. A
+ * first part collects the matching names, and a second part gets patterns of exactly these names. The validator evaluates the
+ * second part directly after the first.
  */
 function withNamePatterns(schema: JsonObject, budget: Budget): Json {
   const { patternProperties, properties, additionalProperties, allOf, ...rest } = schema;
@@ -162,7 +163,7 @@ function withNamePatterns(schema: JsonObject, budget: Budget): Json {
   Object.defineProperty(matching, 'patternProperties', {
     enumerable: false,
     get: () => {
-      // The validator compares each of them with each name.
+      // The validator compares each pattern with each name.
       spendOf(budget)(names.matches.size ** 2);
       return Object.fromEntries(
         [...names.matches].map(([name, patterns]) => [
@@ -216,7 +217,9 @@ export function withCheckedPatterns<Schema extends Json>(
   return rewritten(schema, patternBudget(), noted) as Schema;
 }
 
-/** Returns the check against a schema that others have written: patterns that cannot be checked are left out. Throws like `compileSchema`. */
+/**
+ * Returns the check against a schema of a third party: patterns that cannot be checked are left out. Throws like `compileSchema`.
+ */
 export function compileForeignSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
   return compileSchema(withCheckedPatterns(schema), refuse);
 }

@@ -2,9 +2,9 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema } from './json-schema.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
-/** Characters of a tool's result that the model gets, unless the agent says otherwise: 25 rounds of it fit into most contexts. */
+/** Default number of characters of a tool's result that the model gets: 25 such results fit into most contexts. */
 export const DEFAULT_RESULT_CHARS = 20_000;
-/** What `maxToolResultChars` may be. */
+/** The bounds of `maxToolResultChars`. */
 export const MIN_RESULT_CHARS = 1000;
 export const MAX_RESULT_CHARS = 100_000;
 
@@ -14,7 +14,7 @@ const NOTE_CHARS = 100;
 
 /**
  * The results of one agent's tools that are too long for its model. The model gets the beginning and the end of such a result,
- * and a tool that reads the rest. The results are those of finished steps, which are stored as every large value is.
+ * and a tool that reads the rest. The results belong to finished steps, which are stored like every large value.
  */
 export class LongResults {
   readonly #maxChars: number;
@@ -31,7 +31,7 @@ export class LongResults {
     this.#name = name;
   }
 
-  /** Returns what the model gets of the result of a call. */
+  /** Returns the text that the model gets for the result of a call. */
   shown(id: string, text: string): string {
     if (text.length <= this.#maxChars) return text;
     this.#texts.set(id, text);
@@ -40,7 +40,7 @@ export class LongResults {
     return `${part(text, 0, half)}\n${note}\n${part(text, text.length - half, text.length)}`;
   }
 
-  /** Returns the tool that reads results; undefined until one is too long. */
+  /** Returns the tool that reads results; undefined until a result is too long. */
   tool(): ReadyTool | undefined {
     if (this.#texts.size > 0) this.#tool ??= this.#readingTool();
     return this.#tool;
@@ -85,7 +85,7 @@ export class LongResults {
   }
 }
 
-/** A part of a text. Half of a character at its ends would be no text that a provider takes. */
+/** Returns a part of a text, without half a character at its ends, which providers refuse. */
 function part(text: string, start: number, end: number): string {
   return text.slice(start, end).toWellFormed();
 }

@@ -16,7 +16,7 @@ const SHARE = 0.5;
 const DEFAULT_MESSAGES = 10;
 const DEFAULT_TOKENS = 4000;
 
-/** What an agent takes from its conversation and adds to it. */
+/** The conversation of an agent: its earlier exchanges, and a function that adds the new one. */
 export interface Memory {
   /** The prompt, with earlier exchanges before the question. */
   prompt: LanguageModelV4Prompt;
@@ -37,8 +37,8 @@ interface StoredMessage {
 }
 
 /**
- * Returns the memory that the fields `memoryType` and `conversationId` describe; without one, the prompt unchanged. The
- * exchanges are read in a step, so that another attempt of the block has the same ones.
+ * Returns the memory that the fields `memoryType` and `conversationId` describe; without a memory type, the prompt is unchanged.
+ * The exchanges are read in a step, so that another attempt of the block has the same exchanges.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */

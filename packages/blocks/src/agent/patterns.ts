@@ -2,14 +2,14 @@ import { format } from '@cfworker/json-schema';
 import { RE2JS } from 're2js';
 
 const MAX_PATTERN_CHARS = 1000;
-/** Instructions of a compiled pattern. The time of a check grows with their number and with the length of the text. */
+/** Maximum number of instructions of a compiled pattern. The time of a check grows with it and with the length of the text. */
 const MAX_SIZE = 1000;
-/** Instructions of all patterns of a schema. */
+/** Maximum number of instructions of all patterns of a schema. */
 const MAX_SIZES = 20_000;
 /** Longer texts match no pattern. */
 const MAX_TEXT_CHARS = 20_000;
 
-/** What the patterns of a schema may still need. */
+/** The number of instructions that further patterns of a schema may have. */
 export interface PatternBudget {
   instructions: number;
 }
@@ -22,10 +22,13 @@ export function patternBudget(): PatternBudget {
 /** Returns whether a text matches. Takes time in proportion to its length. */
 type Matcher = (text: string) => boolean;
 
-/** The format that a pattern becomes, because the validator would check patterns with an engine that backtracks. */
+/** The name of the format that replaces patterns, because the validator would check patterns with an engine that backtracks. */
 const FORMAT = 'pattern';
 let current: Matcher | undefined;
-/** The validator looks up the format of a subschema and calls it at once, so the last one that was looked up is meant. */
+/**
+ * The validator looks up the format of a subschema and calls it at once, so the call belongs to the last format that was looked
+ * up.
+ */
 format[FORMAT] = (text: string) => current?.(text) ?? true;
 
 /**

@@ -20,7 +20,7 @@ export function promptOf(context: BlockContext): LanguageModelV4Prompt {
     ...(user === '' ? [] : [{ role: 'user' as const, content: user }]),
   ].filter(({ content }) => content.trim() !== '');
   if (written.length === 0) throw invalid(context, 'has no messages: write at least one');
-  // Providers take instructions only at the beginning, and no call without a message of a user.
+  // Providers accept instructions only at the beginning, and refuse a call without a user message.
   const instructions = written.filter(({ role }) => role === 'system');
   const talk = written.filter(({ role }) => role !== 'system');
   if (talk.length === 0)

@@ -3,14 +3,14 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { AgentToolCall } from '../options.ts';
 import type { SchemaCheck } from './json-schema.ts';
 
-/** A tool of an agent, without what its row and its schema add. */
+/** A tool of an agent, before its schema is compiled and the settings of its row are added. */
 export interface OfferedTool {
   definition: LanguageModelV4FunctionTool;
   /** Returns the arguments as the tool reads them, before they are checked. Absent: unchanged. */
   read?(args: JsonObject): JsonObject;
   /** True: a call with these arguments that was interrupted may be repeated. */
   isIdempotent(args: JsonObject): boolean;
-  /** Whether a person approves each call. Absent: as the row of the agent says. */
+  /** Whether a person approves each call. Absent: the row of the agent decides. */
   approval?: 'always' | 'never';
   /** True: the model gets every result as a whole. */
   isWhole?: true;
@@ -19,9 +19,9 @@ export interface OfferedTool {
   run(args: JsonObject, call: ToolRunCall): Promise<Json>;
 }
 
-/** What a run of a tool has beside its arguments. */
+/** The context of a run of a tool. */
 export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'signal'> {
-  /** The name of the step that the call is. */
+  /** The name of the step of the call. */
   step: string;
   /** The id that the model has given to the call. */
   toolCallId: string;

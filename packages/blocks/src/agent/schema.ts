@@ -37,9 +37,9 @@ export const agentSchema = {
       .string()
       .optional()
       .describe(
-        'What the model gets of earlier exchanges: none, conversation, sliding_window or sliding_window_tokens.',
+        'Which earlier exchanges the model gets: none, conversation, sliding_window or sliding_window_tokens.',
       ),
-    conversationId: z.string().optional().describe('Which conversation, for a memory.'),
+    conversationId: z.string().optional().describe('The id of the conversation, for a memory.'),
     slidingWindowSize: z.coerce.number().optional().describe('Messages of sliding_window. Default 10.'),
     slidingWindowTokens: z.coerce
       .number()
@@ -48,7 +48,7 @@ export const agentSchema = {
     responseFormat: z
       .json()
       .optional()
-      .describe('JSON Schema of the answer, as {"name", "schema"}, or itself.'),
+      .describe('JSON Schema of the answer, as {"name", "schema"}, or the schema itself.'),
     ...modelFields,
   }),
   outputs: z

@@ -11,9 +11,9 @@ import { expectMatch } from './json-schema.ts';
 import type { OfferedTool } from './ready-tool.ts';
 import { idsOf, isEmpty } from './rows.ts';
 
-/** Operations in one result of a search. */
+/** Maximum number of operations in one result of a search. */
 const MAX_FOUND = 10;
-/** Characters of JSON in one result of a search, beside the first operation. */
+/** Maximum characters of JSON in one result of a search, not counting the first operation. */
 const MAX_FOUND_CHARS = 20_000;
 
 /**
@@ -38,7 +38,7 @@ export function serviceRow(
   return undefined;
 }
 
-/** One operation. What the author has set is not an argument of the model. */
+/** Returns the tool of one operation. Arguments that the author has set are hidden from the model. */
 function operationTool(context: Context, loaded: LoadedTool, params: JsonObject): OfferedTool {
   const { tool, schema } = loaded;
   const { definition, fixed } = withFixed(tool, schema, params);
@@ -50,7 +50,7 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
   };
 }
 
-/** Models write null for optional arguments that they leave out. Returns the others, and those of which null is a value. */
+/** Returns the arguments without nulls that the schema does not allow: models write null for omitted optional arguments. */
 function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
   const properties = (own(schema, 'properties') ?? {}) as JsonObject;
   const isLeftOut = (name: string): boolean => {
@@ -63,7 +63,7 @@ function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
   );
 }
 
-/** Code from a file of tools. */
+/** Returns the tool of code from a file of tools. */
 function codeTool(context: Context, tool: CodeTool, params: JsonObject): OfferedTool {
   const schema = tool.arguments as JsonObject;
   const { language, code } = tool;
@@ -75,7 +75,7 @@ function codeTool(context: Context, tool: CodeTool, params: JsonObject): Offered
   };
 }
 
-/** The arguments that the author has set, and the definition with the others. */
+/** Returns the arguments that the author has set, and the definition with the remaining arguments. */
 function withFixed(
   { id, description }: { id: string; description: string },
   schema: JsonObject,
@@ -96,12 +96,12 @@ interface SearchRow {
   tools: ServiceTools;
 }
 
-/** A search and a call for all operations of a service that the row allows, so that a prompt has two tools instead of all. */
+/** Returns a search and a call for all operations of a service that the row allows: two tools in the prompt instead of many. */
 function searchTools(context: Context, { service, params, tools }: SearchRow): OfferedTool[] {
   const selection = selectionOf(context, params);
   const allowed = tools.selected(service, selection);
   if (allowed.length === 0)
-    throw invalid(context, `uses the service "${service}" with a selection that no operation of it matches`);
+    throw invalid(context, `uses the service "${service}" with a selection that matches no operation`);
   const ids = new Set(allowed.map(({ id }) => id));
   const prefix = service.replaceAll(/[^\w-]/g, '_').slice(0, 50);
   const loadedOf = (args: JsonObject): LoadedTool | undefined => {
@@ -165,7 +165,7 @@ const CALL_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** The first operations, with schemas as far as they fit. */
+/** Returns the first operations, with schemas as far as they fit. */
 function found(tools: ServiceTools, matches: readonly ServiceTool[]): Json {
   let left = MAX_FOUND_CHARS;
   const operations = matches.slice(0, MAX_FOUND).map(({ id, description }, index): Json => {
@@ -179,7 +179,7 @@ function found(tools: ServiceTools, matches: readonly ServiceTool[]): Json {
   return { operations, ...(more > 0 && { note: `${more} more match: use other words to see them.` }) };
 }
 
-/** Returns what `operations`, `tags` and `readOnly` of a row allow. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the selection in `operations`, `tags` and `readOnly` of a row. Throws BLOCK_CONFIG_INVALID. */
 function selectionOf(context: Context, params: JsonObject): Selection {
   const [operations, tags] = ['operations', 'tags'].map((name) => {
     const value = own(params, name);

@@ -42,7 +42,7 @@ function reasoningOptions(
   return { reasoning, providerOptions: { google: { thinkingConfig: { includeThoughts: true } } } };
 }
 
-/** Returns a number that a field has; undefined for an empty field. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the number in a field; undefined for an empty field. Throws BLOCK_CONFIG_INVALID. */
 export function numberOf(context: BlockContext, name: string, min: number, max: number): number | undefined {
   const value = context.field(name, 'native') ?? null;
   if (value === null || value === '') return undefined;
@@ -52,7 +52,7 @@ export function numberOf(context: BlockContext, name: string, min: number, max: 
   throw invalid(context, `has "${name}" that is not a number of ${limits}`);
 }
 
-/** `max`, which some models have, is the highest level that all providers share. */
+/** Returns the level. `max`, a level of some models, becomes `xhigh`, the highest level that all providers share. */
 function levelOf(context: BlockContext): Level | undefined {
   const [effort, thinking] = (['reasoningEffort', 'thinkingLevel'] as const).map((name) =>
     choiceOf(context, name, [...LEVELS, 'max'] as const),
@@ -61,7 +61,9 @@ function levelOf(context: BlockContext): Level | undefined {
   return level === 'max' ? 'xhigh' : level;
 }
 
-/** Returns the value of a field; undefined for an empty one and for `auto`, which leave it to the provider. Throws BLOCK_CONFIG_INVALID. */
+/**
+ * Returns the value of a field; undefined for an empty field and for `auto`: the provider decides. Throws BLOCK_CONFIG_INVALID.
+ */
 function choiceOf<T extends string>(
   context: BlockContext,
   name: string,

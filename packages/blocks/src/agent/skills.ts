@@ -9,21 +9,21 @@ import { isEmpty } from './rows.ts';
 /** A skill without its text. */
 type SkillSummary = NonNullable<Awaited<ReturnType<Context['services']['skills']['find']>>>[number];
 
-/** Skills of an agent. All their descriptions are in its prompt. */
+/** Maximum number of skills of an agent: all their descriptions are in its prompt. */
 const MAX_SKILLS = 50;
 const TOOL_NAME = 'load_skill';
 
-/** What the skills of an agent add to it. */
+/** The tool and the prompt of an agent's skills. */
 export interface AgentSkills {
-  /** Reads the instructions of one of these skills. Absent: the agent has none. */
+  /** Reads the instructions of one of these skills. Absent: the agent has no skills. */
   tool?: OfferedTool;
-  /** Returns the prompt with the names and descriptions of the skills behind its instructions. */
+  /** Returns the prompt with the names and descriptions of the skills after its instructions. */
   addTo(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt;
 }
 
 /**
  * Returns the skills that the agent lists in `skills`, by id or name. They are those of the workflow's tenant. Their names and
- * descriptions are read in a step, so that another attempt of the block has the same ones.
+ * descriptions are read in a step, so that another attempt of the block has the same skills.
  *
  * Throws BLOCK_CONFIG_INVALID, SKILL_UNKNOWN, SKILLS_UNAVAILABLE.
  */

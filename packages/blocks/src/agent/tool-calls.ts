@@ -10,11 +10,11 @@ import { DEFAULT_RESULT_CHARS, LongResults, MAX_RESULT_CHARS, MIN_RESULT_CHARS }
 import type { ReadyTool, ToolRunCall } from './ready-tool.ts';
 import { numberOf } from './settings.ts';
 
-/** Calls of tools in one answer; the others are refused, so that a model cannot start any number at once. */
+/** Maximum number of tool calls in one answer. Further calls are refused, so that a model cannot start any number at once. */
 const MAX_CALLS = 64;
 
 const CHANGED = 'A person changed the arguments of this call to';
-/** Characters of changed arguments that the model gets. */
+/** Maximum characters of changed arguments that the model gets. */
 const MAX_CHANGED_CHARS = 10_000;
 
 /** A call of a tool in an answer of a model. */
@@ -72,8 +72,8 @@ export class ToolCalls {
   }
 
   /**
-   * Calls the tools of one answer at the same time. Returns their results for the model, or what a pause shows of the calls
-   * that wait for a person, once all others have ended.
+   * Calls the tools of one answer at the same time. Returns their results for the model, or what a pause shows of the calls that
+   * wait for a person, once all other calls have ended.
    */
   async call(
     round: number,
@@ -118,7 +118,7 @@ export class ToolCalls {
     return { id, toolCallId, shown: { name, arguments: given ?? input, ...(await this.#step(call)) } };
   }
 
-  /** Returns a call that can be made, or the result of one that cannot. */
+  /** Returns a call that can be made, or the error result of a call that cannot. */
   #ready(
     named: Pick<ReadyCall, 'id' | 'toolCallId' | 'name'>,
     index: number,
@@ -138,7 +138,10 @@ export class ToolCalls {
     return { ...named, tool, args };
   }
 
-  /** Returns a call about which a person has decided. It is made only with the arguments that the person saw or entered. */
+  /**
+   * Returns a call about which a person has decided. Makes an allowed call only with the arguments that the person saw or
+   * entered.
+   */
   async #decided(call: ReadyCall, { decision, call: seen }: Decided): Promise<ShownCall> {
     const { name, tool } = call;
     const isEdit = decision.decision === 'edit';
@@ -166,7 +169,7 @@ export class ToolCalls {
 
   async #step({ id, toolCallId, name, tool, args }: ReadyCall): Promise<CallResult> {
     const context = this.#context;
-    // Events are a part of the step: an attempt that repeats none of it does not publish them again.
+    // Events are part of the step: a later attempt that only reads its recorded result does not publish them again.
     const call = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
       context.emit({ type: 'tool', phase: 'start', id: toolCallId, name });
       const { signal } = context;
@@ -185,7 +188,7 @@ export class ToolCalls {
     }
   }
 
-  /** Returns the result of a call as the model gets it, with the arguments of a person that replaced its own. */
+  /** Returns the result of a call as the model gets it, with the arguments of a person if they replaced the model's. */
   #resultForModel({ id, toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
     const { name: toolName, result, success, approval } = shown;
     const whole = typeof result === 'string' ? result : JSON.stringify(result);

@@ -19,7 +19,7 @@ import { isWorkflowRow, workflowTools } from './workflow-rows.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Where an agent has its tools from, besides its own list. */
+/** Sources of an agent's tools, besides its own list. */
 interface ToolSources {
   options: BlocksOptions;
   skills: Pick<AgentSkills, 'tool'>;
@@ -28,7 +28,7 @@ interface ToolSources {
 /**
  * Returns the tools that the agent may use, by their names for the model. Tools whose use is `none` are left out.
  *
- * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN, and what servers of MCP throw.
+ * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN, and the errors of MCP servers.
  */
 export async function toolsOf(
   context: Context,
@@ -44,7 +44,7 @@ export async function toolsOf(
   const called = await workflowTools(context, workflows, new Set(tools.keys()));
   for (const [at, tool] of called.entries())
     addTool(context, tools, { tool, row: workflows[at]?.row as JsonObject });
-  // After the others: a server must not take the name of one of them.
+  // MCP tools come last: a server must not take the name of another tool.
   for (const each of used.filter(({ row }) => isMcpRow(row)))
     for (const tool of await mcpTools(context, options, withStructure(context, each), new Set(tools.keys())))
       addTool(context, tools, { tool, row: each.row });
@@ -74,7 +74,7 @@ function addTool(
   tools.set(name, withSchema(context, tool, row));
 }
 
-/** Returns a tool whose arguments can be checked, as its row uses it. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the tool with the compiled check of its arguments and the settings of its row. Throws BLOCK_CONFIG_INVALID. */
 export function withSchema(context: Context, tool: OfferedTool, row: JsonObject): ReadyTool {
   const { name } = tool.definition;
   const schema = withCheckedPatterns(tool.definition.inputSchema as JsonObject);
@@ -132,7 +132,9 @@ async function integrationTool(context: Context, row: JsonObject): Promise<Offer
   return driver && (await import('../drivers/run.ts')).driverRow(context, row, driver);
 }
 
-/** Returns how the model chooses among the tools. A forced tool is chosen in the first round only, else there were no end. */
+/**
+ * Returns how the model chooses among the tools. A forced tool is chosen in the first round only, or the agent would never end.
+ */
 export function toolChoice(tools: ReadonlyMap<string, ReadyTool>, round: number): LanguageModelV4ToolChoice {
   const forced = [...tools.values()].filter((tool) => tool.forced);
   if (round > 1 || forced.length === 0) return { type: 'auto' };
@@ -174,7 +176,6 @@ async function credentialOf({ services }: Context, id: Json | undefined): Promis
   const found = typeof id === 'string' && id !== '' ? await services.credential({ id }) : undefined;
   if (found) return found;
   const why = id === undefined ? 'has no credential' : 'names a credential that does not exist';
-  throw new BlockError('CREDENTIAL_UNKNOWN', `The tool ${why}: set the id of a stored one in "credential".`, {
-    retryable: false,
-  });
+  const message = `The tool ${why}: set the id of a stored credential in "credential".`;
+  throw new BlockError('CREDENTIAL_UNKNOWN', message, { retryable: false });
 }

@@ -68,7 +68,7 @@ function referenceOf(context: Context, row: JsonObject): string {
   throw invalid(context, 'has a workflow as a tool without a "workflowId"');
 }
 
-/** What the model gets of a workflow. */
+/** The description of a workflow for the model. */
 interface DescribedWorkflow {
   name: string;
   description: string | null;

@@ -23,7 +23,7 @@ export const credential = defineOutside({
     if (!found)
       throw new BlockError(
         'CREDENTIAL_UNKNOWN',
-        `The block "${context.block.name}" ${id === '' ? 'selects no credential' : 'selects a credential that the workspace does not have'}. Set "credentialId" to the id of one: heddle credentials list.`,
+        `The block "${context.block.name}" ${id === '' ? 'selects no credential' : 'selects a credential that the workspace does not have'}. Set "credentialId" to the id of a stored credential: see heddle credentials list.`,
         { retryable: false },
       );
     const { name: displayName, provider: providerId, type } = found;

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import type { BlockDescription } from './describe.ts';
 
-/** What the blocks of the engine do. */
+/** Summaries of the blocks of the engine. */
 const SUMMARIES: { readonly [type: string]: string } = {
   start_trigger: 'Starts a run with its input.',
   starter: 'Starts a run, in older workflows.',
@@ -42,7 +42,7 @@ function objectOf(properties: [string, JsonObject][]): JsonObject {
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
-/** A schema shows its values behind or before a conversion, whichever says more. */
+/** Returns the schema of a field after its conversion, or before it if only that schema declares values. */
 function fieldSchema(field: z.ZodType): JsonObject {
   const [after, before] = (['output', 'input'] as const).map((io) => {
     const { $schema: _, ...schema } = z.toJSONSchema(field, { io, unrepresentable: 'any' });
@@ -54,7 +54,7 @@ function fieldSchema(field: z.ZodType): JsonObject {
   return { ...(says(after) ? after : before), ...(description !== undefined && { description }) };
 }
 
-/** The schema of a declared output: `json` and `any` are any value. */
+/** Returns the schema of a declared output. `json` and `any` allow any value. */
 function kindSchema(kind: string): JsonObject {
   return ['string', 'number', 'boolean', 'array'].includes(kind) ? { type: kind } : {};
 }

@@ -7,13 +7,13 @@ export interface BlockDescription {
   type: string;
   /** What the block does, in one sentence. */
   summary: string;
-  /** JSON Schema of the fields: an object whose properties are the fields by name. References may stand in any of them. */
+  /** JSON Schema of the fields: an object whose properties are the fields by name. Any of them may contain references. */
   fields: JsonObject;
   /** JSON Schema of the output. */
   outputs: JsonObject;
 }
 
-/** Returns the description that the schemas of a block give. */
+/** Returns the description of a block from its schemas. */
 export function describeBlock(
   type: string,
   { summary, fields, outputs }: Pick<BlockDefinition, 'summary' | 'fields' | 'outputs'>,

@@ -56,7 +56,7 @@ export async function describeTools(files: readonly ToolFile[]): Promise<ToolDes
   ];
   const own = describeToolFiles(files);
   const ids = new Set(own.map(({ id }) => id));
-  // Agents and blocks use the tool of a file in place of one with the same id.
+  // Agents and blocks use the tool of a file in place of a shipped tool with the same id.
   return [...shipped.filter(({ id }) => !ids.has(id)), ...own].toSorted((one, other) =>
     one.id < other.id ? -1 : 1,
   );

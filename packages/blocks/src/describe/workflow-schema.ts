@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from './describe.ts';
 
-/** A reference or a placeholder may stand in every field, and a field may be empty. */
+/** Every field may have a reference or a placeholder, and may be empty. */
 const REFERENCE_OR_EMPTY: JsonObject = { type: ['string', 'null'], pattern: '^\\s*$|<|\\{\\{' };
 const NUMBER_TEXT = '^\\s*$|^\\s*[-+.\\d]|<|\\{\\{';
 
@@ -163,7 +163,7 @@ function lenient(schema: JsonObject): JsonObject {
   return onlyTexts(rest);
 }
 
-/** What describes a value of any type. */
+/** Returns a schema of any value, with the description. */
 function onlyTexts({ description }: JsonObject): JsonObject {
   return description === undefined ? {} : { description };
 }

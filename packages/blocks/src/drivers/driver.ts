@@ -5,7 +5,7 @@ import type { Context } from '../define.ts';
 
 /** An argument of a tool of a driver. */
 export interface DriverArgument extends Argument {
-  /** A statement: references in the field of a block become values that are bound. Rows of agents cannot set it. */
+  /** A statement: references in the field of a block become bound parameters. Rows of agents cannot set it. */
   statement?: true;
   /** Only blocks have it: the argument is not offered to models. */
   blocksOnly?: true;
@@ -22,7 +22,7 @@ export interface DriverTool {
   arguments: { readonly [name: string]: DriverArgument };
   /** A call may be repeated. */
   idempotent: boolean;
-  /** The data of the host without which no call works. Absent: some calls work without any. */
+  /** The host data that every call needs. Absent: some calls need no host data. */
   uses?: HostFeature;
   /** Returns the result. Throws a BlockError. */
   run(call: DriverCall): Promise<Json>;
@@ -33,7 +33,7 @@ export interface DriverCall {
   args: JsonObject;
   /** The values of the references of statements, in the order of their numbers. */
   values: readonly Json[];
-  /** Where the service is and how to authenticate, as the author has set it. */
+  /** The address of the service and its authentication, as the author has set them. */
   settings: JsonObject;
   /** Id of the stored credential that the author has named. */
   credentialId: string | undefined;
@@ -44,22 +44,25 @@ export interface DriverCall {
 
 /** A service, or data of the host, with its tools. */
 export interface DriverIntegration {
-  /** Name of the service: for `--service`, for `--credential`, and as provider of stored credentials. For data of the host, only a name. */
+  /**
+   * Name of the service: for `--service`, for `--credential`, and as provider of stored credentials. For data of the host, only a
+   * label.
+   */
   service: string;
   title: string;
-  /** What blocks do, in one sentence. Default: they use the service. */
+  /** What its blocks do, in one sentence. Default: they use the service. */
   summary?: string;
   /** The public documentation of the service. Absent: the tools use data of the host. */
   docs?: string;
-  /** Where the service is and what authenticates, as Markdown, for its page. */
+  /** How the address and the authentication are set, as Markdown, for its page. */
   access: string;
   /** Types of blocks, and `type` of agents' tools. */
   types: readonly string[];
   /** Fields that only authors set, never models. */
   settings: { readonly [name: string]: Argument };
-  /** The tools by operations of blocks and of agents' tools. The first is that of blocks without an operation. */
+  /** The tools by operations of blocks and of agents' tools. The first is the default operation of blocks. */
   operations: { readonly [operation: string]: string };
-  /** By type of block: the operation of blocks that name none, where it is not the first one. */
+  /** The default operation by type of block, if it is not the first operation. */
   defaults?: { readonly [type: string]: string };
   tools: { readonly [id: string]: DriverTool };
   /** The keys of results, each with a description. */

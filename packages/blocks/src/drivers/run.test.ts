@@ -12,7 +12,7 @@ function schemaOf(row: JsonObject) {
 }
 
 describe('a row of an agent', () => {
-  it('offers neither how to connect nor a condition as SQL', () => {
+  it('offers the model neither connection settings nor SQL conditions', () => {
     for (const operation of Object.keys(integration.operations)) {
       const names = Object.keys(schemaOf({ operation }).properties);
       expect(names.filter((name) => name === 'where' || Object.hasOwn(integration.settings, name))).toEqual(

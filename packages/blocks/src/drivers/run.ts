@@ -20,7 +20,7 @@ interface Found {
   problemsOf: SchemaCheck;
 }
 
-/** Returns a tool by its operation or its id; the first tool for no names. */
+/** Returns a tool by its operation or its id; without names, the first tool. */
 function toolOf(integration: DriverIntegration, names: readonly string[]): Found | undefined {
   const selected = selectedTool(integration, names);
   if (!selected) return undefined;
@@ -32,7 +32,7 @@ function toolOf(integration: DriverIntegration, names: readonly string[]): Found
   };
 }
 
-/** Returns the integration as blocks and rows of this type use it. */
+/** Returns the integration with the operations of this type of blocks and rows. */
 function ofType(integration: DriverIntegration, type: Json | undefined): DriverIntegration {
   return typeof type === 'string'
     ? { ...integration, operations: operationsOf(integration, type) }

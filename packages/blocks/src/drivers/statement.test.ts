@@ -14,7 +14,7 @@ function bound(authored: string, value: Json, first = 0) {
   return { sql: boundText(parts, { values, first, refuse }), values };
 }
 
-/** The statement, or why it is refused. */
+/** Returns the statement, or why it is refused. */
 function boundOrRefused(authored: string, value: Json): string {
   try {
     return bound(authored, value).sql;
@@ -64,7 +64,7 @@ describe('references in statements', () => {
     expect(bound('SELECT $1, $2, @', 7, 2).sql).toBe('SELECT $1, $2,  $3 ');
   });
 
-  it('never let a value change what the rest of a statement is', () => {
+  it('never let a value change the rest of a statement', () => {
     const piece = fc.constantFrom(
       ...["'", '"', '--', '\n', '/*', '*/', '$$', '$a$', ' ', 'E', '\\', '@', '@', '(', 'x'],
     );
@@ -73,7 +73,7 @@ describe('references in statements', () => {
         const plain = boundOrRefused(pieces.join(''), 'MARK');
         const expected = plain.replaceAll('MARK', () => HOSTILE.replaceAll('"', '""'));
         expect(boundOrRefused(pieces.join(''), HOSTILE)).toBe(expected);
-        // Values are in the statement itself only as parts of quoted names.
+        // The statement contains values only as parts of quoted names.
         expect(plain.split('MARK', 2).length === 2 && !plain.split('MARK', 1)[0]?.includes('"')).toBe(false);
       }),
     );
@@ -100,7 +100,7 @@ describe('conditions', () => {
     '"a',
     'a /*',
     '$$a',
-  ])('are refused if they are none, or more than one: "%s"', (sql) => {
+  ])('are refused if they are empty or incomplete, or continue after their end: "%s"', (sql) => {
     expect(conditionProblem(sql)).toBeDefined();
   });
 });

@@ -2,7 +2,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockError, Json } from '@heddle/core/blocks';
 import { plainText } from '../openapi/wire.ts';
 
-/** Where the values of a statement go. */
+/** How the values of references are bound. */
 interface Binding {
   /** Gets the value of each reference. */
   values: Json[];
@@ -13,7 +13,7 @@ interface Binding {
 
 type State = 'code' | 'text' | 'escaped' | 'name' | 'line' | 'comment' | 'dollar';
 
-/** What can end each state, or be taken for its end. */
+/** Tokens that can end each state, or look like its end. */
 const TOKENS: { readonly [state in Exclude<State, 'dollar'>]: RegExp } = {
   code: /'|"|--|\/\*|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/g,
   text: /''|'/g,
@@ -26,7 +26,7 @@ const WORD_END = /[\w$\u0080-\uffff]$/;
 /** The prefix of a text in which a backslash has a meaning. */
 const ESCAPE_PREFIX = /(?:^|[^\w$\u0080-\uffff])e$/i;
 
-/** Reads SQL piece by piece, and knows what a position in it belongs to. */
+/** Reads SQL piece by piece, and tracks whether a position is in code, a text, a name or a comment. */
 class Reader {
   state: State = 'code';
   /** Open comments, which may be nested. */
@@ -80,7 +80,7 @@ class Reader {
   }
 }
 
-/** Puts a statement together from authored texts and values. */
+/** Builds a statement from authored texts and values. */
 class StatementBinder {
   readonly #reader = new Reader();
   readonly #binding: Binding;
@@ -111,10 +111,10 @@ class StatementBinder {
     switch (this.#reader.state) {
       case 'dollar':
       case 'escaped':
-        throw refuse('has a reference in a text of dollar signs or with the prefix E: use plain quotes');
+        throw refuse('has a reference in a dollar-quoted text or a text with the prefix E: use plain quotes');
       case 'code':
         if (WORD_END.test(this.#last()))
-          throw refuse('has a reference directly behind a word: put a space before it');
+          throw refuse('has a reference directly after a word: put a space before it');
         this.#addParameter(value);
         break;
       case 'name':
@@ -123,7 +123,7 @@ class StatementBinder {
       case 'text':
         if (this.#open.isPrefixed)
           throw refuse(
-            "has a reference in a text directly behind a word: write a cast behind it, as in '…'::date",
+            "has a reference in a text directly after a word: write a cast after the text, as in '…'::date",
           );
         this.#open.content += plainText(value);
         this.#open.isBound = true;

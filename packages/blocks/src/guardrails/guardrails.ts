@@ -8,10 +8,10 @@ import { groundingOf } from './grounding.ts';
 import { entityTypes, findPersonalData, masked } from './personal-data.ts';
 import type { Entity } from './personal-data.ts';
 
-/** Time for one test of a regular expression. Those of authors may take hours otherwise. */
+/** Time limit of one test of a regular expression: expressions of authors could take hours. */
 const MAX_PATTERN_MS = 1000;
 
-/** What a check found. */
+/** The result of a check. */
 interface Verdict {
   passed: boolean;
   error?: string;

@@ -28,22 +28,22 @@ describe('personal data', () => {
     'a@b and @home',
     'DE00 3704 0044 0532 0130 00',
     '000-12-3456',
-  ])('is not what only looks like it: "%s"', async (text) => {
+  ])('is not found in text that only looks like it: "%s"', async (text) => {
     expect(await hide(text)).toBe(text);
   });
 
-  it('is found only of the types that are asked for', async () => {
+  it('is found only for the requested types', async () => {
     expect(await hide('ada@example.com 123-45-6789', ['US_SSN'])).toBe('ada@example.com <US_SSN>');
   });
 
-  it('has its place in the text', async () => {
+  it('has its position in the text', async () => {
     expect(await findPersonalData('x ada@example.com', entityTypes())).toEqual([
       { type: 'EMAIL_ADDRESS', start: 2, end: 17 },
     ]);
   });
 
   it.each(['1', '1 ', '+1(', 'a@', 'A1', ':', '1.', 'https://', '-', 'AA11 '])(
-    'is searched in time in proportion to the text, however it is made: "%s" again and again',
+    'is searched in linear time, even in repetitions of "%s"',
     async (piece) => {
       const text = piece.repeat(200_000 / piece.length);
       expect(await findPersonalData(text, entityTypes())).toBeInstanceOf(Array);

@@ -1,13 +1,13 @@
-/** Personal data in a text. The text itself is left out, so that it is not in the log once more. */
+/** Personal data in a text. The text itself is left out, so that the log does not repeat it. */
 export interface Entity {
   type: string;
   /** Position of the first character, from 0. */
   start: number;
-  /** Position behind the last character. */
+  /** Position after the last character. */
   end: number;
 }
 
-/** What tells data from text that only looks like it. */
+/** A check that tells data from text that only looks like it. */
 async function loadLibraries() {
   const [{ default: validator }, { parsePhoneNumberFromString }] = await Promise.all([
     import('validator'),
@@ -18,9 +18,9 @@ async function loadLibraries() {
 
 type Libraries = Awaited<ReturnType<typeof loadLibraries>>;
 
-/** How one type of personal data is found. */
+/** The detector of one type of personal data. */
 interface Detector {
-  /** What could be such data. All repetitions are bounded, so that a text takes time in proportion to its length. */
+  /** Matches candidates. All repetitions are bounded, so that a search takes linear time. */
   candidates: RegExp;
   /** Returns how many characters of a candidate are data; 0: none. */
   lengthOf(candidate: string, libraries: Libraries): number;
@@ -33,7 +33,7 @@ function compact(isValid: Check): Detector['lengthOf'] {
   return (text, libraries) => (isValid(text.replaceAll(/[ -]/g, ''), libraries) ? text.length : 0);
 }
 
-/** Checks a candidate without the punctuation behind it. */
+/** Checks a candidate without the punctuation after it. */
 function trimmed(isValid: Check): Detector['lengthOf'] {
   return (candidate, libraries) => {
     const text = candidate.replace(/[.,;:!?'"]{1,9}$/, '');
@@ -50,7 +50,7 @@ function byWords(isValid: Check): Detector['lengthOf'] {
   };
 }
 
-/** Names of types are those of exported workflows. Where two overlap, the first one wins. */
+/** Names of types are those of exported workflows. Where two matches overlap, the first detector wins. */
 const DETECTORS: { readonly [type: string]: Detector } = {
   EMAIL_ADDRESS: {
     candidates: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,
@@ -122,7 +122,7 @@ export async function findPersonalData(text: string, types: readonly string[]): 
   return withoutOverlaps(found);
 }
 
-/** Of overlapping ones, keeps that of the earlier detector. */
+/** Of overlapping entities, keeps the entity of the earlier detector. */
 function withoutOverlaps(found: readonly Entity[]): Entity[] {
   const order = found.map((entity, rank) => ({ entity, rank }));
   order.sort((one, other) => one.entity.start - other.entity.start || one.rank - other.rank);

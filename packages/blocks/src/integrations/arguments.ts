@@ -29,24 +29,24 @@ export function argumentsFrom(
       return value === undefined ? [] : [{ field, value }];
     });
     const [first, second] = filled;
-    // One of them is left from an earlier choice, and it does not show which.
+    // One of them is left over from an earlier choice, and nothing shows which.
     if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
       throw unusable(
-        `has a value in "${first.field}" and in "${second.field}", which are for the same: clear one of them`,
+        `has a value in "${first.field}" and in "${second.field}", which set the same argument: clear one of them`,
       );
     if (first) args[name] = first.value;
   }
   return args;
 }
 
-/** Returns the value of a field as the schema of its argument has it; undefined for an empty one. */
+/** Returns the value of a field in the type of its argument; undefined for an empty field. */
 function typed({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
   const types = [schema['type']].flat();
   const isText = types.length === 1 && types[0] === 'string';
   const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
   if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
   if (isText) return plainText(value);
-  // A text that a model has written, or a number of a text field.
+  // JSON text that a model has written, or a number in a text field.
   const parsed = parsedText(value);
   return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
 }
@@ -55,7 +55,7 @@ function isStructure(types: readonly (Json | undefined)[]): boolean {
   return types.includes('array') || types.includes('object');
 }
 
-/** Says which required arguments have no value; undefined: none. */
+/** Returns a message with the required arguments that have no value; undefined if all have one. */
 export function missingFields({ arguments: all }: WithArguments, args: JsonObject): string | undefined {
   const missing = Object.entries(all).filter(
     ([name, { required }]) => required && own(args, name) === undefined,

@@ -22,7 +22,7 @@ export const integration = defineIntegration({
   credential: { type: 'bearer', scopes: ['repo'] },
   answer: {
     errors: {
-      // Limits have status 403 or 429; those of a time have a header with its end, others Retry-After.
+      // Rate limits have status 403 or 429. Limits per period have a header with the end of the period, other limits Retry-After.
       rate: ['API rate limit exceeded', 'secondary rate limit', 429],
       // A pull request that cannot be merged.
       conflict: [405],

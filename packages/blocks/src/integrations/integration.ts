@@ -16,7 +16,7 @@ export interface Argument {
   name?: string;
 }
 
-/** A tool of an integration. What is absent is as in `ServiceTool`, or as the integration has it. */
+/** A tool of an integration. Absent settings have the defaults of `ServiceTool` or of the integration. */
 export interface IntegrationTool extends Partial<
   Pick<
     ServiceTool,
@@ -31,11 +31,11 @@ export interface IntegrationTool extends Partial<
   idempotent?: boolean;
   /** A call changes nothing. Default: true for GET. */
   readOnly?: boolean;
-  /** Returns the arguments as the service wants them. Throws an ArgumentError. */
+  /** Returns the arguments in the form that the service requires. Throws an ArgumentError. */
   prepare?(args: JsonObject, help: PrepareHelp): JsonObject | Promise<JsonObject>;
 }
 
-/** What `prepare` may use. */
+/** The context of `prepare`. */
 export interface PrepareHelp {
   /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
   file: (record: FileRecord) => Promise<string | undefined>;
@@ -48,16 +48,16 @@ export interface Integration {
   title: string;
   /** The public documentation that the definition follows. */
   docs: string;
-  /** Undefined: the operator has to give it, because each account has another one. */
+  /** Undefined: each account has its own address, which the operator configures. */
   address: string | undefined;
   credential: NonNullable<ServiceTool['credential']>['schemes'][string];
-  /** The field of blocks with the account that they are for: the host of its address, or the first part of that. */
+  /** The field of blocks that names their account: the host of its address, or the first part of the host. */
   account?: string;
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };
   /** How many calls each credential may make, if the service documents it. */
   rate?: ToolFile['services'][string]['rate'];
-  /** How answers say that a call has failed. */
+  /** How answers report a failed call. */
   answer?: ServiceTool['answer'];
   /** Types of blocks, and `type` of agents' tools. */
   types: readonly string[];
@@ -116,14 +116,14 @@ export function toolFileOf(integration: Integration): ToolFile {
   return readToolFile(JSON.parse(JSON.stringify(file)), `of the integration ${service}`);
 }
 
-/** Returns how an argument is sent beside the body; undefined: it is not. */
+/** Returns the place of an argument outside the body; undefined if it has none. */
 function parameterOf(tool: IntegrationTool, argument: string, { in: place, name = argument }: Argument) {
   const { path, json, body, answer } = tool;
   if (path.includes(`{${name}}`)) return { argument, in: 'path', name, style: 'simple', explode: false };
   if (place === 'header') return { argument, in: 'header', name, style: 'simple', explode: false };
   const query = { argument, in: 'query', name, style: 'form', explode: true };
   if (place === 'query') return query;
-  // The name of a file that is downloaded is not part of the request.
+  // The name of a downloaded file is not part of the request.
   if (argument === answer?.file?.name || json !== undefined || body || tool.prepare) return undefined;
   return query;
 }

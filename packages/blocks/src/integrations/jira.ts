@@ -6,7 +6,7 @@ const issueIdOrKey = text('Key or id of the issue, such as ENG-1', {
   schema: { pattern: '^[\\w-]{1,100}$' },
 });
 
-/** A text as the document that Jira takes. */
+/** Returns a text as a document in Jira's format. */
 const document = (name: string) => ({
   type: 'doc',
   version: 1,
@@ -17,7 +17,7 @@ export const integration = defineIntegration({
   service: 'jira',
   title: 'Jira',
   docs: 'https://developer.atlassian.com/cloud/jira/platform/rest/v3/',
-  // Each site has its own address, which the operator gives.
+  // Each site has its own address, which the operator configures.
   address: undefined,
   account: 'domain',
   credential: { type: 'basic' },

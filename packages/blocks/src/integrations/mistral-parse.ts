@@ -5,7 +5,7 @@ import { ArgumentError } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, text } from './integration.ts';
 import type { PrepareHelp } from './integration.ts';
 
-/** Returns the document as Mistral takes it: an address, or the content of a file of the run in a data URL. */
+/** Returns the document in the form that Mistral accepts: an address, or the content of a file of the run in a data URL. */
 async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<JsonObject> {
   const { fileReference } = args;
   const given: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
@@ -48,7 +48,7 @@ export const integration = defineIntegration({
   service: 'mistral',
   title: 'Mistral OCR',
   docs: 'https://docs.mistral.ai/api/',
-  // The same service as the provider of models, so that one address and one key are for both.
+  // The same service as the provider of models, so that both share an address and a key.
   address: 'https://api.mistral.ai/v1',
   credential: { type: 'bearer', scopes: [] },
   types: ['mistral_parse', 'mistral_parse_v2', 'mistral_parse_v3'],

@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
 
-/** Characters of one text, and blocks of one request, that Notion takes. */
+/** Maximum characters of one text, and blocks of one request, that Notion accepts. */
 const MAX_TEXT = 2000;
 const MAX_BLOCKS = 100;
 
@@ -51,7 +51,7 @@ function withChildren(args: JsonObject): JsonObject {
   return { ...args, ...(children && { children }) };
 }
 
-/** The title of a page under a page is the property `title`; it is so too in databases, by the id of that property. */
+/** The title is always the property `title`: under a page by the property's name, in databases by its id. */
 function newPage(args: JsonObject): JsonObject {
   const { title, properties } = args;
   const given = isJsonObject(properties) ? properties : {};

@@ -14,10 +14,10 @@ import { toolFileOf } from './integration.ts';
 import type { Integration, IntegrationTool } from './integration.ts';
 import { expectArguments, namesInRow, operationOf, selectedTool } from './selection.ts';
 
-/** Fields with a key itself. */
+/** Fields that contain a key. */
 const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
 
-/** What a call uses to authenticate. */
+/** The authentication of a call. */
 interface Access {
   credentialId: string | undefined;
   key: string | undefined;
@@ -31,7 +31,7 @@ interface Found {
 
 const files = new WeakMap<Integration, ServiceTools>();
 
-/** Returns a tool of an integration by its operation or its id; the first tool for none. */
+/** Returns a tool of an integration by its operation or its id; without names, the first tool. */
 function toolOf(integration: Integration, names: readonly string[]): Found | undefined {
   const known = files.get(integration) ?? new ServiceTools([toolFileOf(integration)]);
   files.set(integration, known);
@@ -112,7 +112,7 @@ async function expectAccount(
   if (host === hostname || (isIP(hostname) === 0 && host === hostname.split('.', 1)[0])) return;
   throw invalid(
     context,
-    `has "${named.slice(0, 100)}" in "${account}", but the address of ${title} here, ${hostname}, is another: clear the field, or give its address with --service ${service}=URL`,
+    `has "${named.slice(0, 100)}" in "${account}", but this engine has another address for ${title}, ${hostname}: clear the field, or set the address with --service ${service}=URL`,
   );
 }
 

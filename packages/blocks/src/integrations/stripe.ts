@@ -4,7 +4,7 @@ import type { IntegrationTool } from './integration.ts';
 
 const KEY_HEADER = 'Idempotency-Key';
 
-/** A call whose arguments, without those of the path, are the fields of a form. */
+/** Returns a call whose arguments, except those of the path, are the fields of a form. */
 const form = (...ids: readonly string[]): Pick<IntegrationTool, 'body' | 'prepare' | 'keyHeader'> => ({
   body: {
     argument: 'form',

@@ -35,7 +35,7 @@ function prepare(args: JsonObject): JsonObject {
       throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);
     conditions.set(name, decoded(condition));
   }
-  // Without a condition, a change would be one of all rows.
+  // Without a condition, a change would affect all rows.
   if (conditions.size === 0) throw new ArgumentError('"filter" has no condition');
   return { ...args, filter: Object.fromEntries(conditions) };
 }
@@ -55,7 +55,7 @@ export const integration = defineIntegration({
   service: 'supabase',
   title: 'Supabase',
   docs: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html',
-  // Each project has another address: the operator gives it.
+  // Each project has its own address, which the operator configures.
   address: undefined,
   account: 'projectId',
   credential: { type: 'key', in: 'header', name: 'apikey', bearer: true },

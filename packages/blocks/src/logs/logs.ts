@@ -7,7 +7,7 @@ import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 
 const MAX_RUNS = 100;
-/** Characters of all inputs and outputs that one block reads, as JSON. */
+/** Maximum characters of all inputs and outputs that one block reads, as JSON. */
 const MAX_VALUE_CHARS = 4_000_000;
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
@@ -115,7 +115,7 @@ async function shownBlock(log: BlockLog, values: ValueReader): Promise<JsonObjec
   };
 }
 
-/** Reads inputs and outputs until they are too large together; those after that are null. */
+/** Reads inputs and outputs until they are too large together; later ones are null. */
 class ValueReader {
   readonly #log: RunLog;
   readonly #isOn: boolean;

@@ -13,7 +13,7 @@ import type { BlocksOptions } from '../options.ts';
 import { openSession } from './session.ts';
 import type { McpSession } from './session.ts';
 
-/** Types of an agent's tools that stand for one tool of a server, or for all of them. */
+/** Types of rows of agents that stand for one tool of a server, or for all its tools. */
 const ONE = 'mcp';
 const ALL = ['mcp-server', 'mcp-server-advanced'];
 
@@ -23,8 +23,8 @@ export function isMcpRow({ type }: JsonObject): boolean {
 }
 
 /**
- * Returns the tools that a row stands for, with names that are not in `taken`. Of a whole server, tools with a schema that
- * cannot be used are left out.
+ * Returns the tools that a row stands for, with names that are not in `taken`. For a whole server, leaves out tools whose schema
+ * cannot be used.
  *
  * Throws BLOCK_CONFIG_INVALID, MCP_SERVER_UNKNOWN, MCP_TOOL_UNKNOWN, MCP_FAILED.
  */

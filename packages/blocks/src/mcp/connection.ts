@@ -17,10 +17,10 @@ const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const MAX_PAGES = 10;
 const CACHE_MS = 60_000;
 const MAX_CACHES = 100;
-/** Time of one call; a block with a shorter timeout ends it earlier. */
+/** Time limit of one call; a block with a shorter timeout ends it earlier. */
 export const CALL_MS = 300_000;
 export const LIST_MS = 30_000;
-/** Time that the end of a session may take. The server forgets a session without its end too. */
+/** Time limit of ending a session. A server also forgets sessions that were not ended. */
 const CLOSE_MS = 1000;
 
 type Reach<Key extends string> = Extract<McpServer['reach'], { [key in Key]: unknown }>;
@@ -32,9 +32,9 @@ export interface Connection {
   hadSession: boolean;
   /** True after the transport has ended, for example because the program has exited. */
   isClosed: boolean;
-  /** Requests under way. */
+  /** Number of requests in progress. */
   pending: number;
-  /** True: another connection has replaced it, and it is closed after the requests under way. */
+  /** True: another connection has replaced it, and it is closed after its last request. */
   isReplaced: boolean;
 }
 
@@ -57,7 +57,7 @@ export async function connect(
       responseCacheStore: cacheOf(server, () => new sdk.InMemoryResponseCacheStore()),
       defaultCacheTtlMs: CACHE_MS,
       jsonSchemaValidator: { getValidator: (schema) => boundedValidator(schema as JsonObject) },
-      // Nothing that a server asks of its client is answered: it could spend the operator's models.
+      // Requests of the server to the client are not answered: they could use models at the operator's expense.
       inputRequired: { autoFulfill: false },
     },
   );
@@ -68,7 +68,7 @@ export async function connect(
     await client.connect(transport, { signal, timeout: LIST_MS });
   } catch (error) {
     await client.close();
-    // A client that has not connected does not end the process.
+    // A client that has not connected does not end the process of its transport.
     await transport.close();
     throw error;
   }
@@ -85,8 +85,8 @@ export async function connect(
 }
 
 /**
- * Has servers of the newer generation send change notices, for which the client empties its list of tools. Older ones send them
- * without being asked. Not awaited: a server that does not answer must not delay the block.
+ * Subscribes to change notices, on which the client clears its list of tools. Older servers send them without a subscription. Not
+ * awaited: a server that does not answer must not delay the block.
  */
 function noticeChanges(client: Client): void {
   if (client.getServerCapabilities()?.tools?.listChanged !== true) return;
@@ -95,12 +95,12 @@ function noticeChanges(client: Client): void {
 
 /** Ends the session and the connection. Never rejects. */
 export async function disconnect({ client, transport }: Connection): Promise<void> {
-  // A server that does not answer, or refuses, delays nothing further: the session expires there.
+  // An error is ignored: the session then expires at the server.
   if ('terminateSession' in transport) await transport.terminateSession().catch(() => undefined);
   await client.close().catch(() => undefined);
 }
 
-/** Does `work`, and closes the connection after its last request if another one has replaced it. */
+/** Runs `work`, and closes the connection after its last request if another connection has replaced it. */
 export async function requestOn<T>(
   connection: Connection,
   work: (connection: Connection) => Promise<T>,
@@ -114,7 +114,7 @@ export async function requestOn<T>(
   }
 }
 
-/** Marks the connection as replaced. Requests under way continue: a server may still answer them. */
+/** Marks the connection as replaced. Requests in progress continue: a server may still answer them. */
 export async function replace(connection: Connection): Promise<void> {
   connection.isReplaced = true;
   await closeReplaced(connection);
@@ -195,7 +195,7 @@ function boundedValidator(schema: JsonObject) {
   };
 }
 
-/** Lists of tools by server and credential, the least recently used first. A change notice of the server empties its own. */
+/** Lists of tools by server and credential, the least recently used first. A change notice of a server clears its list. */
 const caches = new Map<string, InMemoryResponseCacheStore>();
 
 function cacheOf(

@@ -7,7 +7,7 @@ export function isNamed(name: string): boolean {
   return SERVER.test(name);
 }
 
-/** Returns a name of a tool for the model that is not yet in `taken`. Servers choose names freely, also those of other tools. */
+/** Returns a name of a tool for the model that is not yet in `taken`. Servers choose names freely, even names of other tools. */
 export function freeName(server: string, tool: string, taken: ReadonlySet<string>): string {
   const plain = cleaned(tool);
   if (!taken.has(plain)) return plain;

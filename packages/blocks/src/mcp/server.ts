@@ -13,7 +13,7 @@ interface ProgramReach {
   command: NonNullable<McpServerOptions['command']>;
 }
 
-/** A server that the operator has configured, and what a block sends to it. */
+/** A server that the operator has configured, and the secret that a block sends to it. */
 export interface McpServer {
   name: string;
   reach: HttpReach | ProgramReach;
@@ -63,13 +63,15 @@ function programOf({ name, credential }: ServerQuery, options: McpServerOptions)
   );
 }
 
-/** Returns the secret of a credential that is meant for this server: an author could send any other one there. */
+/**
+ * Returns the secret of a credential that is meant for this server: an author could otherwise send any credential to the server.
+ */
 async function chosenSecret(services: Context['services'], provider: string, id: string): Promise<string> {
   const found = await services.credential({ id });
   if (found?.provider === provider) return found.secret;
   throw new BlockError(
     'CREDENTIAL_UNKNOWN',
-    `The MCP server needs a stored credential of the provider "${provider}", and the one named is not.`,
+    `The MCP server needs a stored credential of the provider "${provider}", but the selected credential has another provider.`,
     { retryable: false },
   );
 }

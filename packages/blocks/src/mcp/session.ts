@@ -9,7 +9,7 @@ import { findServer } from './server.ts';
 import type { McpServer } from './server.ts';
 
 const MAX_LISTED_TOOLS = 1000;
-/** Reports of progress that follow sooner are left out: a server may send any number of them. */
+/** Minimum interval between reports of progress. Earlier reports are dropped: a server may send any number of them. */
 const PROGRESS_INTERVAL_MS = 100;
 const MAX_PROGRESS_CHARS = 500;
 
@@ -57,7 +57,7 @@ class SharedSession {
     try {
       return await requestOn(connection, work);
     } catch (error) {
-      // The server has not looked at the request.
+      // The server has not processed the request.
       const isExpired = (error as { status?: unknown }).status === 404 && connection.hadSession;
       if (!isExpired) throw error;
       return requestOn(await this.#replacement(connection, signal), work);
@@ -81,7 +81,7 @@ class SharedSession {
     return isOpen ? connection : this.#replacement(connection, signal);
   }
 
-  /** Returns the connection in place of one that has ended. Requests at the same time share it. */
+  /** Returns a new connection in place of one that has ended. Concurrent requests share it. */
   async #replacement(ended: Connection, signal: AbortSignal): Promise<Connection> {
     if (this.#renewing || this.#connection !== ended) return this.#current(signal);
     this.#renewing = this.#renew(ended, signal).finally(() => (this.#renewing = undefined));
@@ -110,7 +110,7 @@ export class McpSession {
     this.#shared = shared;
   }
 
-  /** Whether the operator vouches for what the server says about its tools. */
+  /** Whether the operator trusts the server's statements about its tools. */
   get trusted(): boolean {
     return this.#server.options.trusted === true;
   }

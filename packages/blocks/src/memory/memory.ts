@@ -5,9 +5,9 @@ import { defineOutside } from '../define.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 
-/** Conversations of one list. */
+/** Maximum number of conversations of one list. */
 const MAX_CONVERSATIONS = 100;
-/** Characters of all messages that one block reads, as JSON. */
+/** Maximum characters of all messages that one block reads, as JSON. */
 const MAX_CHARS = 1_000_000;
 
 const message = z.object({ role: z.string(), content: z.string() });

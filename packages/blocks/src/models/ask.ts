@@ -11,11 +11,11 @@ import { schemaInstruction } from './schema-as-text.ts';
 export interface Question {
   /** Instructions for the model. */
   system: string;
-  /** What the instructions are about: text, or parts of a message. */
+  /** The subject of the instructions: text, or parts of a message. */
   user: string | Extract<LanguageModelV4Prompt[number], { role: 'user' }>['content'];
 }
 
-/** What a block shows of its calls of the model. */
+/** Facts about calls of the model, for the output of a block. */
 export interface ModelFacts {
   model: string;
   tokens: { [name: string]: number };
@@ -47,7 +47,7 @@ export async function askFor(
     required: Object.keys(properties),
     additionalProperties: false,
   };
-  // Under a separate name, so that no property takes the place of a fact.
+  // Under a separate name, so that no property overwrites a fact.
   const schema = {
     type: 'object',
     properties: { answer },
@@ -77,7 +77,7 @@ function factsOf({ model, tokens, cost }: JsonObject): ModelFacts {
   return { model, tokens, ...(cost !== undefined && { cost }) } as unknown as ModelFacts;
 }
 
-/** The same context, whose block emits nothing. */
+/** Returns a context whose block emits nothing. */
 function silent(context: Context): Context {
   return new Proxy(context, {
     get: (target, name) => (name === 'emit' ? () => undefined : (Reflect.get(target, name) as unknown)),

@@ -8,20 +8,20 @@ import { download } from '../download.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 
-/** Attachments of one question. */
+/** Maximum number of attachments of one question. */
 const MAX_FILES = 10;
-/** Bytes of all attachments together. */
+/** Maximum bytes of all attachments together. */
 const MAX_BYTES = 20_000_000;
-/** Bytes of one text, which the model gets as part of its prompt. */
+/** Maximum bytes of one text, which the model gets as part of its prompt. */
 const MAX_TEXT_BYTES = 1_000_000;
 
-/** What a block attaches, for messages: an image only, or any file that models read. */
+/** What a block accepts, as a noun for messages: only images, or any file that models read. */
 export type AttachmentNoun = 'image' | 'file';
 
 /** Something for a model to read beside the question. */
 interface Attachment {
   name: string;
-  /** What the bytes say, whatever a name or a server says. */
+  /** Detected from the bytes, not from the name or the server's header. */
   mediaType: string;
   bytes: Uint8Array;
 }
@@ -36,7 +36,7 @@ const FORMATS: readonly (readonly [mediaType: string, test: (head: string) => bo
 ];
 const TEXT = 'text/plain';
 
-/** The question of a block, and what is attached to it. */
+/** The block of a question, and the kind of its attachments. */
 interface Attached {
   context: Context;
   noun: AttachmentNoun;

@@ -18,11 +18,11 @@ import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
 import { partsOfWhole } from './whole-answer.ts';
 
-/** Attempts at one call that a provider refuses for now (429, 5xx) or does not answer. */
+/** Maximum number of attempts at one call that a provider temporarily refuses (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 1000;
 
-/** What a model has answered. Plain JSON, because it is stored. */
+/** The answer of a model. Plain JSON, because it is stored. */
 export interface Answer {
   /** Text, reasoning and calls of tools, in their order. */
   content: LanguageModelV4Content[];
@@ -30,7 +30,7 @@ export interface Answer {
   tokens: Tokens;
 }
 
-/** Why a model has not answered, if another one may. Plain JSON, because it is stored. */
+/** Why a model is unavailable, so that another model may answer. Plain JSON, because it is stored. */
 export interface Unavailable {
   unavailable: { code: string; message: string };
 }
@@ -42,8 +42,8 @@ export interface ModelCall extends MeteredCall {
 }
 
 /**
- * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive; the text of a call
- * that breaks off is discarded. Calls that the provider refuses for now are repeated.
+ * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive; the text of a call that
+ * breaks off is discarded. Calls that the provider temporarily refuses are repeated.
  *
  * Throws a BlockError.
  */
@@ -199,7 +199,7 @@ class AnswerReader {
     this.#emitted ||= texts.type === 'text';
   }
 
-  /** Keeps what the provider wants to read again with the text, such as the signature of reasoning. */
+  /** Keeps metadata that the provider must get back with the text, such as the signature of reasoning. */
   #keepMetadata({
     id,
     providerMetadata,

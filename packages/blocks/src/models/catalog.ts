@@ -2,7 +2,7 @@ import { PROVIDER_NAMES } from './providers.ts';
 
 /** Dollars for a million tokens. */
 export interface Prices extends TokenPrices {
-  /** The prices of a call with more input than this many tokens, for all its tokens. Absent: as of every call. */
+  /** The prices of a call with more input than this many tokens, for all its tokens. Absent: the same prices. */
   long?: TokenPrices & { above: number };
 }
 
@@ -18,7 +18,7 @@ export interface TokenPrices {
   reasoning?: number;
 }
 
-/** What is known of a model. */
+/** Facts about a model. */
 export interface ModelInfo {
   id: string;
   provider: string;
@@ -27,9 +27,9 @@ export interface ModelInfo {
   /** Largest output, in tokens, with reasoning. */
   output: number;
   prices: Prices;
-  /** Where the prices, the context and the abilities are from. */
+  /** The source of the prices, the context and the abilities. */
   source: Source;
-  /** False: it takes no temperature. */
+  /** False: it does not accept a temperature. */
   temperature?: false;
   /** Its reasoning can be set. */
   reasoning?: true;
@@ -54,7 +54,7 @@ type Row = [
   context: number,
   output: number,
   prices: Prices,
-  /** `source`: if it is not that of the provider. */
+  /** `source`: if it differs from the provider's. */
   more?: Partial<Pick<ModelInfo, 'temperature' | 'reasoning' | 'source'>>,
 ];
 
@@ -245,7 +245,7 @@ const PREFIXES: readonly (readonly [prefix: string, provider: string])[] = [
   ['deepseek-', 'deepseek'],
 ];
 
-/** Dated versions without a row have that of their model: `gpt-4o-2024-11-20`, `claude-sonnet-4-5-20250929`. */
+/** Dated versions without a row use the row of their model: `gpt-4o-2024-11-20`, `claude-sonnet-4-5-20250929`. */
 const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**

@@ -12,7 +12,7 @@ const tokens = (input: number, output: number, more = {}) => ({
 });
 
 describe('the estimate of a call', () => {
-  it('grows with the prompt and its tools, and ends at the context of the model', () => {
+  it('grows with the prompt and its tools, up to the context of the model', () => {
     const input = (text: string) =>
       estimateOf({ prompt: say(text) }, { info: INFO, limitCovers: true }).input;
     expect(input('x'.repeat(2000)) - input('')).toBe(1000);
@@ -23,7 +23,7 @@ describe('the estimate of a call', () => {
     expect(withTool.input).toBeGreaterThan(input('') + 16);
   });
 
-  it('takes the output from the limit of the call, unless reasoning comes on top, and from the model', () => {
+  it('takes the output from the limit of the call, or from the model without a limit or if reasoning is added', () => {
     const output = (
       maxOutputTokens: number | undefined,
       limitCovers = true,

@@ -12,7 +12,7 @@ const BYTES_PER_TOKEN = 2;
 const TOKENS_PER_PART = 16;
 /** More than any provider counts for one image of usual size. */
 const TOKENS_PER_IMAGE = 6000;
-/** Output of a model whose longest one is unknown: more than most models can write. */
+/** Assumed output of a model whose maximum is unknown: more than most models can write. */
 const UNKNOWN_OUTPUT = 128_000;
 
 /** How many tokens a call can use. */
@@ -27,8 +27,8 @@ type CallOptions = Pick<
 >;
 
 /**
- * Returns the most tokens that a call is expected to use: input by its bytes, never more than the model's context; output by
- * the limit of the call, else by that of the model.
+ * Returns the maximum number of tokens that a call is expected to use: input by its bytes, never more than the model's context;
+ * output by the limit of the call, else by that of the model.
  */
 export function estimateOf(
   options: CallOptions,

@@ -24,7 +24,9 @@ export class FallbackModels {
   readonly #conversation: string | undefined;
   readonly #caching: boolean | undefined;
   readonly #unavailable: { model: string; code: string; message: string }[] = [];
-  /** Number of messages from before the latest switch of models. They are sent without the earlier providers' own data. */
+  /**
+   * Number of messages from before the latest switch of models. They are sent without data that only earlier providers can read.
+   */
   #foreign = 0;
 
   constructor(context: Context, models: OpenModels) {
@@ -54,7 +56,7 @@ export class FallbackModels {
     }
   }
 
-  /** Returns what the output of the block says: the model that answers, and the models that were unavailable. */
+  /** Returns facts for the output of the block: the model that answers, and the models that were unavailable. */
   facts(): JsonObject {
     const { model } = this.#models[this.#unavailable.length] as OpenModel;
     const unavailable = this.#unavailable.map((each) => ({ ...each }));
@@ -67,7 +69,7 @@ export class FallbackModels {
     const prompt = asked.prompt.map((message, index) =>
       index < this.#foreign ? portable(message) : message,
     );
-    // Only a prompt that is sent again with more behind it is worth the price of writing it to the cache.
+    // Writing a prompt to the cache pays off only if it is sent again with further messages.
     const isRepeated = this.#conversation !== undefined || (asked.tools ?? []).length > 0;
     const sent = schemaAsText(opened.provider, { ...settings, ...asked, prompt, providerOptions });
     return (this.#caching ?? isRepeated) ? { ...sent, prompt: markedForCache(sent.prompt, opened) } : sent;
@@ -85,7 +87,7 @@ function conversationOf(context: Context): string | undefined {
   return type === '' || type === 'none' || typeof id !== 'string' ? undefined : id;
 }
 
-/** Returns a message without what only the provider that wrote it can read: reasoning, and the provider's own data. */
+/** Returns a message without the parts that only its provider can read: reasoning, and the provider's metadata. */
 function portable(message: LanguageModelV4Message): LanguageModelV4Prompt[number] {
   if (message.role !== 'assistant') return message;
   const content = message.content.flatMap((part) => {

@@ -14,7 +14,7 @@ const ADDS_REASONING: ReadonlySet<string> = new Set(['anthropic', 'bedrock']);
 export interface MeteredCall {
   opened: OpenModel;
   options: Omit<LanguageModelV4CallOptions, 'abortSignal'>;
-  /** The most that this execution of the block may cost, in millionths of a dollar. */
+  /** Maximum cost of this execution of the block, in millionths of a dollar. */
   maxMicros: number | undefined;
   /** The conversation that the call continues. */
   conversation: string | undefined;

@@ -11,7 +11,7 @@ import { fetchOver } from './http.ts';
 import { PROVIDER_NAMES, providerNamed } from './providers.ts';
 import { streamed } from './streamed.ts';
 
-/** Models beside the first one that a block may name. */
+/** Maximum number of fallback models of a block. */
 const MAX_FALLBACKS = 5;
 
 /** A model that is ready to be called. */
@@ -30,7 +30,7 @@ export interface OpenModel {
   /** The key that the provider gets. */
   secret: string | undefined;
   rate: ModelRate;
-  /** Whose rates the call uses: a hash of the key at its address. */
+  /** Identifies the rates of the call: a hash of the key and its address. */
   rateKey: string;
 }
 
@@ -62,10 +62,10 @@ export async function openModels(context: Context, options: BlocksOptions): Prom
   return [first, ...others];
 }
 
-/** The model of a block, and those that answer if it is unavailable, in their order. */
+/** The model of a block and its fallback models, in order. */
 export type OpenModels = readonly [OpenModel, ...OpenModel[]];
 
-/** Returns the names of the models that the block lists for the case that its model is unavailable. */
+/** Returns the names of the fallback models that the block lists. */
 function fallbacksOf(context: Context): string[] | undefined {
   const field = context.field('fallbackModels', 'json') ?? null;
   if (field === null || field === '') return undefined;
@@ -187,7 +187,7 @@ function addressOf(context: Context, provider: string): string | undefined {
   const region = text(context, 'bedrockRegion');
   if (region === '') return undefined;
   if (/^[a-z0-9-]{1,40}$/.test(region)) return `https://bedrock-runtime.${region}.amazonaws.com`;
-  throw refuse('MODEL_ADDRESS_MISSING', context, 'has a region of AWS that is not one, such as us-east-1.');
+  throw refuse('MODEL_ADDRESS_MISSING', context, 'has an invalid AWS region: write one such as us-east-1.');
 }
 
 function awsOf(

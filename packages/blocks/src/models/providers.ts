@@ -1,6 +1,9 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
-/** How a provider is reached. The SDKs get all of it, also empty values: they read missing ones from environment variables. */
+/**
+ * The address and keys of a provider. The SDKs get all of them, even empty values: they read missing values from environment
+ * variables.
+ */
 export interface ProviderSettings {
   /** The address without a path of an operation. */
   address: string;

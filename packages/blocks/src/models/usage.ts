@@ -15,7 +15,7 @@ export interface Tokens {
   reasoning: number;
 }
 
-/** What tokens cost, in millionths of a dollar; integers. */
+/** The cost of tokens, in millionths of a dollar; integers. */
 export interface Cost {
   input: number;
   output: number;
@@ -24,7 +24,7 @@ export interface Cost {
 
 export const NO_TOKENS: Tokens = { input: 0, output: 0, total: 0, cached: 0, cacheWrite: 0, reasoning: 0 };
 
-/** Returns the tokens of a call. What a provider does not report counts as 0. */
+/** Returns the tokens of a call. Numbers that a provider does not report count as 0. */
 export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens {
   const cached = inputTokens.cacheRead ?? 0;
   const cacheWrite = inputTokens.cacheWrite ?? 0;
@@ -45,7 +45,7 @@ export function addTokens(one: Tokens, other: Tokens): Tokens {
   };
 }
 
-/** Returns what the tokens cost. A price in dollars for a million tokens is one in millionths of a dollar for a token. */
+/** Returns the cost of the tokens. Dollars per million tokens are millionths of a dollar per token. */
 export function costOf(tokens: Tokens, all: Prices): Cost {
   const prices = pricesFor(all, tokens.input);
   const plain = Math.max(0, tokens.input - tokens.cached - tokens.cacheWrite);

@@ -5,14 +5,14 @@ import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
 import type { OpenModel } from './open.ts';
 import type { WholeAnswer } from './streamed.ts';
 
-/** Characters of an unreadable answer that its error shows. */
+/** Maximum characters of an unreadable answer that its error shows. */
 const MAX_SHOWN_CHARS = 200;
 
 /**
- * Returns the parts of a whole answer as a stream would have them: each text in one piece. The provider's SDK reads the
- * document that was received; the model is not called again.
+ * Returns the parts of a whole answer as a stream would have them: each text in one piece. The provider's SDK reads the document
+ * that was received; the model is not called again.
  *
- * Throws a BlockError for a document that is not an answer, and what the SDK throws for an error in it.
+ * Throws a BlockError for a document that is not an answer, and the SDK's error for an error in the document.
  */
 export async function partsOfWhole(
   opened: OpenModel,
@@ -30,7 +30,7 @@ export async function partsOfWhole(
   });
   try {
     const { content, finishReason, usage } = await model.doGenerate(options);
-    // A document is complete, also without a reason.
+    // A document is complete even without a finish reason.
     const ended = { ...finishReason, raw: finishReason.raw ?? '' };
     return [...content.flatMap(partsOf), { type: 'finish', finishReason: ended, usage }];
   } catch (error) {
@@ -86,6 +86,6 @@ function statusOfError(opened: OpenModel, document: Json): number {
 /** Returns the error for an answer that another attempt would not change. */
 function unreadable(opened: OpenModel, what: string, text: string): BlockError {
   const shown = withoutSecret(text.trim(), opened.secret).slice(0, MAX_SHOWN_CHARS);
-  const message = `${nameOfModel(opened)} answered with ${what}. Check the address of the provider and the gateways before it.${shown === '' ? '' : ` The answer begins with: ${shown}`}`;
+  const message = `${nameOfModel(opened)} answered with ${what}. Check the address of the provider and the gateways in front of it.${shown === '' ? '' : ` The answer begins with: ${shown}`}`;
   return new BlockError('MODEL_FAILED', message, { retryable: false });
 }

@@ -28,8 +28,8 @@ interface Notification extends ToolRow {
 }
 
 /**
- * Calls the notification tools of a pause, all at once, with the arguments that the author has set. Each is called once, also
- * if the process is killed: an interrupted call is repeated only if the tool allows it, else its outcome is `unknown`.
+ * Calls the notification tools of a pause, all at once, with the arguments that the author has set. Each is called once, even if
+ * the process is killed: an interrupted call is repeated only if the tool allows it, else its outcome is `unknown`.
  */
 export async function notify(context: Context, options: BlocksOptions): Promise<NotificationOutcome[]> {
   let rows: ToolRow[];
@@ -91,7 +91,7 @@ const UNANSWERED: Ended = {
   error: `The service did not answer within ${MAX_CALL_MS / 1000} seconds. The notification may have been sent.`,
 };
 
-/** Returns the failure of a call, for the record. Throws if the block was stopped: its outcome is unknown then. */
+/** Returns the failure of a call, for the record. Throws if the block was stopped: the outcome of the call is then unknown. */
 function failed({ signal }: Context, error: unknown): Ended {
   signal.throwIfAborted();
   const message = error instanceof Error ? error.message : String(error);

@@ -12,7 +12,7 @@ export function valueAt(data: Json, path: string): Json | undefined {
   return followPath(data, parsePath(path));
 }
 
-/** Returns what the body says about a failure, whatever the status is; undefined: nothing. */
+/** Returns the failure that the body reports, with any status; undefined if it reports none. */
 export function failureIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): string | undefined {
   if (!answer || (answer.ok === undefined && answer.error === undefined)) return undefined;
   const { ok, error } = answer;

@@ -4,12 +4,12 @@ import { sleep } from '../sleep.ts';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 1000;
-/** A service that asks for a longer pause fails the block, whose own retries may wait. */
+/** The longest pause before a call. If a service asks for a longer pause, the block fails; its own retries may wait longer. */
 export const MAX_PAUSE_MS = 30_000;
 
 /**
- * Returns the result of a call. Calls up to three times, with pauses, as long as `mayRepeat` allows it for the failure and
- * there is time for it. Throws the last failure.
+ * Returns the result of a call. Calls up to three times, with pauses, if `mayRepeat` allows it for the failure and time is left.
+ * Throws the last failure.
  */
 export async function repeated<T>(
   context: Pick<Context, 'clock' | 'signal' | 'remainingMs'>,

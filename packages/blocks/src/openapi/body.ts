@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 
 export type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** Bytes of the first buffer, which grows when it is full. */
+/** Initial size of the buffer in bytes. It grows when it is full. */
 const FIRST_BYTES = 64 * 1024;
 
 /** Reads until there are more than `limit` bytes. */

@@ -34,8 +34,9 @@ export interface ServiceCall {
 const CALL_CHAIN_HEADER = 'x-sim-via';
 
 /**
- * Calls an operation of a service, and returns what its definition makes of the answer. Repeats a call that the service
- * refuses for now, if that cannot do it twice. A list comes with all its pages, up to the bound of the tool.
+ * Calls an operation of a service, and returns the result that its definition maps from the answer. Repeats a call that the
+ * service temporarily refuses, if the repetition cannot take effect twice. A list comes with all its pages, up to the bound of
+ * the tool.
  *
  * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED, TOOL_PAGES_REPEATED,
  * FILE_TOO_LARGE.
@@ -78,12 +79,12 @@ async function sendFile(
   return uploadParts(source, { announced, request, sender: call, send });
 }
 
-/** Where the requests of a call go, and with which key. */
+/** The address of the requests of a call, and their key. */
 interface Target {
   service: ConfiguredService;
   address: string;
   secret: string | undefined;
-  /** What processes share about the key; undefined for calls without a key and without a rate. */
+  /** The state of the key that processes share; undefined for calls without a key and without a rate. */
   keyRate: KeyRate | undefined;
 }
 
@@ -112,7 +113,7 @@ function callOnce(request: ServiceRequest, call: ServiceCall, target: Target): P
   );
 }
 
-/** Sends a request when the rate of the key allows it, and remembers if the service refuses the key for now. */
+/** Sends a request when the rate of the key allows it, and remembers if the service temporarily refuses the key. */
 async function sendWithinRate(
   request: ServiceRequest,
   call: ServiceCall,
@@ -132,7 +133,7 @@ function mayRepeat(failure: BlockError, tool: ServiceTool): boolean {
   return failure.retryable && (isRepeatable(tool) || isRefused(failure));
 }
 
-/** True if a call with the same arguments and the same key does nothing twice. */
+/** True if a second call with the same arguments and the same key has no further effect. */
 export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
   return idempotent || keyHeader !== undefined;
 }
@@ -191,11 +192,11 @@ async function secretFor(
   if (credential.optional) return undefined;
   throw refuse(
     'CREDENTIAL_UNKNOWN',
-    `The service "${name}" needs a credential: set the id of a stored one in "credential", store one for the provider "${name}", or give it with --credential ${name}=VALUE.`,
+    `The service "${name}" needs a credential: set the id of a stored credential in "credential", store a credential for the provider "${name}", or pass it with --credential ${name}=VALUE.`,
   );
 }
 
-/** Returns an error that no retry can mend. */
+/** Returns an error that a retry cannot fix. */
 export function refuse(code: string, message: string): BlockError {
   return new BlockError(code, message, { retryable: false });
 }

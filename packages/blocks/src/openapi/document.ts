@@ -6,7 +6,7 @@ const MAX_VALUES = 4_000_000;
 const MAX_LEVELS = 100;
 /** Media types for all operations of a document of Swagger 2.0. */
 const MAX_TYPES = 50;
-/** References that lead to one another. */
+/** Maximum length of a chain of references. */
 const MAX_HOPS = 32;
 
 /** A document of OpenAPI 3, without keys that a program could mistake for a prototype. */
@@ -49,7 +49,7 @@ export interface Resolved {
 }
 
 /**
- * Returns an object of the document, or the one that it refers to. Undefined for a value that is not an object.
+ * Returns an object of the document, or the object that it refers to. Undefined for a value that is not an object.
  *
  * Throws Unusable for a reference that leads nowhere, in a circle or to another document.
  */

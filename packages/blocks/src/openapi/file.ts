@@ -4,13 +4,13 @@ import * as z from 'zod';
 import { ERROR_KINDS } from './kinds.ts';
 import { isOwnHeader, METHODS, LOCATIONS } from './operations.ts';
 
-/** The version of files of tools. Later versions read what earlier ones wrote. */
+/** The version of files of tools. Later versions read the files of earlier versions. */
 export const TOOL_FILE_VERSION = 1;
 
-/** Tools of one file. */
+/** Maximum number of tools of one file. */
 export const MAX_TOOLS = 20_000;
 const MAX_SERVICES = 1000;
-/** Largest answer of a tool with files that is data. */
+/** The largest answer that can be data, for tools whose larger answers become files. */
 const MAX_DATA_BYTES = 8 * 2 ** 20;
 
 /** The id of a tool, and its name for models. */
@@ -94,7 +94,7 @@ const body = z.strictObject({
 /** A path in a body, as in references: `data.items[0].id`. */
 const path = text(500).regex(/^[\w@$-]+(?:\.[\w@$-]+|\[\d+\])*$/, 'must be a path such as data.items[0].id');
 
-/** What an answer says beside its status. */
+/** The parts of an answer that decide about its success and its result. */
 const answer = z.strictObject({
   /** The call has failed unless this is true. */
   ok: path.optional(),
@@ -103,8 +103,8 @@ const answer = z.strictObject({
   /** The code of the failure, for `errors`. */
   code: path.optional(),
   /**
-   * Which failures are of which kind: their codes, parts of their reasons, or statuses. Others are of the kind of their status.
-   * A call that fails with `rate` has done nothing and may be repeated; one with `temporary` can succeed later.
+   * The codes, parts of reasons, or statuses of each kind of failure. The status decides the kind of other failures. A call that
+   * fails with `rate` had no effect and may be repeated; a call that fails with `temporary` can succeed later.
    */
   errors: z
     .partialRecord(
@@ -133,7 +133,7 @@ const answer = z.strictObject({
 
 const pages = z.int().min(1).max(100);
 
-/** Lists in pages: the next page is asked for with a cursor of the last one. */
+/** Lists in pages: the request for the next page has the cursor of the previous page. */
 const cursorPaging = z.strictObject({
   by: z.undefined().optional(),
   /** The list of a page. */
@@ -146,11 +146,13 @@ const cursorPaging = z.strictObject({
   more: path.optional(),
   /** The argument that takes the cursor. Calls that set it get one page. */
   argument,
-  /** Most pages of one call. */
+  /** Maximum number of pages of one call. */
   pages,
 });
 
-/** The next page is asked for by its number, or by the number of items before it. The last page is the one without items. */
+/**
+ * The request for the next page has its number, or the number of items before it. The first page without items is the last one.
+ */
 const countedPaging = z.strictObject({
   by: z.enum(['page', 'offset']),
   /** The list of a page. Default: the body. */
@@ -206,7 +208,7 @@ export const serviceTool = z.strictObject({
     .optional(),
   /**
    * The file of an argument is sent in parts, after the request has announced it, to the address in `Location` of the answer, as
-   * services of Google have it.
+   * services of Google require.
    */
   upload: z.strictObject({ type: z.literal('resumable'), argument }).optional(),
   answer: answer.optional(),
@@ -236,12 +238,12 @@ const codeTool = z.strictObject({
 
 const service = z.strictObject({
   title: text(500),
-  /** Undefined: the operator has to give one. */
+  /** Undefined: the operator must configure one. */
   address: z
     .url({ protocol: /^https?$/ })
     .max(2000)
     .optional(),
-  /** How many calls each credential may make in a time. What the operator configures takes its place. */
+  /** How many calls each credential may make in a period. The operator's configuration replaces it. */
   rate: z
     .strictObject({ calls: z.int().min(1).max(1_000_000), seconds: z.number().positive().max(86_400) })
     .optional(),

@@ -11,7 +11,7 @@ describe('operations that cannot be tools', () => {
       'refers to another document (other.yaml#/x)',
     ],
     [
-      'a parameter that is not there',
+      'an unknown parameter',
       { parameters: [{ $ref: '#/components/parameters/None' }] },
       'refers to #/components/parameters/None, which is not in the document',
     ],
@@ -56,7 +56,7 @@ describe('operations that cannot be tools', () => {
     expect(result.leftOut[0]?.reason).toContain(reason);
   });
 
-  it('are those with paths that lead elsewhere, or that others share', async () => {
+  it('include those with paths that lead elsewhere, or whose path item is shared', async () => {
     const item = { get: { ...ok } };
     const { file, leftOut } = await imported({
       paths: {
@@ -85,7 +85,7 @@ describe('operations that cannot be tools', () => {
     );
   });
 
-  it('are not those with a schema that cannot be read: it is any value', async () => {
+  it('do not include those with an unreadable schema, which becomes any value', async () => {
     const result = await imported(
       posting({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
     );
@@ -202,7 +202,7 @@ describe('documents', () => {
       });
   });
 
-  it('that refer to themselves any number of times end', async () => {
+  it('with references that multiply or lead in a circle are read in bounded time', async () => {
     const double = (name: string): JsonObject => ({
       allOf: [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }],
     });

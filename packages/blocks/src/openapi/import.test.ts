@@ -16,7 +16,7 @@ describe('names of imported tools', () => {
     expect(file.tools.map(({ id }) => id)).toEqual(['svc_issues_list-all', 'svc_post_a', 'svc_get_a_id']);
   });
 
-  it('stay the same when other operations come, and differ in more than the case of letters', async () => {
+  it('stay the same when operations are added, and differ in more than the case of letters', async () => {
     const get = (operationId: string): JsonObject => ({ get: { operationId, ...ok } });
     const long = 'l'.repeat(100);
     const first = await imported({ paths: { '/a': get('Same'), '/b': get('same'), '/c': get(long) } });
@@ -53,7 +53,7 @@ describe('names of imported tools', () => {
 });
 
 describe('schemas of imported tools', () => {
-  it('keep references, with what they need and nothing else', async () => {
+  it('keep references, with only the definitions that they need', async () => {
     const node = { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' } } };
     const result = await imported({
       ...posting({ $ref: '#/components/schemas/Node' }),
@@ -241,9 +241,9 @@ describe('files of tools', () => {
       (file) => ({ ...file, tools: [file['tools'], file['tools']].flat() }),
       '"svc_x" occurs twice',
     ],
-    ['a service that is not there', (file) => ({ ...file, services: {} }), 'belongs to "svc"'],
+    ['an unknown service', (file) => ({ ...file, services: {} }), 'belongs to "svc"'],
     [
-      'an address that is none',
+      'an invalid address',
       (file) => ({ ...file, services: { svc: { title: 'x', address: 'file:///etc' } } }),
       'services.svc.address',
     ],

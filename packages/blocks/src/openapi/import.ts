@@ -215,7 +215,7 @@ class Importer {
     return { type: 'object', properties: { file: { contentMediaType: 'application/octet-stream' } } };
   }
 
-  /** How the fields of a form are sent, where it is not the usual way. */
+  /** Returns how fields of a form are sent, if they are not sent in the usual way. */
   #formFields(body: Body): NonNullable<ServiceBody['fields']> {
     const { encoding } = body;
     const converted = this.#formSchema(body);
@@ -244,7 +244,7 @@ class Importer {
       });
   }
 
-  /** The key is the engine's, equal whenever a call is repeated; a model would make up another one. */
+  /** The engine sets the key, the same for each repetition of a call; a model would make up a new key. */
   #keyHeaderOf({ method, parameters }: Operation): string | undefined {
     const declared = parameters.find(
       ({ in: place, name }) => place === 'header' && /^(?:x-)?idempotency-key$/i.test(name),
@@ -281,7 +281,7 @@ class Importer {
   }
 }
 
-/** Throws Unusable for what would be refused when the file is read. */
+/** Throws Unusable for a tool that would be refused when the file is read. */
 function checkTool(tool: ServiceTool): ServiceTool {
   const { error } = serviceTool.safeParse(tool);
   if (!error) return tool;
@@ -364,7 +364,7 @@ function isBinary(schema: Json | undefined): boolean {
 
 const MAX_FIELDS = 500;
 
-/** The first properties of a schema, also behind a reference or in `allOf`. */
+/** The first properties of a schema, also through a reference or in `allOf`. */
 function propertiesOf(schema: JsonObject, defs: JsonObject, found: JsonObject = {}, depth = 0): JsonObject {
   if (depth > 5) return found;
   for (const name in objectOf(own(schema, 'properties'))) {
@@ -409,7 +409,7 @@ function withFiles(schema: JsonObject, fields: NonNullable<ServiceBody['fields']
   return { ...schema, properties: Object.fromEntries(entries) };
 }
 
-/** Says which patterns are not checked, because that would need backtracking. */
+/** Returns a message with the patterns that are not checked, because that would need backtracking. */
 function uncheckedReason(patterns: readonly string[]): string {
   const shown = [...new Set(patterns)].slice(0, 3).map((pattern) => JSON.stringify(pattern.slice(0, 60)));
   return `patterns of its arguments cannot be checked in linear time: ${shown.join(', ')}`;

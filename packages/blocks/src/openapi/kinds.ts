@@ -1,6 +1,6 @@
 import { isRetryableStatus } from '@heddle/core/fields';
 
-/** What a failed call says about itself, in the same words for all services. */
+/** The kinds of failed calls, the same for all services. */
 export const ERROR_KINDS = ['auth', 'not_found', 'rate', 'invalid', 'conflict', 'temporary'] as const;
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
@@ -17,14 +17,14 @@ const BY_STATUS: { readonly [status: number]: ErrorKind } = {
   429: 'rate',
 };
 
-/** What a definition says about failures. */
+/** The rules of a definition for failures. */
 interface Definition {
   errors?: { readonly [kind in ErrorKind]?: readonly (string | number)[] | undefined } | undefined;
   /** Files of older versions have the reasons of rates here. */
   retry?: readonly string[] | undefined;
 }
 
-/** What an answer with a failure has. */
+/** A failure in an answer. */
 interface Failure {
   status: number;
   /** The code of the failure, if the service has such codes. */
@@ -33,8 +33,8 @@ interface Failure {
 }
 
 /**
- * Returns the kind of a failure: what the definition says about its code, its reason or its status, else what the status
- * means. Undefined: unknown, such as a failure with status 200.
+ * Returns the kind of a failure: by the definition's rules for its code, its reason or its status, else by its status. Undefined
+ * if the kind is unknown, such as for a failure with status 200.
  */
 export function kindOf(
   definition: Definition | undefined,

@@ -65,7 +65,7 @@ export function isOwnHeader(name: string): boolean {
   return OWN_HEADERS.test(name);
 }
 
-/** Characters of a path; longer ones are not from documents for people. */
+/** Maximum characters of a path. Longer paths are hardly written by people. */
 const MAX_PATH = 1000;
 const MAX_PARAMETERS = 200;
 const MAX_TAGS = 20;
@@ -317,7 +317,7 @@ function responsesOf(document: OpenApiDocument, value: Json | undefined): string
       responses.set(object, known.slice(0, 10));
       return known;
     } catch (error) {
-      // What a response is said to be does not decide whether the operation can be called.
+      // An operation with an invalid description of a response can still be called.
       if (error instanceof Unusable) return [];
       throw error;
     }

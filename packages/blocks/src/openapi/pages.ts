@@ -6,13 +6,13 @@ import type { ServiceAnswer } from './send.ts';
 
 type Paging = NonNullable<ServiceTool['paging']>;
 
-/** How a page is asked for: with a value of an argument, or at an address that the page before has named. */
+/** How a page is requested: with a value of an argument, or at an address in the previous page. */
 export type NextPage = { argument: string; value: Json } | { url: string };
 
-/** Most bytes of the items of all pages of a call, as JSON. */
+/** Maximum bytes of the items of all pages of a call, as JSON. */
 const MAX_ITEMS_BYTES = 8 * 2 ** 20;
 
-/** What pages need: the first one, and what sends a request for another. */
+/** The first page, and a function that requests another page. */
 interface Pages {
   first: ServiceAnswer;
   send: (this: void, next: NextPage) => Promise<ServiceAnswer>;
@@ -103,7 +103,7 @@ function nextLink(header: string): string | undefined {
   return undefined;
 }
 
-/** Returns true if the caller asks for one page. */
+/** Returns true if the caller requests a single page. */
 export function isOnePage({ paging }: ServiceTool, args: JsonObject): boolean {
   return !paging || (paging.argument !== undefined && own(args, paging.argument) !== undefined);
 }

@@ -6,13 +6,13 @@ import { MAX_PAUSE_MS } from './attempts.ts';
 
 /** The longest time for which one answer of a service stops all calls with a key. */
 const MAX_BLOCK_MS = 600_000;
-/** How far calls may run ahead of their rate: at most a tenth more calls in a period than it allows. */
+/** How far calls may exceed their rate: at most a tenth more calls in a period than it allows. */
 const BURST_SHARE = 0.1;
 const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
 
 type ServiceRate = NonNullable<ConfiguredService['rate']>;
 
-/** What the calls with one key share, in all processes. */
+/** The state that the calls with one key share, in all processes. */
 export interface KeyRate {
   /** The name of the key in the store of rates. */
   key: string;
@@ -21,8 +21,8 @@ export interface KeyRate {
 }
 
 /**
- * Waits while the rate of a key allows no call, or the service refuses the key, also in other processes. The block has no slot
- * while it waits.
+ * Waits while the rate of a key allows no call, or the service refuses the key, also in other processes. The block releases its
+ * slot while it waits.
  *
  * Throws HTTP_FAILED if that would take too long.
  */

@@ -10,7 +10,7 @@ import { pathText, plainText, queryPairs, queryText } from './wire.ts';
 /** A request to a service. */
 export interface ServiceRequest {
   method: string;
-  /** With the query, and with a key in it if the service wants that. */
+  /** Includes the query, with a key in it if the service requires that. */
   url: string;
   /** The address for messages: without the query and without a key in the path. */
   shown: string;
@@ -22,7 +22,7 @@ export interface ServiceRequest {
   redirect?: 'manual';
 }
 
-/** What a request needs beside the arguments. */
+/** The address and credential of a request, and access to files. */
 export interface RequestParts {
   address: string;
   /** Undefined: the request has no credential. */
@@ -32,8 +32,8 @@ export interface RequestParts {
 }
 
 /**
- * Returns the request of a tool with these arguments. Whatever they are, it goes to the address of the service, to the path
- * of the tool with its placeholders filled, and has no other headers and credentials than the tool describes.
+ * Returns the request of a tool with these arguments. With any arguments, it goes to the address of the service and the path of
+ * the tool, whose placeholders are filled, and has only the headers and credentials that the tool describes.
  *
  * Throws an ArgumentError for arguments that cannot be sent.
  */
@@ -82,7 +82,7 @@ export async function requestOf(
   return { method: tool.method, url, shown, pathKeys, headers, body };
 }
 
-/** Runs `work`, and says which argument it failed for. */
+/** Runs `work`. Adds the name of the argument to its errors. */
 function named<T>(argument: string, work: () => T): T {
   try {
     return work();
@@ -91,7 +91,7 @@ function named<T>(argument: string, work: () => T): T {
   }
 }
 
-/** The value as it is sent: a parameter with JSON is its text. */
+/** Returns the value to send: for a parameter with JSON, its text. */
 function sent({ json }: ServiceParameter, value: Json): Json {
   return json === true ? JSON.stringify(value) : value;
 }
@@ -178,7 +178,7 @@ function bearerOf(value: string, bare: string | undefined): string {
   return bare !== undefined && value.startsWith(bare) ? value : `Bearer ${value}`;
 }
 
-/** A key alone is a user without a password, as many services have it. */
+/** A key alone is sent as a user without a password, as many services expect. */
 function basicOf(value: string): string {
   return Buffer.from(value.includes(':') ? value : `${value}:`).toString('base64');
 }
@@ -188,7 +188,7 @@ function partOf(secret: string, name: string, count: number): string {
   try {
     parts = JSON.parse(secret) as Json;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   const value = isJsonObject(parts) ? own(parts, name) : undefined;
   if (typeof value === 'string' && value !== '') return value;

@@ -8,7 +8,7 @@ const MAX_TEXT = 2000;
 /** Also of regular expressions, which are shown to models and never run. */
 const MAX_WORD = 200;
 
-/** A schema of a document that stands for any value, with the reason. */
+/** Returns a schema that allows any value, with the reason. */
 const anyValue = (why: string): JsonObject => ({ description: `Any value: its schema ${why}.` });
 
 /**
@@ -223,7 +223,7 @@ function nullable(schema: JsonObject, converted: JsonObject): JsonObject {
   };
 }
 
-/** How much of the schemas is kept, from all to little. */
+/** How much of the schemas is kept. */
 interface Detail {
   /** References that are followed from the arguments. */
   hops: number;

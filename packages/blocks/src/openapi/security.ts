@@ -11,7 +11,7 @@ export type Scheme =
   | { type: 'basic' }
   | { type: 'key'; in: Exclude<ParameterLocation, 'path'>; name: string };
 
-/** What an operation needs. */
+/** The security of an operation. */
 export interface Security {
   /** By their names in the document. With several, the credential is a JSON object with a value for each. */
   schemes: { [name: string]: Scheme };

@@ -10,7 +10,7 @@ import { isTransient, kindOf } from './kinds.ts';
 import type { ErrorKind } from './kinds.ts';
 import type { ServiceRequest } from './request.ts';
 
-/** What a service has answered. */
+/** The answer of a service. */
 export interface ServiceAnswer {
   /** The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a file of the run. */
   data: Json;
@@ -117,9 +117,9 @@ function decoded(text: string | undefined): string | undefined {
 interface Refused {
   status: number;
   kind: ErrorKind | undefined;
-  /** What the service says about it. */
+  /** The service's message. */
   reason: string;
-  /** True: the reason is what the definition calls one. */
+  /** True: the reason is at the path that the definition has for it. */
   isStated: boolean;
   retryAfterMs: number | undefined;
   service: string;
@@ -148,7 +148,7 @@ function untilReset(
   return Number.isFinite(atMs) ? Math.max(0, atMs - nowMs) : undefined;
 }
 
-/** True for a failure of the HTTP client. Any other is not the service's, and is thrown as it is. */
+/** True for a failure of the HTTP client. Other errors are not failures of the service, and are rethrown. */
 function isConnectionError(error: unknown): boolean {
   return codeOf(error)?.startsWith('EGRESS_') === true;
 }
@@ -170,7 +170,7 @@ function connectionFailure(what: string, error: unknown, pathKeys: readonly stri
   });
 }
 
-/** What to do about a failure. */
+/** Returns advice for a failure. */
 function hintFor({ service, status, kind }: Refused): string {
   if (kind !== 'auth') return '';
   return status === 403

@@ -15,7 +15,7 @@ export interface ServerOptions {
 
 /** A service whose address an operator can replace. */
 export interface Server {
-  /** The name for `--service NAME=URL`: that of the document, with host and path behind it for another server. */
+  /** The name for `--service NAME=URL`: the name of the document, followed by host and path for another server. */
   name: string;
   title: string;
   /** Undefined: it is unknown until an operator gives one. */

@@ -16,7 +16,7 @@ interface Source {
 /** Sends a request once, within the rates of the key. */
 type Send = (request: ServiceRequest) => Promise<ServiceAnswer | BlockError>;
 
-/** Bytes of one request: a multiple of 256 KiB, as services want it. */
+/** Bytes of one request: a multiple of 256 KiB, as services require. */
 const CHUNK_BYTES = 3 * 2 ** 20;
 /** "Resume Incomplete": the service has a part of the file. */
 const INCOMPLETE = 308;
@@ -48,7 +48,7 @@ export function announcement({ bytes, type }: Source): ServiceRequest['headers']
 
 /**
  * Sends a file in parts to the address that the answer to its announcement names, and returns the last answer. A part whose
- * request fails for now is sent again from where the service has it.
+ * request fails temporarily is sent again from the first byte that the service lacks.
  *
  * Throws a BlockError: HTTP_FAILED.
  */
@@ -101,7 +101,7 @@ function receivedIn({ headers }: ServiceAnswer): number {
   return last === undefined ? 0 : Number(last) + 1;
 }
 
-/** Returns the address for the parts. It must be at the service: the file is for no one else. */
+/** Returns the address for the parts. It must belong to the service, so that no other host gets the file. */
 function sessionOf({ headers }: ServiceAnswer, { url }: ServiceRequest, sender: Sender): string {
   const location = headers['location'] ?? '';
   const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;

@@ -6,9 +6,9 @@ import { askFor } from '../models/ask.ts';
 import type { ModelFacts } from '../models/ask.ts';
 import { modelOutputs } from '../models/fields.ts';
 
-/** A way that a router can choose. */
+/** A route that a router can choose. */
 export interface Choice {
-  /** Part of the port behind `router-`. */
+  /** The part of the port's name after `router-`. */
   id: string;
   title: string;
   description?: string;
@@ -27,7 +27,7 @@ export const choiceOutputs = {
 /** Answer of a model that finds no choice that fits. */
 const NONE = 'NO_MATCH';
 
-/** What a router has chosen. */
+/** The choice of a router. */
 export interface Chosen {
   facts: ModelFacts;
   selectedRoute: string;
@@ -67,7 +67,7 @@ export async function choose(
 
 function notFound({ block }: Context, reasoning: string): BlockError {
   const details: JsonObject = { reasoning };
-  // The answer of the model is stored, so that another attempt would read the same.
+  // The answer of the model is stored: another attempt would get the same answer.
   return new BlockError('ROUTE_NOT_FOUND', `The model found no route of "${block.name}" that fits.`, {
     retryable: false,
     details,

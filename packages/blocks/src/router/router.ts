@@ -8,7 +8,7 @@ import type { Choice } from './route.ts';
 
 const PREFIX = 'router-';
 
-/** The older router, which chooses among the blocks behind it. */
+/** The older router, which chooses among the blocks after it. */
 export const router = defineOutside({
   summary: 'Lets a model choose one of the blocks after it.',
   fields: z.object({ prompt: z.string().describe('The text to route.'), ...modelFields }),
@@ -21,7 +21,7 @@ export const router = defineOutside({
   },
 });
 
-/** The ports of this router are named after the blocks behind them. */
+/** The ports of this router have the names of the blocks after them. */
 function blocksBehind({ services }: Context): Choice[] {
   return services
     .ports()

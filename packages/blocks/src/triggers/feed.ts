@@ -11,7 +11,7 @@ export function feedError(
 }
 
 const MAX_MINUTES = 1440;
-/** Most items that are there before the first poll and start runs. */
+/** Maximum number of items from before the first poll that start runs. */
 const MAX_BACKFILL = 100;
 
 /** The fields of all feeds. */
@@ -26,13 +26,13 @@ export const feedFields = {
     ),
 };
 
-/** What the configuration of each feed has. */
+/** The common configuration of feeds. */
 export interface FeedConfig {
   everyMs: number;
   backfill: number;
 }
 
-/** Returns what the fields of all feeds mean. */
+/** Returns the common configuration from the fields of a feed. */
 export function feedConfig({
   pollMinutes,
   backfill,

@@ -28,7 +28,7 @@ describe('the field flowControl', () => {
     for (const empty of [null, '', '  ']) expect(read(empty)).toBeUndefined();
   });
 
-  it('says what is wrong', () => {
+  it('reports the problem', () => {
     expect(read('{')).toBe('is not a JSON object');
     expect(read([])).toBe('is not a JSON object');
     expect(read({})).toBe('has none of concurrency, throttle, debounce, batch and singleton');

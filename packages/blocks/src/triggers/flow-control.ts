@@ -9,7 +9,7 @@ const MAX_RUNS = 100;
 const MAX_STARTS = 1000;
 const MAX_EVENTS = 1000;
 const DAY_SECONDS = 86_400;
-/** Without `maxSeconds`, a debounce lasts this many times longer than its quiet time at most. */
+/** Without `maxSeconds`, a debounce lasts at most this many times its quiet time. */
 const DEBOUNCE_FACTOR = 10;
 
 function whole(from: number, to: number) {

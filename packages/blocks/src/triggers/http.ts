@@ -13,7 +13,7 @@ export function headerOf({ headers }: Pick<HttpResponse, 'headers'>, name: strin
   return headers.find(([each]) => each === name)?.[1];
 }
 
-/** Sends a request of a poll. Throws a BlockError that repeats nothing of the request but its host. */
+/** Sends a request of a poll. Throws a BlockError that shows only the host of the request. */
 export async function pollRequest(
   http: HttpClient,
   request: HttpRequest,
@@ -27,7 +27,7 @@ export async function pollRequest(
   }
 }
 
-/** Returns the error for a status that is no success. */
+/** Returns the error for an unsuccessful status. */
 export function statusError(
   response: Pick<HttpResponse, 'status' | 'headers'>,
   who: string,

@@ -1,5 +1,5 @@
 /** The types of triggers. `nextDue` is for hosts that use their own clock and store. */
-// Says which Node.js is needed before anything else fails.
+// Reports an unsupported Node.js before anything else fails.
 import '@heddle/core/files';
 export { readSchedule } from './schedule/fields.ts';
 export type { ScheduleConfig } from './schedule/fields.ts';

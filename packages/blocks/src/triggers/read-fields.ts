@@ -17,7 +17,7 @@ export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
 
-/** A switch of a block, which may be text. */
+/** A boolean field, which may be text. */
 export const flag = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
   .transform((value) => value === true || value === 'true');

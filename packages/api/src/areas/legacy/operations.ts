@@ -153,7 +153,7 @@ export const cancelExecution = define({
   params: schemas.executionPath,
   body: emptyBody,
   bodyOptional: true,
-  success: [{ status: 200, schema: cancelResult, description: 'The result of the cancel' }],
+  success: [{ status: 200, schema: cancelResult, description: 'The result of the cancellation' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429],
   async handle(services, call, workflow) {
     const path = { workflowId: call.path.workflowId, runId: call.path.executionId };

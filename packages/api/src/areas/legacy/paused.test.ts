@@ -99,7 +99,7 @@ describe('the limits of a caller', () => {
     });
   });
 
-  it('show what remains, and use none of it', async () => {
+  it('show the remaining limits without using them', async () => {
     const standing = { currentPeriodCost: 3, limit: 10, plan: 'team' };
     const own = await testApi({
       limiter: memoryLimiter({ sync: { capacity: 2, perMinute: 60 } }, () => 0),

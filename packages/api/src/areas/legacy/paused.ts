@@ -12,12 +12,12 @@ import { findRun } from '../runs/find.ts';
 import { pauseLinks } from '../runs/page-answer.ts';
 import * as schemas from './schemas.ts';
 
-/** Whether pauses are answered on a page, too. */
+/** `hasResumePage`: the host serves the page on which pauses are answered. */
 interface PageOption {
   hasResumePage: boolean;
 }
 
-// Written out, because the type of an area must not need a name of this file.
+// Not `PageOption`: the exported type of an area must not refer to a type of this file.
 const define = operationsOf<AreaContext & { hasResumePage: boolean }>();
 
 /** Reading needs the right to resume: the responses have the resume tokens. */
@@ -33,7 +33,7 @@ const SHARED = {
   errors: [400, 401, 403, 404, 429],
 } as const;
 
-/** Most runs of a list, which has no pages. */
+/** Maximum number of runs in a list, which has no pages. */
 const MAX_LISTED = 1000;
 const PAGE = 100;
 

@@ -35,7 +35,7 @@ function isResponse(output: unknown): output is ResponseOutput {
   return isShaped && Object.keys(more).length === 0;
 }
 
-/** True when a Response block has completed. The run's output is then that of the first one. */
+/** True when a Response block has completed. The run's output is then the output of the first such block. */
 async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, runId: string): Promise<boolean> {
   const logs = await engine.getLogs(runId);
   return logs.some(({ blockType, status }) => blockType === 'response' && status === 'completed');
@@ -81,7 +81,7 @@ function isReserved(name: string): boolean {
   return RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
 
-/** Sets the header. Leaves out an invalid one, so that the data still arrive. */
+/** Sets the header. Skips an invalid header, so that the client still gets the data. */
 function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value);

@@ -18,7 +18,7 @@ export const streamExecution = operationsOf<AreaContext>()({
   method: 'GET',
   path: '/api/workflows/{workflowId}/executions/{executionId}/stream',
   tag: 'Older interface',
-  summary: 'Follow an execution, from its beginning or from an event on',
+  summary: 'Follow an execution, from its beginning or after an event',
   legacy: true,
   principals: EVERYONE,
   resource: workflowResource,
@@ -48,13 +48,13 @@ export const streamExecution = operationsOf<AreaContext>()({
 
 type FollowedRun = RunIds & Pick<RunDetail, 'workflowId'>;
 
-/** How many events a client has received: those of the journal, and what blocks emitted. */
+/** How many events a client has received: journal events, and emissions of blocks. */
 interface Received {
   events: number;
   emissions: number;
 }
 
-/** Returns what a reconnecting client has received. */
+/** Returns how many events a reconnecting client has received. */
 function lastEventId(headers: Headers): Received {
   const given = headers.get('last-event-id') ?? '0';
   const found = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(given);
@@ -113,7 +113,7 @@ async function* unread(
   }
 }
 
-/** Returns the event in the format of the older interface; undefined for an event that it does not have. */
+/** Returns the event in the format of the older interface; undefined for an event that this format lacks. */
 function legacyEvent(event: RunEvent, { workflowId, runId }: Pick<RunDetail, 'workflowId' | 'runId'>) {
   const typed = typeAndDataOf(event);
   if (!typed) return undefined;
@@ -147,7 +147,7 @@ function typeAndDataOf(event: RunEvent): [type: string, data: Data] | undefined 
   }
 }
 
-/** Tools without their arguments and results. */
+/** Returns the event of an emission. Leaves out the arguments and results of tools. */
 function emissionOf({ blockId, emission }: Extract<RunEvent, { type: 'block:emission' }>): [string, Data] {
   switch (emission.type) {
     case 'text':

@@ -50,7 +50,7 @@ describe('an asynchronous run', () => {
     });
   });
 
-  it('that another process has queued and not started is started by this one, once', async () => {
+  it('that another process has queued but not started is started by this process, once', async () => {
     const id = await api.deployed(GREETING);
     const beats: (() => void)[] = [];
     const { engine, store } = api;
@@ -126,7 +126,7 @@ describe('a draft', () => {
     expect(await run({ type: 'trigger', blockId: 'ghost' })).toMatchObject({ status: 400 });
   });
 
-  it('with errors is refused with all of them', async () => {
+  it('of a draft with errors is refused with its diagnostics', async () => {
     const id = await api.drafted(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
     const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { run: { source: 'manual' } },

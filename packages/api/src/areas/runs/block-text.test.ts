@@ -23,7 +23,7 @@ describe('the text of a block in iterations and branches', () => {
     expect(frames).toEqual(['Good ', 'day 0', '2', 'Good ', 'day 1', '2'].map(chunk));
   });
 
-  it('of parallel branches is not mixed: the others wait until the first one ends', () => {
+  it('of parallel branches is not mixed: the text of other branches waits until the first branch ends', () => {
     const text = new BlockText();
     expect([...text.add('0', 'He'), ...text.add('1', 'Bo'), ...text.add('2', 'An')]).toEqual([chunk('He')]);
     expect(end(text, '1', 'Bo')).toEqual([]);
@@ -39,7 +39,7 @@ describe('the text of a block in iterations and branches', () => {
       ['one', 'Let me see'].map(chunk),
     );
     expect([...text.reset('1')]).toEqual([RESET, chunk('one')]);
-    // From now on nothing has to be discarded.
+    // From now on text is sent only when an iteration ends, so nothing has to be discarded.
     expect([...text.add('1', 'two'), ...text.reset('1'), ...text.add('1', 'two')]).toEqual([]);
     expect(end(text, '1', 'two')).toEqual([chunk('two')]);
   });
@@ -50,7 +50,7 @@ describe('the text of a block in iterations and branches', () => {
     expect([...end(text, '0', 'one'), ...text.add('1', 'two')]).toEqual([chunk('two')]);
   });
 
-  it('is not sent as it arrives once there would be too much to send again', () => {
+  it('is sent only at the end of an iteration once a reset would repeat too much text', () => {
     const text = new BlockText();
     const long = 'x'.repeat(300_000);
     expect([...text.add('0', long), ...end(text, '0', long)]).toEqual([chunk(long)]);
@@ -58,7 +58,7 @@ describe('the text of a block in iterations and branches', () => {
     expect(end(text, '1', 'two')).toEqual([chunk('two')]);
   });
 
-  it('has for the client each value once and nothing else, whatever happens in which order', () => {
+  it('gives the client each value exactly once, in any order of events', () => {
     const scope = fc.constantFrom('0', '1', '2', '3');
     const step = fc.tuple(scope, fc.constantFrom('add', 'add', 'add', 'reset', 'end', 'fail'));
     fc.assert(

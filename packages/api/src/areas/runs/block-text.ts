@@ -1,24 +1,25 @@
-/** A client that discards the text of a block gets at most this much of it again, in characters. */
+/** Maximum number of characters that a client gets again after it had to discard the text of a block. */
 const MAX_REPEATED_CHARS = 262_144;
 
-/** What to send of a block: a part of its text, or that all of its text so far is to be discarded. */
+/** A frame about a block: a part of its text, or the instruction to discard all of its text so far. */
 export type TextFrame = { chunk: string } | { event: 'chunk_reset' };
 
 /**
- * The text of one block as a client has it. Frames name only the block, while its iterations and branches (`scope`) may run
- * at the same time, and a `chunk_reset` discards the text of all of them. So the text of one is sent as it arrives, and what
- * the others have waits until it ends. Once the client had to discard text of several, each gets its text when it ends.
+ * Decides when the text of one block is sent to a client. Frames name only the block, although its iterations and branches
+ * (scopes) may run concurrently, and a `chunk_reset` discards the text of all scopes. So the text of one scope is sent as it
+ * arrives, and the text of other scopes waits until that scope ends. Once a reset has discarded text of several scopes, the text
+ * of each scope is sent only when the scope ends.
  */
 export class BlockText {
-  /** Text of executions that have not ended. */
+  /** Text of scopes that have not ended. */
   readonly #texts = new Map<string, string>();
-  /** The one whose text is sent as it arrives. */
+  /** The scope whose text is sent as it arrives. */
   #live: string | undefined;
   #isLive = true;
-  /** Text of ended executions that the client has. Kept while text is sent as it arrives. */
+  /** Text of ended scopes that the client has. Kept while text is sent as it arrives. */
   #ended: string[] = [];
   #endedChars = 0;
-  /** What waits for the end of the live one. */
+  /** Text that waits for the end of the live scope. */
   #waiting: string[] = [];
 
   *add(scope: string, text: string): Generator<TextFrame> {
@@ -30,7 +31,7 @@ export class BlockText {
     this.#live = scope;
   }
 
-  /** The text of the scope so far was not the answer. */
+  /** Discards the text of the scope so far, which was not the answer. */
   *reset(scope: string): Generator<TextFrame> {
     this.#texts.delete(scope);
     if (this.#live !== scope) return;
@@ -46,7 +47,7 @@ export class BlockText {
     return this.#live === scope && this.#texts.get(scope) === value;
   }
 
-  /** The scope has ended with these values as text. `hasText`: its text is one more. */
+  /** Ends the scope and sends these values as text. `hasText`: the text of the scope is also a value, and has been sent. */
   *end(scope: string, values: readonly string[], { hasText }: { hasText: boolean }): Generator<TextFrame> {
     if (hasText) {
       this.#keep(this.#texts.get(scope) ?? '');
@@ -57,7 +58,7 @@ export class BlockText {
     if (this.#live === undefined) yield* this.rest();
   }
 
-  /** What still waits, when nothing follows. */
+  /** Yields the waiting text after the last event. */
   *rest(): Generator<TextFrame> {
     for (const chunk of this.#waiting.splice(0)) {
       this.#keep(chunk);

@@ -148,7 +148,7 @@ async function execute(services: AreaContext, workflow: Definition, call: Reserv
   }
 }
 
-/** Starts or queues an admitted run. `release` is called when a started run settles; the caller releases otherwise. */
+/** Starts or queues an admitted run. `release` is called when a started run settles; otherwise the caller must call it. */
 async function startOrQueue(services: AreaContext, from: RunOrigin, call: AdmittedCall): Promise<Reply> {
   const { signal, engineId, runId, origin, release, principal } = call;
   const { anonymous: isPublic = false } = principal;
@@ -274,7 +274,9 @@ async function enqueue(services: AreaContext, from: RunOrigin, call: AdmittedCal
   queue.submit({ engineId, runId, workflowId, workspaceId, start, release });
 }
 
-/** Returns how values of the run are shown: with the contents of their files, unless the body declines them. */
+/**
+ * Returns a function that prepares values of the run for the response: adds the contents of files, unless the body declines them.
+ */
 function shownWith(
   { engine }: AreaContext,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { FairQueue } from './fair-queue.ts';
 import type { FairOptions } from './fair-queue.ts';
 
-/** As `RunQueue` has them. */
+/** The concurrency of `RunQueue`. */
 const AT_ONCE = 16;
-/** A slow start of a run. */
+/** Duration of a slow start of a run. */
 const START_MS = 400;
 const MOST_MS = 1000;
 
-/** A clock that moves when everything that could happen has happened. */
+/** A clock that advances to the next timer when no other work is pending. */
 class VirtualClock {
   nowMs = 0;
   #timers: { atMs: number; wake: () => void }[] = [];
@@ -20,7 +20,7 @@ class VirtualClock {
     return promise;
   }
 
-  /** Moves on until nothing waits. */
+  /** Advances the clock until no timer is left. */
   async run(): Promise<void> {
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -34,7 +34,7 @@ class VirtualClock {
 }
 
 describe('a burst of one workspace', () => {
-  it('delays the run of another one by less than a second, whenever it comes', async () => {
+  it('delays a run of another workspace by less than a second, whenever it is submitted', async () => {
     const clock = new VirtualClock();
     const starts = new PQueue<FairQueue, FairOptions>({ concurrency: AT_ONCE, queueClass: FairQueue });
     for (let run = 0; run < 2000; run += 1) void starts.add(() => clock.sleep(START_MS), { group: 'busy' });

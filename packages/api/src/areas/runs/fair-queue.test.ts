@@ -4,7 +4,7 @@ import { FairQueue } from './fair-queue.ts';
 import type { FairOptions } from './fair-queue.ts';
 
 describe('a fair queue', () => {
-  it('takes work of each group in turn, and that of one group in its order', async () => {
+  it('takes work of several groups in turn, and work of one group in order', async () => {
     const queue = new PQueue<FairQueue, FairOptions>({ concurrency: 1, queueClass: FairQueue });
     const order: string[] = [];
     const add = (group: string, name: string) => queue.add(async () => void order.push(name), { group });

@@ -3,11 +3,13 @@ import type { Queue, QueueAddOptions } from 'p-queue';
 type Run = () => Promise<unknown>;
 
 export interface FairOptions extends QueueAddOptions {
-  /** Work of one group is taken in its order, and that of several groups in turn. */
+  /** Work of one group is taken in order, work of several groups in turn. */
   readonly group?: string;
 }
 
-/** The queue of a `PQueue` that takes work of each group in turn: the burst of one group delays no other one's. */
+/**
+ * The queue of a `PQueue` that takes work of each group in turn: a burst of one group does not delay the work of other groups.
+ */
 export class FairQueue implements Queue<Run, FairOptions> {
   readonly #groups = new Map<string, { run: Run; id: string | undefined }[]>();
   #size = 0;
@@ -28,7 +30,7 @@ export class FairQueue implements Queue<Run, FairOptions> {
     if (!first) return undefined;
     const [group, waiting] = first;
     const next = waiting.shift();
-    // A map keeps the order of insertion: the group is the last one now.
+    // A map keeps insertion order, so this moves the group to the end.
     this.#groups.delete(group);
     if (waiting.length > 0) this.#groups.set(group, waiting);
     this.#size -= 1;

@@ -221,7 +221,7 @@ describe('files of an output', () => {
     expect(text.split('base64')).toHaveLength(2);
   });
 
-  it('are at most 16 MiB in a response; the run has the paths of the others', async () => {
+  it('are at most 16 MiB in a response; the run has the paths of the other files', async () => {
     const { data } = await run({ input: { doc: [far('a', 9 * MiB), far('b', 9 * MiB), FILE] } });
     const shown = (data.output.data as { doc: { base64?: string }[] }).doc;
     expect(shown.map(({ base64 }) => base64 !== undefined)).toEqual([true, false, true]);

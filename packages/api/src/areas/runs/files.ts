@@ -5,7 +5,7 @@ import type { Engine, FileReader } from '@heddle/engine';
 import { notFound, payloadTooLarge } from '../../errors.ts';
 import type { RunFile } from './schemas.ts';
 
-/** Most bytes of one file, and of all files of a response, that are shown as Base64. */
+/** Maximum number of bytes that a response shows as Base64, of one file and of all files. */
 export const MAX_INLINE_BYTES = 16 * 1024 * 1024;
 
 /** Limits on what is read for one response. An output can have any number of file records. */
@@ -106,7 +106,7 @@ function expectInline(
   if (bytes <= Math.min(maxBytes, left)) return;
   const most =
     bytes > maxBytes
-      ? `more than the ${maxBytes} that are shown`
-      : `with those before it more than the ${MAX_INLINE_BYTES} that are shown`;
+      ? `more than the limit of ${maxBytes}`
+      : `together with the files before it more than the limit of ${MAX_INLINE_BYTES}`;
   throw payloadTooLarge(`The file "${name}" has ${bytes} bytes, ${most}: download it with GET ${path}`);
 }

@@ -8,7 +8,7 @@ import { GREETING, greetingOf, LONG, untilStatus } from '../../../../../test/sup
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
-/** Waits for a person, and responds with its file. Its start block outputs the ids that the run knows. */
+/** A workflow that waits for a person and responds with its file. Its start block outputs the ids that the run knows. */
 const REPORTS_IDS = withMetadata(
   workflow(
     [
@@ -264,7 +264,7 @@ describe('a run with an id that the caller chose', () => {
     expect(await call('POST', `${path}/execute`, from('of-nobody'))).toMatchObject({ status: 404 });
   });
 
-  it('is started, listed and cancelled by it when queued', async () => {
+  it('is started, listed and cancelled by this id when queued', async () => {
     const id = await api.deployed(LONG);
     const runId = `accepted.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;

@@ -1,6 +1,6 @@
 import type { NewReservation, Reservation, Reservations } from '../../ports.ts';
 
-/** How many reservations are kept. The oldest one is dropped first: its run id can then be used again. */
+/** Maximum number of reservations. The oldest one is dropped first: its run id can then be used again. */
 const MAX_RESERVATIONS = 100_000;
 
 /**

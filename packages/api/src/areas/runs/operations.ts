@@ -116,7 +116,7 @@ export const cancelRun = define({
   audit: { resourceType: 'run', actions: ['RUN_CANCELLED'] },
   params: schemas.runPath,
   query: workflowPath.pick({}),
-  success: [{ status: 200, schema: schemas.cancelResult, description: 'The result of the cancel' }],
+  success: [{ status: 200, schema: schemas.cancelResult, description: 'The result of the cancellation' }],
   errors: [400, 401, 403, 404, 409, 429],
   async handle(services, { path, recordAround }, row) {
     const found = await findRun(services, row, path.runId);

@@ -15,7 +15,7 @@ export interface PageAnswer {
   token: string;
 }
 
-/** Returns the addresses of a pause point: `url` of its page, `resumeEndpoint` for programs. `origin`: with the base path. */
+/** Returns the addresses of a pause point: `url` of its page, `resumeEndpoint` for programs. `origin` includes the base path. */
 export function pauseLinks(
   origin: string,
   { workflowId, runId, token }: PageAnswer,

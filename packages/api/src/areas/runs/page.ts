@@ -12,7 +12,7 @@ interface RunsQuery {
   order: 'asc' | 'desc';
 }
 
-/** How many pages of the engine are searched for runs of a trigger. After that the page is short. */
+/** Maximum number of pages of the engine that are searched for runs of a trigger. After that, a shorter page is returned. */
 const MAX_PAGES = 20;
 
 type Item = ReturnType<typeof itemOf>;

@@ -96,7 +96,7 @@ describe('the preview of a run from a block', () => {
           { name: 'A', hasCachedOutput: true },
         ],
         notes: [
-          '"L" continues: the iterations before, and the other branches that have ended, keep their results.',
+          '"L" continues: earlier iterations, and other branches that have ended, keep their results.',
         ],
       },
     });

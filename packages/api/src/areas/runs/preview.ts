@@ -23,7 +23,7 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
   params: workflowPath,
   query: schemas.previewQuery,
   repeatable: ['iterations'],
-  success: [{ status: 200, schema: schemas.runPreview, description: 'What would run again, and what not' }],
+  success: [{ status: 200, schema: schemas.runPreview, description: 'Blocks that would run or be reused' }],
   errors: [400, 401, 403, 404, 409, 429],
   async handle(services, { query }, row) {
     const { blockId, sourceRunId } = query;
@@ -60,7 +60,7 @@ function shown({ blockId, refusal, continued, rerun, upstream }: RestartPreview)
 function continuedNotes(continued: RestartPreview['continued']): string[] {
   if (!continued) return [];
   return [
-    `"${continued.name}" continues: the iterations before, and the other branches that have ended, keep their results.`,
+    `"${continued.name}" continues: earlier iterations, and other branches that have ended, keep their results.`,
   ];
 }
 
@@ -68,5 +68,5 @@ function notesOf(upstream: RestartPreview['upstream']): string[] {
   const missing = upstream.filter(({ ran }) => !ran).map(({ name }) => `"${name}"`);
   return missing.length === 0
     ? []
-    : [`References to ${missing.join(', ')} are empty: the source run has no outputs of them.`];
+    : [`References to ${missing.join(', ')} are empty: the source run has no outputs of these blocks.`];
 }

@@ -4,9 +4,9 @@ import { ApiError, isApiError, refusalOf } from '../../errors.ts';
 import type { ErrorStatus } from '../../errors.ts';
 import type { RunErrorCode, RunResult } from './schemas.ts';
 
-/** What an anonymous caller learns of a failure. Messages of the engine name blocks, values and addresses. */
+/** Messages of failures for anonymous callers. Messages of the engine would reveal blocks, values and addresses. */
 const MESSAGES: { readonly [code in RunErrorCode]: string } = {
-  TIMEOUT: 'The run took longer than it may.',
+  TIMEOUT: 'The run exceeded its time limit.',
   CANCELLED: 'The run was cancelled.',
   USAGE_LIMIT_EXCEEDED: 'A usage limit is reached.',
   INVALID_INPUT: 'The workflow does not take this input.',

@@ -10,7 +10,7 @@ import { redactedMessage } from './redacted-message.ts';
 import { StartPace } from './start-pace.ts';
 import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
 
-/** How many queued runs are started at once. */
+/** Maximum number of queued runs that are being started concurrently. */
 const AT_ONCE = 16;
 /**
  * From this many waiting runs on, requests do not go before starts: a sender that is faster than the runs has to wait for them, and

@@ -14,6 +14,6 @@ export async function redactedMessage(
   } catch (failed) {
     // A workflow that does not exist reads no secrets.
     if (isEngineError(failed) && failed.code === 'WORKFLOW_NOT_FOUND') return message;
-    return 'The run could not be started, and its environment values cannot be read to say why.';
+    return 'The run could not be started. The reason is hidden: it may contain environment values.';
   }
 }

@@ -42,11 +42,11 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     if (body.iterations)
       throw badRequest('iterations need a blockId: they are the iterations around that block');
     if (body.fields ?? body.outputs)
-      throw badRequest('fields and outputs need a blockId: a run from its beginning takes over nothing');
+      throw badRequest('fields and outputs need a blockId: they apply only to a run from a block');
   },
   async handle(services, call, workflow) {
     const { path, principal, headers, origin, recordAround } = call;
-    // As a changed draft, replaced fields decide what the block does.
+    // Replaced fields change what the block does, like a change of the draft.
     if (call.body?.fields && !PEOPLE.some((kind) => kind === principal.kind))
       throw forbidden(
         'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
@@ -54,7 +54,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
       );
     const source = await findRun(services, workflow, path.runId);
     if (!source.run) throw conflict(`Run ${source.runId} has not started: it cannot be started again.`);
-    // As for an asynchronous run: the answer does not wait for the end of the run.
+    // The same as for an asynchronous run: the response does not wait for the end of the run.
     const body = schemas.executeBody.parse({ async: true });
     const ids = await reserveRunId(services, workflow, { headers, principal, body });
     let isStarted = false;

@@ -9,7 +9,7 @@ import { isManual } from './rules.ts';
 import type { ExecuteBody } from './schemas.ts';
 import type { PageTrigger } from './start.ts';
 
-/** Attempts to reserve a generated id. */
+/** Maximum number of attempts to reserve a generated id. */
 const MAX_ATTEMPTS = 3;
 
 interface ReservingCall {

@@ -15,7 +15,7 @@ import type { RunIds } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { receiptOf, resultOf } from './views.ts';
 
-/** How often a resumed run is polled until it has accepted the answer. */
+/** Interval at which a resumed run is polled until it has accepted the answer. */
 const POLL_MS = 20;
 
 export const resumeRun = operationsOf<AreaContext>()({
@@ -74,7 +74,7 @@ export async function submitAnswer(
 ): Promise<{ settled: Promise<RunResource> }> {
   const { run, engineId, workspaceId } = found;
   const ids = { runId: engineId, workflowId: run.workflowId, workspaceId };
-  // No rate limit and no concurrency limit: a run that has started may end.
+  // No rate limit and no concurrency limit: a run that has started must be able to end.
   const release = await reserveUsage(services, { ...ids, userId, mode: 'resume' });
   const settled = withCallerId(found, () => answer(services, run, given)).finally(release);
   // Awaited or reported by the caller, once the answer is accepted.
@@ -97,7 +97,7 @@ async function answer(
   }
 }
 
-/** 400 for a run that waits only for timers. */
+/** Returns the 400 for a run that waits only for timers. */
 function timedPause(): ApiError {
   return badRequest("Pause kind 'time' is not allowed for this resume endpoint (allowed: human)");
 }

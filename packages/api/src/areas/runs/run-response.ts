@@ -10,8 +10,9 @@ type Services = Pick<AreaContext, 'engine' | 'reservations' | 'every'>;
 const POLL_MS = 50;
 
 /**
- * Waits for the end of a queued run, and returns its response as callers without a credential see it: that of its Response
- * block, else its output. Undefined: it has not ended after `waitMs`, or waits for a person; it continues.
+ * Waits for the end of a queued run, and returns its response as callers without a credential see it: the response of its
+ * Response block, else its output. Returns undefined, and lets the run continue, if it has not ended after `waitMs` or waits for
+ * a person.
  */
 export async function runResponse(
   services: Services,
@@ -52,7 +53,7 @@ async function endedResponse(
     const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
     if (reservation?.isQueued) return 'queued';
     if (reservation?.failure) return Response.json(executedOf(publicResult(unstartedRun(reservation))));
-    // It was started after the engine was asked, or it has been deleted.
+    // The run was started after the query to the engine, or it has been deleted.
     return 'started';
   }
 }

@@ -45,7 +45,7 @@ const fromBlock = z.strictObject({
   iterations,
 });
 
-/** Most bytes of a file that are shown as Base64. It can only lower the server's limit. */
+/** Maximum number of bytes of a file that are shown as Base64. It can only lower the server's limit. */
 const base64MaxBytes = z.int().min(1).max(16_777_216);
 
 const source = z.discriminatedUnion('source', [
@@ -190,7 +190,7 @@ export const rerunBody = z.strictObject({
     .optional()
     .meta({ description: 'Values that replace resolved fields of the block, for people only' }),
   outputs: z.record(blockId, z.record(z.string(), json)).optional().meta({
-    description: 'Outputs that replace those taken over from blocks before it, by the id of the block',
+    description: 'Outputs that replace the reused outputs of blocks before it, by the id of the block',
   }),
 });
 

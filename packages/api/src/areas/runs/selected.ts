@@ -68,7 +68,7 @@ async function childOf(
   return indexOf(await engine.blocks(workflowId, version === undefined ? {} : { version }));
 }
 
-/** Most block names in an error message. */
+/** Maximum number of block names in an error message. */
 const MAX_NAMES = 50;
 
 function unknownBlock(selector: string, { names: all }: BlockIndex): ApiError {
@@ -151,7 +151,7 @@ function lastByBlock(logs: LogDetail[]): Map<string, LogDetail> {
   return new Map(logs.filter(({ status }) => status === 'completed').map((log) => [log.blockId, log]));
 }
 
-/** Most child runs that are searched for selected values. */
+/** Maximum number of child runs that are searched for selected values. */
 const MAX_CHILDREN = 1000;
 
 /** Returns, by workflow, the logs of the run's children and their children. */

@@ -33,7 +33,7 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
   'starter',
 ]);
 
-/** Types of triggers that a message of a chat fires. */
+/** Types of triggers that a chat message fires. */
 const CHAT_TRIGGERS: ReadonlySet<string> = new Set(['start_trigger', 'chat_trigger', 'starter']);
 
 /**

@@ -6,8 +6,8 @@ export function lineCountOf(text: string, end = text.length): number {
 }
 
 /**
- * Returns where `part`, which is not empty, begins in a text, without overlaps: the first `most` places. Takes O(text + part):
- * `indexOf` and `split` take O(text × part) for texts that repeat themselves.
+ * Returns the first `most` positions of `part`, which is not empty, in a text, without overlaps. Takes O(text + part): `indexOf`
+ * and `split` take O(text × part) for repetitive texts.
  */
 export function occurrencesOf(part: string, text: string, most: number): number[] {
   const borders = bordersOf(part);
@@ -24,7 +24,7 @@ export function occurrencesOf(part: string, text: string, most: number): number[
   return places;
 }
 
-/** For each beginning of a text, returns the length of its longest proper beginning that is also its end (Knuth, Morris, Pratt). */
+/** Returns, for each prefix of a text, the length of its longest proper prefix that is also a suffix (Knuth, Morris, Pratt). */
 function bordersOf(text: string): Uint32Array {
   const borders = new Uint32Array(text.length);
   let length = 0;

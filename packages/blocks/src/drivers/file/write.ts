@@ -11,9 +11,9 @@ import { chunksOf, contentOf, readWhole, opened, sourcesOf, unknownFile, workspa
 import { textOf, textTypeOf } from './text.ts';
 import { unknownFolder } from './read.ts';
 
-/** Maximum number of attempts to change a file that others change at the same time. */
+/** Maximum number of attempts to change a file that other runs change at the same time. */
 const MAX_ATTEMPTS = 5;
-/** Lines that an error names. */
+/** Maximum number of lines that an error names. */
 const MAX_SHOWN_PLACES = 20;
 
 type Chunks = AsyncIterable<Uint8Array>;

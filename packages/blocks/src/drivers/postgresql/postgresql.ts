@@ -32,7 +32,7 @@ interface Condition {
   values: Json[];
 }
 
-/** Returns which rows a change is for. Throws TOOL_ARGUMENTS_INVALID without a condition, which would mean all rows. */
+/** Returns the condition of a change. Throws TOOL_ARGUMENTS_INVALID without one, which would mean all rows. */
 function conditionOf({ args, values }: DriverCall, target: string): Condition {
   const { where, conditions } = args;
   const parts: string[] = [];
@@ -48,7 +48,7 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
       const column = quoted(name);
       if (value === null) parts.push(`${column} IS NULL`);
       else {
-        // The table itself says which types the values have.
+        // The types of the values come from the table.
         const rows = (Array.isArray(value) ? value : [value]).map((each) => ({ [name]: each }));
         all.push(JSON.stringify(rows));
         parts.push(
@@ -66,7 +66,7 @@ function targetOf({ args }: DriverCall): string {
   return quotedTable(plainText(args['table'] ?? ''));
 }
 
-/** Returns the values of a row as an assignment or a list of columns reads them, with the types of the table. */
+/** Returns SQL that reads the rows in a parameter, with the types of the table. */
 function rowsFrom(target: string, parameter: number): string {
   return `json_populate_recordset(NULL::${target}, $${parameter}::json)`;
 }

@@ -6,7 +6,7 @@ import { refuse } from '../../openapi/call.ts';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 
-/** A database, and what is needed to connect to it. */
+/** A database, and the settings of a connection to it. */
 export interface Server {
   host: string;
   port: number;
@@ -33,7 +33,7 @@ const SSL_MODES: { readonly [mode: string]: Tls } = {
 };
 const TLS_MODES: readonly string[] = Object.values(SSL_MODES);
 
-/** Fields of blocks and of rows of agents that say which database is used. */
+/** Fields of blocks and of rows of agents that select the database. */
 export const settings = {
   host: text('Host of the database; default: that of the credential'),
   port: text('Port; default 5432'),
@@ -67,7 +67,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
   const alone = ['database', 'username', 'password'].find((name) => field(name) !== '');
   if (alone !== undefined)
     throw wrong(
-      `"${alone}" is set, but "host" is empty: set it too, or use a credential without these fields`,
+      `"${alone}" is set, but "host" is empty: set "host", too, or use a credential without these fields`,
     );
   const service = await context.services.service(SERVICE);
   const secret = await secretOf(call, service.credential);
@@ -135,7 +135,7 @@ function checked({ port, tls, ...parts }: Parts, http: HttpClient): Server {
   const fields = { database, user, password };
   for (const [name, value] of Object.entries(fields)) {
     if (value === '') throw wrong(`the ${name} is empty`);
-    // The protocol ends texts with it, so that what follows would be other parameters.
+    // The protocol ends texts with NUL, so the rest of the text would become other parameters.
     if (value.includes('\0')) throw wrong(`the ${name} has a NUL character`);
   }
   if (!/^\d{1,5}$/.test(port))
@@ -149,7 +149,7 @@ function wrong(why: string): ReturnType<typeof refuse> {
   return refuse('BLOCK_CONFIG_INVALID', `PostgreSQL cannot be used: ${why}.`);
 }
 
-/** Returns a name in quotes, each part of `schema.table` for itself. */
+/** Returns a name in quotes. Quotes each part of `schema.table` separately. */
 export function quotedTable(name: string): string {
   const parts = name.trim().split('.');
   if (parts.length > 2 || parts.some((part) => part === ''))

@@ -20,7 +20,7 @@ export interface Statement {
   idempotent: boolean;
 }
 
-/** What a statement has returned. */
+/** The result of a statement. */
 export interface Rows {
   rows: JsonObject[];
   /** Rows that were returned or changed. */
@@ -29,20 +29,20 @@ export interface Rows {
 
 /** Ports that statements may use where the egress policy names none: PostgreSQL, and its usual poolers. */
 const PORTS = [5432, 5433, 6432, 6543];
-/** What the library says about a server without TLS. */
+/** The library's error message for a server without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 const CONNECT_MS = 15_000;
 const STATEMENT_MS = 300_000;
 const MAX_ROWS = 10_000;
 const MAX_BYTES = 16 * 2 ** 20;
-/** The message that asks a server to cancel what a session does. */
+/** The message that asks a server to cancel the statement of a session. */
 const CANCEL_CODE = 80_877_102;
-/** Failures of the server that end by themselves: serialization, deadlock, resources, and its start and shutdown. */
+/** Temporary failures of the server: serialization, deadlock, resources, and its start and shutdown. */
 const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
 
 /**
- * Runs one statement on a connection for it alone, in a transaction that ends with it. Throws a BlockError: SERVICE_FAILED
- * if the server refuses the statement, cannot be reached, or returns too much, and then nothing has changed.
+ * Runs one statement on a separate connection, in a transaction that ends with the statement. Throws a BlockError: SERVICE_FAILED
+ * if the server refuses the statement, cannot be reached, or returns too much; nothing has changed then.
  */
 export async function runStatement(context: Context, server: Server, statement: Statement): Promise<Rows> {
   const { signal } = context;
@@ -61,7 +61,7 @@ export async function runStatement(context: Context, server: Server, statement: 
 
 async function runOnce(context: Context, session: Session, statement: Statement): Promise<Rows> {
   const ms = Math.ceil(Math.max(1, Math.min(STATEMENT_MS, context.remainingMs ?? Infinity)));
-  // The server ends the statement, but a hostile one may not.
+  // Normally the server enforces the time limit of the statement, but a hostile server may not.
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(ms + 2 * CONNECT_MS)]);
   const stop = (): void => session.cancel();
   signal.addEventListener('abort', stop, { once: true });
@@ -82,7 +82,7 @@ async function checkedAddresses({ signal }: Context, { host, port, http }: Serve
   } catch (error) {
     signal.throwIfAborted();
     const isDenied = error instanceof Error && 'code' in error && error.code === 'EGRESS_DENIED';
-    throw new BlockError('SERVICE_FAILED', `PostgreSQL is not reached: ${messageOf(error)}`, {
+    throw new BlockError('SERVICE_FAILED', `PostgreSQL cannot be reached: ${messageOf(error)}`, {
       retryable: !isDenied,
       cause: error,
     });
@@ -101,7 +101,7 @@ class Session {
   /** The statement has been sent. */
   #isSent = false;
   #received = 0;
-  /** Why the result is too large. What has arrived already is still read. */
+  /** Why the result is too large. Data that has already arrived is still read. */
   #excess: string | undefined;
 
   constructor(server: Server, addresses: Addresses) {
@@ -111,7 +111,7 @@ class Session {
     const socket = this.#limited(checkedSocket(addresses));
     this.#client = new Client({
       ...{ host, port, user, database },
-      // Each option is set, and the password is a function, because the library reads the environment and files for others.
+      // All options are set, and the password is a function: the library reads missing options from the environment and files.
       password: () => password,
       ssl: tlsOf(server),
       application_name: 'heddle',
@@ -132,7 +132,7 @@ class Session {
     const settings = [
       `BEGIN${readOnly ? ' READ ONLY' : ''}`,
       `SET LOCAL statement_timeout = ${ms}`,
-      // The forms of values, and of the texts that references were taken from.
+      // The formats of values, and of the string literals from which references were taken.
       "SET LOCAL datestyle = 'ISO'",
       'SET LOCAL standard_conforming_strings = on',
     ];
@@ -221,7 +221,7 @@ class Session {
         { retryable: false },
       );
     if (error instanceof DatabaseError) return refusalOf(error);
-    const what = this.#isSent ? 'The connection to PostgreSQL has broken' : 'PostgreSQL is not reached';
+    const what = this.#isSent ? 'The connection to PostgreSQL has broken' : 'PostgreSQL cannot be reached';
     const { host, port } = this.#server;
     return new BlockError('SERVICE_FAILED', `${what} (${host}:${port}): ${messageOf(error)}`, {
       retryable: idempotent || !this.#isSent,
@@ -264,7 +264,7 @@ function refusalOf({
   );
 }
 
-/** A socket that connects to these addresses whatever the name of the host is. */
+/** Returns a socket that connects to these addresses, regardless of the host name. */
 function checkedSocket(addresses: Addresses): Socket {
   const all = addresses.map(({ address, family }) => ({ address, family }));
   const [first] = all;
@@ -280,7 +280,7 @@ function checkedSocket(addresses: Addresses): Socket {
   return socket;
 }
 
-/** TLS as `sslmode` has it: without `verify-full`, the connection is encrypted, and the certificate is not checked. */
+/** Returns the TLS options. Without `verify-full`, the connection is encrypted, but the certificate is not checked. */
 function tlsOf({ tls, ca }: Server): false | { rejectUnauthorized: boolean; ca?: string } {
   if (tls === 'disabled') return false;
   return { rejectUnauthorized: tls === 'verify-full', ...(ca !== undefined && { ca }) };

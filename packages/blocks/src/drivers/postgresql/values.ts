@@ -37,7 +37,7 @@ const ARRAYS: { readonly [oid: number]: number } = {
 /** Parses a list of texts. */
 const listOf = types.getTypeParser(1009 as never, 'text') as (text: string) => unknown;
 
-/** Returns the number; the text if a number of JSON cannot have its value. */
+/** Returns the number; the text if a JSON number cannot represent it exactly. */
 function numberIn(text: string): Json {
   const value = Number(text);
   return Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(text)) ? value : text;
@@ -56,8 +56,8 @@ function itemsOf(value: unknown, parse: Parse): Json {
   return typeof value === 'string' ? parse(value) : null;
 }
 
-/** Returns a value as the text of a parameter; undefined: as it is. */
+/** Returns a value in the form that the library accepts as a parameter. */
 export function parameterOf(value: Json): unknown {
-  // A list becomes an array of PostgreSQL; its objects become JSON.
+  // The library makes an array of PostgreSQL of a list, and JSON of the objects in it.
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : value;
 }

@@ -23,7 +23,7 @@ export const settings = {
   ),
 };
 
-/** Where requests go, and with which keys. */
+/** The address and the keys of requests. */
 interface Account {
   keys: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
   region: string;
@@ -44,7 +44,7 @@ export async function clientOf(call: DriverCall): Promise<S3Client> {
   return new S3Client({
     region,
     credentials: keys,
-    // Each option is set, because the library looks for others in the environment and in files.
+    // All options are set, because the library looks for missing options in the environment and in files.
     endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
     forcePathStyle: endpoint !== undefined,
     ...{ maxAttempts: 1, retryMode: 'standard', defaultsMode: 'standard' },
@@ -140,7 +140,7 @@ function handlerOver(
     const sent = {
       url: `${protocol}//${host}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`,
       ...{ method, headers, body: bodyOf(body), redirect: 'manual' as const },
-      // The parts of an upload that a cancel stops are removed all the same.
+      // The parts of a cancelled upload are still removed.
       ...(method === 'DELETE' && 'uploadId' in query
         ? { timeoutMs: ABORT_MS }
         : { signal, timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)) }),
@@ -163,7 +163,7 @@ function handlerOver(
   } as unknown as Handler;
 }
 
-/** As RFC 3986 has it, which signatures are computed with. */
+/** Percent-encodes a value as in RFC 3986, on which signatures are based. */
 function encoded(value: string): string {
   return encodeURIComponent(value).replaceAll(
     /[!'()*]/g,
@@ -193,7 +193,7 @@ export function failureOf(error: unknown, signal: AbortSignal): BlockError {
   const reason = 'code' in error ? String(error.code) : '';
   if (!reason.startsWith('EGRESS_')) throw error;
   const retryable = reason !== 'EGRESS_DENIED' && reason !== 'EGRESS_TOO_LARGE';
-  return failed(`S3 is not reached: ${message}`, { retryable, details: { reason }, cause: error });
+  return failed(`S3 cannot be reached: ${message}`, { retryable, details: { reason }, cause: error });
 }
 
 function failed(message: string, more: ConstructorParameters<typeof BlockError>[2]): BlockError {

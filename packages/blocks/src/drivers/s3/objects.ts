@@ -77,7 +77,7 @@ export async function storeInParts(
     );
     return { ContentType: type, ContentLength: bytes, ETag };
   } catch (error) {
-    // Otherwise the service keeps the parts, and they cost money. What failed the upload is the error.
+    // Otherwise the service keeps the parts, and they cost money. The error of the upload is thrown, not one of the removal.
     await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);
     throw error;
   }

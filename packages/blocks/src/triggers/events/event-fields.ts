@@ -60,7 +60,9 @@ export const eventFields = z.object({
     ),
   workflowIds: ids
     .default([])
-    .describe('Ids of the workflows that are watched. Default: all of the workspace but the trigger’s own.'),
+    .describe(
+      'Ids of the workflows that are watched. Default: all workflows of the workspace except the trigger’s own.',
+    ),
   consecutiveFailures: whole(1, 100)
     .default(3)
     .describe(

@@ -13,7 +13,7 @@ export interface EventTrigger extends TriggerInfo {
   ruleOf(config: JsonObject): EventRule;
 }
 
-/** Without flow control of the author: workflows that cause each other's events cannot start runs without limit. */
+/** Used if the author sets no flow control: workflows that cause each other's events cannot start runs without limit. */
 const DEFAULT_FLOW: FlowPolicy = { scope: 'trigger', throttle: { limit: 60, ms: 60_000, excess: 'wait' } };
 
 /** Starts runs when something happens in the workspace. */
@@ -35,7 +35,7 @@ const run = {
   finalOutput: z.json().describe('Its output; if it is large, `truncated` and its beginning as `preview`.'),
 };
 
-/** What a block of the type gives, for readers and editors. */
+/** The description, fields and outputs of the block, for readers and editors. */
 export const workspaceEventSchema = {
   summary:
     'Starts a run when another workflow of the workspace fails, is slow, expensive, inactive or deployed, or when a credential changes.',

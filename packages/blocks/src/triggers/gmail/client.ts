@@ -10,7 +10,7 @@ import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 const SERVICE = 'gmail';
 const ADDRESS = 'https://gmail.googleapis.com';
 const MAX_LIST_BYTES = 2 * 2 ** 20;
-/** Base64 and JSON around it. */
+/** The message in Base64, and the JSON around it. */
 const MAX_RAW_BYTES = Math.ceil(MAX_MESSAGE_BYTES * 1.4);
 const PAGE = 100;
 /** Ids become parts of paths. */
@@ -24,7 +24,7 @@ export interface Changes {
   hasMore: boolean;
 }
 
-/** A message as Gmail has it. */
+/** A message as Gmail returns it. */
 export interface GmailMessage {
   raw: Uint8Array;
   isCut: boolean;
@@ -58,7 +58,7 @@ export class GmailClient {
     return new GmailClient(call, { http, base, token: await call.credential(credential) });
   }
 
-  /** Returns the position after all messages that are there. */
+  /** Returns the position after all existing messages. */
   async historyId(): Promise<string> {
     const { historyId } = await this.#json('/profile');
     return numeric(historyId);
@@ -97,13 +97,13 @@ export class GmailClient {
       const { history, nextPageToken, ...rest } = this.#read(answer);
       for (const id of addedIn(history)) ids.add(id);
       page = typeof nextPageToken === 'string' ? nextPageToken : undefined;
-      // The answer has the position after all changes, each change that after itself.
+      // The answer has the position after all changes; each change has the position after itself.
       historyId = numeric(page === undefined ? rest['historyId'] : lastIdOf(history));
     } while (page !== undefined && ids.size < limit);
     return { ids: [...ids], historyId, hasMore: page !== undefined };
   }
 
-  /** Undefined: there is no such message any more. */
+  /** Undefined: the message no longer exists. */
   async message(id: string): Promise<GmailMessage | undefined> {
     const about = await this.#send(`/messages/${id}`, { format: 'minimal' });
     if (about.status === 404) return undefined;
@@ -187,7 +187,7 @@ export class GmailClient {
       throw feedError(`Gmail refuses the credential (status ${status}): connect the account again.`);
     if (status < 200 || status > 299) throw statusError(answer, 'Gmail', this.#call.nowMs);
     const value = parseJson(Buffer.from(body).toString()) ?? null;
-    if (!isJsonObject(value)) throw feedError('Gmail answered with something that is no JSON object.');
+    if (!isJsonObject(value)) throw feedError('Gmail did not answer with a JSON object.');
     return value;
   }
 }

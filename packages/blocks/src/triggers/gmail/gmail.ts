@@ -11,12 +11,12 @@ import type { Changes } from './client.ts';
 
 const MAX_LABELS = 20;
 const MAX_QUERY = 1000;
-/** Messages that are listed, and of which details are read, in one poll. */
+/** Maximum number of messages that one poll lists, and of messages that it reads. */
 const MAX_LISTED = 1000;
 const MAX_READ = 100;
-/** The search finds a message some time after it has arrived: what is this much older is looked at again. */
+/** The search finds a message only some time after it has arrived, so each search goes back this far. */
 const OVERLAP_S = 7200;
-/** Messages that the account itself has written, and those that were thrown away. */
+/** Messages that the account itself has written, and deleted messages. */
 const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
 
 const text = z.string({ error: 'text' }).trim();
@@ -61,7 +61,7 @@ function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
   if (credential === undefined)
     return {
       problems: [
-        { field: 'triggerCredentials', message: 'is empty: store a credential for Gmail, and name it' },
+        { field: 'triggerCredentials', message: 'is empty: store a credential for Gmail, and enter its id' },
       ],
     };
   const labels = listOf(labelIds);
@@ -91,13 +91,13 @@ export const gmails: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) =
   },
 }));
 
-/** What the next poll continues from. */
+/** The position from which the next poll continues. */
 interface Position {
   /** Changes since this position; absent: messages that the search finds. */
   historyId?: string;
   /** The time of the poll, in seconds since 1970. */
   afterS: number;
-  /** Messages that were there before the first poll, and start runs. */
+  /** Messages from before the first poll that start runs. */
   backlog?: string[];
 }
 
@@ -134,7 +134,7 @@ async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<
   return query === undefined ? { historyId: await client.historyId() } : {};
 }
 
-/** The position is taken before messages are listed: what arrives between is found again. */
+/** The position is read before messages are listed: messages that arrive in between are found again. */
 async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
   const { backfill } = config;
   const position = await positionOf(client, config);
@@ -156,7 +156,7 @@ function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): 
     .join(' ');
 }
 
-/** Reads those of the messages that are new and wanted. */
+/** Reads the messages that are new and match the fields. */
 async function readNew(
   client: GmailClient,
   { config, call, ids }: { config: GmailConfig; call: FeedCall; ids: readonly string[] },

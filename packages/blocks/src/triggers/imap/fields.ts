@@ -42,7 +42,7 @@ export const imapFields = z.object({
   ...feedFields,
 });
 
-/** Which messages start runs, as the library has it. Plain JSON. */
+/** Which messages start runs, in the library's format. Plain JSON. */
 export interface Criteria {
   seen?: boolean;
   flagged?: boolean;

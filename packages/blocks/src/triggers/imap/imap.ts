@@ -14,7 +14,7 @@ import { imapFields, readImap } from './fields.ts';
 import type { ImapConfig } from './fields.ts';
 import { withSession } from './session.ts';
 
-/** Messages after which the search is for the newest ones only. */
+/** Maximum number of messages that are all searched. In larger mailboxes only the newest messages are searched. */
 const MAX_FOUND = 1000;
 
 const configOf = (config: JsonObject): ImapConfig => config as unknown as ImapConfig;
@@ -37,7 +37,7 @@ export const imap: FeedTrigger = {
   },
 };
 
-/** What is known of a mailbox: its messages up to `uid` are handled. */
+/** The state of a mailbox: its messages up to `uid` are handled. */
 interface Position {
   /** UIDs are valid while the server has this value (UIDVALIDITY, RFC 9051 §2.3.1.1). */
   validity: string;
@@ -49,7 +49,7 @@ interface Position {
 interface Mailbox {
   path: string;
   validity: string;
-  /** Messages from this UID on have arrived since the mailbox was opened. */
+  /** Messages with this UID or a later one have arrived since the mailbox was opened. */
   uidNext: number;
   count: number;
 }
@@ -87,7 +87,7 @@ function positionOf(cursor: JsonObject | undefined, path: string): Position | un
 
 async function opened(client: ImapFlow, path: string): Promise<Mailbox> {
   const { uidValidity, uidNext, exists } = await client.mailboxOpen(path, { readOnly: true });
-  // Older servers do not say it.
+  // Older servers do not send `uidNext`.
   const last = uidNext || exists === 0 ? undefined : await client.fetchOne('*', { uid: true });
   return {
     path,
@@ -141,7 +141,7 @@ function idOf({ path, validity }: Pick<Mailbox, 'path' | 'validity'>, uid: numbe
   return `${validity}:${uid}:${path}`;
 }
 
-/** Reads messages up to the limits. `lastUid`: that of the last one that was read, if others are left. */
+/** Reads messages up to the limits. `lastUid`: the UID of the last message that was read, if unread messages are left. */
 async function readMessages(
   client: ImapFlow,
   mailbox: Mailbox,
@@ -205,7 +205,7 @@ async function markRead(client: ImapFlow, ids: readonly string[]): Promise<void>
   }
 }
 
-/** What a block of the type gives, for readers and editors. */
+/** The description, fields and outputs of the block, for readers and editors. */
 export const imapSchema = {
   summary: 'Starts a run for each new message of a mail account (IMAP).',
   fields: imapFields.extend(flowControlFields),

@@ -13,14 +13,14 @@ const CONNECT_MS = 10_000;
 const IDLE_MS = 20_000;
 const MAX_LINE = 4 * 2 ** 20;
 const MAX_TOKENS = 200_000;
-/** Addresses of a server that are tried. */
+/** Maximum number of addresses of a server that are tried. */
 const MAX_ADDRESSES = 3;
 
 type Account = Pick<ImapConfig, 'host' | 'port' | 'tls'> & { user: string; pass: string };
 
 /**
- * Opens a session for one poll, and closes it whatever happens. When `signal` aborts, the connection is cut, so that a server
- * that does not answer delays no other poll. Throws a BlockError without the texts of the server.
+ * Opens a session for one poll, and closes it in any case. When `signal` aborts, the connection is cut, so that a server that
+ * does not answer delays no other poll. Throws a BlockError without the texts of the server.
  */
 export async function withSession<Value>(
   config: ImapConfig,
@@ -61,7 +61,7 @@ async function checkedAddresses({ host, port }: Account, { http, signal }: FeedC
     return addresses.map(({ address }) => address);
   } catch (error) {
     signal.throwIfAborted();
-    throw feedError(error instanceof Error ? error.message : 'The mail server is not reached.', {
+    throw feedError(error instanceof Error ? error.message : 'The mail server cannot be reached.', {
       cause: error,
     });
   }
@@ -134,6 +134,6 @@ function sessionError(error: unknown, { host, port }: Account): BlockError {
   if (about?.['tlsFailed'] === true) return feedError(`${server} offers no TLS that is accepted.`);
   if (TLS_CODES.test(codeOf(error)))
     return feedError(`${server} offers no TLS that is accepted (${codeOf(error)}).`);
-  if (isUnreachable(error)) return feedError(`${server} is not reached (${codeOf(error)}).`);
+  if (isUnreachable(error)) return feedError(`${server} cannot be reached (${codeOf(error)}).`);
   return feedError(`${server} has failed (${codeOf(error)}).`);
 }

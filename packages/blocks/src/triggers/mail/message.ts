@@ -18,7 +18,7 @@ const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 };
 export interface RawMessage {
   id: string;
   raw: Uint8Array;
-  /** Only the beginning is there. */
+  /** Only the beginning was read. */
   isCut: boolean;
   /** When the server received it, in ISO 8601. */
   receivedAt: string;
@@ -45,7 +45,7 @@ export async function messageItem(
   const timestamp = new Date(nowMs).toISOString();
   const into = (records: Json): JsonObject => ({ email: { ...email, attachments: records }, timestamp });
   const input = { email, timestamp };
-  // Of a message that is cut, the last attachment is not whole.
+  // The last attachment of a truncated message is incomplete.
   if (!withFiles || isCut || attachments.length === 0) return { id, input };
   return { id, input, files: { list: attachments.map(fileOf), into } };
 }
@@ -55,7 +55,7 @@ async function parsedOf(raw: Uint8Array): Promise<Email | undefined> {
   try {
     return await PostalMime.parse(raw, { ...LIMITS, attachmentEncoding: 'base64' });
   } catch {
-    // Anybody can send a message: one that cannot be parsed must not stop the ones after it.
+    // Anybody can send a message: a message that cannot be parsed must not stop later messages.
     return undefined;
   }
 }
@@ -94,7 +94,7 @@ function fileOf({ filename, mimeType, content }: Attachment): JsonObject {
   return { type: 'file', name: filename ?? 'attachment', data: `data:${type};base64,${data}` };
 }
 
-/** What blocks of mail give, for readers and editors. */
+/** The outputs of mail triggers, for readers and editors. */
 export const mailOutputs = z.object({
   email: z
     .record(z.string(), z.json())

@@ -2,12 +2,12 @@ import { Parser } from 'htmlparser2';
 import type { JsonObject } from '@heddle/core/blocks';
 import { feedError } from '../feed.ts';
 
-/** Most items of a document that are read: the first ones. */
+/** Maximum number of items of a document that are read: the first ones. */
 export const MAX_ITEMS = 1000;
 const MAX_DEPTH = 64;
-/** Most characters of one element of an item. Longer texts are cut. */
+/** Maximum number of characters of one element of an item. Longer texts are cut. */
 const MAX_TEXT = 200_000;
-/** Most texts of one item, such as categories. */
+/** Maximum number of texts of one item, such as categories. */
 const MAX_PARTS = 200;
 /** Characters that are parsed before the parser yields to other work. */
 const CHUNK = 65_536;
@@ -84,7 +84,7 @@ export async function parseFeed(xml: string): Promise<ParsedFeed> {
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (reader.problem === undefined && !reader.isFull) parser.end();
-  const problem = reader.problem ?? (reader.isFeed ? undefined : 'is no RSS or Atom');
+  const problem = reader.problem ?? (reader.isFeed ? undefined : 'is neither RSS nor Atom');
   if (problem !== undefined) throw feedError(`The document ${problem}.`);
   return reader.feed();
 }
@@ -104,7 +104,7 @@ class FeedReader {
   open(name: string, attributes: Element['attributes']): void {
     if (this.problem !== undefined || this.isFull) return;
     if (this.#open.length === 0 && ROOTS.has(name)) this.isFeed = true;
-    else if (this.#open.length === 0) this.problem = 'is no RSS or Atom';
+    else if (this.#open.length === 0) this.problem = 'is neither RSS nor Atom';
     if (this.#open.length >= MAX_DEPTH)
       this.problem = `has more than ${MAX_DEPTH} elements inside each other`;
     const local = name.replace(/^atom:/, '');
@@ -119,7 +119,7 @@ class FeedReader {
   }
 
   text(text: string): void {
-    // Of markup, the text belongs to the element around it; so does the name of an author of Atom.
+    // Text inside markup belongs to the element around the markup, like the name of an Atom author.
     const holder = this.#open.findLast(({ isMarkup }) => isMarkup) ?? this.#open.at(-1);
     if (!holder) return;
     holder.text += text.slice(0, MAX_TEXT - holder.text.length);
@@ -166,7 +166,7 @@ function fill(target: Fields, { name, attributes, text }: Element): void {
   else if (name === 'enclosure') target.enclosure ??= enclosureOf(attributes, attributes['url']);
 }
 
-/** Elements that count more than others for the same field: Atom has the time of the last change, too. */
+/** Elements that take precedence over others for the same field: Atom also has the time of the last change. */
 const BETTER: ReadonlySet<string> = new Set(['published', 'pubdate', 'content:encoded']);
 
 function fillText(target: Fields, name: string, value: string): void {
@@ -190,7 +190,7 @@ function enclosureOf({ type, length }: Element['attributes'], url = ''): JsonObj
   };
 }
 
-/** An item is known by its id, else by its link, else by its title and date. Without any of them it is none. */
+/** Returns the item with its id: its guid, its link, or its title and date. Drops an item without any of them. */
 function identified({ guid, parts: _parts, ...item }: Fields): ParsedItem[] {
   const id = [guid, item.link, [item.title, item.date].join(' ').trim()].find(
     (each) => each !== undefined && each !== '',

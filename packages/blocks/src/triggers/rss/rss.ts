@@ -92,7 +92,7 @@ function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
   return { ...(isShort(etag) && { etag }), ...(isShort(lastModified) && { lastModified }) };
 }
 
-/** Returns the items that start runs, the earliest first, and the ids of those that do not. */
+/** Returns the items that start runs, the earliest first, and the ids of the other items. */
 async function selected(
   all: readonly ParsedItem[],
   { backfill, call }: { backfill: number; call: FeedCall },
@@ -173,7 +173,7 @@ function textOf(bytes: Uint8Array, contentType = ''): string {
   }
 }
 
-/** What a block of the type gives, for readers and editors. */
+/** The description, fields and outputs of the block, for readers and editors. */
 export const rssSchema = {
   summary: 'Starts a run for each new item of a feed: RSS or Atom.',
   fields: rssFields.extend(flowControlFields),

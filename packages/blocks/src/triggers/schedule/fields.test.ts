@@ -27,7 +27,7 @@ describe('the fields of a schedule', () => {
     expect(configOf(fields)).toEqual({ times, timeZone: 'UTC', ...POLICY });
   });
 
-  it('of other kinds are ignored, and so are empty ones', () => {
+  it('of other kinds are ignored, and so are empty fields', () => {
     const fields = {
       scheduleType: 'hourly',
       hourlyMinute: 5,

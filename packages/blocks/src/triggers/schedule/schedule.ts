@@ -14,7 +14,7 @@ export interface ScheduleTrigger extends TriggerInfo {
   nextDue(config: JsonObject, afterMs: number): number | undefined;
   /** Returns the last due instant up to `untilMs` and after `afterMs`; undefined if there is none. */
   lastDue(config: JsonObject, span: { afterMs: number; untilMs: number }): number | undefined;
-  /** Returns what happens when runs are late, missed or still running. */
+  /** Returns the policy for runs that are late, missed or still running. */
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
   inputOf(config: JsonObject, dueMs: number): JsonObject;
@@ -22,7 +22,7 @@ export interface ScheduleTrigger extends TriggerInfo {
 
 const configOf = (config: JsonObject): ScheduleConfig => config as unknown as ScheduleConfig;
 
-/** Starts runs at times. */
+/** Starts runs by a schedule. */
 export const schedule: ScheduleTrigger = {
   kind: 'schedule',
   type: 'schedule',
@@ -39,10 +39,10 @@ export const schedule: ScheduleTrigger = {
   }),
 };
 
-/** What a block of the type gives, for readers and editors. */
+/** The description, fields and outputs of the block, for readers and editors. */
 export const scheduleSchema = {
   summary:
-    'Starts a run at times: every so many minutes, hourly, daily, weekly, monthly or by a cron expression.',
+    'Starts a run at times: at intervals in minutes, hourly, daily, weekly, monthly or by a cron expression.',
   fields: scheduleFields.extend(flowControlFields),
   outputs: z.object({
     scheduledAt: z.string().describe('When the run was due, in ISO 8601 and UTC.'),

@@ -176,7 +176,7 @@ function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): Json
   );
 }
 
-/** What a block of the type gives, for readers and editors. */
+/** The description, fields and outputs of the block, for readers and editors. */
 export const webhookSchema = {
   summary: 'Starts a run when another system sends a request to its URL.',
   fields: genericFields.extend(flowControlFields),
