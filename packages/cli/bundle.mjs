@@ -14,7 +14,8 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node24',
   conditions: ['@heddle/source'],
-  // Native code, its child processes and what Temporal replays find their files beside themselves; SDKs load as they are.
+  // Not bundled: native code, entries of child processes and Temporal's workflow code find their files next to their own, and
+  // SDKs of blocks are loaded unchanged.
   external: [
     '@heddle/sandbox',
     '@heddle/images',
@@ -29,7 +30,7 @@ const { metafile } = await build({
   },
   sourcemap: true,
   minifySyntax: true,
-  // Comments would make up half of what is read at the start; lines stay short enough for a stack trace.
+  // Comments would be half of the code that is read at the start. Lines stay short enough for a stack trace.
   minifyWhitespace: true,
   lineLimit: 160,
   plugins: [leanImports],

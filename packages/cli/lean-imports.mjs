@@ -1,8 +1,8 @@
-// Modules in place of some that libraries import at their start and hardly ever use.
+// Replacements of modules that libraries import at their start but rarely use.
 
 /**
- * What commander imports of Node. To make modules of these two loads streams, sockets and readline: a tenth of what a
- * command takes to start. The process is there in any case, and only commands that are separate programs are spawned.
+ * The modules of Node that commander imports. Importing these two loads streams, sockets and readline, a tenth of the start time
+ * of a command. `process` is a global in any case, and only commands that are separate programs are spawned.
  */
 const OF_COMMANDER = {
   'node:process': 'export default process;',
@@ -10,7 +10,7 @@ const OF_COMMANDER = {
     "export default { get spawn() { return process.getBuiltinModule('node:child_process').spawn; } };",
 };
 
-/** Evaluated when the first graph is made: the compiler makes one only of a workflow with a circle in it. */
+/** Loaded when the first graph is created: the compiler creates a graph only for a workflow with a cycle. */
 const GRAPHOLOGY =
   "export function DirectedGraph(options) { return new (require('graphology').DirectedGraph)(options); }";
 
@@ -22,7 +22,7 @@ export const leanImports = {
       importer.includes('node_modules/commander/') ? { path, namespace: 'lean' } : undefined,
     );
     onResolve({ filter: /^graphology$/ }, ({ path, kind, resolveDir }) =>
-      // The module below requires the real one, from where it was imported.
+      // The replacement requires the real module from the folder of the importing file.
       kind === 'import-statement' ? { path, namespace: 'lean', pluginData: resolveDir } : undefined,
     );
     onLoad({ filter: /.*/, namespace: 'lean' }, ({ path, pluginData }) =>

@@ -86,7 +86,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     const { server, add } = await world();
     const late = await add('--timeout', '0.2').ended;
     expect(late).toMatchObject({ exit: 2 });
-    expect(late.stderr).toContain('Nobody has answered within 0.2 seconds.');
+    expect(late.stderr).toContain('There was no answer within 0.2 seconds.');
     const refused = add();
     const address = await addressOf(refused);
     await browse(address, (back) => {

@@ -59,7 +59,10 @@ export class ApiClient {
     return read(await this.#send(method, path, body));
   }
 
-  /** Sends a request and yields the JSON objects of the response, one a line. The server sends lines also while nothing happens, so that no proxy times out. */
+  /**
+   * Sends a request and yields the JSON objects of the response, one a line. The server sends lines even while nothing happens,
+   * so that no proxy times out.
+   */
   async *lines(path: string, body: Json): AsyncGenerator<JsonObject> {
     const response = await this.#send('POST', path, body, 'application/x-ndjson');
     if (!response.ok || !response.body) {

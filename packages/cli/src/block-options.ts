@@ -8,7 +8,7 @@ import { maxCostOf, modelOptionsOf, serviceRatesOf, spendingArgs } from './spend
 import type { SpendingOptions } from './spending-options.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Options for what blocks may reach and use. */
+/** Options for the network access and the resources of blocks. */
 export interface BlockOptions extends SpendingOptions {
   /** `HOST[:PORT]` or `CIDR[:PORT]`. */
   allowHost?: readonly string[];

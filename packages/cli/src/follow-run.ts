@@ -15,7 +15,7 @@ import { withFolderClient } from './store-options.ts';
 /** How to show the progress and the end of a run. */
 export interface FollowOptions extends RuntimeOptions {
   plan: Plan;
-  /** The workflow's file, for hints at later commands. */
+  /** The workflow's file, for hints about later commands. */
   file: string | undefined;
   json: boolean;
   /** Writes events, or the text of agents, to stdout as they come. Default false. */
@@ -45,11 +45,11 @@ export async function followRun(
     const failed = result.then(() => new Promise<never>(() => undefined));
     if (options.stream === true)
       await streamEvents(io, eventsUntil(engine, handle, following), { json: options.json, failed });
-    // The events of a run that breaks may never end.
+    // If the run fails with an internal error, its events may never end.
     if (view) await drawEvents(view, eventsUntil(engine, handle, following), failed);
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
-    // Of a run that continued here, the view has seen only a part of the blocks.
+    // The view of a continued run has seen only some of its blocks.
     const blocks = options.sinceMs === undefined ? (view?.blocks ?? 0) : 0;
     show(io, run, { ...options, blocks, pauses, suspended });
     return exitOf(run.status);

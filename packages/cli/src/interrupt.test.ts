@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { onInterrupt } from './interrupt.ts';
 
-/** Presses Ctrl-C at these times, and says what came of it. */
+/** Presses Ctrl-C at these times, and returns what happened. */
 function pressed(...atMs: number[]): string[] {
   const done: string[] = [];
   let nowMs = 0;

@@ -84,8 +84,8 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     );
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--point <id>', 'pause point to answer, if several are open'),
-    new Option('--approve <calls>', 'make calls of an agent: their ids, with commas, or all'),
-    new Option('--deny <calls>', 'do not make them'),
+    new Option('--approve <calls>', 'approve calls of an agent: their ids, with commas, or all'),
+    new Option('--deny <calls>', 'deny calls of an agent'),
     new Option('--reason <text>', 'why calls are denied, for the model'),
     repeatable('--edit <call=json>', 'make a call with these arguments instead (repeatable)'),
     ...runOptions(

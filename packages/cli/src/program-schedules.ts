@@ -23,7 +23,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
   });
   for (const [name, text] of [
     ['pause', 'Pauses a schedule: nothing is due until it is resumed.'],
-    ['resume', 'Resumes a paused or suspended schedule. What was due meanwhile is not started.'],
+    ['resume', 'Resumes a paused or suspended schedule. Runs that were due meanwhile are not started.'],
   ] as const) {
     const command = schedules.command(name).description(text).argument('<schedule>', SCHEDULE);
     withOptions(command, [...server(), jsonData('schedule')]).action(async (schedule: string, options) => {
@@ -33,7 +33,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
   }
   const trigger = schedules
     .command('trigger')
-    .description('Starts a run of a schedule now, besides those that are due. Prints the id of the run.')
+    .description('Starts a run of a schedule now, in addition to its due runs. Prints the id of the run.')
     .argument('<schedule>', SCHEDULE);
   withOptions(trigger, [...server(), jsonData('run')]).action(async (schedule: string, options) => {
     const { triggerSchedule } = await import('./commands/schedules.ts');
@@ -48,7 +48,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
   withOptions(backfill, [
     new Option('--from <time>', 'the earliest due time (2026-01-31T00:00:00Z)').makeOptionMandatory(),
     new Option('--to <time>', 'the latest due time, not in the future').makeOptionMandatory(),
-    new Option('--limit <count>', 'most runs, up to 1,000: with more of them, none is started')
+    new Option('--limit <count>', 'maximum number of runs, up to 1,000: if more are due, none is started')
       .argParser(Number)
       .default(100),
     ...server(),

@@ -9,7 +9,7 @@ export function declareTools(program: Command, io: Io, done: (exit: number) => v
   const tools = program.command('tools').description('List tools, and make them of OpenAPI documents.');
   const importing = tools
     .command('import')
-    .description('Makes a tool of each operation, and prints which are left out.')
+    .description('Makes a tool of each operation, and prints which operations are left out.')
     .argument('<file>', 'document (JSON or YAML), URL, or -')
     .addOption(new Option('--name <name>', 'name of the service').makeOptionMandatory())
     .addOption(new Option('-o, --out <file>', 'file to write').default('tools.json'))

@@ -12,7 +12,7 @@ const TRIGGER = 'id of the trigger, or name or id of a workflow with one trigger
 export function declareTriggers(program: Command, io: Io, done: Done): void {
   const triggers = program
     .command('triggers')
-    .summary('List and pause the triggers of a server, and show what their flow control holds.')
+    .summary('List and pause the triggers of a server, and show the events in their flow control.')
     .description(
       'Manages the triggers of deployed workflows on a server (heddle serve), of all types. Set HEDDLE_API_KEY to a key of the server.',
     );

@@ -12,7 +12,7 @@ const WEBHOOK = 'id of the webhook, or name or id of a workflow with one webhook
 export function declareWebhooks(program: Command, io: Io, done: Done): void {
   const webhooks = program
     .command('webhooks')
-    .summary('List the webhooks of a server, and what they have received.')
+    .summary('List the webhooks of a server, and their deliveries.')
     .description(
       'Shows the webhooks of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );

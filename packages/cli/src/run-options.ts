@@ -98,7 +98,7 @@ const DEFINITIONS = {
     new Option('--no-worker', 'execute no blocks on Temporal in this process, only in other workers'),
   ],
   isolation: () => [
-    new Option('--isolation <level>', 'minimum isolation of code: run none with less').choices([
+    new Option('--isolation <level>', 'minimum isolation of code: refuse to run with less').choices([
       'basic',
       'standard',
       'strict',
@@ -117,13 +117,13 @@ const DEFINITIONS = {
   services: () => [
     repeatable(
       '--service <name=url>',
-      'address of a service such as openai, instead of its own; or of one of yours (repeatable)',
+      'address of a service such as openai, instead of its default; or of your own service (repeatable)',
     ),
     repeatable(
       '--credential <name=value>',
       'key of a service, for all workflows; default: the usual variable, such as OPENAI_API_KEY (repeatable)',
     ),
-    new Option('--default-model <name>', 'model of agents that name none'),
+    new Option('--default-model <name>', 'model of agents without a model'),
     repeatable(
       '--fallback-model <name>',
       'model that answers if the model of a block is unavailable, in this order (repeatable)',

@@ -6,7 +6,7 @@ import { lazyWorkflowOwnership, withServiceStore } from './serve/service-store.t
 import { expectData } from './store-options.ts';
 import type { StoreOptions } from './store-options.ts';
 
-/** What one workspace has stored for its blocks. */
+/** The credentials and skills that a workspace has stored for its blocks. */
 export interface WorkspaceResources {
   credentials: TenantCredentials;
   skills: TenantSkills;

@@ -25,7 +25,7 @@ async function served() {
     timeout: 60_000,
   };
   const reports: unknown[] = [];
-  /** What a block of the workspace gets in a worker. */
+  /** Returns the credential that a block of the workspace gets in a worker. */
   const find = async (query: CredentialQuery, tenant = workspaceId) => {
     const records = lazyWorkflowOwnership(options, (error) => reports.push(error));
     try {

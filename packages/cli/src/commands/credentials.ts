@@ -23,7 +23,7 @@ export type AddOptions = WorkspaceOptions & {
   serviceAccount: boolean;
   /** Connects an account instead: a person authorizes the operator's OAuth client. */
   oauth: boolean;
-  /** Milliseconds in which the person answers. */
+  /** Time limit for the person's answer, in milliseconds. */
   timeout: number;
 };
 

@@ -28,7 +28,7 @@ const DRAFT_KEYS = ['blocks', 'edges', 'loops', 'parallels', 'variables', 'metad
 const CONFLICT = 409;
 const SUFFIX_CHARS = 8;
 
-/** Deploys a file to a server, as a new workflow or as a new version of the one with its name. */
+/** Deploys a file to a server, as a new workflow or as a new version of the workflow with its name. */
 export async function deploy(io: Io, file: string, options: DeployOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');

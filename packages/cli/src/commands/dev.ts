@@ -25,7 +25,7 @@ export type DevOptions = Pick<RunOptions, 'json' | 'data'> &
     grace: number;
   };
 
-/** What `ready` reports. */
+/** The content of the ready message. */
 interface DevInfo {
   address: string;
   namespace: string;

@@ -57,5 +57,5 @@ export async function rerun(
 /** Throws a usage error for values of fields without a file: the stored workflow is not changed. */
 function expectFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
   if (file !== undefined || (set.length === 0 && bindings.length === 0)) return;
-  throw new UsageError('--set and --bindings fill fields of a file.', 'Give the file behind the run.');
+  throw new UsageError('--set and --bindings fill fields of a file.', 'Give the file after the run.');
 }

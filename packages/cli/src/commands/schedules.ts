@@ -15,7 +15,7 @@ const SCHEDULES = '/api/v2/triggers?type=schedule';
 
 type ScheduleOptions = RemoteOptions & { json: boolean };
 
-/** Lists the schedules of the workspace, those that are due next first. */
+/** Lists the schedules of the workspace, ordered by their next run. */
 export async function listSchedules(io: Io, options: ScheduleOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const found = (await remote.all(SCHEDULES)).toSorted((a, b) => (dueOf(a) < dueOf(b) ? -1 : 1));

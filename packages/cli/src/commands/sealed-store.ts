@@ -7,7 +7,7 @@ import type { Sealing } from '../serve/service-store.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
-// What the commands for secrets and for credentials share.
+// Shared by the commands for secrets and for credentials.
 
 /** Reads standard input to its end, without the line break of `echo`. */
 export async function valueFrom(io: Io, example: string): Promise<string> {
@@ -21,7 +21,7 @@ export function printDone(io: Io, message: string): void {
   io.stderr.write(`${styleFor(io.stderr).green('✓')} ${message}\n`);
 }
 
-/** Calls `use` with the store of the HTTP API and what seals secrets and credentials, and closes the store afterwards. */
+/** Calls `use` with the store of the HTTP API and the sealer of secrets and credentials, and closes the store afterwards. */
 export async function withSealedStore<T>(
   options: StoreOptions,
   use: (store: ServiceStore, sealing: Sealing) => Promise<T>,
@@ -30,7 +30,7 @@ export async function withSealedStore<T>(
   return withServiceStore(options, (store) => use(store, sealing));
 }
 
-/** Turns what the person at the terminal can correct into usage errors. */
+/** Turns errors that the person at the terminal can correct into usage errors. */
 export async function withUsageErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();

@@ -16,7 +16,7 @@ async function served(): Promise<{ data: string; workspaceId: string; json: bool
   return { data, workspaceId: began?.workspaceId ?? '', json: true };
 }
 
-/** What runs of the workspace read. */
+/** Returns the secrets that runs of the workspace read. */
 async function valuesOf(data: string, workspaceId: string, names: string[]): Promise<object> {
   const { openServiceOwnership } = await import('@heddle/service');
   const { sealer } = await sealingOf({ data });

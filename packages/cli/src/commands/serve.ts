@@ -50,7 +50,7 @@ export type ServeOptions = Omit<
   studio: boolean;
 } & Pick<AccessOptions, 'limits' | 'proxies' | keyof TokenOptions>;
 
-/** What the first start created. */
+/** The workspace and the key that the first start created. */
 interface FirstStart {
   workspaceId: string;
   key: string;
@@ -127,7 +127,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   }
 }
 
-/** Returns how sources of feeds and providers of webhooks are reached, and at which address they reach the server. */
+/** Returns the clients for sources of feeds and providers of webhooks, and the address at which they reach the server. */
 function reachOf(
   { reach }: Session,
   { tenantCredentials: credentials }: ReturnType<typeof ownershipOf>,

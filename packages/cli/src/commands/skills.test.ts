@@ -47,7 +47,7 @@ it('adds, replaces, lists, shows and removes skills', async () => {
     await expect(act(keptIo(), 'refund-orders', options)).rejects.toThrow('There is no skill refund-orders.');
 });
 
-it('are those of the workspace that heddle run names', async () => {
+it('are read from the workspace that heddle run names', async () => {
   const { workspaceId, options } = await served();
   await addSkill(keptIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
   const resources = await workspaceResources(options, workspaceId, (error) => {

@@ -11,7 +11,7 @@ import { UsageError } from '../usage-error.ts';
 
 const MAX_TITLE = 80;
 
-/** Lists the tools of all integrations, or with files, those of the files. Throws usage errors. */
+/** Lists the tools of all integrations, or of the given files. Throws usage errors. */
 export async function listTools(
   io: Io,
   files: readonly string[],
@@ -55,7 +55,7 @@ function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError 
   const near = new SimilarNames(tools.map((tool) => tool.id)).nearest(id);
   const hint = near
     ? `Did you mean "${near.name}"?`
-    : 'heddle tools list shows all tools; name the files of your own ones.';
+    : 'heddle tools list shows all tools; give the files of your own tools.';
   return new UsageError(`There is no tool "${id}".`, hint);
 }
 

@@ -66,7 +66,7 @@ const read = async (name: string): Promise<ToolFile> =>
   JSON.parse(await readFile(at(name), 'utf8')) as ToolFile;
 
 describe('heddle tools import', () => {
-  it('writes a file of tools, and says what is left out', async () => {
+  it('writes a file of tools, and reports what is left out', async () => {
     const argv = ['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('a.json')];
     const { exit, stdout, stderr } = await heddle(argv);
     expect([exit, stdout]).toEqual([0, '']);
@@ -126,7 +126,7 @@ describe('heddle tools import', () => {
     ['a: [b', 'is not JSON or YAML'],
     ['just text', 'is not a JSON object'],
     ['{"openapi": "9"}', 'does not name a version'],
-  ])('refuses what is no document: %s', async (text, message) => {
+  ])('refuses an invalid document: %s', async (text, message) => {
     const { exit, stderr } = await heddle(['tools', 'import', '-', '--name', 'pets'], text);
     expect(exit).toBe(2);
     expect(stderr).toContain(message);
@@ -191,7 +191,7 @@ describe('heddle tools list', () => {
     expect(data.map(({ id }) => id)).toEqual([...new Set(data.map(({ id }) => id))].toSorted());
   });
 
-  it('refuses files of something else', async () => {
+  it('refuses files that are not files of tools', async () => {
     const { exit, stderr } = await heddle(['tools', 'list', at('pets.json')]);
     expect(exit).toBe(2);
     expect(stderr).toContain(`The file ${at('pets.json')} is not valid: version`);
@@ -232,7 +232,7 @@ describe('heddle tools show', () => {
 });
 
 describe('heddle run --tools', () => {
-  it('gives blocks the tools of files, and refuses files of something else', async () => {
+  it('gives blocks the tools of files, and refuses files that are not files of tools', async () => {
     await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('e.json')]);
     const server = createServer((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([request.url]));

@@ -131,7 +131,7 @@ function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, 
   io.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** What the operations of a service need, as the operator has to give it. */
+/** Returns a description of the credential that the operator must provide for a service; empty if it needs none. */
 function credentialOf({ tools }: ToolFile, service: string): string {
   const needed = tools.flatMap(({ service: of, credential }) =>
     of === service && credential ? [Object.entries(credential.schemes)] : [],

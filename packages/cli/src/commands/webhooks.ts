@@ -75,7 +75,7 @@ function deliveryRow(delivery: JsonObject): string[] {
   ].map(safeLine);
 }
 
-/** Returns what flow control has decided, and why. */
+/** Returns the decision of flow control, and its reason. */
 function flowOf(delivery: JsonObject): string {
   const flow = own(delivery, 'flow');
   if (!isJsonObject(flow)) return '-';

@@ -113,7 +113,7 @@ describe('values for fields', () => {
     ['s1="C1"', '--set s1=… is not BLOCK.FIELD=JSON.', /^Example: --set 'Slack\.channel=/],
     ['channel', '--set is not BLOCK.FIELD=JSON.', /^Example: /],
     ['v1.tools.2.type=1', '--set: there is no "2" in "v1.tools.2.type": the value is a list of 2', /./],
-    ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is no list or object', /./],
+    ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is not a list or object', /./],
   ])('are refused: %s', async (set, message, hint) => {
     const error = await refused({ set: [set] });
     expect(error.message).toContain(message);
@@ -148,7 +148,7 @@ describe('values for fields', () => {
 });
 
 describe('heddle plan with values for fields', () => {
-  it('shows the filled workflow, and places of problems in the file as it is', async () => {
+  it('shows the filled workflow, and positions of problems in the unchanged file', async () => {
     const file = join(dataFolder(), 'w.json');
     const drawn = workflowFile({
       blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },
@@ -173,7 +173,7 @@ describe('heddle plan with values for fields', () => {
 });
 
 describe('heddle check with values for fields', () => {
-  it('checks one file with them', async () => {
+  it('checks only one file', async () => {
     const file = join(dataFolder(), 'w.json');
     const drawn = workflowFile({
       blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },

@@ -67,7 +67,7 @@ function inOption(pair: string): Binding {
 export async function bind(workflow: Json, bindings: readonly Binding[]): Promise<void> {
   const state = stateIn(workflow);
   const blocks = isJsonObject(state) ? (own(state, 'blocks') ?? null) : null;
-  // What is wrong with the workflow is reported when it is parsed.
+  // Problems of the workflow are reported when it is parsed.
   if (!isJsonObject(blocks)) return;
   for (const binding of bindings) {
     const { block, steps } = findBlock(blocks, binding);
@@ -77,7 +77,7 @@ export async function bind(workflow: Json, bindings: readonly Binding[]): Promis
   }
 }
 
-/** Finds the block that a path begins with: by id, else by name. Names may contain dots, so the longest one counts. */
+/** Finds the block that a path begins with: by id, else by name. Names may contain dots, so the longest name counts. */
 function findBlock(blocks: JsonObject, { from, path }: Binding): { block: JsonObject; steps: string[] } {
   const parts = path.split('.');
   for (let length = parts.length - 1; length > 0; length--) {
@@ -153,7 +153,7 @@ async function fieldsOf(type: string): Promise<string[]> {
   return Object.keys((found?.fields['properties'] ?? {}) as object);
 }
 
-/** Returns the value with another one inside, at these steps: keys, and positions in lists from 0. JSON text is parsed. */
+/** Returns the value with another value inside, at these steps: keys, and positions in lists from 0. JSON text is parsed. */
 function withValue(value: Json, [step = '', ...others]: readonly string[], binding: Binding): Json {
   const parsed = typeof value === 'string' ? parsedOr(value) : value;
   const inner = (old: Json): Json => (others.length === 0 ? binding.value : withValue(old, others, binding));
@@ -164,7 +164,7 @@ function withValue(value: Json, [step = '', ...others]: readonly string[], bindi
   const { from, path } = binding;
   const has = Array.isArray(parsed)
     ? `a list of ${parsed.length}, counted from 0`
-    : 'no list or object with it';
+    : 'not a list or object with it';
   throw new UsageError(`${from}: there is no "${step}" in "${path}": the value is ${has}.`, EXAMPLE);
 }
 

@@ -9,17 +9,17 @@ describe('a position in a file', () => {
     ['state', `{"state":\n${STATE}}`, 1],
     ['data', `{"data":\n${STATE}}`, 1],
     ['data.state', `{"data": {"state":\n${STATE}}}`, 1],
-  ])('is found from the graph, wherever it is: %s', (_, text, above) => {
+  ])('is found in each form of a file: %s', (_, text, above) => {
     const find = locator(text);
     expect(find(['blocks', 'a', 'name'])).toEqual({ line: 2 + above, column: 11 });
     expect(find(['edges', 0, 'source'])).toEqual({ line: 4 + above, column: 13 });
   });
 
-  it('of a missing value is that of the enclosing one', () => {
+  it('of a missing value is the position of the enclosing value', () => {
     expect(locator(STATE)(['blocks', 'a', 'subBlocks', 'code'])).toEqual({ line: 1, column: 18 });
   });
 
-  it('of a duplicate key is that of the last one', () => {
+  it('of a duplicate key is the position of the last one', () => {
     expect(locator('{"blocks": {},\n"blocks": {"x": 1}}')(['blocks', 'x'])).toEqual({ line: 2, column: 17 });
   });
 

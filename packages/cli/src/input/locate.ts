@@ -13,8 +13,8 @@ type Path = readonly (string | number)[];
 const ROOTS: readonly Path[] = [[], ['state'], ['data'], ['data', 'state']];
 
 /**
- * Finds positions in a workflow's text by their path from the graph. For a missing value it returns the position of the
- * nearest enclosing one. The text must be JSON.
+ * Finds positions in a workflow's text by their path from the graph. For a missing value it returns the position of the nearest
+ * enclosing value. The text must be JSON.
  */
 export function locator(text: string): (path: Path) => Position | undefined {
   const { body } = parse(text.replace(/^\uFEFF/, ''));

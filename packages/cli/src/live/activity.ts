@@ -17,7 +17,7 @@ interface Iteration {
   count: number | undefined;
 }
 
-/** The blocks and iterations that are under way in a run. */
+/** The blocks and iterations that are in progress in a run. */
 export class Activity {
   readonly #active = new Map<number, Active>();
   readonly #iterations = new Map<string, Iteration>();

@@ -39,7 +39,7 @@ async function written(events: RunEvent[], json = false) {
 }
 
 describe('a stream of a run', () => {
-  it('has the text of an agent on stdout, and its name elsewhere', async () => {
+  it('has the text of an agent on stdout, and its name on stderr', async () => {
     const events = ['Ra', 'in', '.'].map((text) => emitted({ type: 'text', text }));
     expect(await written([completed(1), ...events])).toEqual({ stdout: 'Rain.\n', stderr: '  Agent:\n' });
   });
@@ -57,7 +57,7 @@ describe('a stream of a run', () => {
     expect(stderr).toBe('  Agent:\n  (not the answer)\n  B:\n  B:\n');
   });
 
-  it('takes no control characters from a model, also in pieces', async () => {
+  it('removes control characters from the text of a model, also between pieces', async () => {
     const events = ['\u001b', '[2J\u202e', '\u0007done'].map((text) => emitted({ type: 'text', text }));
     expect((await written(events)).stdout).toBe('[2Jdone\n');
   });
@@ -72,7 +72,7 @@ describe('a stream of a run', () => {
     expect(lines).toEqual([completed(1), text, text, completed(2)]);
   });
 
-  it('ends when the run breaks', async () => {
+  it('rejects when the run fails with an internal error', async () => {
     const failed = Promise.reject(new Error('broken'));
     const endless = { [Symbol.asyncIterator]: () => ({ next: () => never }) };
     await expect(streamEvents(keptIo(), endless, { json: true, failed })).rejects.toThrow('broken');

@@ -4,7 +4,8 @@ import { safe, safeLine, styleFor } from '../render/style.ts';
 
 /**
  * Writes the events of a run to stdout: with `json` each as a line of JSON, once; else the text of its agents as it comes. Names
- * of agents, and that a text was not the answer, are written to stderr. Resolves when the events end, rejects if `failed` does.
+ * of agents, and notes about texts that were not the answer, are written to stderr. Resolves when the events end, rejects if
+ * `failed` does.
  */
 export async function streamEvents(
   io: Io,

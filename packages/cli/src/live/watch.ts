@@ -83,9 +83,9 @@ async function* eventsFromLogs(
   }
 }
 
-/** Limit for a store that does not answer: the events of a run at rest end without it. */
+/** Time limit for a store that does not answer. Normally the events of a paused or ended run end by themselves. */
 const REST_MS = 5000;
-/** Time after which a suspended run is taken to have sent its events, and a paused one is asked again. */
+/** Time after which a suspended run has presumably sent its events, and the events of a paused run are read again. */
 const QUIET_MS = 200;
 const QUIET = Symbol('quiet');
 

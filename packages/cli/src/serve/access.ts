@@ -8,15 +8,15 @@ import type { TokenOptions } from './oauth.ts';
 
 /** Options of `heddle serve` about who may call it, and how often. */
 export interface AccessOptions extends LimitOptions, TokenOptions {
-  /** Proxies in front of the server. */
+  /** Number of proxies in front of the server. */
   proxies: number;
 }
 
-/** What decides over calls: options of `createApi`, limits, and what is around its `fetch`. */
+/** The access control of calls: options of `createApi`, limits, and a wrapper of its `fetch`. */
 export interface ServedAccess {
   settings: Required<Pick<ApiOptions, 'authenticator' | 'clientAddress'>>;
   limits: Limits;
-  /** Returns `fetch` with what tells callers where tokens come from. */
+  /** Returns `fetch` with the metadata that tells callers where to get tokens. */
   around(fetch: Api['fetch']): Api['fetch'];
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ describe('limits of a server', () => {
     },
   );
 
-  it('come from the file where there is one', async () => {
+  it('come from the file if there is one', async () => {
     const limits = join(dataFolder(onTestFinished), 'limits.json');
     writeFileSync(limits, '{"plan": "free", "asyncTimeoutSeconds": 9}');
     expect(await limitOf({ host: '127.0.0.1', limits })).toBe(60);
@@ -53,7 +53,7 @@ describe('limits of a server', () => {
     expect(await concurrency?.acquireCall?.('listLogs', 'ada')).toBeUndefined();
   });
 
-  it('of single operations replace that of all, and unknown operations are refused', async () => {
+  it('of single operations replace the limit of all, and unknown operations are refused', async () => {
     const limits = join(dataFolder(onTestFinished), 'limits.json');
     writeFileSync(limits, '{"plan": "none", "operations": {"listLogs": {"requestsPerMinute": 3}}}');
     expect(await limitOf({ host: '::', limits }, 'listLogs')).toBe(6);

@@ -75,9 +75,8 @@ const GROUPS = 8;
 const CUSTOMER_GROUPS = 4;
 
 /**
- * Returns whom the limit per address counts: the peer of the connection, or with `proxies` the address that the
- * outermost of them has added to `X-Forwarded-For`. Of an IPv6 address only the network counts, since one customer has
- * a whole one.
+ * Returns the subject of the limit per address: the peer of the connection, or with `proxies` the address that the outermost of
+ * them has added to `X-Forwarded-For`. Of an IPv6 address only the network counts, since a customer has a whole network.
  */
 export function clientAddressOf(
   headers: Headers,

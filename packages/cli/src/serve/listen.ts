@@ -66,7 +66,7 @@ export async function listen(
       server.closeIdleConnections();
     },
     async ended() {
-      // All responses exist by now and only need to be sent.
+      // All responses already exist and only need to be sent.
       const late = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS);
       await closed;
       clearTimeout(late);

@@ -26,7 +26,9 @@ export interface Tokens {
   resource: Omit<ProtectedResource, 'origin'>;
 }
 
-/** Returns the authenticator of access tokens; undefined without the options for it. Throws a usage error for incomplete ones. */
+/**
+ * Returns the authenticator of access tokens; undefined without the options for it. Throws a usage error for incomplete options.
+ */
 export async function tokensOf(options: TokenOptions, env: Env, users: Users): Promise<Tokens | undefined> {
   const { oauthIssuer: issuer, oauthAudience: audience, oauthJwks: jwks, oauthIntrospection: url } = options;
   if ([issuer, audience, jwks, url].every((each) => each === undefined)) return undefined;
@@ -56,6 +58,6 @@ function clientOf(env: Env): { clientId: string; clientSecret: string } {
   if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
   throw new UsageError(
     `--oauth-introspection needs ${CLIENT.id} and ${CLIENT.secret}.`,
-    'Set both in the environment to the credentials that the server of tokens has given to this deployment.',
+    'Set both in the environment to the credentials that the authorization server has issued to this deployment.',
   );
 }

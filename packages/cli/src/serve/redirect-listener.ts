@@ -53,7 +53,7 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
       const { promise: timeout, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => {
         reject(
-          new UsageError(`Nobody has answered within ${timeoutMs / 1000} seconds.`, 'Run the command again.'),
+          new UsageError(`There was no answer within ${timeoutMs / 1000} seconds.`, 'Run the command again.'),
         );
       }, timeoutMs);
       try {

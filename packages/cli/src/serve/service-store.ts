@@ -68,7 +68,7 @@ export function ownershipOf(
 /** Variable with the keys that seal secrets. */
 const SEALING_KEYS = 'HEDDLE_SECRET_KEYS';
 
-/** What seals secrets, and its keys if they are in the data folder. */
+/** The sealer of secrets, and its keys if they are in the data folder. */
 export interface Sealing {
   sealer: Sealer;
   folder: RotatableKeys | undefined;
@@ -102,7 +102,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   return { sealer: new SealerOf(folder), folder };
 }
 
-/** What workers need of the service, opened on first use. */
+/** The ownership of workflows and the images of blocks for workers, opened on first use. */
 export interface WorkerOwnership extends Omit<ServiceOwnership, 'database'> {
   /** Returns the images of blocks: those of the sandboxes of their workspace, built in the image store. */
   sandboxImages(images: BlockImages): ImageSource;
@@ -150,7 +150,7 @@ export function lazyWorkflowOwnership(
           tenant === undefined ? images.open(id) : (await opened.get()).images.open(id, tenant),
       };
     },
-    // After the image store: its end stops the builds.
+    // Called after the image store is closed, which stops the builds.
     async close() {
       await sandboxes?.close();
       await records.close();

@@ -6,9 +6,9 @@ type Fetch = Api['fetch'];
 
 /** The pages of the Studio, and the sessions of its browsers. */
 export interface ServedStudio {
-  /** Absent without the Studio, as the address. */
+  /** Absent without the Studio, like `address`. */
   sessions?: Authenticator;
-  /** Returns `fetch` with the pages and with what signs browsers in. */
+  /** Returns `fetch` with the pages and the sign-in of browsers. */
   around(fetch: Fetch): Fetch;
   /** The address to open. On a loopback address it has a token, which signs one browser in once. */
   address?: string;
@@ -61,7 +61,7 @@ export async function openStudio(
   };
 }
 
-/** Returns the names under which browsers of this machine reach the server, and its own. */
+/** Returns the host names under which browsers of this machine reach the server, and the host name of its origin. */
 function hostsOf(port: string, own: string): ReadonlySet<string> {
   return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, own]);
 }

@@ -24,7 +24,7 @@ const anonymous: Authenticator = { authenticate: () => Promise.resolve(undefined
 
 /**
  * Starts the runs of triggers from this process, which serves no requests. The runs execute where the options say. Throws usage
- * errors, and what `openSession` throws.
+ * errors, and the errors of `openSession`.
  */
 export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Promise<OpenTriggerWork> {
   const { ownership, onError } = options;

@@ -49,7 +49,7 @@ export async function untilStopped(
 async function failureOf({ finished }: Pick<HeddleWorker, 'finished'>): Promise<string> {
   try {
     await finished;
-    return 'The worker has stopped by itself.';
+    return 'The worker has stopped unexpectedly.';
   } catch (error) {
     return `The worker has failed: ${error instanceof Error ? error.message : String(error)}`;
   }

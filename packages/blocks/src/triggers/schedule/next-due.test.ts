@@ -160,7 +160,7 @@ describe('the last due instant', () => {
     expect(lastDue(yearly, span('2025-01-01T00:00Z', '2026-01-01T00:00Z'))).toBe(at('2026-01-01T00:00Z'));
   });
 
-  it('ends before a month without any', () => {
+  it('is in the month before, if the next month has none', () => {
     const january = cron('* * * 1 *', 'Europe/Berlin');
     const span = { afterMs: at('2025-12-01T00:00Z'), untilMs: at('2026-12-01T00:00Z') };
     expect(lastDue(january, span)).toBe(at('2026-01-31T22:59Z'));

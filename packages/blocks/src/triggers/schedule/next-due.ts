@@ -40,10 +40,10 @@ export function lastDue(
 ): number | undefined {
   const first = nextDue(schedule, afterMs);
   if (first === undefined || first > untilMs) return undefined;
-  // Mostly no more than one has come, and a search computes dozens.
+  // Usually at most one has passed, and a search computes dozens.
   const second = nextDue(schedule, first);
   if (second === undefined || second > untilMs) return first;
-  // `nextDue` never decreases: search the latest instant after which a due one still follows in time.
+  // `nextDue` never decreases, so bisection finds the latest instant that is followed by a due instant up to `untilMs`.
   let [low, high, found] = [second - 1, untilMs, second];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
@@ -66,7 +66,7 @@ function nextOfCron(expression: string, zone: string, afterMs: number): number |
   let local = next(localAt(zone, afterMs));
   while (local !== undefined) {
     const due = instantOf(zone, local);
-    // A repeated hour: its second time is later than the instants of its local times.
+    // In the second pass of a repeated hour, `afterMs` may be later than the instant of the next local time.
     if (due > afterMs) return due;
     local = next(local);
   }
@@ -90,7 +90,7 @@ function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): numbe
     } else if (nearMs === due) {
       return due;
     } else {
-      // No local time in between fits, whatever the offsets are there.
+      // No local time in between fits, at any offset.
       fromMs = Math.max(nearMs, due - SPAN_MS);
     }
   }
@@ -98,13 +98,16 @@ function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): numbe
 
 type LocalTimes = (afterLocalMs: number) => number | undefined;
 
-/** Returns what finds the next local time of an expression. The library does not handle time zones here: it gets local times as UTC. */
+/**
+ * Returns a function that finds the next local time of an expression. The library does not handle time zones here: it gets local
+ * times as UTC.
+ */
 function localTimes(expression: string): LocalTimes {
   const cron = parsed(expression);
   return (afterLocalMs) => cron.nextRun(new Date(afterLocalMs))?.getTime();
 }
 
-/** Returns what is wrong with a cron expression; undefined for a valid one. */
+/** Returns the problem of a cron expression; undefined for a valid one. */
 export function cronProblem(expression: string): string | undefined {
   try {
     parsed(expression);
@@ -114,7 +117,9 @@ export function cronProblem(expression: string): string | undefined {
   }
 }
 
-/** Parsed expressions kept. One holds 83 kB, so there are few; the rest is parsed again for each due instant. */
+/**
+ * Maximum number of cached parsed expressions. One takes 83 kB, so few are cached; others are parsed again for each due instant.
+ */
 const MAX_PARSED = 16;
 const kept = new Map<string, Cron>();
 

@@ -1,7 +1,7 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Formats kept; a format has about 40 kB. */
+/** Maximum number of cached formats; a format takes about 40 kB. */
 const MAX_FORMATS = 256;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -17,12 +17,12 @@ export function zoneNamed(name: string): string | undefined {
   }
 }
 
-/** Offsets kept. Schedules that are due together ask for the same ones. */
+/** Maximum number of cached offsets. Schedules that are due together need the same offsets. */
 const MAX_OFFSETS = 10_000;
 
 const offsets = new Map<string, number>();
 
-/** Returns what the local time is ahead of UTC at an instant, in milliseconds. */
+/** Returns how far the local time is ahead of UTC at an instant, in milliseconds. */
 export function offsetAt(zone: string, atMs: number): number {
   const whole = Math.floor(atMs / 1000) * 1000;
   const key = `${whole} ${zone}`;

@@ -7,7 +7,7 @@ export interface SignedDelivery {
   headers: Headers;
   body: Uint8Array;
   nowMs: number;
-  /** The values of the secret of the trigger: each is valid. */
+  /** The valid values of the trigger's secret. */
   secrets: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface ParsedDelivery {
 /** How the sender is answered: at once, with the JSON of the configuration, or with the Response block of the run. */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
-/** What a request means: it checks the address, it is of no interest, or it starts a run. */
+/** How a receiver treats a request: it tests the address, it is ignored, or it starts a run. */
 export type WebhookMeaning =
   | { kind: 'handshake'; body: Json }
   | { kind: 'ignored'; event: string }

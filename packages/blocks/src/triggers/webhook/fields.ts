@@ -43,7 +43,7 @@ const HEADER = 'the name of a header';
 const text = z.string({ error: 'text' }).trim();
 const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER });
 
-/** Most characters of a secret. */
+/** Maximum number of characters of a secret. */
 const MAX_SECRET = 4096;
 const secret = text.max(MAX_SECRET, { error: `at most ${MAX_SECRET} characters` });
 

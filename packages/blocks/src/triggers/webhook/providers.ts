@@ -43,7 +43,7 @@ const header =
 interface GitHubEvent {
   event: string;
   action?: string;
-  /** What else must hold for the payload. */
+  /** Further conditions on the payload. */
   when?: (payload: Json) => boolean;
 }
 
@@ -51,7 +51,7 @@ const isMerged = (payload: Json): boolean => at(payload, 'pull_request', 'merged
 const isOnPullRequest = (payload: Json): boolean =>
   isJsonObject(at(payload, 'issue', 'pull_request') ?? null);
 
-/** The events of GitHub by the names that blocks have for them. */
+/** The events of GitHub by the names that blocks use. */
 const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
   github_push: { event: 'push' },
   github_pr_opened: { event: 'pull_request', action: 'opened' },

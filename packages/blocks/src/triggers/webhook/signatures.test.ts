@@ -10,7 +10,7 @@ interface Vector {
   body: string;
   /** The time of the request, in milliseconds. */
   atMs: number;
-  /** Milliseconds by which it may differ. */
+  /** The tolerance, in milliseconds. */
   windowMs?: number;
 }
 
@@ -117,7 +117,7 @@ function problem(vector: Vector, secrets: readonly string[] = [vector.secret]): 
 }
 
 describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vector) => {
-  it('is authentic with its secret, also while another one is valid', () => {
+  it('is authentic with its secret, also while another secret is valid', () => {
     expect(problem(vector)).toBeUndefined();
     expect(problem(vector, ['another', vector.secret])).toBeUndefined();
   });
@@ -136,7 +136,7 @@ describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vecto
     const { header } = vector.scheme;
     const [name = '', value = ''] =
       Object.entries(vector.headers).find(([each]) => each.toLowerCase() === header) ?? [];
-    // The part in front of the first comma: what follows it may be a signature of another kind.
+    // The part before the first comma: a signature of another kind may follow it.
     const shortened = value.replace(/..(?=,v0|$)/, '');
     const others = ['', 'x', shortened, value.replaceAll(/[0-9]/g, (digit) => String(9 - Number(digit)))];
     for (const other of others.filter((each) => each !== value))
@@ -145,7 +145,7 @@ describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vecto
       );
   });
 
-  it('is authentic only within its window of time', () => {
+  it('is authentic only within its time window', () => {
     const { windowMs, atMs } = vector;
     for (const sign of [1, -1]) {
       const at = (ms: number): string | undefined => problem({ ...vector, atMs: atMs + sign * ms });
@@ -158,7 +158,7 @@ describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vecto
 describe('a signature over the body', () => {
   const signed = Object.entries(VECTORS).filter(([, { scheme }]) => scheme.kind === 'hmac');
 
-  it.each(signed)('of %s does not fit a body with one other byte', (_name, vector) => {
+  it.each(signed)('of %s does not match a body with one changed byte', (_name, vector) => {
     const body = `${vector.body.slice(0, -1)}~`;
     expect(problem({ ...vector, body })).toBe('SIGNATURE_INVALID');
   });
@@ -190,7 +190,7 @@ describe('a signature over the body', () => {
     expect(problem({ ...vector, secret, headers })).toBe('SECRET_MISSING');
   });
 
-  it('with a time that is no time is not authentic', () => {
+  it('with an invalid time is not authentic', () => {
     const body = '{"webhookTimestamp":"now"}';
     const headers = { 'Linear-Signature': hex('lin_wh_test', body) };
     expect(problem({ ...VECTORS['linear']!, headers, body })).toBe('TIMESTAMP_INVALID');

@@ -15,7 +15,7 @@ type SignatureProblem =
   | 'TIMESTAMP_INVALID'
   | 'TIMESTAMP_OUT_OF_WINDOW';
 
-/** What a header says: its signatures, and the time if the header has one. */
+/** The content of a header: its signatures, and the time if the header has one. */
 interface Claimed {
   signatures: readonly string[];
   timestamp?: string | undefined;
@@ -30,11 +30,11 @@ interface HmacScheme {
   read: (header: string) => Claimed;
   /** The header with the time of the request. Absent: it is in the header of the signature, in the body, or nowhere. */
   timestampHeader?: string;
-  /** Returns what is signed before the body. Undefined: a header for it is missing. Default: nothing. */
+  /** Returns the prefix that is signed before the body. Undefined: a header for it is missing. Default: nothing. */
   prefix?: (timestamp: string, headers: Headers) => string | undefined;
   /** Returns the key of a secret. Default: its characters. */
   keyOf?: (secret: string) => Uint8Array | string;
-  /** Returns the time of the request, in milliseconds; NaN for a text that is no time. Absent: the scheme has no time. */
+  /** Returns the time of the request, in milliseconds; NaN for an invalid time. Absent: the scheme has no time. */
   timeOf?: (timestamp: string | undefined, body: Uint8Array) => number;
   /** Milliseconds by which the time of the request may differ from now. */
   windowMs?: number;
@@ -160,12 +160,12 @@ export function signatureProblem(
   const { prefix = '' } = scheme;
   if (header.slice(0, prefix.length).toLowerCase() !== prefix) return 'SIGNATURE_MISSING';
   const given = header.slice(prefix.length).trim();
-  // No early end: the time must not tell which secret was close.
+  // No early exit: the duration must not reveal which secret was close.
   const matches = usable.map((secret) => equalTexts(given, secret.trim()));
   return matches.includes(true) ? undefined : 'SIGNATURE_INVALID';
 }
 
-/** False for an empty secret, and for one that is no Base64 where that is the key: anyone can sign with an empty key. */
+/** False for a secret with an empty key, with which anyone can sign: an empty text, or a key that must be Base64 and is not. */
 function isUsable(scheme: SignatureScheme, secret: string): boolean {
   const key = scheme.kind === 'hmac' && scheme.keyOf ? scheme.keyOf(secret) : secret;
   return key.length > 0;

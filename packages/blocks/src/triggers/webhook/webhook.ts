@@ -19,7 +19,7 @@ export interface WebhookTrigger extends TriggerInfo {
   kind: 'webhook';
   /** Returns the system that sends, such as `github`. */
   providerOf(config: JsonObject): string;
-  /** Returns the path that the author has chosen; undefined: a random one is made. */
+  /** Returns the path that the author has chosen; undefined: a random path is generated. */
   pathOf(config: JsonObject): string | undefined;
   /** Returns whether requests must have a token or a signature. */
   isSigned(config: JsonObject): boolean;
@@ -35,7 +35,7 @@ export interface WebhookTrigger extends TriggerInfo {
   isTest(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
-  /** Returns what an authentic request means. */
+  /** Returns how to treat an authentic request. */
   meaningOf(config: JsonObject, delivery: ParsedDelivery): WebhookMeaning;
 }
 
@@ -59,7 +59,7 @@ export const webhooks: readonly WebhookTrigger[] = [
   webhook('webhook', ({ webhookProvider: name }) => providerNamed(name)),
 ];
 
-/** Returns the provider of an older block. Requests of one without a receiver here are received like those of any sender. */
+/** Returns the provider of an older block. A provider without a receiver here is treated like any other sender. */
 function providerNamed(name: Json | undefined): ProviderName {
   return typeof name === 'string' && Object.hasOwn(PROVIDERS, name) ? (name as ProviderName) : 'generic';
 }
@@ -86,7 +86,7 @@ function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName
   };
 }
 
-/** Maximum number of characters of a body that can be empty except for white space. */
+/** Maximum number of bytes of a body that counts as empty, with its white space. */
 const MAX_EMPTY = 64;
 
 /** True for no body, and for an empty JSON object. */
@@ -95,7 +95,7 @@ function isEmptyBody(body: Uint8Array): boolean {
   return /^\s*(?:\{\s*\})?\s*$/.test(new TextDecoder().decode(body));
 }
 
-/** Returns how requests are checked; undefined: they are not. */
+/** Returns how requests are checked; undefined if they are not checked. */
 function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined {
   if (check === 'none') return undefined;
   if (check === 'token') return tokenScheme(header);
@@ -105,7 +105,7 @@ function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined
 
 function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMeaning {
   const provider: Provider = PROVIDERS[config.provider];
-  // Of a webhook for any sender, the signature says who sends.
+  // The signature identifies the sender of a webhook for any sender.
   const signer: Provider = Object.hasOwn(PROVIDERS, config.check)
     ? PROVIDERS[config.check as ProviderName]
     : provider;

@@ -96,7 +96,7 @@ function isLimited(answer: HookAnswer): boolean {
   );
 }
 
-/** Returns the id of the hook with the address of the trigger that is none of `others`. */
+/** Returns the id of the hook with the address of the trigger that is not in `others`. */
 async function findHook(
   send: Send,
   { url }: HookCall,

@@ -4,7 +4,7 @@ import { isRetryableStatus, parseJson, retryAfterMs } from '@heddle/core/fields'
 import type { ActiveHook, HookCall } from '@heddle/engine/triggers';
 import { headerOf } from '../../http.ts';
 
-/** Where the hook of a trigger is. Plain JSON. */
+/** The location of a trigger's hook. Plain JSON. */
 export interface HookConfig {
   /** Id of a stored credential. */
   credential: string;
@@ -26,7 +26,7 @@ export const MAX_PAGES = 20;
 /** Entries of a page. */
 export const PAGE = 100;
 
-/** A provider that does not answer holds up the webhooks of others no longer than this. */
+/** Time limit of a request. A provider that does not answer delays the webhooks of other providers no longer. */
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
@@ -77,7 +77,7 @@ export interface HookAnswer {
 
 /**
  * Sends a request to a provider. Redirects are not followed: the credential could reach another server. Throws a BlockError that
- * repeats nothing of the request but its host.
+ * shows only the host of the request.
  */
 export async function hookRequest(
   { name, title, address }: HookService,
@@ -121,7 +121,7 @@ export function hookIdOf(service: HookService, value: Json | undefined): string 
   throw unreadableHook(service);
 }
 
-/** Returns the id of the first hook that is none of `others`; undefined if there is none. */
+/** Returns the id of the first hook that is not in `others`; undefined if there is none. */
 export function hookIdAmong(
   service: HookService,
   hooks: readonly JsonObject[],

@@ -101,7 +101,7 @@ function errorOf(code: string) {
   return refusedHook(REFUSED);
 }
 
-/** Returns the id of the hook with the address of the trigger that is none of `others`. */
+/** Returns the id of the hook with the address of the trigger that is not in `others`. */
 async function findHook(
   ask: Ask,
   { url }: HookCall,

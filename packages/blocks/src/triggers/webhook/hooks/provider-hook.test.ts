@@ -63,8 +63,8 @@ describe('the webhook of a provider', () => {
     ['the end of the rate limit', reset, 90_000],
     ['seconds and the end of the rate limit', { ...reset, 'retry-after': '5' }, 5000],
     ['zero seconds and the end of the rate limit', { ...reset, 'retry-after': '0' }, 90_000],
-    ['what is no time', { 'retry-after': 'later' }, undefined],
-  ])('at GitHub is created again after a delay that the answer has as %s', async (_as, headers, ms) => {
+    ['an invalid time', { 'retry-after': 'later' }, undefined],
+  ])('at GitHub is created again after the delay in the answer, given as %s', async (_as, headers, ms) => {
     const error = await refusal('github', answering(403, headers).http);
     expect(error).toMatchObject({ message: expect.stringMatching(/rate limit of GitHub/), retryable: true });
     expect((error as { retryAfterMs?: number }).retryAfterMs).toBe(ms);

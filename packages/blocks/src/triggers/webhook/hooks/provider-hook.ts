@@ -27,7 +27,7 @@ interface HookedConfig {
   hook?: HookConfig;
 }
 
-/** Creates and removes hooks as the configuration of a webhook says. */
+/** Creates and removes hooks according to the configuration of a webhook. */
 export const providerHook: ProviderHook = {
   placeOf(config) {
     const { provider, hook } = hooked(config);

@@ -75,7 +75,7 @@ function sender(call: HookCall, key: string): Send {
   };
 }
 
-/** Returns the id of the endpoint with the address of the trigger that is none of `others`. */
+/** Returns the id of the endpoint with the address of the trigger that is not in `others`. */
 async function findEndpoint(
   send: Send,
   { url }: HookCall,
