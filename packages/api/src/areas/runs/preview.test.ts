@@ -95,9 +95,7 @@ describe('the preview of a run from a block', () => {
           { name: 'Start', hasCachedOutput: true },
           { name: 'A', hasCachedOutput: true },
         ],
-        notes: [
-          '"L" continues: earlier iterations, and other branches that have ended, keep their results.',
-        ],
+        notes: ['"L" continues: earlier iterations, and other branches that have ended, keep their results.'],
       },
     });
     const refusals: [string, string][] = [
