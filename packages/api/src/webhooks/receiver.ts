@@ -144,17 +144,17 @@ async function unknown({ limiter }: Parts, address: string | undefined): Promise
 function placeFor({ counter, atOnce }: Parts, { key, workspaceId }: FoundWebhook): () => void {
   const releases: (() => void)[] = [];
   const release = (): void => releases.forEach((each) => each());
-  for (const [subject, most] of [
+  for (const [subject, limit] of [
     [`trigger ${key}`, atOnce.perTrigger],
     [`workspace ${workspaceId}`, atOnce.perWorkspace],
     ['total', atOnce.total],
   ] as const) {
-    const one = counter.increment(subject, most);
-    if (!one) {
+    const releaseOne = counter.increment(subject, limit);
+    if (!releaseOne) {
       release();
       throw tooManyInFlight('Too many requests are in progress. Please retry shortly.');
     }
-    releases.push(one);
+    releases.push(releaseOne);
   }
   return release;
 }

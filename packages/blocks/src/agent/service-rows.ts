@@ -119,7 +119,7 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
       isIdempotent: () => true,
       // It reads only the files of tools.
       approval: 'never',
-      run: async (args) => found(tools, tools.search(service, textOf(args, 'query'), selection)),
+      run: async (args) => searchResult(tools, tools.search(service, textOf(args, 'query'), selection)),
     },
     {
       definition: {
@@ -166,7 +166,7 @@ const CALL_SCHEMA: JsonObject = {
 };
 
 /** Returns the first operations, with schemas as far as they fit. */
-function found(tools: ServiceTools, matches: readonly ServiceTool[]): Json {
+function searchResult(tools: ServiceTools, matches: readonly ServiceTool[]): Json {
   let left = MAX_FOUND_CHARS;
   const operations = matches.slice(0, MAX_FOUND).map(({ id, description }, index): Json => {
     const shown = { name: id, description };

@@ -48,10 +48,10 @@ function fieldSchema(field: z.ZodType): JsonObject {
     const { $schema: _, ...schema } = z.toJSONSchema(field, { io, unrepresentable: 'any' });
     return JSON.parse(JSON.stringify(schema)) as JsonObject;
   }) as [JsonObject, JsonObject];
-  const says = (schema: JsonObject): boolean =>
+  const hasValues = (schema: JsonObject): boolean =>
     ['type', 'enum', 'anyOf'].some((key) => Object.hasOwn(schema, key));
   const { description } = z.globalRegistry.get(field) ?? {};
-  return { ...(says(after) ? after : before), ...(description !== undefined && { description }) };
+  return { ...(hasValues(after) ? after : before), ...(description !== undefined && { description }) };
 }
 
 /** Returns the schema of a declared output. `json` and `any` allow any value. */

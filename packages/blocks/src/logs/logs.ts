@@ -52,7 +52,7 @@ export const logs = defineOutside({
       output:
         given.runId === undefined
           ? await list(log, given, values, context)
-          : await one(log, given.runId, values, context),
+          : await runWithBlocks(log, given.runId, values, context),
     };
   },
 });
@@ -74,7 +74,7 @@ async function list(log: RunLog, given: Fields, values: ValueReader, context: Co
   return { runs };
 }
 
-async function one(log: RunLog, runId: string, values: ValueReader, context: Context) {
+async function runWithBlocks(log: RunLog, runId: string, values: ValueReader, context: Context) {
   const found = await log.get(runId);
   if (!found) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
   const run = await shownRun(found.record, values);

@@ -50,12 +50,12 @@ async function outcomeOf(
   return {
     type: typeof type === 'string' ? type : '',
     ...(typeof title === 'string' && title !== '' && { title }),
-    ...(await sent(context, each, options)),
+    ...(await sendOnce(context, each, options)),
   };
 }
 
 /** Calls the tool of a notification as a step, so that a later attempt neither repeats nor loses the call. Throws only if the block is stopped or the store fails. */
-async function sent(context: Context, each: Notification, options: BlocksOptions): Promise<Ended> {
+async function sendOnce(context: Context, each: Notification, options: BlocksOptions): Promise<Ended> {
   const limit = new AbortController();
   const limited = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
   const cancel = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>

@@ -70,7 +70,7 @@ async function sendFile(
   target: Target,
   upload: NonNullable<ServiceTool['upload']>,
 ): Promise<ServiceAnswer> {
-  const source = await understood(call.tool, () => sourceOf(upload, call));
+  const source = await withArgumentErrors(call.tool, () => sourceOf(upload, call));
   const request = await builtRequest(call, target);
   request.headers.push(...announcement(source));
   // An announcement alone does nothing, and can be repeated.
@@ -140,7 +140,7 @@ export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
 
 function builtRequest(call: ServiceCall, { address, secret }: Target): Promise<ServiceRequest> {
   const { tool, args, context } = call;
-  return understood(tool, async () => {
+  return withArgumentErrors(tool, async () => {
     const request = await requestOf(tool, args, {
       address,
       secret,
@@ -155,7 +155,7 @@ function builtRequest(call: ServiceCall, { address, secret }: Target): Promise<S
 }
 
 /** Runs `work`. Throws TOOL_ARGUMENTS_INVALID for an ArgumentError. */
-async function understood<T>(tool: ServiceTool, work: () => Promise<T>): Promise<T> {
+async function withArgumentErrors<T>(tool: ServiceTool, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

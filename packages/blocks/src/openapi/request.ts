@@ -60,13 +60,13 @@ export async function requestOf(
   for (const [name, value] of Object.entries(tool.headers ?? {})) headers.push([name.toLowerCase(), value]);
   for (const { parameter, value } of given) {
     if (parameter.in !== 'header') continue;
-    const text = named(parameter.argument, () => headerText(sent(parameter, value), parameter));
+    const text = named(parameter.argument, () => headerText(wireValue(parameter, value), parameter));
     headers.push([parameter.name.toLowerCase(), text]);
   }
   if (type !== undefined) headers.push(['content-type', type]);
   const cookies = given
     .filter(({ parameter }) => parameter.in === 'cookie')
-    .map(({ parameter, value }) => `${encoded(parameter.name)}=${cookieText(sent(parameter, value))}`);
+    .map(({ parameter, value }) => `${encoded(parameter.name)}=${cookieText(wireValue(parameter, value))}`);
   const allCookies = [...cookies, ...credential.cookies].join('; ');
   if (allCookies !== '') headers.push(['cookie', allCookies]);
   headers.push(...credential.headers);
@@ -92,7 +92,7 @@ function named<T>(argument: string, work: () => T): T {
 }
 
 /** Returns the value to send: for a parameter with JSON, its text. */
-function sent({ json }: ServiceParameter, value: Json): Json {
+function wireValue({ json }: ServiceParameter, value: Json): Json {
   return json === true ? JSON.stringify(value) : value;
 }
 
@@ -109,7 +109,7 @@ function filledPath(
     const value = own(args, parameter.argument);
     if (value === undefined || value === null)
       throw new ArgumentError(`"${parameter.argument}" is missing, which the path needs`);
-    return named(parameter.argument, () => pathText(name, sent(parameter, value), parameter));
+    return named(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
   });
   // Authored segments stay as they are, because a document may have them.
   const authored = path.split('/');
@@ -123,7 +123,7 @@ function filledPath(
 
 function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): string {
   const pairs = named(parameter.argument, () =>
-    queryPairs(parameter.name, sent(parameter, value), parameter),
+    queryPairs(parameter.name, wireValue(parameter, value), parameter),
   );
   const isSpread = parameter.explode && parameter.style === 'form' && isJsonObject(value) && !parameter.json;
   const other = isSpread ? pairs.find(({ name }) => isTaken(tool, name)) : undefined;

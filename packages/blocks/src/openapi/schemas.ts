@@ -114,7 +114,7 @@ const isShallow = (value: Json, levels = MAX_DATA_LEVELS): boolean =>
   value === null ||
   (levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1)));
 const data: Read = (value) => (isShallow(value) ? value : undefined);
-const one: Read = (value, inner) => inner(value);
+const subschema: Read = (value, inner) => inner(value);
 const several: Read = (value, inner) =>
   Array.isArray(value) && value.length > 0 ? value.map(inner) : undefined;
 
@@ -156,7 +156,7 @@ const KEYWORDS: ReadonlyMap<string, Read> = new Map(
     allOf: several,
     anyOf: several,
     oneOf: several,
-    ...Object.fromEntries(['not', 'if', 'then', 'else'].map((keyword) => [keyword, one])),
+    ...Object.fromEntries(['not', 'if', 'then', 'else'].map((keyword) => [keyword, subschema])),
     multipleOf: (value) => (typeof value === 'number' && value > 0 ? value : undefined),
     minimum: number,
     maximum: number,

@@ -12,12 +12,12 @@ const DAY_SECONDS = 86_400;
 /** Without `maxSeconds`, a debounce lasts at most this many times its quiet time. */
 const DEBOUNCE_FACTOR = 10;
 
-function whole(from: number, to: number) {
+function wholeNumber(from: number, to: number) {
   const error = `a whole number from ${from} to ${to}`;
   return z.int({ error }).min(from, { error }).max(to, { error });
 }
 
-const seconds = whole(1, DAY_SECONDS);
+const seconds = wholeNumber(1, DAY_SECONDS);
 
 const policy = z
   .strictObject({
@@ -28,16 +28,16 @@ const policy = z
       .regex(/^[^.]+(\.[^.]+)*$/, { error: 'a path such as customer.id' })
       .optional(),
     scope: z.enum(['trigger', 'workflow'], { error: 'trigger or workflow' }).default('trigger'),
-    concurrency: whole(1, MAX_RUNS).optional(),
+    concurrency: wholeNumber(1, MAX_RUNS).optional(),
     throttle: z
       .strictObject({
-        limit: whole(1, MAX_STARTS),
+        limit: wholeNumber(1, MAX_STARTS),
         seconds,
         excess: z.enum(['wait', 'drop'], { error: 'wait or drop' }).default('wait'),
       })
       .optional(),
     debounce: z.strictObject({ seconds, maxSeconds: seconds.optional() }).optional(),
-    batch: z.strictObject({ size: whole(2, MAX_EVENTS), seconds }).optional(),
+    batch: z.strictObject({ size: wholeNumber(2, MAX_EVENTS), seconds }).optional(),
     singleton: z.enum(['skip', 'cancel'], { error: 'skip or cancel' }).optional(),
   })
   .superRefine((given, context) => {

@@ -54,7 +54,7 @@ async function withTimeout(cancelled: Promise<boolean>): Promise<boolean> {
   } finally {
     done.abort();
     // The promise that lost the race may still reject.
-    for (const left of [cancelled, timeout]) left.catch(() => undefined);
+    for (const promise of [cancelled, timeout]) promise.catch(() => undefined);
   }
 }
 

@@ -52,9 +52,9 @@ export async function changeSchedule(
   const changed = dataOf(await remote.call('POST', `${path}/${options.action}`));
   const next = textOf(changed, 'nextDueAt');
   if (options.json) writeJson(io, { data: changed });
-  else if (options.action === 'pause') said(io, `The schedule of ${name} is paused.`);
+  else if (options.action === 'pause') printSuccess(io, `The schedule of ${name} is paused.`);
   else
-    said(
+    printSuccess(
       io,
       `The schedule of ${name} is active. ${next ? `Its next run is due at ${next}.` : 'It has ended.'}`,
     );
@@ -79,22 +79,22 @@ export async function backfillSchedule(
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const { path, name } = await find(remote, schedule);
-  const done = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
-  const listed = own(done, 'started');
+  const result = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
+  const listed = own(result, 'started');
   const started = Array.isArray(listed) ? listed.filter(isJsonObject) : [];
-  const refused = textOf(done, 'refused');
-  if (options.json) writeJson(io, { data: done });
+  const refused = textOf(result, 'refused');
+  if (options.json) writeJson(io, { data: result });
   else {
     for (const run of started) io.stdout.write(`${textOf(run, 'runId')}\n`);
-    const before = Number(own(done, 'alreadyStarted'));
-    said(io, `${plural(started.length, 'run')} of ${name} started; ${before} had been started before.`);
+    const before = Number(own(result, 'alreadyStarted'));
+    printSuccess(io, `${plural(started.length, 'run')} of ${name} started; ${before} had been started before.`);
     if (refused)
       io.stderr.write(`${styleFor(io.stderr).yellow('!')} The rest was refused: ${safeLine(refused)}\n`);
   }
   return refused ? EXIT.failed : EXIT.completed;
 }
 
-function said(io: Io, text: string): void {
+function printSuccess(io: Io, text: string): void {
   io.stderr.write(`${styleFor(io.stderr).green('✓')} ${text}\n`);
 }
 

@@ -16,7 +16,7 @@ export function planLines(plan: Plan, style: Style): string[] {
       style.dim('start'),
       `${safeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${safeLine(inputs)}`)}`,
     ],
-    [style.dim('needs'), needs(plan, style)],
+    [style.dim('needs'), requirements(plan, style)],
     [style.dim('hash'), plan.hash],
   ].filter(([, value]) => value !== '') as string[][];
   return [
@@ -32,7 +32,7 @@ export function planLines(plan: Plan, style: Style): string[] {
   ];
 }
 
-function needs(plan: Plan, style: Style): string {
+function requirements(plan: Plan, style: Style): string {
   return [...envUsers(plan)]
     .map(([name, users]) => {
       const names = users.map((block) => safeLine(block.name)).join(', ');

@@ -82,10 +82,10 @@ async function imageOf(
   { image = '', json }: RunOptions,
 ): Promise<{ id: string } | { ended: FunctionOutcome | undefined }> {
   if (!isFile(image)) return { id: image };
-  const made = await buildFile(io, images, image, { refresh: false, quiet: json });
-  if (!made) return { ended: CANCELLED };
-  if (made.record.state === 'ready' || json) return { id: made.record.id };
-  io.stderr.write(`${buildLines(made, styleFor(io.stderr)).join('\n')}\n`);
+  const built = await buildFile(io, images, image, { refresh: false, quiet: json });
+  if (!built) return { ended: CANCELLED };
+  if (built.record.state === 'ready' || json) return { id: built.record.id };
+  io.stderr.write(`${buildLines(built, styleFor(io.stderr)).join('\n')}\n`);
   return { ended: undefined };
 }
 

@@ -121,14 +121,14 @@ export function cronProblem(expression: string): string | undefined {
  * Maximum number of cached parsed expressions. One takes 83 kB, so few are cached; others are parsed again for each due instant.
  */
 const MAX_PARSED = 16;
-const kept = new Map<string, Cron>();
+const cache = new Map<string, Cron>();
 
 function parsed(expression: string): Cron {
-  const known = kept.get(expression);
+  const known = cache.get(expression);
   if (known) return known;
   const cron = new Cron(withoutNickname(expression), { utcOffset: 0, mode: '5-part', paused: true });
-  if (kept.size >= MAX_PARSED) kept.clear();
-  kept.set(expression, cron);
+  if (cache.size >= MAX_PARSED) cache.clear();
+  cache.set(expression, cron);
   return cron;
 }
 

@@ -105,8 +105,8 @@ async function findHook(
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     const { body } = await send({ method: 'GET', path: `?per_page=${PAGE}&page=${page}` });
     const hooks = objectsIn(body);
-    const here = hooks.filter(({ config = null }) => isJsonObject(config) && own(config, 'url') === url);
-    const found = hookIdAmong(SERVICE, here, others);
+    const matching = hooks.filter(({ config = null }) => isJsonObject(config) && own(config, 'url') === url);
+    const found = hookIdAmong(SERVICE, matching, others);
     if (found !== undefined) return found;
     if (hooks.length < PAGE) break;
   }

@@ -113,8 +113,8 @@ async function findHook(
       (await ask(LIST, { first: PAGE, after })) ?? {},
       'webhooks',
     );
-    const here = objectsIn(nodes).filter((node) => own(node, 'url') === url);
-    const found = hookIdAmong(SERVICE, here, others);
+    const matching = objectsIn(nodes).filter((node) => own(node, 'url') === url);
+    const found = hookIdAmong(SERVICE, matching, others);
     if (found !== undefined) return found;
     if (!isJsonObject(pageInfo) || pageInfo['hasNextPage'] !== true) break;
     after = pageInfo['endCursor'] ?? null;

@@ -86,8 +86,8 @@ async function findEndpoint(
     const { body } = await send({ method: 'GET', path: `?limit=${PAGE}${after}` });
     const { data = null, has_more: hasMore } = isJsonObject(body) ? body : {};
     const endpoints = objectsIn(data);
-    const here = endpoints.filter((endpoint) => endpoint['url'] === url);
-    const found = hookIdAmong(SERVICE, here, others);
+    const matching = endpoints.filter((endpoint) => endpoint['url'] === url);
+    const found = hookIdAmong(SERVICE, matching, others);
     if (found !== undefined) return found;
     const last = endpoints.at(-1);
     if (hasMore !== true || !last) break;
