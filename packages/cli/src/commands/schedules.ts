@@ -52,9 +52,9 @@ export async function changeSchedule(
   const changed = dataOf(await remote.call('POST', `${path}/${options.action}`));
   const next = textOf(changed, 'nextDueAt');
   if (options.json) writeJson(io, { data: changed });
-  else if (options.action === 'pause') printSuccess(io, `The schedule of ${name} is paused.`);
+  else if (options.action === 'pause') report(io, `The schedule of ${name} is paused.`);
   else
-    printSuccess(
+    report(
       io,
       `The schedule of ${name} is active. ${next ? `Its next run is due at ${next}.` : 'It has ended.'}`,
     );
@@ -87,14 +87,14 @@ export async function backfillSchedule(
   else {
     for (const run of started) io.stdout.write(`${textOf(run, 'runId')}\n`);
     const before = Number(own(result, 'alreadyStarted'));
-    printSuccess(io, `${plural(started.length, 'run')} of ${name} started; ${before} had been started before.`);
+    report(io, `${plural(started.length, 'run')} of ${name} started; ${before} had been started before.`);
     if (refused)
       io.stderr.write(`${styleFor(io.stderr).yellow('!')} The rest was refused: ${safeLine(refused)}\n`);
   }
   return refused ? EXIT.failed : EXIT.completed;
 }
 
-function printSuccess(io: Io, text: string): void {
+function report(io: Io, text: string): void {
   io.stderr.write(`${styleFor(io.stderr).green('✓')} ${text}\n`);
 }
 
