@@ -80,7 +80,10 @@ export type AreaFunctions<Areas extends readonly Area[]> = Callables<Merged<Area
 export interface Api<Areas extends readonly Area[] = readonly Area[]> {
   /** Answers any request. Never rejects, and needs no `this`. */
   fetch: (request: Request) => Promise<Response>;
-  /** The operations without HTTP, with the same checks. They reject with an `ApiError`, or with what `refusalOf` converts to one. */
+  /**
+   * The operations without HTTP, with the same checks. They reject with an `ApiError`, or with an error that `refusalOf` converts
+   * to one.
+   */
   operations: AreaFunctions<Areas>;
   /** Returns the OpenAPI 3.1 document. */
   openApi(origin: string): object;

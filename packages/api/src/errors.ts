@@ -85,7 +85,7 @@ export class ApiError extends Error {
   }
 }
 
-/** True for an ApiError, also for one that another copy of this package has thrown. */
+/** True for an ApiError, even if another copy of this package has thrown it. */
 export function isApiError(error: unknown): error is ApiError {
   return typeof error === 'object' && error !== null && (error as { [BRAND]?: string })[BRAND] === 'api';
 }

@@ -37,7 +37,7 @@ export interface Definitions {
 /** `concealed`: the caller may not know that the workspace or organization exists, and gets a 404. A code: the reason of a 403. */
 export type AccessAnswer = 'granted' | 'concealed' | ApiDetailCode;
 
-/** What people may do. A workspace key has access to its own workspace without a check. */
+/** The access of people. A workspace key has access to its own workspace without a check. */
 export interface Access {
   /**
    * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation names one.
@@ -59,7 +59,7 @@ export interface Access {
     role: Role,
     capability?: Capability,
   ): Promise<AccessAnswer>;
-  /** Returns the workspaces of a person, for ids of runs that name no workspace. Absent: none are searched. */
+  /** Returns the workspaces of a person, in which a run id without a workspace is looked up. Absent: no workspace is searched. */
   workspaces?(principal: Principal): Promise<readonly string[]>;
 }
 
@@ -172,7 +172,7 @@ export interface IntendedEvent {
 
 /** Records actions. */
 export interface Audit {
-  /** Records the event, in the transaction if there is one: then both are stored, or none. */
+  /** Records the event, in the transaction if there is one: then both are stored, or neither. */
   record(event: AuditEvent, transaction?: unknown): Promise<void>;
   /**
    * Records the event of an action that no transaction covers, before the action. When the process ends in between, the event

@@ -48,7 +48,7 @@ export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
   };
 }
 
-/** The organization that `organizationId` in this part of the call names. The value is its id. Workspace keys have access to none. */
+/** The organization that `organizationId` in this part of the call names. The value is its id. Workspace keys have no access. */
 export function organization(part: 'path' | 'query' | 'body'): Resource<string> {
   return {
     kind: 'organization',

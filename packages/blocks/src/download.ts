@@ -4,7 +4,7 @@ import type { Context } from './define.ts';
 
 const DOWNLOAD_MS = 60_000;
 
-/** What to download. */
+/** A file to download. */
 interface Wanted {
   url: URL;
   /** Subject of error messages: `The image at https://…`. */
@@ -14,7 +14,8 @@ interface Wanted {
 }
 
 /**
- * Downloads a file under the rules of egress. Returns its content, and its media type if the server says it. Throws HTTP_FAILED.
+ * Downloads a file, subject to the egress policy. Returns its content, and its media type if the server sends it. Throws
+ * HTTP_FAILED.
  */
 export async function download(
   { services, signal, remainingMs = DOWNLOAD_MS }: Context,

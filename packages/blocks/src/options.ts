@@ -21,7 +21,7 @@ export interface BlocksOptions {
    * Default: none. Every workflow of the engine may use these keys.
    */
   variables?: { readonly [name: string]: string | undefined };
-  /** Tools of agents, beside their own code. */
+  /** Tools of agents, in addition to their code tools. */
   tools?: readonly AgentTool[];
   /** Tools of services, as `importOpenApi` makes them. Files are checked when the first block uses them. */
   toolFiles?: readonly ToolFile[];
@@ -50,7 +50,7 @@ export interface McpServerOptions {
   env?: { readonly [name: string]: string };
   /** The names of the tools that workflows may call. Default: all. */
   tools?: readonly string[];
-  /** The header that takes the key as it is. Default: `Authorization`, with `Bearer` before the key. */
+  /** The header that has the key, without a prefix. Default: `Authorization`, with `Bearer` before the key. */
   header?: string;
   /**
    * True: the server's statements about its tools are trusted, so interrupted calls of idempotent tools are repeated. Default

@@ -217,7 +217,7 @@ export function repeatable(flags: string, description: string): Option {
   return option.default([]);
 }
 
-/** The option of commands that print `data` of a response; `shape` says what it is. */
+/** The option of commands that print `data` of a response; `shape` describes the data. */
 export function jsonData(shape: string): Option {
   return new Option('--json', `print only JSON: {"data": ${shape}}`).default(false);
 }

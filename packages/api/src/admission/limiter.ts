@@ -8,7 +8,7 @@ export interface LimitState {
   remaining: number;
   /** When the bucket is full again, in milliseconds since the epoch. */
   resetMs: number;
-  /** Milliseconds until the next token; 0 when there is one. */
+  /** Milliseconds until the next token; 0 when there is a token. */
   retryAfterMs: number;
   /** Tokens added per minute, if the limiter knows. */
   perMinute?: number;
@@ -22,9 +22,9 @@ type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
 /** Rate limits. A host with several processes provides a shared limiter; without a limiter nothing is limited. */
 export interface Limiter {
   /**
-   * Takes a token from the bucket of each subject that has one. Returns the state of the tightest bucket, by
-   * `tightestOf`; undefined when there is no limit of this kind. `operation` is the id of the called operation, for limiters that
-   * limit some operations separately.
+   * Takes a token from the bucket of each subject that has a bucket. Returns the state of the tightest bucket, by `tightestOf`;
+   * undefined when there is no limit of this kind. `operation` is the id of the called operation, for limiters that limit some
+   * operations separately.
    */
   take(kind: LimitKind, subjects: readonly string[], operation?: string): LimitAnswer;
   /** Returns the state of the bucket and takes nothing. Without this method callers cannot see their limits. */

@@ -22,7 +22,7 @@ export type Release = () => void;
 
 /** Accounts for the cost of runs. The host provides it; without it nothing is counted. */
 export interface Usage {
-  /** Reserves the cost of a run. When it rejects, nothing runs. */
+  /** Reserves the cost of a run. When it rejects, the run does not start. */
   reserve(run: RunRequest): Promise<UsageAnswer> | UsageAnswer;
   /** Returns the caller's usage; undefined for a caller who may not see it. Without this method, usage is not shown. */
   summary?(caller: {
@@ -43,7 +43,9 @@ export type UsageAnswer = { refused: UsageRefusal } | { release?: Release };
 
 /** Limits runs and calls in flight over all processes. The host provides it; without it there is no limit. */
 export interface Concurrency {
-  /** Takes a slot and returns what frees it; undefined when none is free. When it rejects, nothing runs. */
+  /**
+   * Takes a slot and returns a function that frees it; undefined when no slot is free. When it rejects, the run does not start.
+   */
   acquire(run: RunRequest): Promise<Release | undefined> | Release | undefined;
   /**
    * Takes a slot for a call of an operation, in the same way. A caller is a person with all their keys, the keys of a workspace,
@@ -63,7 +65,7 @@ export interface ConcurrencyLimits {
 /** Releases nothing: there is no limit. */
 const NO_LIMIT = () => undefined;
 
-/** Returns limits that count in this process. A plain number limits the runs of a workspace. */
+/** Returns limits that are counted in this process. A plain number limits the runs of a workspace. */
 export function memoryConcurrency(limits: number | ConcurrencyLimits): Concurrency {
   const { runs = Infinity, calls = {} } = typeof limits === 'number' ? { runs: limits } : limits;
   const [runCounter, callCounter] = [createCounter(), createCounter()];

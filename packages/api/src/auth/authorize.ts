@@ -41,7 +41,7 @@ export function expectWorkspaceKeys(
   throw forbidden('WORKSPACE_KEY_OPERATION_NOT_PERMITTED', 'Workspace API keys cannot call this operation');
 }
 
-/** What a caller needs in a workspace or an organization. */
+/** The access that a caller needs in a workspace or an organization. */
 export interface Need extends Pick<AnyOperation, 'principals' | 'capability'> {
   role: Role;
   /** Begins the message of the 404. */

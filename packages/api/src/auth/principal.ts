@@ -1,7 +1,7 @@
-/** What a credential allows. `api:write` includes `api:read`. */
+/** The access of a credential. `api:write` includes `api:read`. */
 export type Scope = 'api:read' | 'api:write';
 
-/** What a member may do in a workspace. Each role includes those before it. */
+/** The role of a member in a workspace. Each role includes the roles before it. */
 export type Role = 'read' | 'write' | 'admin';
 
 /** A part of the interface that a host can withhold from people. */
@@ -68,7 +68,7 @@ export interface Credentials {
 export interface Authenticator {
   /**
    * Returns the caller; undefined for an invalid credential, which is refused even where a credential is optional. `headers` are
-   * those of the request, for hosts that identify callers by more than the two credentials: a session cookie.
+   * the headers of the request, for hosts that also identify callers by other means, such as a session cookie.
    */
   authenticate(credentials: Credentials, headers: Headers): Promise<Principal | undefined>;
 }

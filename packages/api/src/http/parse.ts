@@ -139,7 +139,7 @@ function badQuery(name: string, message: string): ApiError {
   return badRequest(message, [{ code: 'custom', path: [name], message }]);
 }
 
-/** Returns a number or boolean where the schema expects one and the text is one; else the text. */
+/** Returns the number or boolean in the text if the schema expects it; else the text. */
 function typed(schema: z.core.$ZodType | undefined, text: string): unknown {
   const kind = schema && innermost(schema)._zod.def.type;
   if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);

@@ -95,7 +95,7 @@ function formPayload(text: string, limits: WebhookLimits): Json {
   return fields;
 }
 
-/** Returns the fields of a form, or the parameters of a URL. One that is sent several times is a list. */
+/** Returns the fields of a form, or the parameters of a URL. A field that is sent several times becomes a list. */
 export function fieldsOf(pairs: readonly (readonly [string, string])[]): JsonObject {
   const byName = Map.groupBy(pairs, ([name]) => name);
   return Object.fromEntries(

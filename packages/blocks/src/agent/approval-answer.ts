@@ -20,7 +20,7 @@ export interface WaitingCall {
   parameters: JsonObject;
 }
 
-/** What a person has decided about one call. The arguments of an edit replace those of the model, which reads the reason of a denial. */
+/** A person's decision about one call. The arguments of an edit replace the model's; the model reads the reason of a denial. */
 export type Decision = z.output<typeof decisionRow>;
 
 /**

@@ -5,7 +5,7 @@ import type { SchemaCheck } from './json-schema.ts';
 
 const compiled = (schema: JsonObject): SchemaCheck => compileSchema(schema, (why) => new Error(why));
 
-/** Definitions of which each refers twice to the one before: `n` of them need 2^n evaluations. */
+/** Returns `n` definitions that each refer twice to the previous one: they need 2^n evaluations. */
 const doubling = (n: number, first: JsonObject): JsonObject => ({
   $ref: `#/$defs/d${n}`,
   $defs: Object.fromEntries([

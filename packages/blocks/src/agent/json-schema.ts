@@ -14,9 +14,9 @@ const MAX_EVALUATIONS = 200_000;
 export type SchemaCheck = (value: Json) => string | undefined;
 
 /**
- * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose
- * check takes too long does not match. Throws what `refuse` returns for a schema that could keep the validator busy, that it
- * cannot read, or whose patterns cannot be checked in linear time; `withCheckedPatterns` makes such a schema usable.
+ * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose check takes too long
+ * does not match. Throws the error of `refuse` for a schema that could keep the validator busy, that it cannot read, or whose
+ * patterns cannot be checked in linear time; `withCheckedPatterns` makes such a schema usable.
  */
 export function compileSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
   const text = JSON.stringify(schema);
@@ -107,7 +107,7 @@ function checkable(schema: Json, budget: Budget): Json {
   return counted(copy, budget);
 }
 
-/** Keywords whose value has schemas by name. The names are the author's: one can be equal to a keyword. */
+/** Keywords whose value has schemas by name. The author chooses the names, so a name can equal a keyword. */
 const BY_NAME: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
 ]);

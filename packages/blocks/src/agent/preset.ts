@@ -4,7 +4,7 @@ import { parsedText } from '@heddle/core/fields';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import { isEmpty } from './rows.ts';
 
-/** Arguments that the author of an agent has set, and the schema of those that the model chooses. */
+/** Arguments that the author of an agent has set, and the schema of the arguments that the model chooses. */
 export interface Preset {
   values: JsonObject;
   schema: JsonObject;

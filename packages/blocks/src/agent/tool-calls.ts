@@ -72,8 +72,8 @@ export class ToolCalls {
   }
 
   /**
-   * Calls the tools of one answer at the same time. Returns their results for the model, or what a pause shows of the calls that
-   * wait for a person, once all other calls have ended.
+   * Calls the tools of one answer concurrently. When they have ended, returns their results for the model, or a pause if calls
+   * wait for a person.
    */
   async call(
     round: number,

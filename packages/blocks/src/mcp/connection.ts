@@ -40,7 +40,7 @@ export interface Connection {
 
 /**
  * Connects to a server. Requests carry the secret that `secret` returns at that time: an access token may be refreshed. Throws
- * what the client throws.
+ * the errors of the client.
  */
 export async function connect(
   server: McpServer,

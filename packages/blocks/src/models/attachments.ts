@@ -44,7 +44,7 @@ interface Attached {
 
 /**
  * Returns the parts of a message for the files that a field names: stored files, an address, or a `data:` URL. Images and PDF
- * become files of the message, a text becomes text with the name of the file. Addresses are under the rules of egress.
+ * become files of the message, a text becomes text with the name of the file. Addresses are subject to the egress policy.
  *
  * Throws BLOCK_CONFIG_INVALID, HTTP_FAILED.
  */

@@ -35,10 +35,10 @@ export interface OpenModel {
 }
 
 /**
- * Opens the model that the block names in `model`, or the default one, and the models that answer if it is unavailable: those
- * of the block's `fallbackModels`, or the operator's that have a key. The key of a model is, by priority, the operator's
- * credential, the block's `apiKey`, the tenant's stored key, or the provider's usual variable. An address that the block gives
- * only gets the block's key, and the block's key is for the provider of its first model.
+ * Opens the model that the block names in `model`, or the default model, and its fallback models: the block's `fallbackModels`,
+ * or the operator's fallback models that have a key. The key of a model is, by priority, the operator's credential, the block's
+ * `apiKey`, the tenant's stored key, or the provider's usual variable. An address in the block gets only the block's key, and the
+ * block's key is used only for the provider of its first model.
  *
  * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE, BLOCK_CONFIG_INVALID.
  */

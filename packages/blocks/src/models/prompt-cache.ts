@@ -7,7 +7,7 @@ type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']
 
 const ANTHROPIC: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
 const BEDROCK: ProviderOptions = { bedrock: { cachePoint: { type: 'default' } } };
-/** Models of Bedrock that cache prompts; others refuse a call with a mark. */
+/** Models of Bedrock that cache prompts; other models refuse a call with a mark. */
 const BEDROCK_CACHES =
   /anthropic\.claude-(?:3-7|opus-|sonnet-|haiku-)|amazon\.nova-(?:micro|lite|pro|premier)/;
 

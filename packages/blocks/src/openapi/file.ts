@@ -193,8 +193,8 @@ export const serviceTool = z.strictObject({
   parameters: z.array(parameter).max(250).optional(),
   body: body.optional(),
   /**
-   * A JSON body in which `{"$argument": NAME}` stands for an argument, as JSON. Members and items without a value are left
-   * out. Not beside `body`.
+   * A JSON body in which `{"$argument": NAME}` stands for an argument, as JSON. Members and items without a value are left out.
+   * Not allowed together with `body`.
    */
   json: z.json().optional(),
   /** Parameters of a query with fixed values. */

@@ -204,7 +204,7 @@ class Importer {
     return { argument, type, mediaType, ...(Object.keys(fields).length > 0 && { fields }) };
   }
 
-  /** The schema of a form. Documents that have one for its only file mean the field `file`. */
+  /** Returns the schema of a form. If the document's schema is not an object, the form has the single field `file`. */
   #formSchema({ schema }: Body): JsonObject {
     const converted = this.#schemas.convert(schema);
     const reference = own(converted, '$ref');

@@ -21,7 +21,7 @@ interface Pages {
 /**
  * Returns the items of all pages, up to the bound of the tool or 8 MiB, and the data of the last page.
  *
- * Throws TOOL_PAGES_REPEATED if a page leads back to an earlier one, and what `send` throws.
+ * Throws TOOL_PAGES_REPEATED if a page leads back to an earlier page, and the errors of `send`.
  */
 export async function collectPages(
   { id, paging }: { id: string; paging: Paging },

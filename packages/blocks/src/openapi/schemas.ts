@@ -12,8 +12,9 @@ const MAX_WORD = 200;
 const anyValue = (why: string): JsonObject => ({ description: `Any value: its schema ${why}.` });
 
 /**
- * Converts schemas of a document to JSON Schema 2020-12. What they refer to becomes an entry of `defs`, converted once, so
- * that circles stay references. The result is valid whatever the document has; a part that cannot be read becomes any value.
+ * Converts schemas of a document to JSON Schema 2020-12. Each schema that they refer to becomes an entry of `defs`, converted
+ * once, so that circular references stay references. The result is valid for any document; a part that cannot be read becomes any
+ * value.
  */
 export class SchemaConverter {
   readonly defs: JsonObject = {};
@@ -275,7 +276,7 @@ function bundle(
   try {
     const root = reducer.reduce(schema, 0) as JsonObject;
     const found: JsonObject = {};
-    // The list grows while it is read. Names of one distance are together.
+    // The list grows while it is read. Names at the same distance are adjacent.
     for (const [name, hop] of reducer.needed) {
       const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is not there'));
       found[name] = reducer.reduce(def, 2, { name, hop });

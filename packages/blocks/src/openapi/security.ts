@@ -98,8 +98,8 @@ function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined
 }
 
 /**
- * Returns the places of keys in requests, as `header x-api-key`. Parameters there are no arguments: a model must not choose
- * or replace a credential.
+ * Returns the places of keys in requests, as `header x-api-key`. Parameters at these places are not arguments: a model must not
+ * choose or replace a credential.
  */
 export function keyPlaces(document: OpenApiDocument): Set<string> {
   const places = new Set<string>();

@@ -30,7 +30,7 @@ const EXCERPT_CHARS = 2000;
 /** Bytes of an answer with an error that are read, where answers can be files. */
 const ERROR_BYTES = 64 * 1024;
 
-/** Sends a request once. Returns a BlockError HTTP_FAILED for a failure that may be temporary; throws others. */
+/** Sends a request once. Returns a BlockError HTTP_FAILED for a failure that may be temporary; throws other errors. */
 export async function sendOnce(
   request: ServiceRequest,
   { tool, args, context }: Sender,
@@ -92,7 +92,7 @@ async function exchange(
   }
 }
 
-/** Returns the name of a file: the one of the call, that of the service, or the end of the path. */
+/** Returns the name of a file: from the call, from the service, or the end of the path. */
 function nameOf(
   given: Json | undefined,
   headers: ServiceAnswer['headers'],

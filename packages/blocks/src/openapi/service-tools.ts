@@ -39,7 +39,7 @@ export class ServiceTools {
   readonly #entries = new Map<string, Entry>();
   readonly #indexes = new Map<string, MiniSearch>();
   readonly #code = new Map<string, CodeTool>();
-  /** By the name of the service; those of its other servers (`NAME:HOST`) also by the first part of the name. */
+  /** By the name of the service. Tools of its other servers (`NAME:HOST`) also by the first part of the name. */
   readonly #byService = new Map<string, ServiceTool[]>();
 
   /** Throws OPTIONS_INVALID. */
@@ -85,7 +85,7 @@ export class ServiceTools {
     return this.#tools(service).filter((tool) => isSelected(tool, selection));
   }
 
-  /** Returns the tools of a service that match a query, the best first, of those that may be used. */
+  /** Returns the tools of a service that may be used and match a query, the best first. */
   search(service: string, query: string, selection: Selection): ServiceTool[] {
     const found = this.#indexOf(service).search(query.slice(0, MAX_QUERY));
     return found.flatMap(({ id }) => {

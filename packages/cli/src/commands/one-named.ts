@@ -3,7 +3,7 @@ import { textOf } from '../api-client.ts';
 import { safeLine } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Returns the trigger with an id, or the only one of a workflow by its name or id. Throws usage errors. */
+/** Returns the trigger with this id, or the only trigger of the workflow with this name or id. Throws usage errors. */
 export function oneNamed(
   all: readonly JsonObject[],
   given: string,

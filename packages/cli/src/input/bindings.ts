@@ -117,7 +117,7 @@ function nameOf(id: string, block: Json): string {
   return typeof name === 'string' && name.trim() !== '' ? name : id;
 }
 
-/** Finds where the value of a field is. A field that the file leaves out is added if blocks of the type have it. */
+/** Finds the location of a field's value. A field that the file leaves out is added if blocks of the type have it. */
 async function findField(
   block: JsonObject,
   field: string,

@@ -58,7 +58,7 @@ export interface Following {
   result: Promise<RunResource>;
 }
 
-/** Events of a handle until its result. With `sinceMs`, those of blocks may come twice. */
+/** Events of a handle until its result. With `sinceMs`, events of blocks may come twice. */
 export async function* eventsUntil(
   engine: Engine,
   handle: RunHandle,

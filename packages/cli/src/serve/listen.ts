@@ -24,7 +24,7 @@ export interface Listening {
   failed: Promise<Error>;
   /** Accepts no more connections. */
   close(): void;
-  /** Resolves when all connections have ended. Closes those that remain after a second. */
+  /** Resolves when all connections have ended. Closes connections that remain after a second. */
   ended(): Promise<void>;
 }
 

@@ -8,7 +8,9 @@ import { UsageError } from '../usage-error.ts';
 /** Variable with the file of the operator's OAuth clients. */
 export const CLIENTS_FILE = 'HEDDLE_OAUTH_CLIENTS';
 
-/** Returns the OAuth clients of the file in the variable; without it none. Throws a usage error that does not show secrets. */
+/**
+ * Returns the OAuth clients of the file in the variable; none if it is not set. Throws a usage error that does not show secrets.
+ */
 export async function oauthClientsOf(options: BlockOptions): Promise<OAuthClients> {
   const { OAuthClients: Clients, readOAuthClients } = await import('@heddle/service/credentials');
   const env = readEnv();

@@ -20,7 +20,7 @@ interface Users {
   userByEmail(email: string): Promise<string | undefined>;
 }
 
-/** Accepts access tokens, and tells clients where tokens come from. */
+/** Accepts access tokens, and tells clients where to get tokens. */
 export interface Tokens {
   authenticator: Authenticator;
   resource: Omit<ProtectedResource, 'origin'>;

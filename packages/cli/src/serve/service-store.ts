@@ -104,7 +104,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
 
 /** The ownership of workflows and the images of blocks for workers, opened on first use. */
 export interface WorkerOwnership extends Omit<ServiceOwnership, 'database'> {
-  /** Returns the images of blocks: those of the sandboxes of their workspace, built in the image store. */
+  /** Returns the images of blocks: the images of the sandboxes of their workspace, built in the image store. */
   sandboxImages(images: BlockImages): ImageSource;
 }
 

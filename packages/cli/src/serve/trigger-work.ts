@@ -23,8 +23,8 @@ export interface OpenTriggerWork {
 const anonymous: Authenticator = { authenticate: () => Promise.resolve(undefined) };
 
 /**
- * Starts the runs of triggers from this process, which serves no requests. The runs execute where the options say. Throws usage
- * errors, and the errors of `openSession`.
+ * Starts the runs of triggers from this process, which serves no requests. The options decide where the runs execute. Throws
+ * usage errors, and the errors of `openSession`.
  */
 export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Promise<OpenTriggerWork> {
   const { ownership, onError } = options;

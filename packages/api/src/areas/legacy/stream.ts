@@ -62,7 +62,7 @@ function lastEventId(headers: Headers): Received {
   throw badRequest('Last-Event-ID is the id of an event: a whole number, or two with a dot between them');
 }
 
-/** The id of the last event that a client has received. One number until a block emits something. */
+/** Returns the id of the last received event: the number of events, and after a dot the number of emissions if there are any. */
 function idOf({ events, emissions }: Received): number | string {
   return emissions === 0 ? events : `${events}.${emissions}`;
 }

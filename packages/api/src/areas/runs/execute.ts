@@ -186,7 +186,7 @@ async function startOrQueue(services: AreaContext, from: RunOrigin, call: Admitt
   throw new RunStartedError(clientClosedRequest(runId));
 }
 
-/** Returns the events of agents that are streamed: pages get their text as it arrives, other anonymous callers none. */
+/** Returns the events of agents to stream: pages get text as it arrives, other anonymous callers get no events. */
 function agentsOf({ principal, page, headers }: AdmittedCall, body: ExecuteBody): StreamedRun['agents'] {
   if (!principal.anonymous) return agentEventsOf(headers, body);
   return page && { thinking: false, tools: false };

@@ -31,8 +31,8 @@ export async function findRun(
 }
 
 /**
- * Returns the reservation of a run id that came without a workspace; undefined when the caller's workspaces have none or
- * several.
+ * Returns the reservation of a run id that came without a workspace; undefined unless exactly one of the caller's workspaces has
+ * such a reservation.
  */
 export async function findReservation(
   context: Pick<AreaContext, 'access' | 'reservations'>,

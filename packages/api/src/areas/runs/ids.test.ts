@@ -187,7 +187,7 @@ describe('the run ids of a workspace', () => {
 describe('a run with an id that the caller chose', () => {
   const answer = { ok: true };
 
-  /** Returns every response about the run, and what its requests sent. */
+  /** Returns every response about the run as text, after its request. */
   async function everything(id: string, runId: string): Promise<string[]> {
     const v2 = `/api/v2/workflows/${id}`;
     const older = `/api/workflows/${id}`;

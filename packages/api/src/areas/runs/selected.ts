@@ -19,8 +19,8 @@ type NamedBlock = Pick<WorkflowBlock, 'blockId' | 'name'>;
 type Ports = Pick<AreaContext, 'engine' | 'definitions'>;
 
 /**
- * Resolves selectors to blocks and paths. `blocks` are those of the run's workflow. A selector that begins with the id of
- * a workflow that this one can call refers to its live version. Throws 400 for a selector that names no block.
+ * Resolves selectors to blocks and paths. `blocks` are the blocks of the run's workflow. A selector that begins with the id of a
+ * workflow that the run can call refers to the live version of that workflow. Throws 400 for a selector that names no block.
  */
 export async function resolveSelectors(
   services: Ports,

@@ -8,7 +8,7 @@ import { withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import type { ExecuteBody } from './schemas.ts';
 
-/** What a run starts from: a live version, or the draft. */
+/** The definition from which a run starts: a live version, or the draft. */
 export interface RunOrigin {
   workflow: Definition;
   from: { version: number } | Draft;
@@ -37,8 +37,8 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
 const CHAT_TRIGGERS: ReadonlySet<string> = new Set(['start_trigger', 'chat_trigger', 'starter']);
 
 /**
- * Returns the definition with the trigger at which the run begins. Throws 400 for an unknown trigger, and when several
- * are possible and the body names none.
+ * Returns the definition with the trigger at which the run begins. Throws 400 for an unknown trigger, and when several triggers
+ * are possible and the body names none of them.
  */
 export async function originFrom(
   services: AreaContext,

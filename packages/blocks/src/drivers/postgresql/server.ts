@@ -14,7 +14,7 @@ export interface Server {
   user: string;
   password: string;
   tls: Tls;
-  /** Certificates of authorities in PEM format; undefined: the public ones. */
+  /** Certificates of authorities in PEM format; undefined: the public authorities. */
   ca: string | undefined;
   /** The client whose egress policy applies. */
   http: HttpClient;

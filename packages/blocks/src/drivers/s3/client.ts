@@ -13,7 +13,7 @@ const TIMEOUT_MS = 300_000;
 /** Time to remove the parts of an upload that has failed. */
 const ABORT_MS = 5000;
 
-/** Fields of blocks and of rows of agents that say which account is used. */
+/** Fields of blocks and of rows of agents that select the account. */
 export const settings = {
   accessKeyId: text('Id of the access key; default: that of the credential'),
   secretAccessKey: text('Secret of the access key'),

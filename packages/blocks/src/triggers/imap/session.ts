@@ -78,7 +78,7 @@ async function connectedTo(
   let failure: unknown;
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     const client = new Client({
-      // Only an address that was checked: another look-up could return another one.
+      // Only a checked address: another lookup could return another address.
       host: address,
       port,
       ...(isIP(host) === 0 && { servername: host }),

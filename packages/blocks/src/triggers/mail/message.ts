@@ -7,14 +7,14 @@ import type { FeedItem } from '@heddle/engine/triggers';
 /** Messages up to this size are read as a whole; of larger ones only the beginning. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
 export const BEGINNING_BYTES = 256 * 2 ** 10;
-/** One poll reads no further message after this many bytes. The next poll reads the others. */
+/** After this many bytes, a poll reads no further message. The next poll reads the rest. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;
 const MAX_TEXT = 500_000;
 const MAX_ATTACHMENTS = 50;
 const MAX_ADDRESSES = 500;
 const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 };
 
-/** A message as the server has it. */
+/** A message as the server sends it. */
 export interface RawMessage {
   id: string;
   raw: Uint8Array;

@@ -12,7 +12,7 @@ const MAX_PARTS = 200;
 /** Characters that are parsed before the parser yields to other work. */
 const CHUNK = 65_536;
 
-/** An item as the document has it. */
+/** An item as in the document. */
 export interface ParsedItem {
   id: string;
   title?: string;

@@ -17,13 +17,13 @@ import type { SignatureScheme } from './signatures.ts';
 /** A type of trigger that requests of another system fire. Its configuration is plain JSON. */
 export interface WebhookTrigger extends TriggerInfo {
   kind: 'webhook';
-  /** Returns the system that sends, such as `github`. */
+  /** Returns the sending system, such as `github`. */
   providerOf(config: JsonObject): string;
   /** Returns the path that the author has chosen; undefined: a random path is generated. */
   pathOf(config: JsonObject): string | undefined;
   /** Returns whether requests must have a token or a signature. */
   isSigned(config: JsonObject): boolean;
-  /** Returns the secret as the block has it: text, or `{{NAME}}`; undefined if the block has none. */
+  /** Returns the secret in the block: text, or `{{NAME}}`; undefined if the block has none. */
   secretOf(config: JsonObject): string | undefined;
   /** Returns the id of the stored credential that is the secret; undefined if there is none. */
   secretCredentialOf(config: JsonObject): string | undefined;

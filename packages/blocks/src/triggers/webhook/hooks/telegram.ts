@@ -10,7 +10,7 @@ const SERVICE: HookService = { name: 'telegram', title: 'Telegram', address: 'ht
 /** A token is part of the path. */
 const TOKEN = /^(\d{1,20}):[\w-]{1,128}$/;
 
-/** The webhook of a bot, which has at most one. */
+/** The webhook of a bot. A bot has at most one. */
 export const telegramHooks: ProviderHooks = {
   placeOf: ({ credential }) => credential,
   async activate(hook, call) {
