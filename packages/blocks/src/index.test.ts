@@ -24,7 +24,7 @@ describe('the blocks', () => {
 });
 
 describe('the fields of agents', () => {
-  it('are described if the executor reads them', () => {
+  it('include all that the executor reads', () => {
     const folder = new URL('.', import.meta.url).pathname;
     const sources = globSync(`${folder}{agent,models}/*.ts`).filter((file) => !file.endsWith('.test.ts'));
     const read = sources.flatMap((file) =>

@@ -61,7 +61,7 @@ describe('the command line', () => {
     for (const word of ['check', 'plan', 'run', 'runs', '3 paused']) expect(stdout).toContain(word);
   });
 
-  it('shows the help of a command either way', async () => {
+  it('shows the help of a command with help and with --help', async () => {
     const asked = await heddle('help', 'run');
     expect(asked).toEqual(await heddle('run', '--help'));
     expect(asked.exit).toBe(0);
@@ -94,7 +94,7 @@ describe('the command line', () => {
     [['run', 'f.json', '--timeout', '0'], 'number of seconds above 0', '', 'usage: heddle run '],
     [['runs', 'list', '--status', 'done'], '"done" is not a status', '', 'usage: heddle runs list '],
     [['runs', 'rerun', 'x'], "required option '--from <block>'", '', 'usage: heddle runs rerun '],
-  ])('reports wrong usage and the right one: %j', async (argv, ...said) => {
+  ])('reports wrong usage and shows the right usage: %j', async (argv, ...said) => {
     const { exit, stdout, stderr } = await heddle(...argv);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     for (const text of said) expect(stderr).toContain(text);

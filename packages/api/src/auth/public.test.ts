@@ -143,7 +143,7 @@ describe('a workflow that is not public', () => {
     expect(api.rows()).toEqual(before);
   });
 
-  it('includes every workflow of a workspace that may not have public workflows', async () => {
+  it('may still be marked as public in a workspace that may not have public workflows', async () => {
     const id = await published();
     allowed = false;
     const at = `/api/v2/workflows/${id}/deployment`;

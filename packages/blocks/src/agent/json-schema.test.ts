@@ -18,7 +18,7 @@ const doubling = (n: number, first: JsonObject): JsonObject => ({
 });
 
 describe('schemas of arguments', () => {
-  it('name what differs', () => {
+  it('report each difference', () => {
     const check = compiled({ type: 'object', properties: { a: { type: 'number' } }, required: ['a'] });
     expect(check({ a: 1 })).toBeUndefined();
     expect(check({ a: 'x' })).toContain('#/a');
@@ -54,7 +54,7 @@ describe('schemas of arguments', () => {
     expect(() => compiled(schema)).toThrow(/^is not a JSON Schema: /);
   });
 
-  it('compare no items with one another', () => {
+  it('do not compare items with one another', () => {
     const check = compiled({ properties: { list: { type: 'array', uniqueItems: true } } });
     expect(check({ list: [1, 1] })).toBeUndefined();
   });
@@ -130,7 +130,7 @@ describe('schemas of arguments', () => {
     expect(noted.length).toBeGreaterThan(5);
   });
 
-  it('match no text with a pattern that is too long, or too many of them', () => {
+  it('match neither a text that is too long for a pattern nor too many texts', () => {
     expect(pattern('^a*$')({ text: 'a'.repeat(20_001) })).toContain('#/text');
     const check = compiled({ items: { pattern: '^a*$' } });
     expect(check(Array.from({ length: 11 }, () => 'a'.repeat(20_000)))).toBe(

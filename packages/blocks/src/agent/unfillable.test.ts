@@ -38,7 +38,7 @@ describe('a schema that no value matches', () => {
     { type: ['string', 'null'], const: null },
     { anyOf: [false, { type: 'string' }] },
     { minimum: 4, maximum: 4 },
-  ])('%j is not one', (schema) => {
+  ])('%j is not such a schema', (schema) => {
     expect(unfillable(schema)).toBeUndefined();
   });
 });

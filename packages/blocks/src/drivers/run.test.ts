@@ -26,7 +26,7 @@ describe('a row of an agent', () => {
     ]);
   });
 
-  it('fixes arguments that the model does not see', () => {
+  it('sets arguments that are hidden from the model', () => {
     const { properties, required } = schemaOf({
       operation: 'delete',
       params: { table: 'orders', host: 'db' },

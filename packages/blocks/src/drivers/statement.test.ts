@@ -82,7 +82,7 @@ describe('references in statements', () => {
 
 describe('conditions', () => {
   it.each(['id = 1', "name = 'a)b;c' AND (a OR b)", 'a = 1 -- why', 'x IN ($1, $2) /* ) */', '"a)" = $$)$$'])(
-    'are taken: %s',
+    'are accepted: %s',
     (sql) => {
       expect(conditionProblem(sql)).toBeUndefined();
     },

@@ -65,7 +65,7 @@ describe('costs', () => {
     expect(costOf(tokens(1, 1), { input: 0.3, output: 0.3 })).toEqual({ input: 0, output: 0, total: 0 });
   });
 
-  it('are those of long prompts above their limit, for all tokens', () => {
+  it('use the prices of long prompts above their limit, for all tokens', () => {
     const tiered = { input: 1, output: 2, long: { above: 1000, input: 2, output: 3 } };
     expect(costOf(tokens(1000, 10), tiered).total).toBe(1020);
     expect(costOf(tokens(1001, 10), tiered).total).toBe(2032);

@@ -216,7 +216,7 @@ describe('selections of operations', () => {
     expect(unselected).toBe(4 - ids.length);
   });
 
-  it('say which methods may be repeated, and with which key', async () => {
+  it('decide which methods may be repeated, and with which key', async () => {
     const { file } = await imported({ paths }, { idempotent: ['setB'], keyHeader: 'X-Once' });
     expect(file.tools.map(({ id, idempotent, keyHeader }) => [id, idempotent, keyHeader])).toEqual([
       ['svc_getA', true, undefined],

@@ -42,7 +42,7 @@ describe('heddle blocks', () => {
     expect(data).toMatchObject({ type, fields: { type: 'object' }, outputs: { type: 'object' } });
   });
 
-  it('suggests a type for an unknown one', async () => {
+  it('suggests a similar type for an unknown type', async () => {
     const { exit, stderr } = await heddle('show', 'agnet');
     expect(exit).toBe(2);
     expect(stderr).toContain('There is no block of the type "agnet".');

@@ -224,7 +224,7 @@ describe('heddle tools show', () => {
     expect(data).toMatchObject({ source: 'service', method: 'GET', path: '/pets', parameters: {} });
   });
 
-  it('names a similar tool for an unknown one', async () => {
+  it('suggests a similar tool for an unknown tool', async () => {
     const { exit, stderr } = await heddle(['tools', 'show', 'slack_mesage']);
     expect(exit).toBe(2);
     expect(stderr).toContain('Did you mean "slack_message"?');

@@ -248,13 +248,13 @@ describe('the live view on a terminal', () => {
     expect(lastLine(shown)).toBe('⠙ Each 4/30 › Work ×2  +1  1.5 s');
   });
 
-  it('counts iterations there, without lines for them', () => {
+  it('counts iterations in the status line, without lines for them', () => {
     const shown = stage(true);
     shown.view.accept(turn('each', 0, 30));
     expect(shown.stream.text).toBe('');
   });
 
-  it('shows waits for a time there', () => {
+  it('shows waits for a time in the status line', () => {
     const shown = stage(true);
     const resumeAt = new Date(2001, 1, 3, 4, 5, 6).toISOString();
     shown.view.accept(event(logOf('end', { status: 'paused' }), { resumeAt }));

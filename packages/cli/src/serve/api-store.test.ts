@@ -47,7 +47,7 @@ it('reads the secrets of a workspace; values of the command line replace those o
   expect(await others.values('second', ['KEY'])).toEqual({ KEY: 'stored' });
 });
 
-it('remembers the oldest workspace, and looks again while there is none', async () => {
+it('caches the oldest workspace, and looks it up again while there is none', async () => {
   let oldest: string | undefined;
   const { environments } = ownershipOf(
     records(() => oldest),

@@ -113,7 +113,7 @@ describe('an execution stream', () => {
     });
   });
 
-  it('continues when the client disconnects', async () => {
+  it('does not cancel the execution when the client disconnects', async () => {
     const id = await api.deployed(LONG);
     const at = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${at}/execute`, { body: { async: true } });

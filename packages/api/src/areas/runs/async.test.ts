@@ -126,7 +126,7 @@ describe('a draft', () => {
     expect(await run({ type: 'trigger', blockId: 'ghost' })).toMatchObject({ status: 400 });
   });
 
-  it('of a draft with errors is refused with its diagnostics', async () => {
+  it('with errors is refused with its diagnostics', async () => {
     const id = await api.drafted(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
     const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { run: { source: 'manual' } },

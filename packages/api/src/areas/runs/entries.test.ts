@@ -43,7 +43,7 @@ describe('a run of a workflow with several triggers', () => {
     });
   });
 
-  it('is refused when several are possible, and begins at the one that is named', async () => {
+  it('is refused when several triggers are possible, and begins at the named trigger', async () => {
     const id = await api.deployed(withTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
     const path = `/api/v2/workflows/${id}`;
     const ids = await idsOf(id);

@@ -117,7 +117,7 @@ describe('a file of an input', () => {
     expect(data.output.data).toMatchObject({ doc: [{ name: 'a"b__X-Evil: 1' }] });
   });
 
-  it('of another form is left out, and a field without any file stays unchanged', async () => {
+  it('in another form is left out, and a field without any file stays unchanged', async () => {
     const mixed = await run({ input: { doc: [{ type: 'folder' }, FILE] } });
     expect(mixed.data.output.data).toMatchObject({ doc: [{ name: 'abc.txt' }] });
     const none = await run({ input: { doc: [{ type: 'folder' }] } });

@@ -63,7 +63,7 @@ describe('runs of a workflow', () => {
     expect(await call('GET', at)).toMatchObject({ data: { blockOutputs: null, output: null } });
   });
 
-  it('do not include those of another workflow', async () => {
+  it('do not include runs of another workflow', async () => {
     const path = await greetingOf(api);
     const other = await greetingOf(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });

@@ -78,7 +78,7 @@ describe('the preview of a run from a block', () => {
     });
   });
 
-  it('knows starts inside containers, whose other iterations keep their results', async () => {
+  it('covers starts inside containers, whose other iterations keep their results', async () => {
     const { path, ids, runId } = await ran(LOOPED);
     const preview = (more: string) =>
       call('GET', `${path}/runs/preview?blockId=${ids['I']}&sourceRunId=${runId}${more}`);
