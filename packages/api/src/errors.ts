@@ -99,7 +99,7 @@ export function badRequest(message: string, details?: Json): ApiError {
 /** The message of a 401 for a call without a credential. */
 export const NO_CREDENTIAL = 'API key or OAuth access token required';
 
-/** 401 with a challenge. `isBearer`: the request had an access token. */
+/** Returns a 401 with a challenge. `isBearer`: the request had an access token. */
 export function unauthorized(message: string, isBearer = false): ApiError {
   const key = 'ApiKey realm="Heddle API", header="x-api-key"';
   const challenge = isBearer ? `Bearer realm="Heddle API", error="invalid_token", ${key}` : key;
@@ -118,7 +118,7 @@ export function conflict(message: string, reason?: ApiDetailCode): ApiError {
   return new ApiError(409, message, reason === undefined ? {} : { details: { code: reason } });
 }
 
-/** 409 for a run id that the workspace has used. */
+/** Returns a 409 for a run id that the workspace has used. */
 export function runIdConflict(runId: string): ApiError {
   return new ApiError(409, 'Run ID has already been used', {
     details: { code: 'RUN_ID_CONFLICT', runId },
@@ -130,18 +130,18 @@ export function payloadTooLarge(message = 'Request body is too large'): ApiError
   return new ApiError(413, message);
 }
 
-/** 429 for executions or runs in flight. */
+/** Returns a 429 for executions or runs in flight. */
 export function tooManyInFlight(message: string, reason?: ApiDetailCode): ApiError {
   const details = reason === undefined ? {} : { details: { code: reason } };
   return new ApiError(429, message, { ...details, headers: RETRY_AFTER });
 }
 
-/** 499: the client has closed the connection. `runId`: the run that was cancelled because of it. */
+/** Returns a 499: the client has closed the connection. `runId`: the run that was cancelled because of it. */
 export function clientClosedRequest(runId?: string): ApiError {
   return new ApiError(499, 'Client cancelled request', runId === undefined ? {} : { details: { runId } });
 }
 
-/** 503 with `Retry-After`. */
+/** Returns a 503 with `Retry-After`. */
 export function unavailable(message = 'Service temporarily unavailable', reason?: ApiDetailCode): ApiError {
   const details = reason === undefined ? {} : { details: { code: reason } };
   return new ApiError(503, message, { ...details, headers: RETRY_AFTER });

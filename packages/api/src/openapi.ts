@@ -41,8 +41,8 @@ export function openApiDocument(operations: readonly AnyOperation[], baseUrl: st
 }
 
 /**
- * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: inside the document, their
- * references would point to the wrong place. Adds the definitions to `shared`; references point to components.
+ * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: inside the document, references
+ * to `$defs` would point to the wrong place. Adds the definitions to `shared`; references point to components.
  */
 function withoutDefinitions(node: unknown, shared: Doc): unknown {
   if (Array.isArray(node)) return node.map((each) => withoutDefinitions(each, shared));

@@ -129,7 +129,7 @@ export interface QueuedRun {
   start: QueuedStart;
 }
 
-/** The stored queue of asynchronous runs. When a process dies, another one starts its runs. */
+/** The stored queue of asynchronous runs. When a process dies, another process starts its runs. */
 export interface StartQueue {
   /** Queues the run of a reserved id. */
   add(engineId: string, start: QueuedStart): Promise<void>;

@@ -154,7 +154,10 @@ export async function describeToolFiles(files: readonly ToolFile[]): Promise<Too
   return (await import('./describe/tools.ts')).describeToolFiles(files);
 }
 
-/** Returns a JSON Schema (draft 7) of workflow files with these blocks. `workflow.schema.json` is that of `describeBlocks()`. */
+/**
+ * Returns a JSON Schema (draft 7) of workflow files with these blocks. `workflow.schema.json` is the schema for
+ * `describeBlocks()`.
+ */
 export async function workflowSchemaOf(described: readonly BlockDescription[]): Promise<JsonObject> {
   const { workflowSchema } = await import('./describe/workflow-schema.ts');
   return workflowSchema(described);

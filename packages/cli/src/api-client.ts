@@ -60,7 +60,7 @@ export class ApiClient {
   }
 
   /**
-   * Sends a request and yields the JSON objects of the response, one a line. The server sends lines even while nothing happens,
+   * Sends a request and yields the JSON objects of the response, one per line. The server sends lines even while nothing happens,
    * so that no proxy times out.
    */
   async *lines(path: string, body: Json): AsyncGenerator<JsonObject> {

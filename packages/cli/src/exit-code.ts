@@ -1,4 +1,4 @@
-/** Exit codes. Scripts can tell a failed run from one that never started. */
+/** Exit codes. Scripts can tell a failed run from a run that never started. */
 export const EXIT = {
   completed: 0,
   failed: 1,

@@ -41,7 +41,7 @@ const SETTLED_BY_MOCKS: ReadonlySet<string> = new Set([
   'FIELD_EMPTY',
 ]);
 
-/** Missing parts of a mocked block are not a problem. */
+/** True for a problem of a mocked block, whose missing parts do not matter. */
 function isSettled(
   { code, blockId }: PlacedDiagnostic,
   { plan }: WorkflowFile,
@@ -68,7 +68,7 @@ function unusedMocks({ plan, mocks, workflows, mock }: PreflightParts): string[]
   // The mocks may be for blocks of child workflows.
   if (workflows !== undefined) return [];
   const { blocks, types } = unused(plan, mocks);
-  // A file of mocks may serve several workflows; an option is for this one.
+  // A file of mocks may serve several workflows; an option is for this workflow.
   const given = types.filter((type) => mock.some((pair) => pair.startsWith(`${type}=`)));
   const present = [...new Set(Object.values(plan.blocks).map(({ type }) => type))].join(', ');
   return [

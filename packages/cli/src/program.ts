@@ -145,7 +145,7 @@ function helpStyle(io: Io): Partial<Help> & { helpWidth: number } {
     styleSubcommandText: (text) => style.cyan(text),
     styleOptionText: (text) => style.cyan(text),
     styleArgumentText: (text) => style.cyan(text),
-    // Empty lists and false are not worth a mention.
+    // Empty lists and false are not shown as defaults.
     optionDescription: ({ description, defaultValue }) =>
       typeof defaultValue === 'string' || typeof defaultValue === 'number'
         ? `${description} (default ${defaultValue})`

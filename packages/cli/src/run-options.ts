@@ -185,7 +185,7 @@ const DEFINITIONS = {
   ],
 } satisfies { [group: string]: () => Option[] };
 
-/** The options that all commands have which start a run of a file. */
+/** The options of all commands that start a run of a file. */
 export const NEW_RUN = [
   ...(['input', 'bindings', 'env', 'services', 'workspace', 'egress', 'mocks'] as const),
   ...(['workflows', 'data', 'compat', 'json', 'stream', 'select'] as const),
@@ -202,7 +202,7 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
   return command;
 }
 
-/** Both names add to the same list. */
+/** Returns an option for dotenv files. Both names of the option add to the same list. */
 function dotenvOption(flags: string): Option {
   const option = repeatable(flags, 'values of {{NAME}} in dotenv syntax (repeatable)');
   return Object.assign(option, { attributeName: () => 'envFile' });

@@ -6,7 +6,7 @@ type MaxCost = NonNullable<EngineOptions['maxCost']>;
 type WindowedCost = NonNullable<MaxCost['tenant']>;
 type CapWindow = NonNullable<WindowedCost['per']>;
 
-/** Options for what models cost and how often they are called. */
+/** Options for the cost of models and the rate of their calls. */
 export interface SpendingOptions {
   /** `SCOPE=DOLLARS[/WINDOW]`. */
   maxCost?: readonly string[];

@@ -14,8 +14,8 @@ export interface WorkspaceResources {
 }
 
 /**
- * Returns the stored credentials and skills of a workspace for workflows without one, as `heddle run` runs them. Failures without a
- * caller go to `report`. Throws a usage error for an unknown workspace.
+ * Returns the stored credentials and skills of a workspace for workflows without a workspace, as in `heddle run`. Failures
+ * without a caller go to `report`. Throws a usage error for an unknown workspace.
  */
 export async function workspaceResources(
   options: StoreOptions & BlockOptions,

@@ -20,7 +20,7 @@ export interface CapacitySlot {
 
 /** Counts the executions in flight in this process. */
 export interface Capacity {
-  /** Throws 429 when no slot is free for the caller. */
+  /** Returns a slot. Throws 429 when no slot is free for the caller. */
   acquire(caller: string): CapacitySlot;
   readonly inFlight: number;
 }

@@ -108,7 +108,7 @@ function stateOf(
   };
 }
 
-/** Returns the state that decides: that of an empty bucket with the longest wait, else that with the fewest tokens. */
+/** Returns the state of the tightest bucket: the empty bucket with the longest wait, else the bucket with the fewest tokens. */
 export function tightestOf(states: readonly LimitState[]): LimitState | undefined {
   const [tightest] = states.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs || a.remaining - b.remaining);
   return tightest;
@@ -141,7 +141,7 @@ function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetailCode): 
   });
 }
 
-/** Takes a token for each subject. Returns the state of the tightest bucket; throws 429 for an empty one. */
+/** Takes a token for each subject. Returns the state of the tightest bucket; throws 429 for an empty bucket. */
 export async function takeFrom(
   limiter: Limiter,
   kind: LimitKind,

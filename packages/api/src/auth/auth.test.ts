@@ -183,7 +183,7 @@ describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
   (_id, operation) => {
     const base = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;
     const scopes = ['api:write'] as const;
-    /** Returns the refusal of an access check. What the operation does then does not matter. */
+    /** Returns the refusal of an access check. Ignores the outcome of the operation itself. */
     const refusalFor = async (caller: object): Promise<string | undefined> => {
       principal = caller;
       const { method, path, body } = requestOf(operation, subject);

@@ -66,7 +66,7 @@ export function valid<Schema extends z.ZodType>(
   throw badRequest(issues[0]?.message ?? otherwise, issues);
 }
 
-/** Returns a message that names the field, for issues for which the schema has none; undefined for zod's message. */
+/** Returns a message with the name of the field for an issue to which the schema gives none; undefined to keep zod's message. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const name = nameOf(issue.path ?? []);
   const fault = name === '' ? undefined : faultOf(issue);
@@ -190,7 +190,7 @@ function limitedKind(
   kind: BodyKind,
   { limits, maxBytes: own }: ReceiveOptions,
 ): BodyKind & { maxBytes: number } {
-  // The limit for all operations is that of JSON. Bytes and forms have their own.
+  // The limit for all operations applies to JSON. Bytes and forms have their own limits.
   const most = kind.kind === 'json' ? Math.min(kind.maxBytes ?? limits.bytes, limits.bytes) : kind.maxBytes;
   return { ...kind, maxBytes: Math.min(most, own) };
 }
@@ -361,7 +361,7 @@ export function limited(
   );
 }
 
-/** Returns the text of the body. Throws 408 when it does not arrive in time, 413. */
+/** Returns the text of the body. Throws 408 when it does not arrive in time, 413 when it is too large. */
 async function receiveText(
   request: Request,
   { maxBytes, every }: Pick<ReceiveOptions, 'maxBytes' | 'every'>,

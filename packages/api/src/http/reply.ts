@@ -30,7 +30,7 @@ export function respond(reply: Reply, headers: { [name: string]: string }): Resp
   return json(reply.status ?? 200, body, { ...headers, ...reply.headers });
 }
 
-/** Returns the error response. Reports an internal error and reveals nothing of it. */
+/** Returns the error response. Reports an internal error without revealing it to the caller. */
 export function respondError(
   error: unknown,
   headers: { [name: string]: string },

@@ -159,7 +159,7 @@ async function takeForCall(
   return take(context, 'operation', keys, operation.id);
 }
 
-/** Takes from the buckets of the subjects. Throws 429, and 503 if the limiter is unavailable. */
+/** Takes a token from the buckets of the subjects. Throws 429, and 503 if the limiter is unavailable. */
 async function take(
   { limiter, now, report }: AreaContext,
   kind: LimitKind,

@@ -65,7 +65,7 @@ export async function askModel(
   return ended.output;
 }
 
-/** Returns the prompt with the files of the block in the last message of the user. Conversations do not keep them. */
+/** Returns the prompt with the files of the block in the last message of the user. Conversations do not store the files. */
 async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promise<LanguageModelV4Prompt> {
   const files = context.field('files', 'json') ?? null;
   if (isEmpty(files)) return prompt;

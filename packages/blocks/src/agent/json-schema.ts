@@ -67,7 +67,10 @@ class BudgetError extends Error {}
 
 class PatternError extends Error {}
 
-/** The validator recurses, and copies lists of errors as arguments, so an endless check can also end with a stack overflow. */
+/**
+ * True for the error of a check that takes too long. The validator recurses, and copies lists of errors as arguments, so such a
+ * check can also end with a stack overflow.
+ */
 function isTooLong(error: unknown): boolean {
   return error instanceof BudgetError || error instanceof RangeError;
 }
@@ -83,7 +86,7 @@ function depthOf(value: Json): number {
 
 /** Keywords that an author could use to keep the validator busy with one small value. */
 const UNCHECKED: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
-/** A text that is checked against a pattern counts as many evaluations as it has characters. */
+/** Returns a function that counts each character of a text that is checked against a pattern as an evaluation. */
 const spendOf = (budget: Budget) => (chars: number) => {
   budget.left -= chars;
   if (budget.left < 0) throw new BudgetError();

@@ -52,7 +52,7 @@ function messageOf(row: Json, context: BlockContext): { role: Role; content: str
   return { role, content: textOf(content) };
 }
 
-/** The older field holds text, or `{ input }`. */
+/** Returns the text of the older field, which is text or `{ input }`. */
 function promptText(value: Json): Json {
   return isJsonObject(value) && value['input'] !== undefined ? value['input'] : value;
 }

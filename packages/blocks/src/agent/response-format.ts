@@ -109,7 +109,7 @@ function isStrict(schema: Json): boolean {
   return Object.values(schema).every(isStrict);
 }
 
-/** Models put JSON into a fence of Markdown even if they are asked not to. */
+/** Returns the text without the Markdown fence that models put around JSON even if asked not to. */
 function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?\s*```\s*$/.exec(text)?.[1] ?? text;
 }

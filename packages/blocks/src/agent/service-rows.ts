@@ -17,8 +17,8 @@ const MAX_FOUND = 10;
 const MAX_FOUND_CHARS = 20_000;
 
 /**
- * Returns the tools that a row of an agent names: one operation or code, by its id; or for a service, a search over its operations and
- * a tool that calls what it finds. Undefined if the files of tools have neither.
+ * Returns the tools that a row of an agent names: one operation or code, by its id; or for a service, a search over its
+ * operations and a tool that calls them. Undefined if the files of tools have neither.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */
@@ -215,7 +215,7 @@ async function run(
   return isBinary(data) ? { type: data['type'] ?? null, size: data['size'] ?? null } : data;
 }
 
-/** Content that is not text is useless for a model. */
+/** True for content that is not text, which is useless for a model. */
 function isBinary(data: Json): data is JsonObject {
   return isJsonObject(data) && typeof data['base64'] === 'string' && typeof data['size'] === 'number';
 }

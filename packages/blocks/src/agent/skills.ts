@@ -22,7 +22,7 @@ export interface AgentSkills {
 }
 
 /**
- * Returns the skills that the agent lists in `skills`, by id or name. They are those of the workflow's tenant. Their names and
+ * Returns the skills that the agent lists in `skills`, by id or name. The skills belong to the workflow's tenant. Their names and
  * descriptions are read in a step, so that another attempt of the block has the same skills.
  *
  * Throws BLOCK_CONFIG_INVALID, SKILL_UNKNOWN, SKILLS_UNAVAILABLE.
@@ -75,7 +75,7 @@ function refuse({ block }: Context, why: string): BlockError {
   return new BlockError('SKILL_UNKNOWN', `The agent "${block.name}" ${why}`, { retryable: false });
 }
 
-/** The tool reads only skills of the agent: a text that tells the model to read another one gets an error. */
+/** Returns a tool that reads only skills of the agent: a text that makes the model read another skill gets an error. */
 function readingTool(context: Context, skills: ReadonlyMap<string, SkillSummary>): OfferedTool {
   return {
     definition: {
@@ -115,7 +115,7 @@ function withInstructions(
   return [{ ...first, content: `${first.content}\n\n${text}` }, ...others];
 }
 
-/** A description with line breaks could look like another skill. */
+/** Returns the text on one line: a description with line breaks could look like another skill. */
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }

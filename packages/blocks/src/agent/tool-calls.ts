@@ -29,7 +29,7 @@ interface CallResult {
 interface ShownCall extends CallResult {
   name: string;
   arguments: Json;
-  /** Present if a person decided about it. `requested`: the arguments of the model, if others replaced them. */
+  /** Present if a person decided about it. `requested`: the arguments of the model, if a person replaced them. */
   approval?: { decision: Decision['decision']; reason?: string; requested?: JsonObject };
 }
 
@@ -139,8 +139,8 @@ export class ToolCalls {
   }
 
   /**
-   * Returns a call about which a person has decided. Makes an allowed call only with the arguments that the person saw or
-   * entered.
+   * Makes or denies a call as a person has decided, and returns it. An allowed call gets only the arguments that the person saw
+   * or entered.
    */
   async #decided(call: ReadyCall, { decision, call: seen }: Decided): Promise<ShownCall> {
     const { name, tool } = call;

@@ -18,8 +18,8 @@ export function isWorkflowRow(row: JsonObject): boolean {
 }
 
 /**
- * Returns the tools of workflows, one for each row, with names that are not in `taken`. Each call is a child run. A later
- * attempt offers the same tools as the first one, also after a deployment.
+ * Returns the tools of workflows, one for each row, with names that are not in `taken`. Each call is a child run. A later attempt
+ * offers the same tools as the first one, even after a deployment.
  *
  * Throws BLOCK_CONFIG_INVALID, CHILD_NOT_FOUND.
  */

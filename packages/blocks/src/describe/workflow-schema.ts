@@ -121,7 +121,7 @@ function blockSchema(blocks: readonly BlockDescription[]): JsonObject {
   };
 }
 
-/** Where the fields of a type are: values of sub-blocks, or the data of a container. */
+/** Returns the schema of the place of a type's fields: values of sub-blocks, or the data of a container. */
 function fieldsOf({ type, summary, fields }: BlockDescription): JsonObject {
   const schemas = Object.entries((fields['properties'] ?? {}) as { [name: string]: JsonObject });
   if (type === 'loop' || type === 'parallel')

@@ -6,7 +6,7 @@ import { plainText } from '../openapi/wire.ts';
 interface Binding {
   /** Gets the value of each reference. */
   values: Json[];
-  /** Parameters that the author has numbered before them. */
+  /** Number of parameters of the author before them. */
   first: number;
   refuse: (why: string) => BlockError;
 }

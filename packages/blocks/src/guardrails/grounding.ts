@@ -63,7 +63,7 @@ function verdict(found: { score: number; reasoning: string; threshold: number })
   return { passed: false, error, score, reasoning };
 }
 
-/** Returns the passages that fit the text best. They are read in a step, so that a retry gets the same passages. */
+/** Returns the passages that match the text best. They are read in a step, so that a retry gets the same passages. */
 async function passagesFor(call: BlockCall<GroundingFields>): Promise<string[]> {
   const { fields, context } = call;
   const { knowledgeBaseId, input, topK } = fields;

@@ -16,7 +16,7 @@ export function fieldsOf(name: string, { fields }: Argument): readonly string[] 
 
 type Mode = 'text' | 'native' | 'json';
 
-/** Returns the arguments that fields set. Empty fields set none. */
+/** Returns the arguments that fields set. Empty fields set no argument. */
 export function argumentsFrom(
   { arguments: all }: WithArguments,
   read: (name: string, mode: Mode) => Json | undefined,

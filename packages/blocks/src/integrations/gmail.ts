@@ -14,7 +14,7 @@ const message = {
   replyToMessageId: text('The Message-ID of the message that this one answers'),
 };
 
-/** A header of a message. A line break would begin another header. */
+/** Returns a header of a message. Throws for a line break, which would begin another header. */
 function header(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const line = plainText(value);
@@ -22,7 +22,7 @@ function header(name: string, value: Json | undefined): string[] {
   return [`${name}: ${/^[\x20-\x7e]*$/.test(line) ? line : encodedWords(line)}`];
 }
 
-/** Text that is not ASCII, in words of RFC 2047, each up to 75 characters. */
+/** Returns text that is not ASCII as encoded words of RFC 2047, each up to 75 characters. */
 function encodedWords(line: string): string {
   const words: string[] = [];
   let part = '';
@@ -36,7 +36,7 @@ function encodedWords(line: string): string {
   return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
 }
 
-/** Names of people are encoded, addresses are not. */
+/** Returns a header with addresses. Names of people are encoded, addresses are not. */
 function addresses(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const argument = name.toLowerCase();
@@ -56,7 +56,7 @@ function addresses(name: string, value: Json | undefined): string[] {
   return [`${name}: ${encoded.join(', ')}`];
 }
 
-/** Returns the arguments with the message as RFC 2822, in Base64 for addresses. */
+/** Returns the arguments with the message as RFC 2822, in URL-safe Base64. */
 function withRaw(args: JsonObject): JsonObject {
   const { to, cc, bcc, subject, body, contentType, replyToMessageId } = args;
   const lines = [

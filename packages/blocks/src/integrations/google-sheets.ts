@@ -32,7 +32,7 @@ const written = {
   updatedCells: 'updatedCells',
 };
 
-/** Values of objects in the order of their first row. */
+/** Returns the rows. Values of objects are in the order of the first row's keys. */
 function rowsOf(value: Json | undefined): Json[][] {
   const list = Array.isArray(value) ? value : [value ?? null];
   if (list.length === 0) throw new ArgumentError('"values" has no rows');
@@ -45,7 +45,7 @@ function rowsOf(value: Json | undefined): Json[][] {
   return [list.map(cellOf)];
 }
 
-/** A cell has no structure: lists and objects are written as JSON. */
+/** Returns the value of a cell. Lists and objects are written as JSON. */
 function cellOf(value: Json): Json {
   return value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '');
 }

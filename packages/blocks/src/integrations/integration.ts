@@ -10,7 +10,7 @@ export interface Argument {
   required?: true;
   /** Fields of blocks that set it; the first filled one counts. Default: the field with the name of the argument. */
   fields?: readonly string[];
-  /** Default: the path if that has a placeholder `{name}`, else the query; with `json`, that body alone. */
+  /** Default: the path if that has a placeholder `{name}`, else the query; with `json`, only that body. */
   in?: 'query' | 'header';
   /** The name in the request. Default: the name of the argument. */
   name?: string;
@@ -61,7 +61,7 @@ export interface Integration {
   answer?: ServiceTool['answer'];
   /** Types of blocks, and `type` of agents' tools. */
   types: readonly string[];
-  /** The tools by operations of blocks and of agents' tools. The first is that of blocks without an operation. */
+  /** The tools by operations of blocks and of agents' tools. The first is the default operation of blocks. */
   operations: { readonly [operation: string]: string };
   tools: { readonly [id: string]: IntegrationTool };
 }
@@ -108,7 +108,7 @@ export function members(...names: readonly string[]): { [name: string]: Json } {
   return Object.fromEntries(names.map((name) => [name, arg(name)]));
 }
 
-/** Returns the tools of an integration as a file of tools. Throws OPTIONS_INVALID for a definition that is wrong. */
+/** Returns the tools of an integration as a file of tools. Throws OPTIONS_INVALID for an invalid definition. */
 export function toolFileOf(integration: Integration): ToolFile {
   const { service, title, address, rate } = integration;
   const tools = Object.entries(integration.tools).map(([id, tool]) => serviceToolOf(integration, id, tool));

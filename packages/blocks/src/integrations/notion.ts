@@ -51,7 +51,10 @@ function withChildren(args: JsonObject): JsonObject {
   return { ...args, ...(children && { children }) };
 }
 
-/** The title is always the property `title`: under a page by the property's name, in databases by its id. */
+/**
+ * Returns the arguments of a new page. The title is the property `title`: under a page by the property's name, in databases by
+ * its id.
+ */
 function newPage(args: JsonObject): JsonObject {
   const { title, properties } = args;
   const given = isJsonObject(properties) ? properties : {};

@@ -13,7 +13,7 @@ export const integration = defineIntegration({
   docs: 'https://docs.slack.dev/reference/methods',
   address: 'https://slack.com/api',
   credential: { type: 'bearer', scopes: ['chat:write', 'channels:history', 'channels:read', 'users:read'] },
-  // Failures have status 200, except limits, which have 429 and Retry-After.
+  // Failures have status 200, except rate limits, which have 429 and Retry-After.
   answer: {
     ok: 'ok',
     error: 'error',

@@ -44,7 +44,7 @@ function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    // A percent sign that stands for itself, as in like.50%.
+    // A literal percent sign, as in like.50%.
     return value;
   }
 }

@@ -83,7 +83,7 @@ async function runWithBlocks(log: RunLog, runId: string, values: ValueReader, co
   return { run, blocks };
 }
 
-/** Without the tokens of open pauses, which would let the workflow answer for a person. */
+/** Returns a run without the tokens of open pauses, with which the workflow could answer for a person. */
 async function shownRun(record: RunRecord, values: ValueReader): Promise<JsonObject> {
   const { runId, workflowId, workflowName, status, createdMs, startedMs, endedMs, error } = record;
   return {

@@ -57,7 +57,10 @@ export async function callModel(
   return (await context.step(key, work, { idempotent: true })) as unknown as Answer | Unavailable;
 }
 
-/** A model that is unavailable stays so for this execution, so that an attempt after a crash calls the same models. */
+/**
+ * Calls the model, and returns Unavailable if a fallback can answer. A model stays unavailable for this execution, so that an
+ * attempt after a crash calls the same models.
+ */
 async function callOrReport(context: Context, call: ModelCall): Promise<Answer | Unavailable> {
   try {
     return await callUntilAnswered(context, call);

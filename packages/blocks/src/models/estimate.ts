@@ -28,7 +28,7 @@ type CallOptions = Pick<
 
 /**
  * Returns the maximum number of tokens that a call is expected to use: input by its bytes, never more than the model's context;
- * output by the limit of the call, else by that of the model.
+ * output by the limit of the call, else by the model's maximum.
  */
 export function estimateOf(
   options: CallOptions,

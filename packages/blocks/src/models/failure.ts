@@ -92,7 +92,7 @@ export function messageOf(error: unknown, secret: string | undefined): string {
   return withoutSecret(text ?? JSON.stringify(error) ?? String(error), secret).slice(0, MAX_MESSAGE_CHARS);
 }
 
-/** Providers quote the key in some messages. */
+/** Returns the text without the key, which providers quote in some messages. */
 export function withoutSecret(text: string, secret: string | undefined): string {
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '[key]');
 }

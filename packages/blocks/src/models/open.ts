@@ -80,7 +80,7 @@ function fallbacksOf(context: Context): string[] | undefined {
 interface Opening {
   context: Context;
   options: BlocksOptions;
-  /** The provider of the block's first model. Undefined: this is the first one. */
+  /** The provider of the block's first model. Undefined: this is the first model. */
   mainProvider: string | undefined;
 }
 

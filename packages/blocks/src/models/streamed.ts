@@ -3,7 +3,7 @@ const STREAM_TYPES = /^\s*(?:text\/event-stream|application\/vnd\.amazon\.events
 const FIELD_CHARS = 6;
 const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
 
-/** Thrown by `streamed`: the server has answered with one document and not with a stream. */
+/** Thrown by `streamed`: the server has answered with one document instead of a stream. */
 export class WholeAnswer extends Error {
   override readonly name = 'WholeAnswer';
   /** The body. */
@@ -35,7 +35,10 @@ export function streamed(send: typeof fetch): typeof fetch {
   };
 }
 
-/** Returns at least `chars` characters from the start of the body, without white space before them, or all that it has. */
+/**
+ * Returns at least `chars` characters from the start of the body, without white space before them, or the whole body if it is
+ * shorter.
+ */
 async function startOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   read: Uint8Array[],
@@ -66,7 +69,7 @@ async function restOf(
   }
 }
 
-/** Returns a body with these chunks before those of the reader. */
+/** Returns a body with these chunks before the chunks of the reader. */
 function continued(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   read: Uint8Array[],

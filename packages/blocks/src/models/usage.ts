@@ -8,7 +8,7 @@ export interface Tokens {
   input: number;
   output: number;
   total: number;
-  /** Input tokens that were read from the provider's cache, and that were written to it. */
+  /** Input tokens that were read from the provider's cache, and input tokens that were written to it. */
   cached: number;
   cacheWrite: number;
   /** Output tokens that the model used for reasoning. */

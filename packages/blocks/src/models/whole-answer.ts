@@ -24,7 +24,7 @@ export async function partsOfWhole(
   const headers = { 'content-type': 'application/json' };
   let requests = 0;
   const model = await opened.openWith(async (...request) => {
-    // Google lets answers be continued by a further request.
+    // Google allows a further request to continue an answer.
     if (requests++ > 0) return opened.send(...request);
     return new Response(text, { status, headers });
   });
@@ -69,7 +69,7 @@ function parsed(opened: OpenModel, text: string): Json {
 }
 
 /**
- * Returns the status for a document: that of the error in it, or 200 if it has none. Gateways send errors of providers as
+ * Returns the status for a document: the status of the error in it, or 200 without an error. Gateways send errors of providers as
  * successful responses. Throws MODEL_FAILED, for another attempt, if the error has no status.
  */
 function statusOfError(opened: OpenModel, document: Json): number {

@@ -134,7 +134,7 @@ async function callOf(context: Context, each: Notification, options: BlocksOptio
   };
 }
 
-/** Returns the one tool that a row names. */
+/** Returns the single tool that a row names. */
 async function toolOf(context: Context, each: Notification, options: BlocksOptions): Promise<ReadyTool> {
   const { row } = each;
   usageOf(context, row);

@@ -48,7 +48,7 @@ export function nextCursor(paging: Extract<Paging, { cursor: string }>, data: Js
   return typeof found === 'number' || (typeof found === 'string' && found !== '') ? found : undefined;
 }
 
-/** Returns the result of a call: what `answer.output` maps. `items` are those of all pages. */
+/** Returns the result of a call, mapped by `answer.output`. `items` are the items of all pages. */
 export function outputOf({ answer, paging }: ServiceTool, data: Json, items?: Json[]): Json {
   const output = answer?.output;
   const read = (path: string): Json =>

@@ -128,7 +128,7 @@ async function sendWithinRate(
   return answer;
 }
 
-/** A refused call, such as one with status 429, has done nothing. */
+/** True if a call may be repeated. A refused call, such as a call with status 429, had no effect. */
 function mayRepeat(failure: BlockError, tool: ServiceTool): boolean {
   return failure.retryable && (isRepeatable(tool) || isRefused(failure));
 }

@@ -20,7 +20,7 @@ export class Unusable extends Error {
 }
 
 /**
- * Returns the document as OpenAPI 3; one of Swagger 2.0 is converted. The caller's value does not change.
+ * Returns the document as OpenAPI 3; converts Swagger 2.0. The caller's value does not change.
  *
  * Throws OPENAPI_INVALID for a value that is not such a document, or is too large or too deep.
  */
@@ -77,7 +77,7 @@ export function valueAt({ root }: OpenApiDocument, reference: string): Json {
   return at;
 }
 
-/** Returns a step of a reference, with the characters escaped that references use themselves. */
+/** Returns a step of a reference, with the reserved characters of references escaped. */
 export function pointerStep(text: string): string {
   return encodeURIComponent(text.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
@@ -95,10 +95,10 @@ function shortened(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-/** Loaded for old documents only. */
+/** Converts a document of Swagger 2.0. The converter is loaded only for such documents. */
 async function converted(document: JsonObject): Promise<JsonObject> {
   if (own(document, 'swagger') !== '2.0') throw invalidDocument('has another "swagger" than "2.0"');
-  // The conversion repeats them in every operation.
+  // The conversion repeats these lists in every operation.
   for (const list of ['consumes', 'produces', 'schemes']) {
     const types = own(document, list);
     if (Array.isArray(types) && types.length > MAX_TYPES)

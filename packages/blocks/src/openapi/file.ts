@@ -31,7 +31,7 @@ const scheme = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('bearer'),
     scopes: z.array(text(200)).max(250),
-    /** Keys that begin so are sent without `Bearer`. */
+    /** Keys with this prefix are sent without `Bearer`. */
     bare: text(20).min(1).optional(),
   }),
   z.strictObject({ type: z.literal('basic') }),
@@ -61,7 +61,7 @@ const parameter = z
     in: z.enum(LOCATIONS),
     name: text(500).min(1),
     ...style,
-    /** Reserved characters stay as they are. */
+    /** Reserved characters are not encoded. */
     reserved: z.literal(true).optional(),
     /** The value is sent as JSON text. */
     json: z.literal(true).optional(),
@@ -168,7 +168,7 @@ const countedPaging = z.strictObject({
   pages,
 });
 
-/** The header `Link` has the address of the next page (RFC 8288). Only addresses below that of the service are followed. */
+/** The header `Link` has the address of the next page (RFC 8288). Only addresses below the service's address are followed. */
 const linkPaging = z.strictObject({
   by: z.literal('link'),
   /** The list of a page. Default: the body. */
@@ -218,7 +218,7 @@ export const serviceTool = z.strictObject({
   credential: z
     .strictObject({ schemes: z.record(z.string(), scheme), optional: z.literal(true).optional() })
     .optional(),
-  /** The header for a key that is equal whenever a call is repeated. */
+  /** The header for a key that is the same for all repetitions of a call. */
   keyHeader: header.optional(),
   /** A call that was interrupted may be repeated. */
   idempotent: z.boolean(),
@@ -268,8 +268,8 @@ export type ServiceParameter = NonNullable<ServiceTool['parameters']>[number];
 export type ServiceBody = NonNullable<ServiceTool['body']>;
 
 /**
- * Returns a file of tools. Throws OPTIONS_INVALID with the first problems of a value that is not such a file, has a tool twice, or a tool of a
- * service that it does not describe.
+ * Returns a file of tools. Throws OPTIONS_INVALID with the first problems of a value that is not such a file, has two tools with
+ * one id, or a tool of a service that it does not describe.
  */
 export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
   const read = toolFile.safeParse(value);

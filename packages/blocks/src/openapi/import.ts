@@ -16,7 +16,7 @@ import type { ServerOptions } from './servers.ts';
 
 /** Options of `importOpenApi`. */
 export interface ImportOptions extends ServerOptions {
-  /** The name of the service: 1 to 30 letters, digits, `_` and `-`. It begins the ids of the tools. */
+  /** The name of the service: 1 to 30 letters, digits, `_` and `-`. The ids of the tools begin with it. */
   name: string;
   /** Operations to import, by id, operationId, `METHOD /path` or `tag:NAME`, with `*` for any text. Default: all. */
   only?: readonly string[];
@@ -36,7 +36,7 @@ export interface ImportNote {
 /** The tools of a document. */
 export interface ImportedTools {
   file: ToolFile;
-  /** Operations that are not in the file. Those that `only` leaves out are only counted, in `unselected`. */
+  /** Operations that are not in the file. Operations that `only` leaves out are only counted, in `unselected`. */
   leftOut: ImportNote[];
   /** Operations whose schemas are too large for models, so that inner parts of them are any value, or have unchecked patterns. */
   simplified: ImportNote[];

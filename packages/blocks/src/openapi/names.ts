@@ -24,7 +24,7 @@ export function operationNames(
   });
 }
 
-/** Models mix up names that differ in the case of letters only. */
+/** Returns the name in lower case: models mix up names that differ only in the case of letters. */
 function lower(name: string): string {
   return name.toLowerCase();
 }

@@ -65,7 +65,7 @@ export function isOwnHeader(name: string): boolean {
   return OWN_HEADERS.test(name);
 }
 
-/** Maximum characters of a path. Longer paths are hardly written by people. */
+/** Maximum characters of a path. No usual document has longer paths. */
 const MAX_PATH = 1000;
 const MAX_PARAMETERS = 200;
 const MAX_TAGS = 20;
@@ -106,7 +106,7 @@ function* operationsAt(document: OpenApiDocument, path: string, item: JsonObject
   }
 }
 
-/** Returns the text of an Unusable. Throws other errors. */
+/** Returns the message of an Unusable. Rethrows other errors. */
 export function reasonOf(error: unknown): string {
   if (error instanceof Unusable) return error.message;
   throw error;
@@ -151,7 +151,7 @@ function checkPath(path: string): void {
     throw new Unusable('has a path with ".", "..", a backslash or a control character');
 }
 
-/** The parameters of the path item, replaced and followed by those of the operation. */
+/** Returns the parameters of the path item, replaced and followed by the parameters of the operation. */
 function parametersOf(document: OpenApiDocument, path: string, holders: readonly JsonObject[]): Parameter[] {
   const names = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
   const found = new Map<string, Parameter>();
@@ -164,7 +164,7 @@ function parametersOf(document: OpenApiDocument, path: string, holders: readonly
     if (parameter.in === 'path' && !names.has(parameter.name)) continue;
     found.set(`${parameter.in} ${parameter.name}`, parameter);
   }
-  // Some documents forget them.
+  // Some documents do not declare the parameters of the path.
   for (const name of names)
     if (!found.has(`path ${name}`)) found.set(`path ${name}`, { ...PATH_PARAMETER, name });
   return [...found.values()];

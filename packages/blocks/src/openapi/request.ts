@@ -14,7 +14,7 @@ export interface ServiceRequest {
   url: string;
   /** The address for messages: without the query and without a key in the path. */
   shown: string;
-  /** Keys that are part of the path, as they are and encoded. Errors and redirects can repeat the path. */
+  /** Keys that are part of the path, both unchanged and encoded. Errors and redirects can repeat the path. */
   pathKeys: string[];
   headers: [name: string, value: string][];
   body: string | Uint8Array | null;
@@ -111,7 +111,7 @@ function filledPath(
       throw new ArgumentError(`"${parameter.argument}" is missing, which the path needs`);
     return named(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
   });
-  // Authored segments stay as they are, because a document may have them.
+  // Only segments with a placeholder are checked: a document may have such segments in its own paths.
   const authored = path.split('/');
   for (const [index, segment] of filled.split('/').entries()) {
     const hasHole = authored[index]?.includes('{') ?? false;
@@ -168,7 +168,7 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
   return parts;
 }
 
-/** A colon has no meaning in a path that begins with `/`, and stays as services document it. */
+/** Returns a key for a path, encoded except for colons, which have no meaning in a path that begins with `/`. */
 function pathKeyOf(value: string): string {
   if (/^\.{0,2}$/.test(value.trim())) throw new ArgumentError('the credential cannot be part of a path');
   return encoded(value).replaceAll('%3A', ':');
@@ -178,7 +178,7 @@ function bearerOf(value: string, bare: string | undefined): string {
   return bare !== undefined && value.startsWith(bare) ? value : `Bearer ${value}`;
 }
 
-/** A key alone is sent as a user without a password, as many services expect. */
+/** Returns the credentials of basic authentication. A key alone becomes a user without a password, as many services expect. */
 function basicOf(value: string): string {
   return Buffer.from(value.includes(':') ? value : `${value}:`).toString('base64');
 }
@@ -245,7 +245,10 @@ function fieldOf({ fields = {} }: ServiceBody, name: string): Field {
   return Object.hasOwn(fields, name) ? (fields[name] ?? {}) : {};
 }
 
-/** Fields with a style are sent like parameters of a query, lists of texts repeated, and everything else as JSON. */
+/**
+ * Returns the text of a form. Fields with a style are sent like parameters of a query, lists of texts are repeated, and
+ * everything else is JSON.
+ */
 function formText(body: ServiceBody, value: JsonObject): string {
   const pairs = Object.entries(value).flatMap(([name, item]) => {
     if (item === null) return [];
@@ -298,7 +301,7 @@ function recordOf(value: Json): FileRecord | undefined {
   return first && (first as unknown) === value ? first : undefined;
 }
 
-/** Returns a file of the run, one in Base64, or a text as a file. Throws an ArgumentError. */
+/** Returns a file of the run, Base64 content, or a text as a file. Throws an ArgumentError. */
 export async function fileOf(
   argument: string,
   value: Json,

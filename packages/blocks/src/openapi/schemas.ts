@@ -78,7 +78,7 @@ export class SchemaConverter {
   }
 }
 
-/** Returns eight characters that depend on the text only. */
+/** Returns eight characters that depend only on the text. */
 export function digestOf(source: string): string {
   return createHash('sha256').update(source).digest('hex').slice(0, 8);
 }
@@ -183,7 +183,7 @@ function propertyOf(schema: JsonObject, name: string): Json | undefined {
   return isJsonObject(properties) ? own(properties, name) : undefined;
 }
 
-/** Only servers set such a property. */
+/** True for a property that only servers set. */
 function isReadOnly(schema: Json | undefined): boolean {
   return isJsonObject(schema) && own(schema, 'readOnly') === true;
 }

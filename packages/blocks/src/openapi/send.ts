@@ -27,7 +27,7 @@ export interface Sender {
 
 const TIMEOUT_MS = 300_000;
 const EXCERPT_CHARS = 2000;
-/** Bytes of an answer with an error that are read, where answers can be files. */
+/** Maximum bytes of an error answer that are read, for tools whose answers can be files. */
 const ERROR_BYTES = 64 * 1024;
 
 /** Sends a request once. Returns a BlockError HTTP_FAILED for a failure that may be temporary; throws other errors. */
@@ -134,7 +134,7 @@ function statusFailure(what: string, refused: Refused): BlockError {
   });
 }
 
-/** Values above are milliseconds since 1970, others seconds. */
+/** Larger values are milliseconds since 1970, other values seconds. */
 const MAX_SECONDS = 1e11;
 
 /** Returns the milliseconds until the time that a header of the service names. */
@@ -188,7 +188,7 @@ function excerpt(data: Json): string {
   return text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…` : text;
 }
 
-/** True if the service has refused a call for now, and has done nothing. */
+/** True if the service has temporarily refused a call, which had no effect. */
 export function isRefused({ details }: Pick<BlockError, 'details'>): boolean {
   return isJsonObject(details) && details['kind'] === 'rate';
 }
@@ -211,7 +211,7 @@ function plainType(contentType: string): string {
 
 const TEXT = /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/;
 
-/** Returns true for a media type of text, and for one that allows any. */
+/** Returns true for a media type of text, and for a range that allows any type. */
 export function isTextType(contentType: string): boolean {
   const type = plainType(contentType);
   return type.includes('*') || TEXT.test(type);

@@ -7,7 +7,7 @@ import { digestOf } from './schemas.ts';
 /** How the servers of a document become addresses. */
 export interface ServerOptions {
   name: string;
-  /** Values of variables in addresses, such as `{ region: 'eu' }`. Default: those of the document. */
+  /** Values of variables in addresses, such as `{ region: 'eu' }`. Default: the values in the document. */
   variables?: { readonly [name: string]: string };
   /** Where the document is from: the base of relative addresses. */
   source?: string;

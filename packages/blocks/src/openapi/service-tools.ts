@@ -120,7 +120,7 @@ export class ServiceTools {
   }
 }
 
-/** Returns the words of a text: those of `listUserRepos` are list, User and Repos. */
+/** Returns the words of a text: the words of `listUserRepos` are list, User and Repos. */
 function wordsOf(text: string): string[] {
   return text
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
@@ -142,7 +142,7 @@ const COMMON: ReadonlySet<string> = new Set([
   'with',
 ]);
 
-/** Singular and plural are one word. */
+/** Returns the stem of a word, the same for singular and plural; undefined for a common word. */
 function stemOf(word: string): string | undefined {
   const lower = word.toLowerCase();
   if (COMMON.has(lower)) return undefined;
@@ -165,7 +165,7 @@ function loaded({ tool, file }: Entry): LoadedTool {
   return { tool, services: file.services, schema, problemsOf: compileSchema(schema, refuse) };
 }
 
-/** Returns a schema of arguments without those that have a value. */
+/** Returns a schema of arguments without the arguments that have a value. */
 export function withoutArguments(schema: JsonObject, names: ReadonlySet<string>): JsonObject {
   const properties = (own(schema, 'properties') ?? {}) as JsonObject;
   const required = own(schema, 'required');

@@ -123,7 +123,7 @@ function failed({ tool }: Sender, what: string): BlockError {
 /** Returns the file in slices of `CHUNK_BYTES`; one empty slice for an empty file. */
 async function* slices({ chunks, bytes }: Source): AsyncGenerator<Uint8Array, void> {
   if (bytes === 0) yield new Uint8Array();
-  // Parts of stored files have this size already.
+  // Chunks of stored files already have this size.
   for await (const chunk of chunks)
     for (let at = 0; at < chunk.length; at += CHUNK_BYTES) yield chunk.subarray(at, at + CHUNK_BYTES);
 }

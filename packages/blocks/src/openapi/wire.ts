@@ -12,9 +12,9 @@ export class ArgumentError extends Error {
   override readonly name = 'ArgumentError';
 }
 
-/** Levels of a value in `name[key][key]`. */
+/** Maximum number of levels of a value in `name[key][key]`. */
 const MAX_LEVELS = 10;
-/** Pairs of one value. */
+/** Maximum number of pairs of one value. */
 const MAX_PAIRS = 5000;
 
 /** Returns a value as text: text unchanged, null as empty text, lists and objects as JSON. */
@@ -35,7 +35,7 @@ export function encodedReserved(text: string): string {
 
 type Entry = [name: string, value: Json];
 
-/** The members of an object, without those that have no value. */
+/** Returns the members of an object that have a value. */
 function entriesOf(value: JsonObject): Entry[] {
   const entries = Object.entries(value).filter(([, item]) => item !== null);
   if (entries.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
@@ -135,7 +135,10 @@ export function queryText(pairs: readonly Pair[], encodeText: (text: string) => 
     .join('&');
 }
 
-/** Servers with PHP's or Rails' names of parameters expect the brackets; both forms mean the same. */
+/**
+ * Returns the encoded name with plain brackets, which servers with parameter names of PHP or Rails expect; both forms are
+ * equivalent.
+ */
 function encodedReservedName(name: string): string {
   return encoded(name).replaceAll(/%5B|%5D/g, (code) => decodeURIComponent(code));
 }

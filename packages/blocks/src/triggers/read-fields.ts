@@ -36,7 +36,7 @@ export function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
   return [...found].map(([field, message]) => ({ field, message }));
 }
 
-/** Returns the fields that are not empty. Older blocks have them in one field. */
+/** Returns the fields that are not empty. Older blocks have all fields in one field. */
 export function present(fields: JsonObject): JsonObject {
   const older = fields['triggerConfig'] ?? null;
   const entries = Object.entries({ ...(isJsonObject(older) && older), ...nonEmpty(fields) });

@@ -102,7 +102,7 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
   return EXIT.completed;
 }
 
-/** A reader that stops early (`| head`) is not an error. */
+/** Rethrows an error of the output, except that a reader stopped early (`| head`). */
 function expectReaderLeft(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }
@@ -146,7 +146,7 @@ function ndjson(page: readonly JsonObject[]): string {
   return page.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 }
 
-/** Rows of CSV. A cell that a spreadsheet would take for a formula begins with a quote. */
+/** Rows of CSV. A cell that a spreadsheet would interpret as a formula begins with a quote. */
 function csv(page: readonly JsonObject[], withHeader: boolean): string {
   return stringify(page.map(rowOf), { columns: COLUMNS, header: withHeader, escape_formulas: true });
 }

@@ -16,7 +16,7 @@ import { blockArgs, executeOptions, expectOneStdin, isRemoteOnly, envAndMocks } 
 
 export type RerunOptions = RunOptions & { from: string; iteration?: number[] };
 
-/** Starts a new run at a block, with the outputs of an earlier run, in its own workflow or a changed one. */
+/** Starts a new run at a block, with the outputs of an earlier run, in its own workflow or a changed workflow. */
 export async function rerun(
   io: Io,
   given: { run: string; file: string | undefined },

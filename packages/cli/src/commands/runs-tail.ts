@@ -14,7 +14,7 @@ export interface TailOptions extends RuntimeOptions {
   stream: boolean;
 }
 
-/** Follows a run of another process until it ends, waits for a person, or no process executes it any more. */
+/** Follows a run of another process until it ends, waits for a person, or is no longer executed by any process. */
 export async function tailRun(io: Io, given: string, options: TailOptions): Promise<number> {
   return withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);

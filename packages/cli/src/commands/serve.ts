@@ -38,7 +38,7 @@ export type ServeOptions = Omit<
   grace: number;
   /** Days. */
   keepPublicRuns: number;
-  /** Days; absent: for ever. */
+  /** Days; absent: forever. */
   keepRuns?: number;
   /** MiB of all runs together; absent: no limit. */
   keepRunsMib?: number;
@@ -70,7 +70,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
   const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api['fetch']>();
   ready.catch(() => undefined);
-  // Listening comes first: if it fails, no first key has been created and lost. Requests wait until the API is ready.
+  // Listening comes first: if it fails, no first key is created that nobody would see. Requests wait until the API is ready.
   const peers = new WeakMap<Request, string | undefined>();
   const server = await listen(async (request, peer) => {
     peers.set(request, peer);
@@ -161,7 +161,7 @@ async function describeBlocks(): Promise<readonly BlockDescription[]> {
   return (await import('@heddle/blocks')).describeBlocks();
 }
 
-/** The tools of the blocks of `openSession`, loaded as their types are. */
+/** The tools of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
 async function describeTools({ tools = [] }: BlockOptions): Promise<readonly ToolDescription[]> {
   const blocks = await import('@heddle/blocks');
   return blocks.describeTools(await toolFilesOf(tools));

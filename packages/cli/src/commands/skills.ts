@@ -27,7 +27,7 @@ function withWorkspaceStore<T>(
   });
 }
 
-/** Stores the text on standard input as a skill of a workspace, or replaces the one with this name. */
+/** Stores the text on standard input as a skill of a workspace, or replaces the skill with this name. */
 export async function addSkill(io: Io, name: string, options: AddOptions): Promise<number> {
   const { description } = options;
   const content = await valueFrom(io, 'heddle skills add NAME --description TEXT < FILE');

@@ -90,7 +90,7 @@ async function downloaded(url: string, options: BlockOptions): Promise<string> {
   }
 }
 
-/** JSON, or else YAML. */
+/** Parses JSON, or else YAML. */
 async function parsed(text: string, source: string): Promise<unknown> {
   if (text.length > MAX_DOCUMENT_MB * 2 ** 20)
     throw new UsageError(

@@ -94,7 +94,7 @@ function findBlock(blocks: JsonObject, { from, path }: Binding): { block: JsonOb
   throw unknownBlock(blocks, parts.slice(0, -1), from);
 }
 
-/** The name in the message is the beginning of the path that is similar to a block, if there is one. */
+/** Returns an error that names the beginning of the path that resembles a block's name, else the whole path. */
 function unknownBlock(blocks: JsonObject, parts: readonly string[], from: string): UsageError {
   const names = Object.entries(blocks).map(([id, block]) => nameOf(id, block));
   const starts = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
@@ -172,7 +172,7 @@ function parsedOr(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    // Other text has nothing inside, which the caller reports.
+    // Other text has no values inside. The caller reports that.
     return text;
   }
 }
@@ -184,7 +184,7 @@ function near(wanted: string, names: readonly string[], what: string): string {
   return `The ${what} are: ${shown}${names.length > MAX_LISTED ? ', …' : ''}.`;
 }
 
-/** Returns the name that is most similar, without regard to case and white space; undefined if none is. */
+/** Returns the name that is most similar, without regard to case and white space; undefined if none is similar. */
 function nearest(wanted: string, names: readonly string[]): string | undefined {
   const byForm = new Map(names.map((name) => [normalizeName(name), name]));
   const found = new SimilarNames(byForm.keys()).nearest(normalizeName(wanted));

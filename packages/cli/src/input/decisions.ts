@@ -7,7 +7,7 @@ export interface DecisionOptions {
   approve?: string;
   deny?: string;
   reason?: string;
-  /** `CALL=JSON`: the arguments that replace those of a call. */
+  /** `CALL=JSON`: the arguments that replace the arguments of a call. */
   edit?: readonly string[];
 }
 

@@ -63,7 +63,10 @@ export function pausedLine(log: BlockLog, until: string | undefined, look: LineS
   return `${look.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`;
 }
 
-/** When a paused block continues by itself, in milliseconds since the epoch; undefined if it waits for a person. */
+/**
+ * The time at which a paused block continues without a person, in milliseconds since the epoch; undefined if it waits for a
+ * person.
+ */
 export function resumesAtMs(output: Json): number | undefined {
   const resumesAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;
   const atMs = typeof resumesAt === 'string' ? Date.parse(resumesAt) : Number.NaN;

@@ -16,7 +16,7 @@ export interface OutcomeContext extends CommandContext {
   /** Number of ended blocks, if known. */
   blocks?: number;
   pauses: RunDetail['pauses'];
-  /** Reason of a cancel, if known. */
+  /** Reason of the cancellation, if known. */
   cancelReason?: string | null;
   /** Why the run cannot continue now. */
   suspended: string | null;
@@ -52,7 +52,7 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
   }
 }
 
-/** A paused run that waits only for a time counts as running: it needs no answer. */
+/** The status to show. A paused run that waits only for a time counts as running: it needs no answer. */
 function statusOf({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
   const asks = pauses.some(({ kind }) => kind === 'human');
   return status === 'paused' && !asks ? 'running' : status;

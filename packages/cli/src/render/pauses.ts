@@ -45,7 +45,7 @@ function onePause(pause: Pause, several: boolean, context: CommandContext & { st
 
 const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
 
-/** The calls of an agent that the pause asks about, with their arguments as JSON: nothing of them is left out. */
+/** The calls of an agent that the pause asks about, with their complete arguments as JSON. */
 function callsOf({ output }: Pause): [id: string, name: string, args: string][] {
   const calls = isJsonObject(output) ? own(output, 'calls') : undefined;
   if (!Array.isArray(calls)) return [];

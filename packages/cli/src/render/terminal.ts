@@ -18,7 +18,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** The same streams, but with `terminalText` applied to everything that is written to them. */
+/** Returns streams that apply `terminalText` to everything that is written to them. */
 export function guardedIo(io: Io): Io {
   return {
     get stdin() {

@@ -7,7 +7,7 @@ import type { BuildResult } from './spec-file.ts';
 /** Shown characters of an id. */
 const ID_CHARS = 12;
 
-/** Indirect dependencies up to this number are listed, more are only counted. */
+/** Maximum number of indirect dependencies that are listed; more are only counted. */
 const MAX_INDIRECT = 20;
 
 const MIB = 2 ** 20;
@@ -26,7 +26,7 @@ const entriesOf = ({ spec }: ImageRecord): string[] => [
 /** The name in an entry of a spec, without version, range and extras. */
 const nameIn = (entry: string): string => /^@?[^@\s[<>=!~:]+/.exec(entry)?.[0] ?? entry;
 
-/** The packages of an image: those of the spec, then their dependencies. */
+/** The packages of an image: the packages of the spec, then their dependencies. */
 function packageLines(record: ImageRecord, style: Style): string[] {
   // A command-line tool is listed by its id, not by the packages in it.
   const { dependencies, systemPackages } = record.spec;
@@ -74,7 +74,7 @@ export function buildLines(made: BuildResult, style: Style): string[] {
   return errorDetail === null || errorDetail === '' ? lines : [...lines, '', style.dim(safe(errorDetail))];
 }
 
-/** All images as text, one a line, with the reason below a failed one. */
+/** All images as text, one per line, with the reason below a failed image. */
 export function listLines(records: readonly ImageRecord[], style: Style): string[] {
   const rows = records.map((record) => [
     style.dim(record.id.slice(0, ID_CHARS)),

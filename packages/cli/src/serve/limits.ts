@@ -23,8 +23,8 @@ export interface ServedLimits {
 }
 
 /**
- * Returns the limits of a server: those of the file, else the highest plan where other machines can reach the server,
- * else none. Processes of one PostgreSQL database share them.
+ * Returns the limits of a server: from the file, else the highest plan if other machines can reach the server, else none.
+ * Processes of one PostgreSQL database share them.
  */
 export async function openLimits(
   options: LimitOptions,

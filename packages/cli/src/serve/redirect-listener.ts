@@ -6,7 +6,10 @@ import { UsageError } from '../usage-error.ts';
 /** Waits on this machine for the redirect of a browser at the end of an OAuth authorization. */
 export interface RedirectListener {
   redirectUri: string;
-  /** Returns the address of the first redirect with this state; others are refused. Throws a usage error after `timeoutMs`. */
+  /**
+   * Returns the address of the first redirect with this state; other redirects are refused. Throws a usage error after
+   * `timeoutMs`.
+   */
   redirected(state: string, timeoutMs: number): Promise<URL>;
   close(): void;
 }

@@ -74,7 +74,7 @@ export interface Sealing {
   folder: RotatableKeys | undefined;
 }
 
-/** The keys of the environment, else those of the data folder. Throws a usage error for a variable without keys. */
+/** The keys of the environment, else the keys of the data folder. Throws a usage error for a variable without keys. */
 export async function sealingOf({ data, postgres }: StoreOptions): Promise<Sealing> {
   const {
     KeyFolder,

@@ -9,7 +9,7 @@ const MAX_STATUS = 599;
 /** Statuses of responses without a body. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** Returns the response to an execution: that of the run's Response block, else the result of the run. */
+/** Returns the response to an execution: the response of the run's Response block, else the result of the run. */
 export async function executionResponse(
   engine: Pick<Engine, 'getLogs'>,
   result: RunResult,

@@ -81,7 +81,7 @@ async function* eventsAfter(
       else yield { id, data: { ...data, eventId: id } };
     }
   } catch (error) {
-    // A shutdown of this process is not an error: clients reconnect to another one.
+    // A shutdown of this process is not an error: clients reconnect to another process.
     if (!refusalOf(error)) services.report(error);
   }
   yield { data: '[DONE]' };

@@ -62,7 +62,7 @@ function headersOf({ name, type }: FileRecord): { [name: string]: string } {
   return {
     'Content-Type': mediaType(type),
     'Content-Disposition': `attachment; ${fileNameParameters(fileName(name))}`,
-    // If a browser shows the file after all, it does so without scripts and without an origin.
+    // A browser that shows the file anyway runs no scripts and gives it no origin.
     'Content-Security-Policy': "default-src 'none'; sandbox",
   };
 }

@@ -97,7 +97,7 @@ export const executeWorkflow = operationsOf<AreaContext>()({
   handle: (services, call, workflow) => executeCall(services, call, workflow),
 });
 
-/** Executes the workflow for a caller who may do so. */
+/** Executes the workflow for an authorized caller. */
 export async function executeCall(
   services: AreaContext,
   call: ExecuteCall,
@@ -205,8 +205,8 @@ async function definitionFor(
 }
 
 /**
- * Stores the files in the input, and returns the body with their records in place of them. Throws 400 for a file that
- * cannot be stored. That failure is recorded, and the run id stays used.
+ * Stores the files in the input, and returns the body with file records in their place. Throws 400 for a file that cannot be
+ * stored. That failure is recorded, and the run id stays used.
  */
 async function storeInputFiles(
   services: AreaContext,

@@ -104,7 +104,7 @@ describe('a response', () => {
 });
 
 describe('a file stored by a version without owners', () => {
-  /** Its record. Such a version stored the JSON text of this input. */
+  /** Returns the record of such a file. That version stored the JSON text of this input. */
   async function older(): Promise<{ [field: string]: Json }> {
     const id = crypto.randomUUID();
     const input = { file: id, data: Buffer.alloc(9000, 'x').toString('base64') };

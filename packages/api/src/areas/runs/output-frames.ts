@@ -129,12 +129,12 @@ function keyOf(scope: readonly number[]): string {
   return scope.join();
 }
 
-/** Without the message, which may have a part of the result of the tool. */
+/** Returns the progress without its message, which may have a part of the result of the tool. */
 export function progressOf({ id, progress, total }: Extract<BlockEmission, { type: 'progress' }>): object {
   return { id, progress, ...(total !== undefined && { total }) };
 }
 
-/** Without the arguments and the result of the tool. */
+/** Returns the frame of a tool call, without its arguments and its result. */
 function toolFrame(blockId: string, tool: Extract<BlockEmission, { type: 'tool' }>): object {
   const { phase, id, name } = tool;
   return { blockId, event: 'tool', phase, id, name, ...(phase === 'end' && { status: tool.status }) };

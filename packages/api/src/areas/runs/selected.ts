@@ -39,7 +39,7 @@ export async function resolveSelectors(
   return found;
 }
 
-/** `children` caches the workflows of earlier selectors. */
+/** Resolves a selector that begins with the id of a callable workflow. `children` caches the workflows of earlier selectors. */
 async function inChild(
   services: Ports,
   selector: string,

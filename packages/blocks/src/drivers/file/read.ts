@@ -23,7 +23,9 @@ interface Parsed {
   file: FileRecord;
 }
 
-/** Returns the files with their texts. Files of the workspace and at addresses become files of the run. Throws a BlockError. */
+/**
+ * Returns the files with their texts. Files of the workspace and files at addresses become files of the run. Throws a BlockError.
+ */
 export async function parsedFiles(
   { context }: DriverCall,
   value: Json,

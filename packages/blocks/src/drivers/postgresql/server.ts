@@ -47,7 +47,7 @@ export const settings = {
 };
 
 /**
- * Returns the database of a call: that of the fields if they name a host, else that of a credential. A credential is a URL
+ * Returns the database of a call: from the fields if they name a host, else from a credential. A credential is a URL
  * (`postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full`), or `USER:PASSWORD` for the address that the operator has
  * configured. So no stored password is sent to a host that a field names.
  *

@@ -116,7 +116,7 @@ class Session {
       ssl: tlsOf(server),
       application_name: 'heddle',
       connectionTimeoutMillis: CONNECT_MS,
-      // A man in the middle that relays messages cannot pass this check.
+      // A man in the middle who relays messages fails this check.
       enableChannelBinding: true,
       stream: () => socket,
     });
@@ -230,7 +230,7 @@ class Session {
   }
 }
 
-/** The parts of a connection of the library that its types leave out. */
+/** The parts of the library's connection that its types leave out. */
 interface Connection {
   stream: Socket;
   once(event: 'sslconnect', listener: () => void): unknown;

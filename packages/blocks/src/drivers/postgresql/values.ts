@@ -58,6 +58,6 @@ function itemsOf(value: unknown, parse: Parse): Json {
 
 /** Returns a value in the form that the library accepts as a parameter. */
 export function parameterOf(value: Json): unknown {
-  // The library makes an array of PostgreSQL of a list, and JSON of the objects in it.
+  // The library converts a list to an array of PostgreSQL, and the objects in it to JSON.
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : value;
 }

@@ -27,7 +27,7 @@ export const settings = {
 interface Account {
   keys: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
   region: string;
-  /** Undefined: that of AWS for the region. */
+  /** Undefined: the address of AWS for the region. */
   endpoint: string | undefined;
   http: HttpClient;
 }

@@ -8,7 +8,7 @@ import type { DriverCall } from '../driver.ts';
 
 /** Larger objects become files of the run as they arrive. */
 const FILE_ABOVE_BYTES = 2 ** 20;
-/** Larger files are stored in parts of this size, of which one is in memory at a time. S3 wants at least 5 MiB. */
+/** Larger files are stored in parts of this size, of which one is in memory at a time. S3 requires at least 5 MiB. */
 const PART_BYTES = 8 * 2 ** 20;
 const MAX_PARTS = 10_000;
 

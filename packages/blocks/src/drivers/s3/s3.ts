@@ -33,7 +33,7 @@ interface BucketKey {
   Key: string;
 }
 
-/** Returns bucket and key of an object. The host of an address is not used: requests go where the settings say. */
+/** Returns bucket and key of an object. The host of an address is not used: the settings decide where requests go. */
 function bucketKeyOf({ args }: DriverCall): BucketKey {
   const [bucketName, objectKey, uri] = ['bucket', 'key', 'uri'].map((name) =>
     plainText(own(args, name) ?? ''),

@@ -78,11 +78,11 @@ export class GmailClient {
       ids.push(...idsOf(messages));
       page = typeof nextPageToken === 'string' ? nextPageToken : undefined;
     } while (page !== undefined && ids.length < limit);
-    // The newest comes first.
+    // Gmail returns the newest message first.
     return ids.slice(0, limit).toReversed();
   }
 
-  /** Returns messages that were added after the position; undefined if Gmail does not know it any more. */
+  /** Returns messages that were added after the position; undefined if Gmail no longer knows the position. */
   async changesSince(position: string, limit: number): Promise<Changes | undefined> {
     const ids = new Set<string>();
     let page: string | undefined;

@@ -116,7 +116,9 @@ async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPo
 
 const secondsOf = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
 
-/** A position that is too old is replaced by the current one, and the messages since then are searched. */
+/**
+ * Returns the changes since a position. If it is too old, takes the current position and searches for the messages since then.
+ */
 async function changesSince(
   client: GmailClient,
   config: GmailConfig,
@@ -129,12 +131,12 @@ async function changesSince(
   return { ...now, ids, hasMore: false };
 }
 
-/** The search of a query has no position. */
+/** Returns the current position; none for a query, which is always a search. */
 async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<{ historyId?: string }> {
   return query === undefined ? { historyId: await client.historyId() } : {};
 }
 
-/** The position is read before messages are listed: messages that arrive in between are found again. */
+/** Polls for the first time. Reads the position before it lists messages: messages that arrive in between are found again. */
 async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
   const { backfill } = config;
   const position = await positionOf(client, config);
@@ -170,7 +172,7 @@ async function readNew(
     const isFull = items.length >= call.limit || passed.length >= MAX_READ || bytes <= 0;
     if (isFull) return { items, passed, hasMore: true };
     const message = await client.message(id);
-    // It has been removed.
+    // The message has been removed.
     if (!message) continue;
     if (!isWanted(message.labels, config)) {
       passed.push(id);

@@ -62,7 +62,7 @@ async function pollAccount(client: ImapFlow, config: ImapConfig, call: FeedCall)
   for (const path of config.mailboxes) {
     const known = positionOf(call.cursor, path);
     if (hasMore) {
-      // The next poll reads it.
+      // The next poll reads this mailbox.
       if (known) cursor[path] = { ...known };
       continue;
     }
@@ -124,7 +124,7 @@ async function foundIn(
   return { uids: [...ids].filter(([, id]) => fresh.has(id)).map(([uid]) => uid), atMs: known.atMs };
 }
 
-/** Selects the last messages: of a large mailbox, the list of all is long. */
+/** Selects the last messages, because the list of all messages of a large mailbox is long. */
 function lastOf({ count }: Mailbox): object {
   return { seq: `${Math.max(count - MAX_FOUND + 1, 1)}:*` };
 }
@@ -160,7 +160,7 @@ async function readMessages(
     if (left.items <= 0 || left.bytes <= 0) return { items, atMs, lastUid };
     const message = await messageOf(client, uid);
     lastUid = uid;
-    // It has been removed.
+    // The message has been removed.
     if (!message) continue;
     left.items -= 1;
     left.bytes -= message.raw.byteLength;

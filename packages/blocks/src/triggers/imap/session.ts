@@ -19,7 +19,7 @@ const MAX_ADDRESSES = 3;
 type Account = Pick<ImapConfig, 'host' | 'port' | 'tls'> & { user: string; pass: string };
 
 /**
- * Opens a session for one poll, and closes it in any case. When `signal` aborts, the connection is cut, so that a server that
+ * Opens a session for one poll, and closes it in any case. When `signal` aborts, the connection is closed, so that a server that
  * does not answer delays no other poll. Throws a BlockError without the texts of the server.
  */
 export async function withSession<Value>(
@@ -92,7 +92,7 @@ async function connectedTo(
       ...{ maxLineLength: MAX_LINE, maxResponseTokens: MAX_TOKENS },
       ...{ maxLiteralSize: MAX_MESSAGE_BYTES, maxResponseSize: MAX_MESSAGE_BYTES + BEGINNING_BYTES },
     });
-    // The promise of the command in flight is rejected too.
+    // The promise of the pending command is rejected, too.
     client.on('error', () => undefined);
     began(client);
     try {
@@ -123,7 +123,7 @@ function codeOf(error: unknown): string {
 /** Error codes of Node.js for invalid certificates and failed handshakes. */
 const TLS_CODES = /^(CERT_|DEPTH_ZERO_|ERR_SSL_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** The texts of the server may repeat the password, and are not shown. */
+/** Returns the error of a session, without the server's text, which may repeat the password. */
 function sessionError(error: unknown, { host, port }: Account): BlockError {
   const about = error instanceof Error ? (error as Error & { [name: string]: unknown }) : undefined;
   const server = `The mail server ${host}:${port}`;

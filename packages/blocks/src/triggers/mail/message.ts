@@ -4,7 +4,7 @@ import type { Address, Attachment, Email } from 'postal-mime';
 import * as z from 'zod';
 import type { FeedItem } from '@heddle/engine/triggers';
 
-/** Messages up to this size are read as a whole; of larger ones only the beginning. */
+/** Messages up to this size are read as a whole; of larger messages only the beginning is read. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
 export const BEGINNING_BYTES = 256 * 2 ** 10;
 /** After this many bytes, a poll reads no further message. The next poll reads the rest. */
@@ -50,7 +50,7 @@ export async function messageItem(
   return { id, input, files: { list: attachments.map(fileOf), into } };
 }
 
-/** Undefined: the message is beyond the limits of the parser. */
+/** Returns the parsed message; undefined if it exceeds the limits of the parser. */
 async function parsedOf(raw: Uint8Array): Promise<Email | undefined> {
   try {
     return await PostalMime.parse(raw, { ...LIMITS, attachmentEncoding: 'base64' });

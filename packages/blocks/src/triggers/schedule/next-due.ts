@@ -20,7 +20,7 @@ export interface Schedule {
 
 /**
  * Returns the first due instant after `afterMs`, in milliseconds; undefined if there is none. A local time that is skipped by
- * summer time is due once, at the first instant after the gap; one that is repeated is due once, the first time. A cron
+ * summer time is due once, at the first instant after the gap; a repeated local time is due once, the first time. A cron
  * expression for every hour names no local time of day, so it is due in each hour that elapses.
  */
 export function nextDue(schedule: Schedule, afterMs: number): number | undefined {
@@ -40,7 +40,7 @@ export function lastDue(
 ): number | undefined {
   const first = nextDue(schedule, afterMs);
   if (first === undefined || first > untilMs) return undefined;
-  // Usually at most one has passed, and a search computes dozens.
+  // Usually at most one due instant has passed, and a bisection computes dozens of them.
   const second = nextDue(schedule, first);
   if (second === undefined || second > untilMs) return first;
   // `nextDue` never decreases, so bisection finds the latest instant that is followed by a due instant up to `untilMs`.

@@ -10,7 +10,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 export function zoneNamed(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions();
-    // An alias is resolved to another name, which may be the older one: Asia/Kolkata to Asia/Calcutta.
+    // An alias is resolved to another name, which may be the older name: Asia/Kolkata to Asia/Calcutta.
     return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
   } catch {
     return undefined;
@@ -48,8 +48,8 @@ export function localAt(zone: string, atMs: number): number {
 }
 
 /**
- * Returns the instant of a local time. A local time that is skipped has the first instant after the gap; one that is repeated
- * has its first instant. Later local times never have earlier instants.
+ * Returns the instant of a local time. A skipped local time has the first instant after the gap; a repeated local time has its
+ * first instant. Later local times never have earlier instants.
  */
 export function instantOf(zone: string, localMs: number): number {
   // No zone is a day or more from UTC, and none changes its offset twice in two days.

@@ -15,7 +15,7 @@ type Check = 'none' | 'token' | 'hmac' | 'github' | 'slack' | 'stripe' | 'linear
 export interface WebhookConfig {
   provider: ProviderName;
   check: Check;
-  /** The header of the check; absent: that of the scheme. */
+  /** The header of the check; absent: the header of the scheme. */
   header?: string;
   /** Text, or `{{NAME}}`. */
   secret?: string;

@@ -70,7 +70,7 @@ const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
   github_workflow_run: { event: 'workflow_run' },
 };
 
-/** Returns the events that a hook of GitHub sends, for those that start runs. */
+/** Returns the events that a hook of GitHub must send for the events that start runs. */
 export function gitHubEventsOf(names: readonly string[] | undefined): string[] {
   const events = (names ?? ['github_webhook']).map((name) =>
     Object.hasOwn(GITHUB_EVENTS, name) ? (GITHUB_EVENTS[name] as GitHubEvent).event : '*',
@@ -191,7 +191,7 @@ const generic: Provider = {
   deliveryId: header('idempotency-key'),
 };
 
-/** The systems that send, by name. */
+/** The sending systems, by name. */
 export const PROVIDERS = { generic, github, slack, stripe, linear, telegram, standard } as const satisfies {
   [name: string]: Provider;
 };

@@ -25,7 +25,7 @@ const STRIPE_BODY = '{"id":"evt_1","type":"charge.succeeded"}';
 const LINEAR_AT = 1_700_000_000_000;
 const LINEAR_BODY = `{"action":"create","type":"Issue","webhookTimestamp":${LINEAR_AT}}`;
 
-// GitHub, Slack and Standard Webhooks: the examples of their documentation. The others publish none.
+// GitHub, Slack and Standard Webhooks: the examples of their documentation. The other providers publish none.
 const VECTORS: { [name: string]: Vector } = {
   github: {
     scheme: SCHEMES.github,

@@ -52,7 +52,7 @@ export type SignatureScheme = HmacScheme | TokenScheme;
 
 const FIVE_MINUTES = 300_000;
 const MINUTE = 60_000;
-/** Signatures of one request that are compared. */
+/** Maximum number of signatures of one request that are compared. */
 const MAX_SIGNATURES = 20;
 
 const seconds = (text: string | undefined): number =>
@@ -66,7 +66,7 @@ function withPrefix(parts: readonly string[], prefix: string): string[] {
     .map((part) => part.slice(prefix.length));
 }
 
-/** Returns a header that is one signature, with `prefix` in front if there is one. */
+/** Returns a function that reads a header with a single signature, which follows `prefix`. */
 function single(prefix = ''): HmacScheme['read'] {
   return (header) => ({ signatures: withPrefix([header], prefix) });
 }

@@ -16,14 +16,14 @@ export interface HookConfig {
 /** The hooks of one provider. */
 export interface ProviderHooks {
   placeOf(hook: HookConfig): string;
-  /** `events`: those that start runs; undefined: all. */
+  /** `events`: the events that start runs; undefined: all. */
   activate(hook: HookConfig, call: HookCall, events: readonly string[] | undefined): Promise<ActiveHook>;
   deactivate(hook: HookConfig, call: HookCall): Promise<void>;
 }
 
 /** Maximum number of pages of a list of hooks that are read. */
 export const MAX_PAGES = 20;
-/** Entries of a page. */
+/** Number of entries of a page. */
 export const PAGE = 100;
 
 /** Time limit of a request. A provider that does not answer delays the webhooks of other providers no longer. */
