@@ -148,7 +148,9 @@ describe('a block of Supabase', () => {
     for (const projectId of ['other', '127', 'localhost.other', 'http://other/127.0.0.1']) {
       const { error } = await run({ operation: 'query', projectId });
       expect(error?.code).toBe('BLOCK_CONFIG_INVALID');
-      expect(error?.message).toContain(`has "${projectId}" in "projectId", but this engine has another address for Supabase`);
+      expect(error?.message).toContain(
+        `has "${projectId}" in "projectId", but this engine has another address for Supabase`,
+      );
     }
     expect(asked).toEqual([]);
     for (const projectId of ['', '127.0.0.1', 'https://127.0.0.1/'])
