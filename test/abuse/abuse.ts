@@ -34,7 +34,7 @@ export function describeAbuse(environment: () => Environment): void {
   ): Promise<Run> => dataOf(await call(caller, 'POST', `${path}/execute`, { body: { input, ...more } }), 200);
 
   describe('between workspaces', () => {
-    it('a run id belongs to the workspace that uses it, and the other one learns nothing', async () => {
+    it('each workspace has its own run ids, and cannot read a run of another one', async () => {
       const mine = await deployed(GREETING);
       const theirs = await deployed(GREETING, 'stranger');
       const headers = { 'X-Run-Id': 'order-1' };
@@ -57,7 +57,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(await call('stranger', 'GET', `${mine}/runs/order-1`)).toMatchObject({ status: 404 });
     });
 
-    it('ids that no URL can name, and ids of child runs, are refused', async () => {
+    it('run ids that do not fit into a URL, and ids of child runs, are refused', async () => {
       const path = await deployed(GREETING);
       for (const id of ['.', '..', childId('any-run', 'Call')]) {
         const reply = await call('admin', 'POST', `${path}/execute`, {
@@ -68,7 +68,7 @@ export function describeAbuse(environment: () => Environment): void {
       }
     });
 
-    it('a file record opens nothing in another workspace, nor for an anonymous caller', async () => {
+    it('a file record gives no access to another workspace or an anonymous caller', async () => {
       const mine = await deployed(ECHO);
       const [theirs, open] = [
         await deployed(ECHO, 'stranger'),
@@ -124,7 +124,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(sent()).toHaveLength(1);
     });
 
-    it('a child is the run that its parent started, whatever ids others have used', async () => {
+    it('another workspace cannot take the id of a child run', async () => {
       const child = await deployed(workflow([fn('F', 'return "the child"')], ['Start -> F']));
       const parent = await deployed(
         workflow(
@@ -194,7 +194,7 @@ export function describeAbuse(environment: () => Environment): void {
     });
   });
 
-  describe('requests that hold, break or overload', () => {
+  describe('requests that block, break or overload the server', () => {
     it('500 connections without a body do not block executions', async () => {
       const { service } = environment();
       const open = await deployed(GREETING, 'stranger', { isPublic: true });
@@ -210,7 +210,7 @@ export function describeAbuse(environment: () => Environment): void {
       }
     });
 
-    it('characters that a database cannot store are refused in names, ids, paths and queries, and kept in values', async () => {
+    it('characters that a database cannot store are refused in names, ids, paths and queries, but not in values', async () => {
       const { workspaces } = environment().service;
       const path = await deployed(GREETING);
       const workspaceId = workspaces.first;

@@ -10,7 +10,7 @@ import type { Caller, Reply, Service } from './service.ts';
 
 /**
  * Who may call each operation, written by hand and not derived from the operations: the minimum role, and whether
- * workspace keys may. `any`: every credential may, because the response is about the credential itself.
+ * workspace keys may. `any`: every valid credential, because the response is about the credential itself.
  */
 const ALLOWED: {
   readonly [id: string]: readonly [minimum: 'any' | 'read' | 'write' | 'admin', key: boolean];
@@ -161,7 +161,7 @@ function expectedOf(caller: Caller, [minimum, key]: readonly [keyof typeof RANK,
 }
 
 const CALLERS = ['nobody', 'stranger', 'foreign', 'read', 'write', 'shared', 'admin'] as const;
-/** Called last, because they end what the others need. */
+/** Called last, because they delete what the other operations need. */
 const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 
 /** Calls every operation as every caller. */

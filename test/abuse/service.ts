@@ -28,7 +28,7 @@ export interface Reply {
 
 export interface Sent {
   body?: unknown;
-  /** The text of the body, in place of `body`. */
+  /** The body as text, instead of `body`. */
   raw?: string;
   headers?: { [name: string]: string };
 }
@@ -144,7 +144,7 @@ function serviceOf(
 
 /** Returns `data` of a response with this status. Throws an error with the response for any other. */
 export function dataOf<Data>({ status, text, body }: Reply, expected: number): Data {
-  if (status !== expected) throw new Error(`Answered with ${status} in place of ${expected}: ${text}`);
+  if (status !== expected) throw new Error(`Expected status ${expected}, got ${status}: ${text}`);
   return body.data as Data;
 }
 

@@ -7,7 +7,7 @@ import { postgresDatabase } from '../support/postgres.ts';
 import { SECRET } from './service.ts';
 import type { StoreSetup } from './suite.ts';
 
-/** Returns a new data folder as the store of a service. `more` are further options of `heddle serve`. */
+/** Returns a new data folder as the store of a service. `more` has further options of `heddle serve`. */
 export function folderStore(more: readonly string[] = []): StoreSetup {
   const data = dataFolder(afterAll);
   return {
@@ -21,7 +21,7 @@ export function folderStore(more: readonly string[] = []): StoreSetup {
   };
 }
 
-/** Returns a new PostgreSQL database as the store of a service. `more` are further options of `heddle serve`. */
+/** Returns a new PostgreSQL database as the store of a service. `more` has further options of `heddle serve`. */
 export function postgresStore(more: readonly string[] = []): StoreSetup {
   let url = '';
   return {

@@ -1,7 +1,7 @@
 // A process to be killed: `node agent-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent calls a tool in each
 // of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process waits to be killed. With
-// `question` its agent answers that with a memory instead, and `stop` is a point of `MEMORY_POINTS`. With `engine` it runs the
-// workflow and prints the output; with `worker` it works until its input ends.
+// `question` its agent answers that question and has a memory, and `stop` is a point of `MEMORY_POINTS`. With `engine` it runs
+// the workflow and prints the output; with `worker` it works until its input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import type { BlockExecutor, Json, JsonObject } from '@heddle/core';
@@ -31,13 +31,13 @@ async function reach(point: (typeof MEMORY_POINTS)[number][0]): Promise<void> {
 
 type Context = BlockContext<ExecutorServices>;
 
-/** An agent that stops between an answer of the model and its own end. */
+/** Returns the executor; its agents stop between the answer of the model and the end of the block. */
 function interruptible(executor: BlockExecutor): BlockExecutor {
   if (!executor.types.includes('agent')) return executor;
   return { ...executor, execute: (context) => executor.execute(interrupted(context as Context)) };
 }
 
-/** The context of an attempt with a step and a conversation that stop. */
+/** Returns the context; its steps and conversations stop at `stop`. */
 function interrupted(context: Context): Context {
   const step: Context['step'] = (key, work, more) =>
     context.step(
@@ -111,7 +111,7 @@ async function runToItsEnd(): Promise<Json> {
       const code = isEngineError(error) ? error.code : undefined;
       if (code === 'RUN_NOT_FOUND')
         return (await engine.start(workflowId, input, { runId: RUN_ID })).result();
-      // The engine continued it when it opened.
+      // The engine resumed the run when it opened.
       if (code === 'RUN_ENDED') return engine.getRun(RUN_ID);
       throw error;
     },

@@ -163,7 +163,7 @@ describe('an agent whose provider fails', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('fails after four attempts, and its own retries may call again', async () => {
+  it('fails after four attempts, and calls again if the block is retried', async () => {
     const clock = new TestClock();
     const server = await modelServer([{ status: 503, message: 'overloaded' }]);
     const { run } = await start(server, { engine: { clock } });
@@ -290,7 +290,7 @@ describe('a tool whose code is in the agent', () => {
   });
 });
 
-describe('an agent that is configured wrongly', () => {
+describe('an agent that has an invalid configuration', () => {
   const deep = (): JsonObject => {
     let schema: JsonObject = { type: 'string' };
     for (let depth = 0; depth < 40; depth++) schema = { type: 'object', properties: { a: schema } };
@@ -357,13 +357,13 @@ describe('an agent that is configured wrongly', () => {
       /The block "A" has a response format that no answer can match: it requires "a", which it does not allow/,
     ],
     [
-      'has a highest cost that is no number',
+      'has a maximum cost that is not a number',
       { maxCost: 'a lot' },
       'BLOCK_CONFIG_INVALID',
       /"maxCost" that is not a number/,
     ],
     [
-      'has a response format of a foreign schema',
+      'has a response format in another schema language',
       { responseFormat: { $ref: 'https://example.com/a.json' } },
       'BLOCK_CONFIG_INVALID',
       /refers to another document/,
@@ -375,7 +375,7 @@ describe('an agent that is configured wrongly', () => {
       /more than 32 levels/,
     ],
     [
-      'has a temperature that is no number',
+      'has a temperature that is not a number',
       { temperature: 'hot' },
       'BLOCK_CONFIG_INVALID',
       /The block "A" has "temperature" that is not a number/,

@@ -17,7 +17,7 @@ async function started(options: EngineOptions, fields: JsonObject = {}) {
 }
 
 describe('approval of calls of an agent', () => {
-  it('never fills in a secret, nor makes a call with the text that replaces it', async () => {
+  it('never fills in a secret, and refuses a call with the placeholder of one', async () => {
     const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }]);
     const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
     const { engine, run } = await started({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
@@ -45,7 +45,7 @@ describe('approval of calls of an agent', () => {
     expect(JSON.stringify(server.requests[1]?.body)).toContain('This call was not made');
   });
 
-  it('is required by the operator of a tool, whatever the row of the agent says', async () => {
+  it('is required if the operator of a tool demands it, even if the agent's row does not', async () => {
     const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
     const recording = recordingTools();
     const tools = recording.tools.map((tool) => ({ ...tool, requireApproval: true }));

@@ -68,7 +68,7 @@ export function roundOf({ body }: ModelRequest): number {
   return (body['messages'] as { role: string }[]).filter(({ role }) => role === 'assistant').length + 1;
 }
 
-/** Returns the messages with results that the model got last. */
+/** Returns the messages with results in the last request to the model. */
 export function resultsFor(requests: readonly ModelRequest[]): string[] {
   const messages = (requests.at(-1)?.body['messages'] ?? []) as { role: string; content: string }[];
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
@@ -87,7 +87,7 @@ function idsOf({ output }: RunDetail['pauses'][number]): string[] {
 /** Calls of agents that wait for a person. */
 export function describeApprovals(where: string, open: OpenEngine): void {
   describe(`calls of an agent that a person approves, ${where}`, () => {
-    it('are made as approved or edited, or not at all, and the model reads what became of each', async () => {
+    it('are made as approved or edited, or not made, and the model reads the outcome of each', async () => {
       const calls = [pay('ada', 1), pay('bob', 2), { name: 'look', args: { at: 'books' } }, pay('eve', 3)];
       const { server, options, done } = await paying([{ tools: calls }]);
       const engine = await open(options);
@@ -141,7 +141,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       expect(server.requests).toHaveLength(2);
     });
 
-    it('may be answered one after the other, and those of a later round are asked about again', async () => {
+    it('may be answered one after the other, and calls of a later round need a new approval', async () => {
       const { server, options, done } = await paying([
         { tools: [pay('ada', 1), pay('bob', 2)] },
         { tools: [pay('ada', 1)] },
@@ -179,7 +179,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       ]);
     });
 
-    it('belong to one agent, branch and run: an answer decides about those alone', async () => {
+    it('belong to one agent, branch and run: an answer does not affect other calls', async () => {
       const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
       const engine = await open(options);
       const drawn = workflow(
@@ -202,7 +202,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       expect(done).toHaveLength(1);
     });
 
-    it('are neither asked about nor made again when the agent is retried', async () => {
+    it('are neither approved nor made again when the agent is retried', async () => {
       // A call of a model is attempted four times.
       const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }], 4);
       const engine = await open(options);

@@ -18,7 +18,7 @@ async function reached(point: string): Promise<void> {
   if (point === stop) await new Promise(() => undefined);
 }
 
-/** Every attempt of the agent looks up its key: the one after an answer in this process does so before it does anything else. */
+/** Every attempt of the agent first looks up its key, also the attempt after an approval in this process. */
 let attempts = 0;
 
 const options = {

@@ -96,7 +96,7 @@ describe('the files of an agent', () => {
     expect(sent(server, 2)).not.toContain(TEXT.toString());
   });
 
-  it('are those of the tenant: a record of another one is refused', async () => {
+  it('belong to the tenant: a file record of another tenant is refused', async () => {
     const server = await modelServer();
     const { engine, source, input } = await ask(server, {}, [{ name: 'words.md', bytes: TEXT }]);
     const [record] = (input as { files: JsonObject[] }).files;
@@ -124,7 +124,7 @@ describe('the files of an agent', () => {
       Array.from({ length: 11 }, (_, at) => ({ name: `${at}.txt`, bytes: Buffer.from(`${at}`) })),
       'has more than 10 files',
     ],
-    ['an object that is no file', { files: { path: '/etc/passwd' } }, [], 'has a file that is neither'],
+    ['an object that is not a file', { files: { path: '/etc/passwd' } }, [], 'has a file that is neither'],
     ['a local address', { files: 'file:///etc/passwd' }, [], 'has a file that is neither'],
   ])('are refused before the model is called: %s', async (_, fields, given, message) => {
     const server = await modelServer();

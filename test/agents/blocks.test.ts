@@ -45,7 +45,7 @@ async function start(server: ModelServer, { drawn, edges, input = {}, engine: mo
   return { run, logs: () => engine.getLogs(run.runId) };
 }
 
-/** Runs one block behind the start. */
+/** Runs a workflow of the start and one block. */
 async function runOne(server: ModelServer, type: string, fields: JsonObject, input: JsonObject = {}) {
   const { run } = await start(server, {
     drawn: [block('B', type, { ...MODEL, ...fields })],
@@ -55,12 +55,12 @@ async function runOne(server: ModelServer, type: string, fields: JsonObject, inp
   return run.result();
 }
 
-/** The text of a request, with everything that the model gets. */
+/** Returns a request to the model as text. */
 function sent(server: ModelServer, number = 1): string {
   return JSON.stringify(server.requests[number - 1]?.body ?? null);
 }
 
-/** What blocks emit until the run has ended. */
+/** Returns the emitted events of the run. */
 async function emitted(run: RunHandle): Promise<unknown[]> {
   const all: unknown[] = [];
   for await (const event of run.events()) if (event.type === 'block:emission') all.push(event.emission);
@@ -84,7 +84,7 @@ describe('a router with routes', () => {
     input: { message: 'It is broken', product: 'looms' },
   });
 
-  it('takes the route that the model chooses, and shows its calls', async () => {
+  it('takes the route that the model chooses, and outputs its calls', async () => {
     const server = await answering({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
     const { run, logs: read } = await start(server, scene());
     expect(await run.result()).toMatchObject({
@@ -115,7 +115,7 @@ describe('a router with routes', () => {
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
-  it('tells the model the form of its answer, also if its server ignores response formats', async () => {
+  it('describes the format of the answer in the prompt, for servers that ignore response formats', async () => {
     const server = await answering({ reasoning: '', route: 'r-sales' });
     const { run } = await start(server, scene());
     await run.result();
@@ -142,7 +142,7 @@ describe('a router with routes', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('emits nothing: its answer is no text for readers', async () => {
+  it('emits nothing, because its answer is not for readers', async () => {
     const server = await answering({ reasoning: 'It is broken.', route: 'r-help' });
     const { run } = await start(server, scene());
     expect(await emitted(run)).toEqual([]);
@@ -150,7 +150,7 @@ describe('a router with routes', () => {
 });
 
 describe('the older router', () => {
-  it('chooses among the blocks behind it', async () => {
+  it('chooses one of the next blocks', async () => {
     const server = await answering({ reasoning: 'x', route: 'Left' });
     const { run } = await start(server, {
       drawn: [
@@ -181,7 +181,7 @@ describe('an evaluator', () => {
     expect(sent(server)).toContain('Is it clear? From 1 to 5.');
   });
 
-  it('asks once more for an answer without a score', async () => {
+  it('calls the model once more if a score is missing', async () => {
     const server = await modelServer(
       { text: '{"answer": {"clarity": 3}}' },
       { text: '{"answer": {"clarity": 3, "tone": 4}}' },
@@ -244,7 +244,7 @@ describe('a question about images', () => {
   const PNG = Buffer.from('\x89PNG\r\n\x1A\n0000', 'latin1');
   const DATA = `data:image/png;base64,${PNG.toString('base64')}`;
 
-  /** A server that answers with an image, or with this. */
+  /** A server that answers with an image, or with `reply`. */
   async function imageServer(body: Buffer | string = PNG, status = 200) {
     const server = createServer((_, response) => response.writeHead(status).end(body));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -296,7 +296,7 @@ describe('a question about images', () => {
     );
   });
 
-  it('downloads what is at an address, if egress allows it', async () => {
+  it('downloads an image from a URL, if egress allows it', async () => {
     const server = await modelServer({ text: 'A loom.' });
     const host = await imageServer();
     const fields = { imageUrl: `http://${host}/loom.png` };

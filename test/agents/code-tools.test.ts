@@ -8,7 +8,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
-/** A file of tools as a host has it. */
+/** A file with tools of a host. */
 const FILE: ToolFile = {
   version: 1,
   services: {},
@@ -96,7 +96,7 @@ describe('code in a file of tools', () => {
     expect(offered).toMatchObject([{ parameters: { properties: {} } }]);
   });
 
-  it('keeps its own names, whatever the model sends', async () => {
+  it('keeps its own variables, even if the model sends arguments with their names', async () => {
     const { calls } = await ask(
       [{ type: 'double' }],
       [{ name: 'double', args: { n: 1, Object: null, other: 7, params: 7 } }],

@@ -37,7 +37,7 @@ async function ask(server: ModelServer, { fields = {}, options, engine: more }: 
 describe('the key of a provider', () => {
   const keyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
 
-  /** Stored by every tenant, for every provider. */
+  /** Every tenant stores a key for every provider. */
   const stored: TenantCredentials = {
     find: (_tenant, query) =>
       'provider' in query && query.type === 'api_key'
@@ -45,7 +45,7 @@ describe('the key of a provider', () => {
         : undefined,
   };
 
-  it('is that of the operator, else of the block, else of the workspace, else the variable', async () => {
+  it('is taken from the operator, else the block, else the workspace, else the environment variable', async () => {
     const fields = { apiKey: '{{KEY}}' };
     const options = { variables: { OPENAI_API_KEY: 'key-of-the-variable' } };
     const env = { KEY: 'key-of-the-block' };

@@ -26,21 +26,21 @@ interface ExportedBlock {
   subBlocks: { [name: string]: { id: string; type: string; value: unknown } };
 }
 
-/** What their authors left empty, by the type of the block. */
+/** Values for fields that the authors left empty, by type of block. */
 const EMPTY: { readonly [type: string]: { readonly [field: string]: string } } = {
   slack: { channel: 'C0123456789' },
   google_sheets_v2: { spreadsheetId: 'sheet-1', sheetName: 'Leads' },
   notion_v2: { title: 'Report' },
 };
 
-/** Fields of the other form that say the same. */
+/** Equivalent fields of the advanced form. */
 const OTHER: { readonly [field: string]: string } = {
   channel: 'manualChannel',
   spreadsheetId: 'manualSpreadsheetId',
   sheetName: 'manualSheetName',
 };
 
-/** Returns an exported workflow with the fields that its author left empty. */
+/** Returns an exported workflow, with values for the fields that its author left empty. */
 function readWorkflow(file: string): { workflow: Json; blocks: ExportedBlock[] } {
   const workflow = JSON.parse(readFileSync(file, 'utf8')) as { state?: { blocks: object }; blocks?: object };
   const found = Object.values((workflow.state ?? workflow).blocks ?? {}) as ExportedBlock[];
@@ -54,7 +54,7 @@ function readWorkflow(file: string): { workflow: Json; blocks: ExportedBlock[] }
   return { workflow: workflow as Json, blocks: found };
 }
 
-/** What the scripted model calls tools with. */
+/** Arguments of the scripted model's calls, by tool. */
 const ARGUMENTS: { readonly [tool: string]: JsonObject } = {
   reddit_search: { subreddit: 'all', q: 'heddle' },
   x_search_tweets: { query: 'heddle' },
@@ -66,7 +66,7 @@ const ARGUMENTS: { readonly [tool: string]: JsonObject } = {
   mistral_parser_v3: {},
 };
 
-/** A tool of a fixture that is no integration: the host registers it. */
+/** A tool of a fixture that is not an integration: the host registers it. */
 const httpGet: AgentTool = {
   id: 'http_get',
   description: 'Gets a page.',
@@ -93,7 +93,7 @@ const tenantCredentials: TenantCredentials = {
   },
 };
 
-/** Returns a value that matches a schema of the exported kind. */
+/** Returns a value that matches a schema of an exported workflow. */
 function sampleOf(schema: JsonObject): Json {
   const { type, properties = {}, items, enum: choices } = schema;
   if (Array.isArray(choices)) return choices[0] ?? null;
@@ -106,7 +106,7 @@ function sampleOf(schema: JsonObject): Json {
   return type === 'boolean' ? true : 'text';
 }
 
-/** The schema of the answer that a request demands; undefined: it demands none. */
+/** Returns the response schema of a request; undefined if it has none. */
 function demandedSchema({ body }: ModelRequest): JsonObject | undefined {
   const found = /"(?:schema|responseSchema|responseJsonSchema|input_schema)":(\{.*)/.exec(
     JSON.stringify(body),
@@ -145,7 +145,7 @@ function answer(request: ModelRequest) {
   return { text: schema ? JSON.stringify(sampleOf(schema)) : 'An answer.' };
 }
 
-/** Mocks of a fixture, whose block is no integration. Workflows of other folders run without mocks. */
+/** Returns mocks for the block of a fixture that is not an integration. Workflows of other folders run without mocks. */
 const mocksOf = (file: string) =>
   dirname(file) === FIXTURES ? { types: { webhook_request: { data: null, status: 200, headers: {} } } } : {};
 const input = {
@@ -164,7 +164,7 @@ export type OpenEngine = (
   options: Required<Pick<EngineOptions, 'blocks' | 'services' | 'credentials' | 'env' | 'tenantCredentials'>>,
 ) => Promise<Engine>;
 
-/** All exported workflows run to their ends, with scripted models and simulated services, and nothing else. */
+/** Runs every exported workflow to its end, with scripted models and simulated services only. */
 export function describeExportedWorkflows(name: string, open: OpenEngine): void {
   describe(`exported workflows, with scripted models and simulated services, ${name}`, () => {
     it.each(files.map((file) => [basename(file), file]))('%s', async (_name, file) => {

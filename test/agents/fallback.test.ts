@@ -16,7 +16,7 @@ const count: AgentTool = {
 };
 
 describe('fallback models', () => {
-  it('answer in their order when a model is unavailable after all attempts, and the output says which', async () => {
+  it('answer in their order when a model is unavailable after all attempts, and the output names the model', async () => {
     const server = await modelServer((request) => (request.protocol === 'google' ? ANSWER : DOWN));
     const engine = await engineFor(server, {});
     const { output } = await runAgent(engine, { fallbackModels: [CLAUDE, 'gemini-2.5-flash', 'gpt-5'] });
@@ -50,7 +50,7 @@ describe('fallback models', () => {
     });
   });
 
-  it('are those of the operator for a block without its own, except those without a key', async () => {
+  it('are those of the operator if the block has none, except models without a key', async () => {
     const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
     const engine = await engineFor(server, {
       models: { fallbackModels: ['gpt-4o', 'mistral-small-latest', CLAUDE] },

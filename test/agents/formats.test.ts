@@ -79,7 +79,7 @@ describe('a response format', () => {
       'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
       { additionalModelRequestFields: { output_config: { format: { schema: STRICT } } } },
     ],
-  ])('is asked for where %s has it', async (model, sent) => {
+  ])('is requested with the response format of %s', async (model, sent) => {
     expect(await requestOf(model, STRICT)).toMatchObject(sent);
   });
 

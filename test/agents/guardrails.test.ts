@@ -37,7 +37,7 @@ describe('guardrails with a regular expression', () => {
     expect(output).toMatchObject({ passed, input: text });
   });
 
-  it('stop it after a second', async () => {
+  it('stop the expression after a second', async () => {
     const result = await check({ validationType: 'regex', regex: '^(a+)+$' }, `${'a'.repeat(60)}!`);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'EXPRESSION_FAILED' } });
     expect(result.error?.message).toContain('takes longer than 1000 ms');
@@ -46,7 +46,7 @@ describe('guardrails with a regular expression', () => {
   it.each<[fields: JsonObject, message: RegExp]>([
     [{ regex: '(' }, /The block "G" has a regular expression that is not valid: .*Unterminated group/],
     [{}, /The block "G" has no regular expression/],
-  ])('fail with one that cannot be used: %j', async (fields, message) => {
+  ])('fail if the expression is invalid: %j', async (fields, message) => {
     const result = await check({ validationType: 'regex', ...fields }, 'x');
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toMatch(message);
@@ -56,7 +56,7 @@ describe('guardrails with a regular expression', () => {
 describe('guardrails for personal data', () => {
   const text = 'Ask ada@example.com';
 
-  it('do not pass a text that has some', async () => {
+  it('do not pass a text with personal data', async () => {
     const { output } = await check({ validationType: 'pii', piiEntityTypes: [] }, text);
     expect(output).toEqual({
       passed: false,
@@ -75,7 +75,7 @@ describe('guardrails for personal data', () => {
     });
   });
 
-  it('fail for types that they cannot find, so that workflows do not rely on them', async () => {
+  it('fail for types of personal data that they cannot detect', async () => {
     const result = await check({ validationType: 'pii', piiEntityTypes: ['PERSON', 'URL'] }, text);
     expect(result.error?.message).toMatch(
       /The block "G" looks for PERSON, which Heddle cannot find\. It can find EMAIL_ADDRESS, /,
@@ -137,7 +137,7 @@ describe('guardrails for hallucination', () => {
     expect(requests).toEqual([]);
   });
 
-  it('fail where knowledge bases are not stored', async () => {
+  it('fail if the host stores no knowledge bases', async () => {
     const result = await check({ validationType: 'hallucination', knowledgeBaseId: 'kb' }, 'x');
     expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'knowledge' } });
   });

@@ -8,9 +8,9 @@ import { play } from './killed.ts';
 import type { Played } from './killed.ts';
 import { modelServer } from './metered.ts';
 
-/** More than a reservation lasts without its process. */
+/** Longer than a reservation lasts without its process. */
 const LATER_MS = 3_600_000;
-/** Returns what counts for the run, in millionths of a dollar. A reservation of nothing lets expired ones expire. */
+/** Returns the counted cost of the run, in millionths of a dollar. Reserving nothing expires old reservations. */
 async function spent({ spending }: SharedStores, nowMs: number): Promise<number> {
   const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + LATER_MS };
   const expiresMs = nowMs + LATER_MS;
@@ -21,7 +21,7 @@ async function spent({ spending }: SharedStores, nowMs: number): Promise<number>
 describe.each(drawnStores('calls of a model with a kill'))(
   'a process that is killed in a call of a model under a cap, on %s',
   (store) => {
-    it('leaves a reservation, which another process settles neither twice nor for nothing', async () => {
+    it('leaves a reservation, which another process settles exactly once', async () => {
       const folder = dataFolder();
       const place =
         store === 'sqlite'
@@ -51,7 +51,8 @@ describe.each(drawnStores('calls of a model with a kill'))(
 
       const stores = place.data === undefined ? await openPostgres(place.postgres) : openStores(place);
       try {
-        // Five answers cost 120 each. The highest cost of the killed call counts until it expires, then that of its input.
+        // Five answers cost 120 each. The maximum cost of the killed call counts until its reservation expires, then the cost of
+        // its input.
         const nowMs = Date.now();
         expect(await spent(stores, nowMs)).toBeGreaterThan(600 + 128_000);
         const later = await spent(stores, nowMs + LATER_MS);

@@ -6,7 +6,7 @@ import { MEMORY_POINTS, play, remembering } from './killed.ts';
 describe.each(drawnStores('memories with a kill'))(
   'an agent with a memory that is killed after the answer of the model, on %s',
   (store) => {
-    it.each(MEMORY_POINTS)('%s, %s: its conversation has the exchange once', async (stop, _when, calls) => {
+    it.each(MEMORY_POINTS)('killed %s, %s: its conversation has the exchange once', async (stop, _when, calls) => {
       const { folder, common, expectOneExchange } = await remembering();
       const engine =
         store === 'sqlite'

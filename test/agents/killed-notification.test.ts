@@ -6,7 +6,7 @@ import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { expectOneNotification, play } from './killed.ts';
 
 describe.each(drawnStores('notifications with a kill'))('a pause on %s', (store) => {
-  it('that is killed after its notification opens at the address that was sent, and sends no other', async () => {
+  it('opens at the sent address and sends no second notification after a kill', async () => {
     const folder = dataFolder();
     const engine =
       store === 'sqlite'

@@ -12,7 +12,7 @@ const engineOn = async (store: string, folder: string): Promise<NonNullable<Agen
 describe.each(drawnStores('calls of tools with a kill'))(
   'an agent that is killed in its fourth call of a tool, on %s',
   (store) => {
-    it('continues the child run of a tool that is a workflow, and starts no other', async () => {
+    it('continues the child run of a tool that is a workflow, and starts no second one', async () => {
       const { folder, common, calls, expectOneRepeated } = await counting();
       const options = { engine: await engineOn(store, folder), ...common, byWorkflow: true };
       expect(await play({ ...options, stop: '4' }).last).toBe('4');
@@ -22,7 +22,7 @@ describe.each(drawnStores('calls of tools with a kill'))(
       expect(output.children).toBe(4);
     });
 
-    it('repeats that call, and no other call of a tool or model', async () => {
+    it('repeats only the interrupted call', async () => {
       const { folder, common, calls, expectOneRepeated } = await counting();
       const engine = await engineOn(store, folder);
       expect(await play({ engine, ...common, stop: '4' }).last).toBe('4');

@@ -17,7 +17,7 @@ const PROGRAMS = {
   notifying: fileURLToPath(new URL('notified-process.ts', import.meta.url)),
 };
 
-/** What a process does, and with which store or server. */
+/** The task of a process, and its store or server. */
 export interface AgentProcess {
   engine?: Pick<EngineOptions, 'data' | 'postgres' | 'maxCost'>;
   models?: Pick<BlocksOptions, 'prices' | 'rates'>;
@@ -28,9 +28,12 @@ export interface AgentProcess {
   effects: string;
   /** True: the agent counts with a workflow. */
   byWorkflow?: boolean;
-  /** The line after which the process waits to be killed: of `counting` the number of a call, of `REMEMBERING` a point of its memory. */
+  /**
+   * The line after which the process waits to be killed: the number of a call of `counting`, or a memory point of
+   * `REMEMBERING`.
+   */
   stop?: string;
-  /** What the agent of `REMEMBERING` is asked, instead of counting. */
+  /** The question for the agent of `REMEMBERING`, which then answers it instead of counting. */
   question?: string;
 }
 
@@ -93,14 +96,17 @@ export const REMEMBERING = workflow(
   { id: 'remembering' },
 );
 
-/** Where a process can be killed between an answer of the model and the end of the agent: `MemoryPoint`, with how often the model is called. */
+/**
+ * Points between an answer of the model and the end of the agent at which a process is killed, each with the number of
+ * model calls.
+ */
 export const MEMORY_POINTS = [
   ['answered', 'before the answer is recorded', 2],
   ['recorded', 'before the exchange is in the conversation', 1],
   ['kept', 'before the result of the agent is in the journal', 1],
 ] as const;
 
-/** A model that numbers its answers, and what must be true of the conversation in the end. */
+/** A model that numbers its answers, and a check of the conversation at the end. */
 export async function remembering() {
   const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
   onTestFinished(() => server.close());
@@ -112,7 +118,10 @@ export async function remembering() {
   return {
     folder,
     common: { url: server.services.local, effects: join(folder, 'effects') },
-    /** After the interrupted run has ended with `output` and another was asked: the conversation has the exchange once. */
+    /**
+     * Expects that the conversation has the exchange once, after the interrupted run ended with `output` and another
+     * run asked.
+     */
     expectOneExchange: (output: unknown, calls: number) => {
       expect(output).toMatchObject({ content: `answer ${calls}` });
       expect(server.requests).toHaveLength(calls + 1);
@@ -168,7 +177,7 @@ export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'co
   return { last: read(), end: () => void child.stdin.end(), kill: () => void child.kill('SIGKILL') };
 }
 
-/** A model that asks for the numbers up to four, the files of a test, and what must be true in the end. */
+/** A model that asks for the numbers up to four, the files of a test, and a check at the end. */
 export async function counting() {
   const server = await startModelServer(({ body }) => {
     const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
@@ -181,7 +190,7 @@ export async function counting() {
     folder,
     common: { url: server.services.local, effects },
     calls: () => server.requests.length,
-    /** The fourth call of the tool was repeated, and no other call of it or of the model. */
+    /** Expects that only the fourth call of the tool was repeated. */
     expectOneRepeated: (output: unknown) => {
       expect(output).toMatchObject({ content: 'Done.', tokens: { total: 75 }, toolCalls: { count: 4 } });
       expect(server.requests).toHaveLength(5);
@@ -190,7 +199,7 @@ export async function counting() {
   };
 }
 
-/** A model that asks for one payment, the files of a test, and what must be true in the end. */
+/** A model that asks for one payment, the files of a test, and a check at the end. */
 export async function paying() {
   const server = await startModelServer(({ body }) => {
     const isPaid = JSON.stringify(body).includes('function_call_output');
@@ -203,7 +212,7 @@ export async function paying() {
   return {
     folder,
     common: { url: server.services.openai, effects },
-    /** The payment was made once. `isKnown`: the agent has its result. */
+    /** Expects that the payment was made once. `isKnown`: the agent has its result. */
     expectOnePayment: (output: unknown, isKnown: boolean) => {
       const result = isKnown ? { paid: { to: 'ada' } } : expect.stringContaining('This call was interrupted');
       expect(output).toMatchObject({

@@ -48,7 +48,7 @@ describe('a logs block', () => {
     });
   });
 
-  it('lists those with a status, within a time, and its own by default', async () => {
+  it('filters runs by status and time, and lists those of its own workflow by default', async () => {
     const { engine, ids } = await engineWithJob();
     const idsOf = async (fields: JsonObject) => {
       const { output } = await read(engine, fields);
@@ -73,7 +73,7 @@ describe('a logs block', () => {
     });
   });
 
-  it('does not show how to answer for a person', async () => {
+  it('does not show the tokens that answer a pause', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const ask = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask'], { id: 'ask' });
@@ -85,7 +85,7 @@ describe('a logs block', () => {
     expect(JSON.stringify(output)).not.toContain(pause?.token ?? '');
   });
 
-  it('leaves out what is too large together', async () => {
+  it('leaves out values whose total is too large', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const large = workflow(
@@ -100,7 +100,7 @@ describe('a logs block', () => {
     expect(shown.map(({ output: value }) => value !== null)).toEqual([true, true, false, false]);
   });
 
-  it('reads no run and no workflow of another tenant, and says no more than for a missing one', async () => {
+  it('treats runs and workflows of another tenant as missing', async () => {
     const tenant = (workflowId: string): string => (workflowId === 'job' ? 'theirs' : 'mine');
     const { engine, ids } = await engineWithJob({ tenant });
     const messages = async (fields: JsonObject, hidden: string): Promise<string | undefined> =>

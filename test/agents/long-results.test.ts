@@ -8,7 +8,7 @@ import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
 import { workflow } from '../support/workflow.ts';
 import { agent, pay, recordingTools, resultsFor, roundOf } from './approvals.ts';
 
-/** Numbers of five characters: where a text begins tells its offset. */
+/** Numbers of five characters: the first number of a part tells its offset. */
 const LONG = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(5, '0')).join('');
 const tools = [
   {
@@ -80,7 +80,7 @@ describe('a result of a tool that is too long for the model', () => {
     expect(list[0]?.result).toBe(LONG);
   });
 
-  it('is cut where the agent says', async () => {
+  it('is cut at the length that the agent sets', async () => {
     const { requests } = await run([{ tools: [DUMP] }], { maxToolResultChars: '1000' });
     expect(resultsFor(requests)[0]).toMatch(
       /^(\d{500})\n\[49000 of 50000 characters left out\..*\]\n\d{500}$/,
@@ -89,7 +89,7 @@ describe('a result of a tool that is too long for the model', () => {
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
   });
 
-  it('is read by a process that has not called the tool', async () => {
+  it('is read by another process than the one that called the tool', async () => {
     const server = await model([
       { tools: [DUMP, pay('ada', 1)] },
       { tools: [{ name: 'read_result', args: { id: '1.1', offset: 20_000, length: 5 } }] },

@@ -22,7 +22,7 @@ async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo
   return server;
 }
 
-/** The texts of all messages of a request but the instructions. */
+/** Returns the texts of all messages of a request except the instructions. */
 function talkOf({ body }: ModelRequest): string[] {
   const messages = body['messages'] as { role: string; content: string }[];
   return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
@@ -54,7 +54,7 @@ async function ask(engine: Engine, question: string, fields: JsonObject = REMEMB
 }
 
 describe('an agent with a memory', () => {
-  it('gets the earlier questions and answers of its conversation, and of no other', async () => {
+  it('gets the earlier questions and answers of its conversation only', async () => {
     const server = await modelServer();
     const engine = await open(server);
     await ask(engine, 'one');
@@ -168,7 +168,7 @@ describe('an agent with a memory', () => {
       /"A" has the memory "elephant": it must be none, conversation/,
     ],
     [
-      'has a conversation with too long an id',
+      'has a conversation whose id is too long',
       { memoryType: 'conversation', conversationId: 'c'.repeat(256) },
       /id of a conversation must have 1 to 255 characters/,
     ],

@@ -20,7 +20,7 @@ import { describeOnStores } from './on-stores.ts';
 
 describeOnStores(describeNotifications);
 
-describe.each(drawnStores('pauses whose process ends'))('on %s,', (store) => {
+describe.each(drawnStores('pauses of a process that ends'))('on %s,', (store) => {
   describeInterrupted(async () => {
     const place =
       store === 'sqlite'
@@ -35,7 +35,7 @@ describe.each(drawnStores('pauses whose process ends'))('on %s,', (store) => {
 });
 
 describe('a notification without an answer', () => {
-  it('is given up after a minute, and the pause opens', async () => {
+  it('is aborted after a minute, and the pause opens', async () => {
     const clock = new TestClock();
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const silent = teller((_, { signal }) => {

@@ -116,7 +116,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       expect(JSON.stringify([await engine.getRun(runId), logs])).not.toContain(SECRET);
     });
 
-    it('whose answer is lost may have been sent, and are not sent again', async () => {
+    it('are not sent again if the answer was lost, because they may have arrived', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
       services.loseNext('slack', 1);
@@ -133,18 +133,18 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
   });
 }
 
-/** A process that runs the blocks of these options, over the same store as the one before it. */
+/** A process that runs the blocks of these options, over the same store as the previous process. */
 type Begin = (
   options: Pick<EngineOptions, 'blocks' | 'pauseLinks'>,
 ) => Promise<{ engine: Engine; stop(): Promise<void> }>;
 
-/** A pause whose process ends in a call, after another call has ended. */
+/** A pause whose process is closed during one notification, after another one has been sent. */
 export function describeInterrupted(place: () => Promise<Begin>): void {
   describe('a pause whose process ends before it opens', () => {
     it.each([
       ['an interrupted notification may have been sent, and is not repeated', false],
       ['an interrupted notification is repeated if its tool allows it', true],
-    ])('opens at the address that was sent: %s', async (_, idempotent) => {
+    ])('opens at the sent address: %s', async (_, idempotent) => {
       const told: JsonObject[] = [];
       const keys: string[] = [];
       const { promise: stuck, resolve: reached } = Promise.withResolvers<void>();

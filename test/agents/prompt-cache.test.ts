@@ -54,7 +54,7 @@ function marked(value: unknown, place = ''): string[] {
 }
 
 describe('the cache of a provider', () => {
-  it('is asked to keep the instructions and each round of an agent with tools', async () => {
+  it('keeps the instructions and each round of an agent with tools', async () => {
     const requests = await requestsOf({ model: CLAUDE, tools: ROWS });
     expect(requests.map((request) => marked(request))).toEqual([
       ['/system/0', '/messages/0/content/0'],
@@ -62,32 +62,32 @@ describe('the cache of a provider', () => {
     ]);
   });
 
-  it('is asked to by a mark behind the text on Bedrock, for models that know marks', async () => {
+  it('is used by a mark after the text on Bedrock, for models that support marks', async () => {
     const [request] = await requestsOf({ model: NOVA, tools: ROWS });
     expect(marked(request)).toEqual(['/system/1', '/messages/0/content/1']);
     const [without] = await requestsOf({ model: TITAN, promptCaching: true });
     expect(marked(without)).toEqual([]);
   });
 
-  it('is not asked to by an agent that asks once, unless its author wants it', async () => {
+  it('is not used by an agent that calls the model once, unless its author wants it', async () => {
     const [plain] = await requestsOf({ model: CLAUDE });
     expect(marked(plain)).toEqual([]);
     const [wanted] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });
     expect(marked(wanted)).toEqual(['/system/0', '/messages/0/content/0']);
   });
 
-  it('is not asked to against the will of the author', async () => {
+  it('is not used if the author switches it off', async () => {
     const [request] = await requestsOf({ model: CLAUDE, tools: ROWS, promptCaching: false });
     expect(marked(request)).toEqual([]);
   });
 
-  it('is refused a setting that is neither true nor false', async () => {
+  it('rejects a setting that is neither true nor false', async () => {
     const { result, requests } = await run({ model: CLAUDE, promptCaching: 'maybe' });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(requests).toEqual([]);
   });
 
-  it('is asked to in a conversation', async () => {
+  it('is used in a conversation', async () => {
     const [request] = await requestsOf({ model: CLAUDE, memoryType: 'conversation', conversationId: 'c' });
     expect(marked(request)).toHaveLength(2);
   });

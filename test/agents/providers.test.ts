@@ -101,7 +101,7 @@ async function ask(
 describe.each(CASES.map((row) => [`${row.provider} ${row.what ?? ''}`.trim(), row] as const))(
   'an agent with %s',
   (_, row) => {
-    it('sends its key, gives the model what a tool returned, and reports the tokens of both calls', async () => {
+    it('sends its key, gives the model the result of a tool, and reports the tokens of both calls', async () => {
       const server = await modelServer(
         { tools: [{ name: 'weather', args: { city: 'Oslo' } }], input: 20, output: 5 },
         { pieces: ['It is', ' cold.'], input: 30, output: 7 },
@@ -131,7 +131,7 @@ describe.each(CASES.map((row) => [`${row.provider} ${row.what ?? ''}`.trim(), ro
       expect(JSON.stringify(server.requests[0]?.body)).toContain('warm');
     });
 
-    it('fails with the words of a refusal, without its key', async () => {
+    it('fails with the message of the provider, without the key', async () => {
       const server = await modelServer({ status: 400, message: 'No such model for secret-key.' });
       const result = await ask(server, row);
       expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });

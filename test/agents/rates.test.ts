@@ -29,7 +29,7 @@ describe('the rates of a key', () => {
     const engine = await engineFor(server, { clock, ...perMinute({ tokensPerMinute: 6000 }) });
     await runAgent(engine);
     const run = await engine.start(AGENT_FLOW);
-    // 2000 tokens take 20 s, of which calls may run ahead by 6 s; the next call has more than that.
+    // 2000 tokens take 20 s. Calls may exceed the rate by 6 s; the next call needs more.
     await clock.due(20_000);
     clock.advance(20_000);
     expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -66,7 +66,7 @@ describe('the rates of a key', () => {
     for (const run of [first, second]) expect(await run.result()).toMatchObject({ status: 'completed' });
   });
 
-  it('hold no slot of other blocks while a call waits', async () => {
+  it('take no slot of other blocks while a call waits', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, {
@@ -82,7 +82,7 @@ describe('the rates of a key', () => {
     expect(await waiting.result()).toMatchObject({ status: 'completed' });
   });
 
-  it('are not those of the same provider at another address or with another key', async () => {
+  it('are separate for another address or another key of the same provider', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, {

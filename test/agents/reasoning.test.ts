@@ -38,7 +38,7 @@ async function ask(answers: readonly ModelAnswer[], fields: JsonObject) {
 
 const THINKING = /"thinking":\{"type":"enabled","budget_tokens":\d+\}/;
 
-/** What the request has for a high effort, and how it returns the reasoning in the next round. */
+/** The fields of a request for a high effort, and the reasoning that the next round sends back. */
 const CASES: readonly (readonly [
   model: string,
   asks: RegExp,

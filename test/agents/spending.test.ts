@@ -11,7 +11,7 @@ const refusal = (cap: string, more: JsonObject = {}) => ({
 });
 
 describe('a cap on spending', () => {
-  it('of a call refuses it before it is made, with the cap and the highest cost', async () => {
+  it('of a call refuses it before it is made, with the cap and the maximum cost', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { call: 0.01 } });
     const { error } = await runAgent(engine);
@@ -41,7 +41,7 @@ describe('a cap on spending', () => {
         ['Start -> A', 'A -> C', 'C -> D'],
       ),
     });
-    // The third call could pass it: two have cost 2050, and it could cost 10000.
+    // The third call could exceed the cap: two have cost 2050, and it could cost 10000.
     expect(run).toMatchObject({ status: 'failed' });
     expect(run.error?.message).toContain('cap of $0.012 per run. ');
     expect(run.error?.message).toContain('$0.00205 of it are spent');
@@ -79,7 +79,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine, {}, 'a3')).toMatchObject({ status: 'completed' });
   });
 
-  it('of a block is that of its author, for all its calls', async () => {
+  it('of a block is set by its author, and covers all its calls', async () => {
     const server = await modelServer(() => ({
       tools: [{ name: 'unknown', args: {} }],
       input: 10,
@@ -128,7 +128,7 @@ describe('a cap on spending', () => {
     expect(usedMicros).toBeLessThan(2500);
   });
 
-  it('is not passed by many calls at once: every answer is paid for within the cap', async () => {
+  it('is not exceeded by many concurrent calls', async () => {
     const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
     const engine = await engineFor(server, { maxCost: { tenant: { dollars: 0.05 } } });
     const runs = await Promise.all(Array.from({ length: 12 }, () => runAgent(engine)));

@@ -152,7 +152,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
   });
 
   it.each(['cut', 'ends'] as const)(
-    'that breaks off, or ends without its last events, is asked for again (%s)',
+    'that breaks off, or ends without its last events, is requested again (%s)',
     async (fault) => {
       const clock = new TestClock();
       const { server, run } = await start(
@@ -170,7 +170,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     },
   );
 
-  it('with an error that a gateway passes on is like the error itself', async () => {
+  it('with an error that a gateway forwards is like the error itself', async () => {
     const clock = new TestClock();
     const error = (code: number, message: string): ModelAnswer => ({
       body: JSON.stringify({ type: 'error', error: { type: 'error', code, message, status: 'X' }, message }),
@@ -214,7 +214,7 @@ describe('an answer', () => {
 
   // Bedrock has a binary stream.
   it.each(INTERFACES.filter(([name]) => name !== 'bedrock'))(
-    'of %s that has malformed JSON in its stream is asked for again',
+    'of %s that has malformed JSON in its stream is requested again',
     async (_, model) => {
       const clock = new TestClock();
       const broken = { body: 'data: {"id": "answer", "text\n\n', type: 'text/event-stream' };
@@ -229,14 +229,14 @@ describe('an answer', () => {
     },
   );
 
-  it('that is streamed without anything in it is a clear error', async () => {
+  it('that is streamed without content is a clear error', async () => {
     const { server, result, message } = await ask([{ input: 0, output: 0 }], {});
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
     expect(message).toMatch(/no text, no call of a tool and no tokens/);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('with an error without a status is asked for again', async () => {
+  it('with an error without a status is requested again', async () => {
     const clock = new TestClock();
     const error = { body: '{"error":{"type":"overloaded","message":"busy"}}' };
     const { run } = await start([error, error, error, error], {}, { clock });
@@ -249,7 +249,7 @@ describe('an answer', () => {
     );
   });
 
-  it('that is too large is not requested again, streamed and not', async () => {
+  it('that is too large is not requested again, streamed or not', async () => {
     const text = 'x'.repeat(10 * 2 ** 20);
     for (const whole of [{ whole: true }, {}] as const) {
       const { server, result, message } = await ask([{ ...whole, text }], {});

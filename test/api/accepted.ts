@@ -6,14 +6,14 @@ import type { ShownRun } from '../support/api-workflows.ts';
 import { triggered } from '../support/triggered.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-/** A request that the operation accepts. */
+/** A request that an operation accepts. */
 export interface AcceptedCall {
   path: { [name: string]: string };
   query?: { [name: string]: string };
   body?: object;
 }
 
-/** A workflow that ends at once and sets no status for the older interface. */
+/** A workflow that ends at once and sets no status in the older interface. */
 const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
 /** A file that can be imported. */
@@ -130,7 +130,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     downloadWorkflowRunFileV2: {
       path: { workflowId: files, runId: download.runId, fileId: download.files?.[0]?.id ?? '' },
     },
-    // A second identical answer is accepted.
+    // Answering twice with the same text is accepted.
     resumeWorkflowRunV2: {
       path: { workflowId: asks, runId: first.runId },
       body: { contextId: contextOf(first), input: { ok: true } },

@@ -7,7 +7,7 @@ import { acceptedCalls } from './accepted.ts';
 const api = await recordingApi();
 const calls = await acceptedCalls(api);
 const { database } = api.store;
-// Brings the log up to date, which would otherwise change rows while a request is refused.
+// Updates the log of runs first: it would otherwise change rows while a request is refused.
 await api.call('GET', `/api/v2/logs?workspaceId=${api.workspaceId}`);
 await sql`create trigger no_audit before insert on audit begin select raise(abort, 'The audit is full.'); end`.execute(
   database,

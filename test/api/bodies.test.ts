@@ -65,7 +65,7 @@ const operations = { sendBytes, sendForm, sendJson };
 const area: Area<object, typeof operations> = { name: 'bodies', operations, services: () => ({}) };
 const beats: (() => void)[] = [];
 const every = (ms: number, beat: () => void) => {
-  // The others are of the service.
+  // The other operations are those of the service.
   if (ms !== BODY_MS) return () => undefined;
   beats.push(beat);
   return () => void beats.splice(beats.indexOf(beat), 1);
@@ -87,7 +87,7 @@ async function send(name: 'bytes' | 'form' | 'json', { type, body, key: own = ke
   return { status: response.status, data, message: error?.message };
 }
 
-/** A body that does not say its size. `sent` counts the chunks that were asked for. */
+/** A body without a Content-Length. `sent` counts the chunks that were read. */
 function chunks(count: number, size: number, sent = { chunks: 0 }): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
@@ -113,7 +113,7 @@ describe('a body of raw bytes', () => {
     });
   });
 
-  it('is refused past its size, without reading the rest', async () => {
+  it('is refused above its maximum size, without reading the rest', async () => {
     const sent = { chunks: 0 };
     const body = chunks(1000, 100, sent);
     expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLarge);
@@ -134,7 +134,7 @@ describe('a body of raw bytes', () => {
     expect(read).toBe(0);
   });
 
-  it('is refused if nothing arrives for too long', async () => {
+  it('is refused if no bytes arrive within the time limit', async () => {
     const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
     const answered = send('bytes', { type: 'text/csv', body: never });
     await expect.poll(() => beats.length).toBeGreaterThan(0);
@@ -204,7 +204,7 @@ describe('a form', () => {
     expect(refused.message).toContain(message);
   });
 
-  it('is refused past its size, in another media type and with a broken body', async () => {
+  it('is refused above its maximum size, in another media type and with a broken body', async () => {
     const large = form([
       ['title', 'Loom'],
       ['file', file(2000)],
@@ -218,7 +218,7 @@ describe('a form', () => {
 });
 
 describe('a JSON body with its own size limit', () => {
-  it('is refused past it', async () => {
+  it('is refused above its limit', async () => {
     const sent = (length: number) =>
       send('json', { type: 'application/json', body: JSON.stringify({ text: 'x'.repeat(length) }) });
     expect(await sent(900)).toMatchObject({ status: 200 });
@@ -226,7 +226,7 @@ describe('a JSON body with its own size limit', () => {
   });
 });
 
-it('the document has their media types', async () => {
+it('the OpenAPI document has their media types', async () => {
   const { body } = await call('GET', '/openapi.json', { key: null });
   const { paths } = body as { paths: { [path: string]: { post: { requestBody: { content: object } } } } };
   const contentOf = (name: string) => paths[`/api/v2/bodies/${name}`]?.post.requestBody.content;

@@ -80,7 +80,7 @@ describe('a host that withholds capabilities', () => {
     },
   );
 
-  it('asks for nothing else about other operations', async () => {
+  it('checks no capability for other operations', async () => {
     asked.length = 0;
     expect(await call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`)).toMatchObject({ status: 200 });
     expect(asked).toEqual([undefined]);

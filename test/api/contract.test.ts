@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { SERVED } from '../support/served.ts';
 
 /**
- * What each served operation must declare, written by hand and not derived from the operations: what the specification says,
- * and for operations that only Heddle has what was decided for them.
+ * The required declarations of each served operation, written by hand and not derived from the operations: from the
+ * specification, or from our decisions for operations that only Heddle has.
  */
 const CONTRACT = new URL('contract.tsv', import.meta.url);
 

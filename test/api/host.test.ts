@@ -83,13 +83,13 @@ describe('a host with its own workflows, sessions and roles', () => {
     });
   });
 
-  it('refuses what its ports do not have: drafts and queues', async () => {
+  it('refuses drafts and queues, which its ports do not have', async () => {
     const path = '/api/v2/workflows/greeting/execute';
     expect(await ask('POST', path, 'ada', { run: { source: 'manual' } })).toMatchObject({ status: 404 });
     expect(await ask('POST', path, 'ada', { async: true })).toMatchObject({ status: 400 });
   });
 
-  it('has only the operations that it asked for', async () => {
+  it('has only the operations that it selected', async () => {
     const document = (await (await host.api.fetch(new Request(`${BASE}/openapi.json`))).json()) as {
       paths: { [path: string]: { [method: string]: { operationId: string } } };
       servers: object[];
@@ -125,7 +125,7 @@ describe('an area of a host', () => {
   });
 });
 
-it('the most specific route answers, in whatever order areas bring theirs', async () => {
+it('the most specific route answers, regardless of the order of the areas', async () => {
   const saying = (id: string, last: string, params: z.ZodObject): Area => ({
     name: id,
     operations: {
@@ -185,7 +185,7 @@ it('a resource of several workspaces needs access to all of them, and is conceal
     (await call('GET', `/api/v2/links/${from}/${to}`)).status;
   expect(await statusOf(workspaceId, mine)).toBe(200);
   expect([await statusOf(workspaceId, foreign), await statusOf(foreign, mine)]).toEqual([404, 404]);
-  // A key of one side does not open the other.
+  // A key of one workspace has no access to the other.
   const { key } = await store.keys.create({ workspaceId }, 'of one side');
   const answer = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
   expect(answer).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });
@@ -219,7 +219,7 @@ describe('a resource of an organization', () => {
     checkOrganization,
   });
 
-  it('needs a role that the host says, conceals others, and refuses every key of a workspace alike', async () => {
+  it('needs the role that the host sets, conceals other organizations, and refuses every workspace key alike', async () => {
     const { call, store, workspaceId } = await testApi({ areas: [reading()], access });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
     const asked = (id: string, of?: string) =>
@@ -238,7 +238,7 @@ describe('a resource of an organization', () => {
       expect(await asked(id, key)).toMatchObject({ status: 403, body: refusal });
   });
 
-  it('may belong to workspaces as well: the caller needs access to all', async () => {
+  it('may also belong to workspaces: the caller needs access to all of them', async () => {
     const linked = record('Link', ({ path }) => {
       const { organizationId: id } = path as { organizationId: string };
       return Promise.resolve({ value: id, workspaceIds: [seen.workspaceId], organizationIds: [id] });
@@ -253,7 +253,7 @@ describe('a resource of an organization', () => {
     expect((await seen.call('GET', '/api/v2/organizations/mine', { key })).status).toBe(403);
   });
 
-  it('needs a port for its access, and admits no keys of workspaces', async () => {
+  it('needs an access port with checkOrganization, and accepts no workspace keys', async () => {
     await expect(testApi({ areas: [reading()] })).rejects.toThrow(
       'The operation readOrganization acts on an organization: the port `access` needs `checkOrganization`.',
     );
@@ -301,7 +301,7 @@ describe('createApi refuses', () => {
     expect(await creating([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
   });
 
-  it('to leave areas open when a later one cannot be opened', async () => {
+  it('leaving areas open when a later one cannot be opened', async () => {
     const closed: string[] = [];
     const first: Area = { ...execute(), close: () => void closed.push('execute') };
     const second: Area = {

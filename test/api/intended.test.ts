@@ -14,7 +14,7 @@ interface Action {
   event: string;
   path: string;
   body?: object;
-  /** Whether the engine has done it. */
+  /** Returns whether the engine has executed the action. */
   isDone(): Promise<boolean>;
 }
 
@@ -62,7 +62,7 @@ describe('the event of an action of the engine', () => {
   const EVENTS = ['RUN_CANCELLED', 'RUN_RESUMED', 'RUN_RERUN'];
   const send = ({ path, body }: Action) => api.call('POST', path, body ? { body } : {});
 
-  it.each(EVENTS)('%s is recorded when it has happened', async (event) => {
+  it.each(EVENTS)('%s is recorded when the engine has executed it', async (event) => {
     const action = await actionOf(event);
     expect((await send(action)).status).toBeLessThan(300);
     expect(await events()).toEqual([{ action: event, outcome: null }]);
@@ -77,7 +77,7 @@ describe('the event of an action of the engine', () => {
     expect(await action.isDone()).toBe(false);
   });
 
-  it.each(EVENTS)('%s is not lost when the process ends after the engine has acted', async (event) => {
+  it.each(EVENTS)('%s is not lost when the process ends after the action', async (event) => {
     const action = await actionOf(event);
     // As after a crash, nothing more is written.
     await sql`create trigger ended before update on audit begin select raise(abort, 'The process has ended.'); end`.execute(
@@ -88,7 +88,7 @@ describe('the event of an action of the engine', () => {
     expect(await events()).toEqual([{ action: event, outcome: 'intended' }]);
   });
 
-  it('is withdrawn when the action is refused, or has no effect', async () => {
+  it('is deleted when the action is refused, or has no effect', async () => {
     const body = { contextId: 'unknown', input: { ok: true } };
     expect((await api.call('POST', pathOf(run.runId, 'resume'), { body })).status).toBeLessThan(500);
     const unknown = pathOf(run.runId, 'rerun');
@@ -100,7 +100,7 @@ describe('the event of an action of the engine', () => {
     expect(await events()).toEqual([{ action: 'RUN_CANCELLED', outcome: null }]);
   });
 
-  it('stays when it is not known whether the engine has acted', async () => {
+  it('stays when the outcome of the action is unknown', async () => {
     const { path } = await actionOf('RUN_CANCELLED');
     const { engine } = api;
     const cancel = () => Promise.reject(new Error('The connection was lost.'));

@@ -19,7 +19,7 @@ await sql`update workflows set folder_path = ${inside} where workspace_id = ${wo
   api.store.database,
 );
 
-/** What these operations get in place of what their accepted request has: they name a folder. */
+/** Replacements in the accepted requests of these operations, which name a folder. */
 const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
   createWorkflowV2: { body: { folderPath: inside } },
   moveWorkflows: { body: { folderPath: inside } },
@@ -41,7 +41,7 @@ async function setLocked(locked: 0 | 1): Promise<void> {
   );
 }
 
-/** Makes the host lock the folder just before the next transaction, so after the first check of a request. */
+/** Makes the host lock the folder just before the next transaction, that is after the first check of a request. */
 function lockBeforeNextTransaction(): void {
   const { database } = api.store;
   const begin = database.transaction.bind(database);

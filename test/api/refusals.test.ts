@@ -21,7 +21,7 @@ const stranger = elsewhere.key;
 
 function acceptedCallOf({ method, path }: AnyOperation): AcceptedCall {
   const call = calls[`${method} ${path}`];
-  if (!call) throw new Error(`Nothing is said of how ${method} ${path} is called.`);
+  if (!call) throw new Error(`There is no accepted request for ${method} ${path}.`);
   return call;
 }
 
@@ -89,7 +89,7 @@ describe.each(DRAWN)('%s records nothing when it refuses', (_title, operation) =
     }
   });
 
-  // The name of a secret need not exist before it is set.
+  // A secret is set by a name that need not exist yet.
   if (Object.keys(params.shape).length > 0 && id !== 'setSecret')
     it('unknown ids', async () => {
       for (const name of Object.keys(params.shape)) {
@@ -131,7 +131,7 @@ describe.each(DRAWN)('%s records nothing when it refuses', (_title, operation) =
     });
 
   if (body === undefined && operation.method !== 'GET')
-    it('bodies if it takes none', async () => {
+    it('bodies of operations without a body', async () => {
       expect(await refused(400, { options: { body: { colour: 'red' } } })).toMatchObject({
         details: [{ code: 'unrecognized_keys', keys: ['colour'] }],
       });
@@ -163,7 +163,7 @@ describe('a refused answer to a pause records nothing', () => {
   });
 });
 
-/** Expects a body that the operation declares for the status: every field of it, and no other. */
+/** Expects that the body has exactly the fields that the operation declares for the status. */
 function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Answer<unknown>): void {
   if (success.length === 0) return;
   const declared = success.find((each) => each.status === status);
@@ -177,9 +177,9 @@ function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Ans
   expect((legacy ? schema : shape).parse(body)).toEqual(body);
 }
 
-// Last, because these calls change the resources of the others.
+// Last, because these calls change the resources of the other tests.
 describe.each(TABLE)('%s', (_title, operation) => {
-  it('accepts its request above, answers as it declares, and records an action if it declares one', async () => {
+  it('accepts its request, answers with the declared body, and records its declared action', async () => {
     const before = api.rows()['audit'] ?? 0;
     const answer = await send(operation);
     expect([answer.status, answer.body]).toEqual([

@@ -1,4 +1,4 @@
-"""Calls that are right in form are, every second time, right in all: about what is there, with what it takes."""
+"""Hooks for schemathesis. Every second valid call becomes an accepted one: about existing resources, with accepted values."""
 
 import collections
 import itertools
@@ -8,7 +8,7 @@ import os
 import schemathesis
 
 WORKSPACE = os.environ["HEDDLE_TEST_WORKSPACE"]
-# What is accepted, by method and path.
+# Accepted requests, by method and path.
 CALLS = json.loads(os.environ["HEDDLE_TEST_CALLS"])
 numbers = itertools.count()
 called = collections.Counter()
@@ -25,7 +25,7 @@ def map_body(context, body):
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """A stream of events is a text to those who generate clients, but is looked at event by event here."""
+    """Removes the schema of event streams: it describes the text for client generators, but schemathesis checks each event."""
     for methods in raw_schema["paths"].values():
         for operation in methods.values():
             for response in operation["responses"].values():
@@ -41,16 +41,16 @@ def before_call(context, case, kwargs):
     if right is None or is_wrong:
         return
     number = next(numbers)
-    # Counted for each operation: the first of its calls is right, whatever the others are.
+    # Counted for each operation: its first call is always an accepted one.
     called[case.operation.label] += 1
     if called[case.operation.label] % 2 == 0:
-        # Ids of earlier responses are used again: what other operations need must stay.
+        # Schemathesis reuses ids of earlier responses: resources that other operations need must not be deleted.
         if method == "DELETE":
             case.path_parameters = dict(right.get("path", {}))
         return
     case.path_parameters = dict(right.get("path", {}))
     case.query = dict(right.get("query", {}))
     if "body" in right:
-        # Names are taken once.
+        # A name can be taken only once.
         case.body = json.loads(json.dumps(right["body"]).replace("{n}", str(number)))
         case.media_type = "application/json"

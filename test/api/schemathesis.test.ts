@@ -15,13 +15,13 @@ import { requireTool } from '../tools/fetch.ts';
 import { acceptedCalls } from './accepted.ts';
 
 const tool = requireTool('schemathesis');
-/** Tables of characters and constants, which each process would make anew, in three seconds. */
+/** Cache for tables of characters and constants. Without it each process builds them in three seconds. */
 const TABLES = fileURLToPath(new URL('../../node_modules/.cache/heddle-test/hypothesis', import.meta.url));
 const HOOKS = fileURLToPath(new URL('schemathesis.py', import.meta.url));
 
 /**
- * What is asked of each answer. That valid data is accepted is not: rules between fields, and that what a path names
- * is there, no schema can say.
+ * The checks of each response. "Valid data is accepted" is not among them: a schema cannot express rules between
+ * fields, or that the resource of a path exists.
  */
 const CHECKS = [
   'not_a_server_error',
@@ -108,10 +108,10 @@ async function run(operations: readonly string[]) {
   const calls = await acceptedCalls(api);
   const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
   const only = operations.flatMap((id) => ['--include-operation-id', id]);
-  // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers bound the others.
+  // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers limit the other phases.
   const scale = isFull ? ['--max-examples', '40'] : ['--max-examples', '8', '--phases', 'examples,fuzzing'];
   const repeatable = ['--seed', '1', '--generation-database', 'none'];
-  // How long the making of requests takes depends on the machine.
+  // The time to generate requests depends on the machine.
   const health = ['--suppress-health-check', 'too_slow'];
   const checks = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
   const env = {
@@ -128,7 +128,7 @@ async function run(operations: readonly string[]) {
   return { code, said, answered, faults: api.faults };
 }
 
-describe.skipIf(!tool)('calls that are made up from /openapi.json', () => {
+describe.skipIf(!tool)('calls that are generated from /openapi.json', () => {
   it.each(PARTS)(
     '%s get responses that match the document, and no internal errors',
     { timeout: isFull ? 1_800_000 : 300_000 },

@@ -203,7 +203,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_ARCHIVED', 'WORKFLOW_RESTORED']);
   });
 
-  it('copies the draft with new ids', async () => {
+  it('duplicates the draft with new ids', async () => {
     const source = await w.make(workspaceId, 'Original');
     const copy = await w.call<Item>('POST', `${W}/${source.id}/duplicate`, { body: {} });
     expect(copy).toMatchObject({ status: 201, data: { name: 'Original (2)', folderPath: '/' } });
@@ -215,7 +215,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect(named.status).toBe(409);
   });
 
-  it('moves what it can, and says why for the rest', async () => {
+  it('moves what it can, and gives a reason for the rest', async () => {
     const own = await w.workspace();
     const foreign = await w.make(workspaceId, 'foreign');
     await w.folder(own, '/To');
@@ -388,7 +388,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     ]);
   });
 
-  it('reaches no caller with a fault', () => {
+  it('is not returned to callers if it is faulty', () => {
     expect(w.faults).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import type { FunctionOutcome, Limits } from '@heddle/sandbox';
 
 /**
- * What an attack may end with: JSON of a value or a code of `SandboxErrorCode`, exactly; a pattern over either
- * (a failure reads `CODE name: message`); or several, where machines may differ.
+ * An allowed end of an attack: exact JSON of a value or code of `SandboxErrorCode`; a pattern for either (a failure is
+ * `CODE name: message`); or several, if machines may differ.
  */
 export type Expected = string | RegExp | readonly (string | RegExp)[];
 

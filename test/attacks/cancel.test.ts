@@ -65,7 +65,7 @@ const STATES: readonly State[] = [
     reached: running,
     dies: true,
   },
-  { name: 'waiting for what never comes', code: WAIT, warm: true, reached: running, dies: false },
+  { name: 'waiting for a promise that never settles', code: WAIT, warm: true, reached: running, dies: false },
   {
     name: 'waiting for a timer',
     code: 'await new Promise((r) => setTimeout(r, 60000))',
@@ -86,7 +86,7 @@ const STATES: readonly State[] = [
     dies: true,
   },
   {
-    name: 'while it throws away what it got',
+    name: 'while it collects garbage',
     code: 'const a = []; for (;;) { a.push(new Array(1e4).fill(0)); if (a.length > 100) a.length = 0 }',
     warm: true,
     reached: running,
@@ -168,7 +168,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
     expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
     await until(() => !dies || livingOf(before).length === 0);
     await sandbox.close();
-    // In every state no process of the sandbox remains after it is closed, not even with another parent.
+    // No process of the sandbox remains after it is closed, not even an orphan.
     await until(() => livingOf(before).length === 0);
     expect(livingOf(before)).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
     await asked.promise;
     stop.abort();
     expect(await job).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    opened.reject(new Error('nobody waits for this'));
+    opened.reject(new Error('no code awaits this'));
     expect(sandbox.stats()).toMatchObject({ processes: 0, queued: 0, totals: { CANCELLED: 1 } });
   });
 

@@ -15,9 +15,9 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, again: string]>> = {
   '/status': ['a reason without end', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
   '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
-  '/hints': ['hints before a response', '', 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2_000)],
+  '/hints': ['informational responses before a response', '', 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2_000)],
   '/name': ['the name of a header', OK, 'x'.repeat(65_536)],
-  '/extension': ['what stands beside the length of a chunk', `${CHUNKED}1;`, 'x'.repeat(65_536)],
+  '/extension': ['an extension of a chunk', `${CHUNKED}1;`, 'x'.repeat(65_536)],
   '/zeros': ['a length of a chunk that begins with zeros', CHUNKED, '0'.repeat(65_536)],
   '/pieces': ['chunks of one byte', CHUNKED, '1\r\nx\r\n'.repeat(10_000)],
   '/trailers': ['headers after the body', `${CHUNKED}0\r\n`, 'x-a: bbbbbbbbbbbbbbbb\r\n'.repeat(2_000)],
@@ -28,7 +28,7 @@ const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, ag
   ],
 };
 
-/** Each of these needs its own turn of the decompression threads, which then set the pace. */
+/** Each of these needs its own job in the decompression threads, which then limit the rate. */
 const NOTHING = '/nothing';
 const PACKED_NOTHING = [
   '',
@@ -38,7 +38,7 @@ const PACKED_NOTHING = [
 
 const TIME = { timeout: 120_000 };
 
-/** The server runs in its own thread, so that its cost is not measured as the client's. */
+/** The server runs in its own thread, so that its time is not measured as the client's. */
 const SERVER = `
   const { createServer } = require('node:net');
   const { parentPort, workerData } = require('node:worker_threads');

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { watchHost } from './watch.ts';
 
 /**
- * What the program of a sandbox process could do if a guest had taken it over: it says that it is ready, and answers each
- * job with the statement that stands for its mode. `raw` writes bytes to the channel, past Node.
+ * The program of a sandbox process that a guest has taken over: it reports that it is ready, and runs STATEMENT for
+ * each job. `raw` writes bytes to the channel without Node.
  */
 const PROGRAM = `
   const { writeSync } = require('node:fs');
@@ -23,10 +23,10 @@ const PROGRAM = `
   });
   process.on('disconnect', () => process.exit());`;
 
-/** Statement of the program → code of the job's outcome, or its JSON. */
+/** Statements of the program, each with the code or JSON of the job's outcome. */
 const ATTACKS: readonly (readonly [title: string, statement: string, ends: string | RegExp])[] = [
   ['an honest answer, so that this test can see one', 'send(done(job))', '1'],
-  ['bytes that are no message', 'framed(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
+  ['bytes that are not a message', 'framed(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
   ['an empty message', 'framed(Buffer.alloc(0))', 'SANDBOX_PROTOCOL'],
   ['a message that is longer than memory', 'framed(Buffer.alloc(9), 0xfffffff0)', 'SANDBOX_PROTOCOL'],
   [
@@ -35,12 +35,12 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'SANDBOX_PROTOCOL',
   ],
   [
-    'a message of as many objects as it has room for',
+    'a message with the maximum number of objects',
     'framed(Buffer.concat([Buffer.from([0xff, 0x0f, 0x41, 0xff, 0xff, 0xff, 0x0f]), Buffer.alloc(9e7, Buffer.from([0x6f, 0x7b, 0]))]))',
     'SANDBOX_PROTOCOL',
   ],
   [
-    'a message of as many properties',
+    'a message with the maximum number of properties',
     'const parts = [Buffer.from([0xff, 0x0f, 0x6f])]; for (let i = 0; i < 1e6; i++) parts.push(Buffer.from([0x22, 3, i & 127, (i >> 7) & 127, (i >> 14) & 127, 0x5f])); framed(Buffer.concat([...parts, Buffer.from([0x7b, 0xc0, 0x84, 0x3d])]))',
     'SANDBOX_PROTOCOL',
   ],
@@ -53,7 +53,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'a list': '[done(job)]',
     'an object in an object': 'done(job, { more: {} })',
     'a text that is an object': 'done(job, { text: new String("1") })',
-    'one buffer as many': 'done(job, { a: new Uint8Array(8).buffer })',
+    'one buffer that is sent as many': 'done(job, { a: new Uint8Array(8).buffer })',
   }).map(([what, value]) => [what, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
   [
     'a message that hides in the length of another',
@@ -66,53 +66,53 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     '1',
   ],
   [
-    'numbers of jobs that are none',
+    'ids of unknown jobs',
     'for (const id of [-1, 0.5, 1e300, Number.MAX_SAFE_INTEGER, job.id + 1]) { send({ ...done(job), id, next: id }); send({ t: "enter", id }); send({ t: "waiting", id }); send({ t: "call", id, call: 1, op: "fetch", head: "{}", body: null }) } send(done(job))',
     '1',
   ],
   [
-    'one call many times over',
+    'one call many times',
     'for (let i = 0; i < 100; i++) send({ t: "call", id: job.id, call: 1, op: "fetch", head: JSON.stringify({ url: "http://a.test/", method: "GET", headers: [] }), body: null }); process.on("message", (m) => m.t === "answer" && send(done(job)))',
     '1',
   ],
   [
-    'a call whose text is all structure',
+    'a call whose text has only brackets',
     'send({ t: "call", id: job.id, call: 1, op: "fetch", head: "[".repeat(5e5), body: null }); send({ t: "call", id: job.id, call: 2, op: "fetch", head: "{\\"headers\\":[" + "[],".repeat(1e7) + "1]}", body: null }); send(done(job))',
     '1',
   ],
   [
-    'what it used, in numbers without sense',
+    'impossible numbers for its usage',
     'send(done(job, { cpuMs: -1e300, wallMs: 1e300, rssMiB: -1, next: 1e300 }))',
     '1',
   ],
   [
-    'a result that goes deeper than anything that reads it',
+    'a result that is nested deeper than any parser allows',
     'send(done(job, { text: "[".repeat(2e6) + "]".repeat(2e6) }))',
     'RESULT_TOO_LARGE',
   ],
   [
-    'an error whose place is nowhere',
+    'an error with an impossible position',
     'send(done(job, { code: "GUEST_ERROR", text: JSON.stringify({ phase: "run", index: 1e15, name: 1, message: {}, stack: [], line: 1e15, column: -1 }) }))',
     'USER_ERROR',
   ],
   [
-    'an end that looks like one of memory',
+    'an exit that imitates one for lack of memory',
     'process.stderr.write("FATAL ERROR: JavaScript heap out of memory", () => process.exit(1))',
     'OUT_OF_MEMORY',
   ],
-  ['half a message, and the end', 'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()', 'SANDBOX_CRASHED'],
+  ['half a message, and then exiting', 'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()', 'SANDBOX_CRASHED'],
   [
     'messages of Node’s own kind',
     'send({ cmd: "NODE_HANDLE_ACK" }); send({ cmd: "NODE_HANDLE", type: "constructor", msg: 1 }); send({ cmd: "NODE_HANDLE_NACK" }); send(done(job))',
     '1',
   ],
-  ['text in the place of an object', 'send("done")', 'SANDBOX_PROTOCOL'],
+  ['a text instead of an object', 'send("done")', 'SANDBOX_PROTOCOL'],
   ['an object without a kind', 'send({ id: job.id })', 'SANDBOX_PROTOCOL'],
-  ['a kind that every object has', 'send({ t: "constructor" })', 'SANDBOX_PROTOCOL'],
+  ['a kind that is a property of every object', 'send({ t: "constructor" })', 'SANDBOX_PROTOCOL'],
   ['a kind that is inherited', 'send({ t: "__proto__" })', 'SANDBOX_PROTOCOL'],
-  ['that it is ready, again', 'send({ t: "ready", snapshot: null })', 'SANDBOX_PROTOCOL'],
+  ['a second ready message', 'send({ t: "ready", snapshot: null })', 'SANDBOX_PROTOCOL'],
   ['an unknown code', 'send(done(job, { code: "EVIL" }))', 'SANDBOX_PROTOCOL'],
-  ['times that are no numbers', 'send(done(job, { cpuMs: NaN, wallMs: Infinity }))', 'SANDBOX_PROTOCOL'],
+  ['times that are not numbers', 'send(done(job, { cpuMs: NaN, wallMs: Infinity }))', 'SANDBOX_PROTOCOL'],
   ['a result that is not JSON', 'send(done(job, { text: "{" }))', 'SANDBOX_PROTOCOL'],
   ['a result that is too long', 'send(done(job, { text: "1".repeat(5e6) }))', 'SANDBOX_PROTOCOL'],
   ['console output that is too long', 'send(done(job, { stdout: "x".repeat(5e6) }))', 'SANDBOX_PROTOCOL'],
@@ -133,17 +133,17 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'USER_ERROR',
   ],
   [
-    'the end of jobs that it does not have',
+    'the end of unknown jobs',
     'for (let id = -5; id < 1e3; id++) if (id !== job.id) send({ ...done(job), id }); send(done(job))',
     '1',
   ],
   [
-    'calls that it may not make',
+    'calls that are not allowed',
     'for (let call = 0; call < 1e3; call++) send({ t: "call", id: job.id, call, op: "exec", head: "{}", body: null })',
     'SANDBOX_PROTOCOL',
   ],
   [
-    'a call of something else',
+    'a call of an unknown operation',
     'send({ t: "call", id: job.id, call: 1, op: "__proto__", head: "null", body: null }); process.on("message", (m) => m.t === "answer" && send(done(job, { text: JSON.stringify(m.ok) })))',
     'false',
   ],
@@ -162,66 +162,66 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   ],
 ];
 
-/** The same for the pipe by which Python asks its host and waits: `frame` makes a question of fields. */
+/** The same for the pipe of synchronous calls of Python to its host: `frame` encodes a request with these fields. */
 const QUESTIONS: typeof ATTACKS = [
-  ['an honest question', 'ask(frame(question(job))); answered(() => send(done(job)))', '1'],
+  ['an honest request', 'ask(frame(question(job))); answered(() => send(done(job)))', '1'],
   [
-    'bytes that are no question',
+    'bytes that are not a request',
     'ask(Buffer.concat([length(99), Buffer.alloc(99, 0x41)]))',
     'SANDBOX_PROTOCOL',
   ],
-  ['an empty question', 'ask(length(0))', 'SANDBOX_PROTOCOL'],
-  ['a question that is longer than memory', 'ask(length(0xfffffff0))', 'SANDBOX_PROTOCOL'],
+  ['an empty request', 'ask(length(0))', 'SANDBOX_PROTOCOL'],
+  ['a request that is longer than memory', 'ask(length(0xfffffff0))', 'SANDBOX_PROTOCOL'],
   [
-    'fields that are longer than their question',
+    'fields that are longer than their request',
     'ask(Buffer.concat([length(8), length(2 ** 31), length(0)]))',
     'SANDBOX_PROTOCOL',
   ],
-  ['a question that is no object', 'ask(frame([1]))', 'SANDBOX_PROTOCOL'],
+  ['a request that is not an object', 'ask(frame([1]))', 'SANDBOX_PROTOCOL'],
   [
-    'a question of prototypes',
+    'a request that would change prototypes',
     'ask(frame(JSON.parse(\'{"__proto__":{"id":1,"op":"fetch","head":"{}"}}\')))',
     'SANDBOX_PROTOCOL',
   ],
   [
-    'two questions at once',
+    'two requests at once',
     'ask(Buffer.concat([frame(question(job)), frame(question(job))]))',
     'SANDBOX_PROTOCOL',
   ],
   [
-    'fields that are all structure',
+    'fields that have only brackets',
     'ask(frame({ ...question(job), more: JSON.parse("[" + "[],".repeat(6e5) + "1]") })); answered(() => send(done(job)))',
     '1',
   ],
   [
-    'more of them than can be fields',
+    'fields that have more brackets than are allowed',
     'ask(frame({ ...question(job), more: JSON.parse("[" + "[],".repeat(9e5) + "1]") }))',
     'SANDBOX_PROTOCOL',
   ],
   [
-    'a request that is all structure',
+    'a request head that has only brackets',
     'ask(frame({ ...question(job), head: "{\\"headers\\":[" + "[],".repeat(1.6e5) + "1]}" })); answered(() => send(done(job)))',
     '1',
   ],
   [
-    'questions for jobs that it does not have',
+    'requests for unknown jobs',
     'for (const id of [-1, 0, 0.5, 1e300, job.id + 1]) ask(frame({ ...question(job), id })); setTimeout(() => send(done(job)), 50)',
     /^(?:1|SANDBOX_PROTOCOL)$/,
   ],
   [
-    'more questions than it may ask',
+    'more requests than are allowed',
     'let left = 300; const again = () => left-- > 0 ? (ask(frame(question(job))), answered(again)) : send(done(job)); again()',
     'SANDBOX_PROTOCOL',
   ],
   [
-    'an operation that every object has',
+    'an operation that is a property of every object',
     'ask(frame({ ...question(job), op: "constructor" })); answered((text) => send(done(job, { text: JSON.stringify(text.includes("does not know")) })))',
     'true',
   ],
-  ['half a question, and its end', 'ask(length(99)); process.exit(3)', 'SANDBOX_CRASHED'],
-  ['half a question, for ever', 'ask(length(99))', 'TIMEOUT_WALL'],
+  ['half a request, and then exiting', 'ask(length(99)); process.exit(3)', 'SANDBOX_CRASHED'],
+  ['half a request, and then nothing', 'ask(length(99))', 'TIMEOUT_WALL'],
   [
-    'bytes in pieces of one',
+    'a request byte by byte',
     'const bytes = frame(question(job)); for (const byte of bytes) ask(Buffer.from([byte])); answered(() => send(done(job)))',
     '1',
   ],
@@ -263,7 +263,7 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
         execPath: impostor(statement, index),
         isolation: { level: 'basic', minimum: 'basic' },
         limits: ends === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
-        fetch: () => Promise.reject(new Error('no call of these is a fetch')),
+        fetch: () => Promise.reject(new Error('no call is a valid fetch')),
       });
       const outcome: FunctionOutcome = await sandbox.run({ runId: 'r', code: 'return 0' });
       await sandbox.close();
@@ -281,7 +281,7 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
         execPath: impostor(statement, `q${index}`, ASKING),
         isolation: { level: 'basic', minimum: 'basic' },
         limits: ends === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
-        fetch: () => Promise.reject(new Error('no question of these is a request')),
+        fetch: () => Promise.reject(new Error('no call is a valid fetch')),
       });
       const outcome = await sandbox.run({ runId: 'r', language: 'python', code: 'return 0' });
       await sandbox.close();

@@ -75,7 +75,7 @@ const DEEP_PYTHON: Readonly<Record<string, string>> = {
   copies: 'import copy\ncopy.deepcopy(deep())',
   'a pattern of groups': 'import re\nre.compile("(" * N + ")" * N)',
   'a pattern of repeats': 'import re\nre.match("(?:" * 5000 + "a" + ")*" * 5000, "a" * 999)',
-  'a pattern that calls back': 'import re\ndef f(m): return re.sub("a", f, "a")\nre.sub("a", f, "a")',
+  'a pattern with a callback': 'import re\ndef f(m): return re.sub("a", f, "a")\nre.sub("a", f, "a")',
   'code in brackets': 'compile("(" * N + ")" * N, "x", "eval")',
   'code with signs': 'eval("-" * N + "1")',
   'code with attributes': 'compile("a" + ".b" * N, "x", "eval")',
@@ -88,10 +88,10 @@ const DEEP_PYTHON: Readonly<Record<string, string>> = {
   classes: 'c = object\nfor i in range(5000): c = type("C", (c,), {})\nc()',
   errors: 'e = None\nfor i in range(N):\n  n = ValueError(i); n.__cause__ = e; e = n\nraise e',
   destructors: 'a = deep()\ndel a',
-  'methods of the end': 'class A:\n  def __del__(self): A()\nA()',
+  'finalizers': 'class A:\n  def __del__(self): A()\nA()',
   formats: 'class A:\n  def __format__(self, s): return format(self, s)\nformat(A())',
   sorting: 'class A:\n  def __lt__(self, o): return sorted([A(), A()]) and True\nsorted([A(), A()])',
-  'text of xml': 'import xml.etree.ElementTree as E\nE.fromstring("<a>" * N + "</a>" * N)',
+  'XML': 'import xml.etree.ElementTree as E\nE.fromstring("<a>" * N + "</a>" * N)',
 };
 
 const PYTHON_PRELUDE = `import json, sys
@@ -122,7 +122,7 @@ const PATIENT = { timeout: scale(120_000, 1_800_000) };
 watchHost();
 
 describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) => {
-  it('called at the end of the stack does not end the process', PATIENT, async () => {
+  it('does not end the process when called at the end of the stack', PATIENT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
     const code = filled(EXHAUSTED, { DEPTH: 4, PARTS: scale(2, 1), PART: 0, SHAPES: scale(1, 4) });
@@ -133,7 +133,7 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
     expect(sandbox.stats().totals).toEqual({ OK: 1 });
   });
 
-  it('called with hostile arguments ends with its own job at most', PATIENT, async () => {
+  it('ends at most its own job when called with hostile arguments', PATIENT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
     for (let round = 0; round < scale(6, 200); round++) {
@@ -146,7 +146,7 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
   });
 });
 
-// Each needs a new interpreter, which takes long: by default only with depth counting, in the full run also without.
+// Each needs a new interpreter, which takes long: by default only with Python's recursion limit, in the full run also without.
 const LIMITED = [false, true].slice(0, scale(1, 2));
 const deep = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };
@@ -154,7 +154,7 @@ const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
 describe.each(levelsAtScale())('Python at the end of its stack, isolation $name', ({ options }) => {
   it.each(LIMITED)(
-    'and without its count (%s) ends its own job at most',
+    'ends at most its own job, with the recursion limit of Python removed (%s)',
     { timeout: scale(600_000, 1_800_000) },
     async (endless) => {
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });

@@ -18,7 +18,7 @@ import * as pythonHost from './python/host.ts';
 import * as pythonLeaks from './python/leaks.ts';
 import * as pythonPackages from './python/packages.ts';
 
-/** The groups in the order of the page, by the file that holds each. */
+/** The groups by their files, in the order of the page. */
 export const GROUPS: Readonly<Record<string, AttackGroup>> = {
   'javascript/host.ts': host.host,
   'javascript/pollution.ts': pollution.pollution,

@@ -61,8 +61,8 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
 
   it.each<[what: string, response: unknown]>([
     ['nothing', undefined],
-    ['a number that JSON has not', answer({ status: 1n as never })],
-    ['headers that are in themselves', answer({ headers: CYCLIC as never })],
+    ['a number that JSON does not have', answer({ status: 1n as never })],
+    ['headers that contain themselves', answer({ headers: CYCLIC as never })],
   ])('is an error of the code if the host answers with %s', async (_what, response) => {
     const sandbox = sandboxOf(() => Promise.resolve(response as EgressResponse));
     const js = await sandbox.run({ runId: 'r', code: GET.javascript });
@@ -81,7 +81,7 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
     },
   );
 
-  it('is ignored after the end of its job', async () => {
+  it('is ignored after its job has ended', async () => {
     const answers: (() => void)[] = [];
     const sandbox = sandboxOf(
       () => new Promise((resolve) => answers.push(() => resolve(answer({ statusText: 'late' })))),

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 export const MOST_LAG_MS = 250;
 const TICK_MS = 20;
 
-/** What Linux counts for threads, in milliseconds. */
+/** Times of a thread as counted by Linux, in milliseconds. */
 interface Counts {
   /** Time for which this thread ran. */
   readonly ranMs: number;
@@ -16,7 +16,7 @@ interface Counts {
   readonly queuedMs: number;
 }
 
-/** A period in which a thread's event loop did not turn, in milliseconds, and what was counted in it. */
+/** A period in which the event loop of a thread was blocked, in milliseconds, with the counts for it. */
 interface Stall extends Counts {
   readonly from: number;
   readonly to: number;
@@ -29,8 +29,8 @@ interface Stalls {
 }
 
 /**
- * Watches how late timers of this thread come. `count` returns a function that returns the counts since. The text of this
- * function is run in another thread as well.
+ * Watches how late timers of this thread fire. `count` returns a function that returns the counts since then. The
+ * source of this function also runs in another thread.
  */
 function watchStalls(tickMs: number, leastMs: number, count: () => () => Counts): Stalls {
   // Both threads share this clock; `performance` starts per thread.
@@ -80,7 +80,7 @@ function countTimes(): () => Counts {
     const after = threadTimes();
     const since = (id: string, what: keyof Counts): number =>
       (after.get(id)?.[what] ?? 0) - (before.get(id)?.[what] ?? 0);
-    // The main thread has the number of the process.
+    // The id of the main thread is that of the process.
     const own = String(process.pid);
     const others = [...after.keys()].filter((id) => id !== own).map((id) => since(id, 'queuedMs'));
     return { ranMs: since(own, 'ranMs'), queuedMs: since(own, 'queuedMs') + Math.max(0, ...others) };
@@ -97,8 +97,8 @@ const overlap = (one: Stall, other: Stall): number =>
   Math.max(0, Math.min(one.to, other.to) - Math.max(one.from, other.from));
 
 /**
- * Measures the lag of the main thread's event loop, without the part that the machine causes. The time for which the thread ran
- * counts in any case.
+ * Measures the lag of the main thread's event loop, without the part that the machine causes. Time for which the thread
+ * ran always counts.
  */
 export interface LagMonitor {
   /** Starts a new window. */

@@ -18,11 +18,11 @@ const level = (name: 'strict' | 'standard'): Level => ({
   options: { isolation: { ...tools, level: name } },
 });
 
-/** The levels for attacks: the one available on every Linux, and strict if available. */
+/** The levels for attacks: the level available on every Linux, and strict if available. */
 export const levels: readonly Level[] =
   highest === 'strict' ? [level('standard'), level('strict')] : [level('standard')];
 
-/** The levels for tests that are equal on each: in a quick run only the highest. */
+/** The levels for tests that have the same result on each: in a quick run only the highest. */
 export function levelsAtScale(): readonly Level[] {
   if (isFull || levels.length === 1) return levels;
   leftOut(`isolation ${levels[0]?.name}`);

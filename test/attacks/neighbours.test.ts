@@ -8,7 +8,7 @@ const sleep = (then: string): string => `await new Promise((r) => setTimeout(r, 
 
 watchHost();
 
-describe.each(levelsAtScale())('jobs beside an attack, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('jobs during an attack, isolation $name', ({ options }) => {
   let sandbox: Sandbox;
   beforeAll(() => {
     sandbox = createSandbox({ ...options, maxProcesses: 1, limits: { cpuMs: 25_000, memoryMiB: 32 } });

@@ -53,7 +53,7 @@ const REPLIES: Readonly<Record<string, Reply>> = {
   '/smuggled-count': (response) => void response.end(String(smuggled)),
 };
 
-/** Paths that only a smuggled request can request. */
+/** Number of requests to a path that only a smuggled request can contain. */
 let smuggled = 0;
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
@@ -104,7 +104,7 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(status, { location: searchParams.get('at') ?? '/' }).end();
 }
 
-/** The addresses of the names that change between their resolutions, first to last. */
+/** Names whose addresses change: the addresses of each resolution, first to last. */
 const CHANGING: Readonly<Record<string, readonly (readonly Address[])[]>> = {
   'rebind.test': [[LOOPBACK, PUBLIC], [LOOPBACK]],
   'rebind-later.test': [[OUTER], [LOOPBACK]],

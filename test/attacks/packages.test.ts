@@ -25,7 +25,7 @@ describe('the name of an image', () => {
     '',
     'a'.repeat(100_000),
     '0'.repeat(64),
-  ])('that leads elsewhere is unknown: %j', async (image) => {
+  ])('that points to another file is unknown: %j', async (image) => {
     const { arena } = holder;
     await arena.reset();
     const outcome = await arena.sandbox.run({ runId: 'run', code: 'return 1', image });

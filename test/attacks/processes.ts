@@ -6,7 +6,7 @@ interface Status {
   readonly state: string;
 }
 
-/** The entry of a process, or undefined where there is none. */
+/** The entry of a process, or undefined if there is none. */
 function statusOf(pid: number): Status | undefined {
   const stat = processStat(pid);
   return stat === null ? undefined : { parent: Number(stat(4)), state: stat(3) };
@@ -41,8 +41,8 @@ export function livingOf(pids: readonly number[]): number[] {
 }
 
 /**
- * Returns a function that lists the live descendants of this process that it did not have at the time of this call: earlier
- * test files of this worker may have left servers that later ones share.
+ * Returns a function that lists the live descendants of this process that started after this call: servers of earlier
+ * test files of this worker may still run, because later files share them.
  */
 export function newProcesses(): () => number[] {
   const before = new Set(processesOf(process.pid));

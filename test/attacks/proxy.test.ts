@@ -16,7 +16,7 @@ const connectTo = (target: string): string => `CONNECT ${target} HTTP/1.1${CRLF}
 const get = (target: string, headers = HOST): string =>
   `GET ${target} HTTP/1.1${CRLF}${headers}Connection: close${CRLF}${CRLF}`;
 
-/** Bytes that a process sends to its proxy → the response. I and O are the internal and the outer port. */
+/** Bytes that a process sends to its proxy, with the expected response. I and O are the internal and the outer port. */
 const BYTES: readonly (readonly [what: string, bytes: string, answer: RegExp])[] = [
   ...['127.0.0.1:I', '2130706433:I', '0177.0.0.1:I', '0x7f.1:I', '127.1:I', '0:I', '[::1]:I', '[::]:I'],
   ...['[::ffff:127.0.0.1]:I', 'localhost:I', 'LOCALHOST.:I', 'x.nip.test:I', 'mapped.test:I', 'many.test:I'],
@@ -27,15 +27,15 @@ const BYTES: readonly (readonly [what: string, bytes: string, answer: RegExp])[]
 
 const MORE: typeof BYTES = [
   ['a request to the internal server', get('http://127.0.0.1:I/'), REFUSED],
-  ['one whose host is only in its header', get('/', `Host: 127.0.0.1:I${CRLF}`), REFUSED],
-  ['one to a file', get('file:///etc/passwd'), REFUSED],
-  ['one with credentials', get('http://a:b@ok.test:O/'), REFUSED],
+  ['a request whose host is only in its header', get('/', `Host: 127.0.0.1:I${CRLF}`), REFUSED],
+  ['a request to a file', get('file:///etc/passwd'), REFUSED],
+  ['a request with credentials', get('http://a:b@ok.test:O/'), REFUSED],
   [
-    'one whose header names another host',
+    'a request whose header names another host',
     get('http://ok.test:O/echo', `Host: 127.0.0.1:I${CRLF}X-Ok: 1${CRLF}`),
     /"host":"ok\.test:\d+"/,
   ],
-  ['one that is to become another protocol', get('http://ok.test:O/', `${HOST}Upgrade: h2c${CRLF}`), /outer/],
+  ['a request to upgrade to another protocol', get('http://ok.test:O/', `${HOST}Upgrade: h2c${CRLF}`), /outer/],
   ['the beginning of HTTP/2', `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, REFUSED],
   [
     'a body with two lengths',
@@ -43,12 +43,12 @@ const MORE: typeof BYTES = [
     REFUSED,
   ],
   [
-    'a request behind another, in one piece',
+    'two requests in one piece',
     `GET http://ok.test:O/ HTTP/1.1${CRLF}${HOST}${CRLF}${get('http://127.0.0.1:I/')}`,
     /outer[^]*HTTP\/1\.1 403/,
   ],
   [
-    'a header that is folded',
+    'a folded header',
     get('http://ok.test:O/', `${HOST}X-A: b${CRLF} Host: 127.0.0.1${CRLF}`),
     /^HTTP\/1\.1 (?:400|200)/,
   ],
@@ -57,7 +57,7 @@ const MORE: typeof BYTES = [
     get('http://ok.test:O/', `${HOST}${`X-A: ${'b'.repeat(1_000)}${CRLF}`.repeat(99)}`),
     /^HTTP\/1\.1 431/,
   ],
-  ['bytes that are no request', '\0\xff\xfe'.repeat(999), REFUSED],
+  ['bytes that are not a request', '\0\xff\xfe'.repeat(999), REFUSED],
   [
     'a request in a tunnel, before it is open',
     `${connectTo('ok.test:O')}${get('/')}`,

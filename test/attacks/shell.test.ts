@@ -42,7 +42,7 @@ describe.skipIf(bench.python === undefined)('scripts through the engine', { time
       sandbox: { isolation: bench.isolation },
       env: { K: { value: 'of the environment', secret: false } },
     });
-    // Opens the image and starts the sandbox first, so that this is not measured as an attack.
+    // Opens the image and starts the sandbox first, so that their time is not measured as an attack.
     await run([fn('A', 'return 1'), sh('S', 'true')], ['Start -> A -> S']);
   }, 120_000);
   afterAll(() => engine.close());
@@ -52,7 +52,7 @@ describe.skipIf(bench.python === undefined)('scripts through the engine', { time
   const run = (blocks: Drawn[], edges: string[], input: Json = {}) =>
     engine.execute({ workflow: workflow(blocks, edges) }, input);
 
-  it('get values of blocks and of the environment, call programs of their image, and give results to blocks', async () => {
+  it('read values of blocks and of the environment, call programs of their image, and return results', async () => {
     const code = `echo said
 printf '%s' <a.result> | jq -c '{n: .n, k: env.K, text: "{{K}}"}' > out.json
 echo "__HEDDLE_RESULT__=$(cat out.json)"`;
@@ -85,7 +85,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     });
   });
 
-  it('leave nothing for the next one', async () => {
+  it('leave no files for the next script', async () => {
     const leave = 'ls -A /tmp /work | grep -c left; touch /tmp/left left';
     const result = await run(
       [sh('A', leave), sh('B', leave), fn('Z', 'return [<a.stdout>, <b.stdout>]')],
@@ -110,17 +110,17 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
 
   it.each([
     [
-      'a result that is all structure',
+      'a result that has only brackets',
       'printf __HEDDLE_RESULT__=[; yes "[]," | head -n 1300000 | tr -d "\\n"; echo 1]',
       'RESULT_TOO_LARGE',
     ],
     [
-      'as much structure as is allowed',
+      'the allowed number of brackets',
       'printf __HEDDLE_RESULT__=[; yes "[]," | head -n 499000 | tr -d "\\n"; echo 1]',
       'OK',
     ],
     [
-      'a result that goes deeper than anything that reads it',
+      'a result that is nested deeper than any parser allows',
       'printf __HEDDLE_RESULT__=; head -c 2000000 /dev/zero | tr "\\0" "["; head -c 2000000 /dev/zero | tr "\\0" "]"',
       'RESULT_TOO_LARGE',
     ],
@@ -130,7 +130,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
       'OK',
     ],
     ['lines without end', 'yes | head -n 3000000', 'OK'],
-    ['bytes that are no text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
+    ['bytes that are not text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
   ])('do not block their host by %s', async (_what, code, ends) => {
     const outcome = await bench.run({ code });
     expect(outcome.ok ? 'OK' : outcome.error.code).toBe(ends);
@@ -138,12 +138,12 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
 
   it.each([
     ['another answer', `b'D"forged"'`, /^"forged"$/],
-    ['an answer of no kind', "b'Zx'", /^SANDBOX_PROTOCOL$/],
+    ['an answer of an unknown kind', "b'Zx'", /^SANDBOX_PROTOCOL$/],
     ['an answer that is not JSON', "b'D{'", /^SANDBOX_PROTOCOL$/],
     ['a malformed error', "b'E[]'", /^SANDBOX_PROTOCOL$/],
-    ['an error without measure', "b'E' + b'[' * 10_000_000", /^SANDBOX_PROTOCOL$/],
-    ['an answer that is all structure', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
-    ['an answer beyond its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
+    ['an endless error', "b'E' + b'[' * 10_000_000", /^SANDBOX_PROTOCOL$/],
+    ['an answer that has only brackets', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
+    ['an answer above its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['bytes without end', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
   ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, ends) => {
     const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;

@@ -24,7 +24,7 @@ const highest = levels.at(-1) as Level;
 
 type Language = AttackGroup['language'];
 
-/** Images of hostile packages, of which some are built before the first test. */
+/** Images of hostile packages. Builds the named images before the first test. */
 export function useHostileImages(...names: readonly HostileImage[]): {
   readonly hostile: HostileImages;
   readonly images: ImageSource;
@@ -104,7 +104,7 @@ const TAMPERED: readonly [what: string, put: Put][] = [
     },
   ],
   ['that is empty', (path) => writeFileSync(path, '')],
-  ['that is a link to the sound one', (path, sound) => symlinkSync(sound, path)],
+  ['that is a link to the valid one', (path, sound) => symlinkSync(sound, path)],
   ['that is a link to a device without end', (path) => symlinkSync('/dev/zero', path)],
   [
     'that is a hard link to another file',
@@ -113,7 +113,7 @@ const TAMPERED: readonly [what: string, put: Put][] = [
   ['that is a pipe', (path) => void execFileSync('mkfifo', [path])],
 ];
 
-/** Changed files in the store are not run, neither by a host that verified them before nor by a new one. */
+/** Expects that changed files in the store are not run, neither by a host that verified them before nor by a new one. */
 export function testStoredFiles(
   holder: { readonly hostile: HostileImages },
   language: Language,
@@ -144,7 +144,7 @@ export function testStoredFiles(
     });
 
     it(
-      'that was restored is used again',
+      'a restored file is used again',
       async () => {
         for (const image of new Set(files.map(([, name]) => name))) {
           const { id } = await holder.hostile.open(image);

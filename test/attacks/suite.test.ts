@@ -32,7 +32,7 @@ describe('the invariants of the attack suite', () => {
   it.each([
     ['work', () => spend(2 * MOST_LAG_MS)],
     ['waiting', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * MOST_LAG_MS)],
-    ['a program that it waits for', () => void execFileSync('sleep', [String((2 * MOST_LAG_MS) / 1e3)])],
+    ['waiting for a program', () => void execFileSync('sleep', [String((2 * MOST_LAG_MS) / 1e3)])],
   ])('detect the event loop blocked by %s', async (_what, hold) => {
     await holder.arena.reset();
     hold();

@@ -21,8 +21,8 @@ export interface SuiteOptions {
   readonly policy?: EgressPolicy;
   readonly sandbox?: SandboxOptions;
   /**
-   * Share of the attacks that a quick run draws at the highest level, and an eighth of that at the other levels; default 1.
-   * For attacks that take long.
+   * Share of the attacks that a quick run draws at the highest level; default 1. An eighth of it is drawn at the other
+   * levels. For attacks that take long.
    */
   readonly share?: number;
   /** Suffix of the suite's name if a group runs in several variants. */
@@ -80,7 +80,7 @@ export class Arena {
     await this.#watch.reset();
   }
 
-  /** Returns the violations of the invariants, whatever the outcome. */
+  /** Returns the violations of the invariants. They do not depend on the expected outcome. */
   async harm(outcome: unknown): Promise<string[]> {
     return this.#watch.harm(outcome);
   }

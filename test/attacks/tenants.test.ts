@@ -11,7 +11,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
   'tenants, isolation $name',
   ({ options }) => {
     it.each([['javascript' as const], ['python' as const]])(
-      'never share a process, and %s leaves nothing from one to the next',
+      'never share a process, and %s leaves no state for the next tenant',
       async (language) => {
         const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
         onTestFinished(() => sandbox.close());
@@ -41,7 +41,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
       },
     );
 
-    it('have processes without an environment, with the permission model, one each', async () => {
+    it('each have a process with the permission model and without an environment', async () => {
       const started = newProcesses();
       const sandbox = createSandbox({ ...options, maxProcesses: 2 });
       onTestFinished(() => sandbox.close());

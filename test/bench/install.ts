@@ -25,7 +25,7 @@ export async function installPeers(say: (text: string) => void): Promise<string 
   return failed;
 }
 
-/** Compiled modules work with one major version of Node.js. */
+/** Returns the mark of an installation. Compiled modules work with one major version of Node.js. */
 function mark(lockfile: string): string {
   return `${process.versions.modules}\n${lockfile}`;
 }

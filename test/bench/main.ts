@@ -18,7 +18,7 @@ import type { WorkloadName } from './workload.ts';
 const FULL: Pace = { rounds: 7, sampleMs: 400 };
 const QUICK: Pace = { rounds: 3, sampleMs: 60 };
 
-/** Rows with long samples, of which `--quick` takes one. */
+/** Samples that `--quick` takes for rows with long samples. */
 const QUICK_LONG_ROUNDS = 1;
 
 function say(text: string): void {
@@ -50,9 +50,9 @@ function bench(): Promise<void> {
 async function benchRows(values: ReturnType<typeof options>): Promise<void> {
   const pattern = new RegExp(values.only ?? '', 'i');
   const rows = (values.sandbox ? SANDBOX_ROWS : ROWS).filter(({ name }) => pattern.test(name));
-  if (rows.length === 0) throw new Error(`No row fits "${values.only}".`);
+  if (rows.length === 0) throw new Error(`No row matches "${values.only}".`);
   const trouble = await installPeers(say);
-  if (trouble !== undefined) say(`The peers are not installed as they should be: ${trouble}`);
+  if (trouble !== undefined) say(`Some peers could not be installed: ${trouble}`);
   if (values.sandbox) await prepareSandboxes(rows, say);
   const results: Result[] = [];
   const figures = new Map<string, Figures>();

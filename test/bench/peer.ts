@@ -7,8 +7,8 @@ export const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 export const PEERS = fileURLToPath(new URL('node_modules/', import.meta.url));
 
 /**
- * A module of a peer, from this folder's own node_modules. The names are no literals to the type checker or the linters:
- * only the benchmark installs the peers, so nothing else may depend on them.
+ * Loads a module of a peer from this folder's own node_modules. Its name is not a literal, so that the type checker and
+ * the linters do not resolve it: only the benchmark installs the peers.
  */
 export async function peer<Module>(name: string): Promise<Module> {
   const loaded = (await import(name)) as Module & { default?: Module };

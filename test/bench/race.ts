@@ -36,7 +36,7 @@ export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Fig
   return resultOf(row, entrants, others);
 }
 
-/** Measurements of a contender at a line. */
+/** Measurements of a contender for a line. */
 export interface Entered {
   name: string;
   /** One value per sample, in the line's unit. */

@@ -82,7 +82,7 @@ describe('the catalog', () => {
     expect([status, errorIn(body).message]).toEqual([404, 'Block not found']);
   });
 
-  it('opens with keys of the workspace, and not to others', async () => {
+  it('can be read with keys of the workspace, and not by other users', async () => {
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect((await api.call('GET', `/api/v2/blocks?${inWorkspace}`, { key })).status).toBe(200);
     const userId = await api.store.workspaces.createUser({ email: 'other@x.test', name: 'O' });
@@ -95,7 +95,7 @@ describe('the catalog', () => {
     }
   });
 
-  it('refuses cursors of other filters', async () => {
+  it('refuses a cursor of a list with other filters', async () => {
     const { nextCursor } = await list('&limit=1&sortBy=name');
     const at = `/api/v2/blocks?${inWorkspace}&sortBy=category&cursor=${nextCursor}`;
     expect((await api.call('GET', at)).status).toBe(400);
@@ -166,7 +166,7 @@ describe('the tools of the catalog', () => {
     expect(recorded.map(({ action }) => action)).toEqual(['TOOL_EXECUTED', 'TOOL_EXECUTED']);
   });
 
-  it('do not run for readers, workspace keys, others, or with input that does not fit', async () => {
+  it('do not run for readers, workspace keys or other users, or with invalid input', async () => {
     const before = called.length;
     const { key: workspaceKey } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'w');
     const elsewhere = await api.store.workspaces.createWorkspace('Else', api.userId);
@@ -185,7 +185,7 @@ describe('the tools of the catalog', () => {
 });
 
 describe('the tools of integrations and files', () => {
-  it('are those of the command line, with their arguments, and run only in workflows', async () => {
+  it('are listed with their arguments, and run only in workflows', async () => {
     const code = [
       {
         ...{ id: 'mean', description: 'The mean.', language: 'python' as const, code: 'return 1' },
@@ -242,7 +242,7 @@ describe('the types of connectors', () => {
     auth: { mode: 'oauth', provider: 'example', requiredScopes: ['files.read'] },
     ...{ configFields: [], supportsIncrementalSync: false, tagDefinitions: [] },
   };
-  // What a host keeps besides stays there.
+  // Further fields of a host are not returned.
   const kept = { ...wiki, clientSecret: 'hidden', auth: { ...wiki.auth, token: 'hidden' } };
   let api: TestApi;
 
@@ -258,7 +258,7 @@ describe('the types of connectors', () => {
     return { status, ...(body as { data: object[]; nextCursor: string | null }) };
   };
 
-  it('are listed in summary, and in full without what the host keeps besides', async () => {
+  it('are listed in summary, and in full without further fields of the host', async () => {
     const summary = [
       { connectorType: 'drive', name: 'Drive', description: 'Reads files.', auth: { mode: 'oauth' } },
       { connectorType: 'wiki', name: 'Wiki', description: wiki.description, auth: { mode: 'apiKey' } },
@@ -278,7 +278,7 @@ describe('the types of connectors', () => {
     for (const limit of [0, 101]) expect((await list(`&limit=${limit}`)).status).toBe(400);
   });
 
-  it('are none without a registration, and have different names and all their fields', async () => {
+  it('are empty without a registration, and refused with equal names or missing fields', async () => {
     const none = await testApi();
     const { body } = await none.call('GET', `/api/v2/connector-types?workspaceId=${none.workspaceId}`);
     expect(body).toEqual({ data: [], nextCursor: null });

@@ -130,7 +130,7 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
     expect(await answer.count()).toBe(1);
   });
 
-  it('the page of a pause shows hostile context as text, and takes one answer', async () => {
+  it('the page of a pause shows hostile context as text, and accepts one answer', async () => {
     const { page: address, status } = await ask();
     const page = await (await browser.newContext()).newPage();
     page.on('pageerror', (error) => faults.push(error.message));
@@ -152,9 +152,9 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
   });
 
   it.each(['light', 'dark'] as const)(
-    'have no finding of axe in %s, and fit 320 pixels',
+    'have no finding of axe in %s, and fit a width of 320 pixels',
     async (colorScheme) => {
-      // axe is a script that the policy of the pages does not allow.
+      // The content security policy of the pages does not allow the script of axe.
       const context = await browser.newContext({
         colorScheme,
         bypassCSP: true,
@@ -214,7 +214,7 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
     },
   );
 
-  it('have no errors, and break no rule of their policy', () => {
+  it('have no errors, and do not violate their content security policy', () => {
     expect(faults).toEqual([]);
   });
 });

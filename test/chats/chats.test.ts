@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { draftOf, errorIn, testApi } from '../support/api.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-/** Emits its answer in two texts, once the test has its response. */
+/** Emits its answer in two texts, after the test has received the response. */
 const gate = Promise.withResolvers<undefined>();
 const talker: BlockExecutor = {
   types: ['talker'],
@@ -54,7 +54,7 @@ const visit = (path: string, { body, headers }: Sent = {}): Promise<Response> =>
     ...(headers && { headers }),
   });
 
-/** Returns the frames of a stream. */
+/** Returns the events of a stream. */
 async function frames(response: Response): Promise<unknown[]> {
   const text = await response.text();
   expect(response.status, text).toBe(200);
@@ -65,7 +65,7 @@ async function frames(response: Response): Promise<unknown[]> {
 }
 
 describe('a chat', () => {
-  it('is a page with the texts of its deployment, escaped, that loads only from its server', async () => {
+  it('is a page with the escaped texts of its deployment, and loads nothing from other servers', async () => {
     const { name } = await pages(echo(), { welcomeMessage: 'Hi & welcome' });
     const response = await visit(`/chat/${name}`);
     expect(response.status).toBe(200);
@@ -101,7 +101,7 @@ describe('a chat', () => {
     expect(listed.map(({ trigger }) => trigger)).toEqual(['chat', 'chat']);
   });
 
-  it('streams the text of selected blocks as it comes', async () => {
+  it('streams the text of selected blocks while they run', async () => {
     const exported = workflow([start() as never, block('Talker', 'talker')], ['Start -> Talker']);
     const { name } = await pages(exported, { outputs: ['talker.content'] });
     const response = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
@@ -111,7 +111,7 @@ describe('a chat', () => {
     expect(text.join('')).toBe('Hello Ada.');
   });
 
-  it('stores files of a message, and downloads none', async () => {
+  it('stores files of a message, and refuses links to files', async () => {
     const { name } = await pages(echo('return {files: <start.files>}'));
     const file = { name: 'note.txt', data: 'data:text/plain;base64,SGVsbG8=' };
     const sent = await frames(await visit(`/chat/${name}`, { body: { message: 'Read', files: [file] } }));
@@ -122,7 +122,7 @@ describe('a chat', () => {
     expect((await visit(`/chat/${name}`, { body: { message: 'Read', files: [linked] } })).status).toBe(400);
   });
 
-  it('tells a visitor nothing about the failure of a run', async () => {
+  it('does not show the reason of a failure to visitors', async () => {
     const { name } = await pages(echo('throw new Error("secret of the block")'));
     const text = await (await visit(`/chat/${name}`, { body: { message: 'Hello' } })).text();
     expect(text).toContain('A block of the workflow failed.');
@@ -139,7 +139,7 @@ describe('a chat', () => {
     expect((await visit(`/chat/${name}`, { body })).status).toBe(400);
   });
 
-  it('refuses requests that pages of other sites make', async () => {
+  it('refuses requests from pages of other sites', async () => {
     const { name } = await pages(echo());
     const headers = { 'Sec-Fetch-Site': 'cross-site' };
     expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status).toBe(403);
@@ -147,12 +147,12 @@ describe('a chat', () => {
     expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers: text })).status).toBe(415);
   });
 
-  it('is limited in runs, and can be used again later', async () => {
+  it('limits its runs to 60 per minute', async () => {
     const { name } = await pages(echo());
     const statuses: number[] = [];
     for (let sent = 0; sent < 61; sent++)
       statuses.push((await visit(`/chat/${name}`, { body: { message: '' } })).status);
-    // A refused message counts: it has been read.
+    // A refused message counts, because it has been read.
     expect(statuses.slice(0, 60).every((status) => status === 400)).toBe(true);
     expect(statuses[60]).toBe(429);
     now.ms += 60_000;
@@ -163,7 +163,7 @@ describe('a chat', () => {
 describe('a chat with a password', () => {
   const password = 'open sesame';
 
-  it('shows its page and runs only for those who have entered it', async () => {
+  it('shows its page and runs only to visitors who have entered the password', async () => {
     const { name } = await pages(echo(), { authType: 'password', password, welcomeMessage: 'For members' });
     const page = await (await visit(`/chat/${name}`)).text();
     expect(page).toContain('type="password"');
@@ -180,7 +180,7 @@ describe('a chat with a password', () => {
     expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status).toBe(200);
   });
 
-  it('ends what its old password admitted, when it has a new one, and after a day', async () => {
+  it('ends sessions when its password changes, and after a day', async () => {
     const { id, name } = await pages(echo(), { authType: 'password', password });
     const enter = async (given: string) =>
       (
@@ -202,7 +202,7 @@ describe('a chat with a password', () => {
     expect(await status({ cookie: forged })).toBe(401);
   });
 
-  it('keeps its password when a replacement has none, and never shows it', async () => {
+  it('keeps its password if an update has none, and never returns it', async () => {
     const { id, name } = await pages(echo(), { authType: 'password', password });
     const body = { identifier: name, title: 'New title', authType: 'password' };
     const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
@@ -211,7 +211,7 @@ describe('a chat with a password', () => {
     expect((await visit(`/chat/${name}/password`, { body: { password } })).status).toBe(200);
   });
 
-  it('limits how many passwords an address tries, and not those of others', async () => {
+  it('limits the password attempts of each address separately', async () => {
     const caller = { address: '192.0.2.1' };
     const counted = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
     const id = await counted.deployed(echo());
@@ -271,7 +271,7 @@ describe('a form', () => {
     ['a missing field', { input: {} }, 'Your city is required'],
     ['an unknown field', { input: { city: 'Oslo', admin: true } }, 'Unknown field of the form: admin'],
     [
-      'a file that is no upload',
+      'a file that is not uploaded',
       { input: { city: 'Oslo', papers: [{ url: 'http://x.test' }] } },
       'Unknown field of the form: papers',
     ],
@@ -307,7 +307,7 @@ describe('a chat deployment', () => {
     expect((await visit(`/chat/${name}-new`)).status).toBe(404);
   });
 
-  it('is not served while its workflow is not deployed, or archived', async () => {
+  it('is not served while its workflow is undeployed or archived', async () => {
     const { id, name } = await pages(echo());
     const status = async () => (await visit(`/chat/${name}`)).status;
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
@@ -324,7 +324,7 @@ describe('a chat deployment', () => {
     expect(await status()).toBe(200);
   });
 
-  it('answers an unknown page and one that is not live alike', async () => {
+  it('answers for unknown pages as for pages that are not live', async () => {
     const { id, name } = await pages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     const [unknown, known] = [await visit('/chat/no-such-page'), await visit(`/chat/${name}`)];
@@ -336,7 +336,7 @@ describe('a chat deployment', () => {
     expect(await post(name)).toEqual(await post('no-such-page'));
   });
 
-  it('cannot take an identifier that another workflow or workspace has, or has had', async () => {
+  it('cannot take an identifier of another workflow, or a removed one of another workspace', async () => {
     const { name } = await pages(echo());
     const other = await deployed(echo());
     const at = `/api/v2/workflows/${other}/deployments/chat`;
@@ -353,10 +353,10 @@ describe('a chat deployment', () => {
   });
 
   it.each([
-    ['an output of no block', { outputs: ['Nobody.content'] }, 400],
-    ['a password without its kind of access', { password: 'open sesame' }, 400],
-    ['a kind of access without its password', { authType: 'password' }, 400],
-    ['an identifier that is no part of a URL', { identifier: '../up' }, 400],
+    ['an output of an unknown block', { outputs: ['Nobody.content'] }, 400],
+    ['a password without the auth type "password"', { password: 'open sesame' }, 400],
+    ['the auth type "password" without a password', { authType: 'password' }, 400],
+    ['an identifier that is not valid in a URL', { identifier: '../up' }, 400],
     ['no page', { pages: [] }, 400],
   ])('is refused with %s', async (_what, change, status) => {
     const id = await deployed(echo());
@@ -364,7 +364,7 @@ describe('a chat deployment', () => {
     expect((await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body })).status).toBe(status);
   });
 
-  it('needs a live version, and a workspace that may share', async () => {
+  it('needs a live version, and a workspace that allows public sharing', async () => {
     const draft = await api.drafted(echo());
     const body = { identifier: 'never-live', title: 'T' };
     expect((await call('PUT', `/api/v2/workflows/${draft}/deployments/chat`, { body })).status).toBe(409);
@@ -374,7 +374,7 @@ describe('a chat deployment', () => {
     expect(errorIn(refused.body).details?.code).toBe('PUBLIC_SHARING_NOT_ALLOWED');
   });
 
-  it('serves the outputs that a newer version still has', async () => {
+  it('serves the outputs that still exist in a newer version', async () => {
     const { id, name } = await pages(echo(), { outputs: ['F.result'] });
     const renamed = workflow([start() as never, fn('G', 'return "new"')], ['Start -> G']);
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(renamed) });

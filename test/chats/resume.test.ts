@@ -31,7 +31,7 @@ interface Paused {
   api: TestApi;
   workflowId: string;
   runId: string;
-  /** The path of the page. */
+  /** Path of the page. */
   path: string;
   token: string;
 }
@@ -42,7 +42,7 @@ const pauseLinks: NonNullable<NonNullable<TestApiOptions['engineOptions']>['paus
   token,
 }) => ({ url: `${ORIGIN}/resume/${workflowId}/${runId}/${token}`, resumeEndpoint: `${ORIGIN}/api/resume/x` });
 
-/** A run that waits at its question, with the address of its page as an admin reads it. */
+/** Starts a run that waits for an answer, and reads the address of its page as an admin. */
 async function paused(options: TestApiOptions = {}, asks = ASKS): Promise<Paused> {
   const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
   const workflowId = await api.deployed(asks);
@@ -104,7 +104,7 @@ describe('the page of a pause', () => {
     expect(html).not.toContain('engine');
   });
 
-  it('is known to fields of its block, and not to callers who may only read', async () => {
+  it('has an address that fields of its block can use and that readers do not see', async () => {
     const asked = await paused();
     const { api, runId, token, path } = asked;
     const [pause] = (await api.engine.getRun(runId)).pauses;
@@ -124,7 +124,7 @@ describe('the page of a pause', () => {
     }
   });
 
-  it('is not found for another token, run or workflow, and says no more', async () => {
+  it('answers alike for a wrong token, run or workflow', async () => {
     const { api, workflowId, runId, token } = await paused();
     const other = await api.deployed(ASKS);
     const texts = new Set<string>();
@@ -144,7 +144,7 @@ describe('the page of a pause', () => {
     expect((await api.engine.getRun(runId)).status).toBe('paused');
   });
 
-  it('takes no answer that a page of another site sends', async () => {
+  it('refuses answers from pages of other sites', async () => {
     const asked = await paused();
     expect((await send(asked, { approved: true }, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
     const form = await asked.api.fetch('POST', asked.path, {
@@ -169,7 +169,7 @@ describe('the page of a pause', () => {
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
   });
 
-  it('is in the audit log', async () => {
+  it('records the answer in the audit log', async () => {
     const asked = await paused();
     await send(asked, { approved: true });
     const events = await asked.api.store.audit.ofResource(asked.runId);

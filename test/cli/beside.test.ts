@@ -18,7 +18,7 @@ const SLEEP: DrawnWorkflow = {
   edges: ['s > first', 'first > nap'],
 };
 
-/** A run that is under way in another process, up to where it says `reached`. */
+/** Starts a run in another process; resolves when its output has `reached`. */
 async function running(
   drawn: DrawnWorkflow,
   reached: string,
@@ -62,7 +62,7 @@ describe('while another process owns the data folder', () => {
 
   it('an answer reaches the run in the other process, and its progress is shown here', async () => {
     const drawn: DrawnWorkflow = {
-      // Code that never ends keeps the other process at work.
+      // Code that never ends keeps the other process busy.
       blocks: { s: start(), ask: QUESTION, spin: code('for (;;);'), end: { type: 'variables', name: 'End' } },
       edges: ['s > ask', 's > spin', 'ask > end'],
     };
@@ -107,7 +107,7 @@ describe('after another process has died', () => {
       data: { logs: { blockName: string; output: { result: number } }[] };
     };
     const once = data.logs.find(({ blockName }) => blockName === 'Once')!.output.result;
-    // Another run of the folder leaves it alone.
+    // Another run in the folder does not continue it.
     writeFileSync(join(cwd, 'other.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
     expect((await heddle(['run', 'other.json'], { cwd })).exit).toBe(0);
     expect((await heddle(['runs', 'show', runId], { cwd })).stdout).not.toContain('completed');

@@ -7,7 +7,7 @@ import { heddle } from '../support/heddle.ts';
 import { code, start } from '../support/workflow-file.ts';
 import { folderWith } from './flow.ts';
 
-/** The port of a server of an internal network: on this machine. */
+/** The port of a server on this machine, which is an internal address. */
 async function internal(): Promise<number> {
   const server = createServer((_request, response) => response.end('inside'));
   await new Promise<void>((resolve) => {
@@ -36,7 +36,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   it.each([
     ['api blocks', calling],
     ['code', fetching],
-  ])('are denied to %s with a hint at the option that allows them, and allowed by it', async (_, flow) => {
+  ])('are denied to %s with a hint to the option that allows them, and allowed with it', async (_, flow) => {
     const port = await internal();
     const cwd = flow(port);
     const denied = await run(cwd, []);
@@ -59,7 +59,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     expect((await run(cwd, ['--allow-host', 'localhost'])).exit).toBe(1);
   });
 
-  it('are denied by --deny-host, whatever allows them', async () => {
+  it('are denied by --deny-host, even if another option allows them', async () => {
     const port = await internal();
     const cwd = calling(port);
     const allow = ['--allow-host', 'localhost:*'];
@@ -73,7 +73,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     }
   });
 
-  it('are allowed to files of heddle sandbox run', async () => {
+  it('are allowed to files that heddle sandbox run executes', async () => {
     const port = await internal();
     const cwd = folderWith('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);
@@ -83,7 +83,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   });
 
   it.each(['run', 'serve', 'worker', 'dev'])(
-    'are options of heddle %s, which refuses what is no host',
+    'are options of heddle %s, which refuses invalid hosts',
     async (command) => {
       const { stdout } = await heddle([command, '--help']);
       for (const option of ['--allow-host <host[:port]>', '--deny-host <host[:port]>'])

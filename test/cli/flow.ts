@@ -5,7 +5,7 @@ import { heddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 
-/** A folder with the workflow in `flow.json`. */
+/** Returns a new folder with the workflow in `flow.json`. */
 export function folderWith(drawn: DrawnWorkflow | string): string {
   const folder = dataFolder();
   writeFileSync(
@@ -15,7 +15,7 @@ export function folderWith(drawn: DrawnWorkflow | string): string {
   return folder;
 }
 
-/** `heddle run flow.json` in that folder. */
+/** Runs `heddle run flow.json` in a new folder with the workflow. */
 export function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
   return heddle(['run', 'flow.json', ...args], { cwd });
 }

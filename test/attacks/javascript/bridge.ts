@@ -3,7 +3,7 @@ import type { AttackGroup } from '../attack.ts';
 /** Nested arrays that are few objects in the guest but millions after parsing their JSON. */
 const DENSE = 'const row = Array(1000).fill([]); const dense = Array(4000).fill(row);';
 
-/** Messages that mean something else, or cost more, on the host side. */
+/** Messages that have another meaning, or cost more, on the side of the host. */
 export const bridge: AttackGroup = {
   name: 'Confusion of the bridge',
   language: 'javascript',
@@ -41,20 +41,20 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B07',
-      title: 'what happens after the result is not heard',
+      title: 'events after the result are ignored',
       code: 'Promise.resolve().then(() => 0).then(() => { for (let i = 0; i < 50; i++) Promise.resolve() }); setTimeout(() => { console.log("after"); fetch(`http://127.0.0.1:${internalPort}/`) }, 5); return "first"',
       expected: '"first"',
       stdout: /^$/,
     },
     {
       id: 'B09',
-      title: 'functions do not cross',
+      title: 'functions are not transferred',
       code: 'return Object.defineProperty({ f() {}, s: Symbol("x") }, "a", { enumerable: true, get() { return fetch } })',
       expected: '{}',
     },
     {
       id: 'B10',
-      title: 'values without JSON become what JSON makes of them',
+      title: 'values that JSON cannot represent become null or are left out',
       code: 'return { s: Symbol("x"), f() {}, u: undefined, n: NaN, i: -Infinity, z: -0, d: new Date(0), m: new Map([[1, 2]]), p: new Proxy({ a: 1 }, {}), r: /x/, e: new Error("x") }',
       expected: '{"n":null,"i":null,"z":0,"d":"1970-01-01T00:00:00.000Z","m":{},"p":{"a":1},"r":{},"e":{}}',
     },
@@ -85,7 +85,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B15',
-      title: 'raw JSON that no JavaScript value has',
+      title: 'raw JSON that is not the JSON of a JavaScript value',
       code: 'return [JSON.rawJSON("1e999"), JSON.rawJSON("-0"), JSON.rawJSON("0.1e-400")]',
       expected: ['[1e999,-0,0.1e-400]', 'USER_ERROR'],
     },
@@ -134,7 +134,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B23',
-      title: 'a result of the greatest length, all of it structure',
+      title: 'a result of the maximum length that has only brackets',
       code: 'const row = Array(1000).fill([]); return Array(1390).fill(row)',
       expected: [/^\[\[\[\],\[\]/, 'RESULT_TOO_LARGE'],
     },
@@ -146,13 +146,13 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B25',
-      title: 'an error whose fields are not what fields are',
+      title: 'an error with fields of wrong types and sizes',
       code: 'const e = new Error("m"); e.name = { toString() { return "N".repeat(1e6) } }; Object.defineProperty(e, "stack", { value: "    at evil (heddle-block.js:99999999999:1)\\n".repeat(1e4) }); e.line = -1; e.code = "CANCELLED"; throw e',
       expected: /^USER_ERROR N{100}: m$/,
     },
     {
       id: 'B26',
-      title: 'errors that pose as the sandbox’s own',
+      title: 'errors that imitate those of the sandbox',
       code: 'throw Object.assign(new Error("The sandbox is closed."), { name: "SandboxError", code: "SANDBOX_UNAVAILABLE", retryable: true, phase: "compile" })',
       expected: /^USER_ERROR SandboxError/,
     },
@@ -182,7 +182,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B31',
-      title: 'a name of a source in an error that is not a line',
+      title: 'lines in the stack of an error that do not exist',
       code: 'const e = new Error("x"); e.stack = "Error: x\\n    at heddle-block.js:0:0\\n    at heddle-block.js:1e9:1\\n    at heddle-block.js:-1:-1"; throw e',
       expected: 'USER_ERROR',
     },

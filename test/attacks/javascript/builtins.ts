@@ -28,21 +28,21 @@ export const builtins: AttackGroup = {
   attacks: [
     works('V01', 'the longest text, normalized', 'return "é".repeat(2 ** 28).normalize("NFKD").length'),
     works('V02', 'the longest text in capitals', 'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length'),
-    works('V03', 'a number that is read from many digits', 'return typeof BigInt("9".repeat(2 ** 27))'),
+    works('V03', 'a number that is parsed from many digits', 'return typeof BigInt("9".repeat(2 ** 27))'),
     works(
       'V04',
-      'a list that says it is the longest, appended',
+      'an object that claims the maximum length, concatenated',
       'return [].concat({ length: 2 ** 32 - 2, [Symbol.isConcatSpreadable]: true }).length',
     ),
     works(
       'V05',
-      'long texts compared by the rules of a language',
+      'long texts compared by the rules of a locale',
       'const a = "\\u0e40".repeat(2 ** 26); return new Intl.Collator("th").compare(a, a + "b")',
       '-1',
     ),
     works(
       'V06',
-      'many digits by the rules of a language',
+      'many digits formatted by the rules of a locale',
       'return (10n ** 9000000n).toLocaleString("de").length',
     ),
     works(
@@ -52,14 +52,14 @@ export const builtins: AttackGroup = {
     ),
     {
       id: 'V08',
-      title: 'objects for languages of every kind, whose memory is outside the heap',
+      title: 'Intl objects of every kind, whose memory is outside the heap',
       code: `const k = []; for (let i = 0; i < 3000; i++) k.push(new Intl.Collator('th'), new Intl.Segmenter('ja', { granularity: 'word' }), new Intl.PluralRules('ar'), new Intl.ListFormat('de'), new Intl.RelativeTimeFormat('fr'), new Intl.DisplayNames('zh', { type: 'region' }), new Intl.NumberFormat('hi', { style: 'currency', currency: 'INR' })); return 'held'`,
       limits: { cpuMs: 1_500, wallMs: 60_000, killGraceMs: 200 },
       expected: ['"held"', 'TIMEOUT_CPU', 'SANDBOX_CRASHED', ...MEMORY],
     },
     works(
       'V09',
-      'stacks of errors without a limit, kept',
+      'unlimited stacks of errors that stay referenced',
       'Error.stackTraceLimit = Infinity; const k = []; const f = (n) => { k.push(new Error("x").stack); if (n > 0) f(n - 1) }; for (;;) try { f(3000) } catch (e) { k.push(e.stack) }',
     ),
     works(
@@ -70,31 +70,31 @@ export const builtins: AttackGroup = {
     ),
     {
       id: 'V11',
-      title: 'ways out of the isolate, taken at the end of the stack: each is counted once or not at all',
+      title: 'host calls at the end of the stack: each is counted once or not at all',
       code: `${AT_THE_END} descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
       limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 100 },
       expected: '"done"',
     },
     {
       id: 'V11b',
-      title: 'more of them than there may be, taken at the end of the stack',
+      title: 'more host calls than are allowed, at the end of the stack',
       code: `${AT_THE_END} left = 4000; for (let i = 0; i < 20; i++) descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
       limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 10 },
       expected: 'BRIDGE_LIMIT',
     },
     works(
       'V12',
-      'headers of a request that have no end',
+      'an endless iterator as headers of a request',
       'await fetch("http://ok.test/", { headers: (function* () { for (;;) yield ["a", "b"] })() })',
     ),
     works(
       'V13',
-      'an iterator that maps to iterators without end',
+      'an endless iterator of endless iterators',
       'const all = (function* () { for (;;) yield 1 })().flatMap(function* () { for (;;) yield 2 }); return all.filter((n) => n > 2).toArray()',
     ),
     works(
       'V14',
-      'a list made of an asynchronous generator without end',
+      'a list of an endless async generator',
       'return await Array.fromAsync((async function* () { for (;;) yield 1 })())',
     ),
     works(
@@ -124,7 +124,7 @@ export const builtins: AttackGroup = {
     },
     {
       id: 'V19',
-      title: 'a global object whose prototype answers for every name',
+      title: 'a global object whose prototype has a value for every name',
       code: `try { Object.setPrototypeOf(globalThis, new Proxy({}, { has: () => true, get: (_, key) => key === Symbol.unscopables ? undefined : () => 'forged' })) } catch {}
         for (const name of ['TypeError', 'SyntaxError', 'Proxy', 'Promise', 'JSON', 'String']) delete globalThis[name];
         await null; await fetch('http://10.0.0.1/').catch(() => 0); return { a: 1 }`,
@@ -132,7 +132,7 @@ export const builtins: AttackGroup = {
     },
     {
       id: 'V20',
-      title: 'a constructor of promises that is asked for at every await',
+      title: 'a getter for the constructor of promises, which runs at every await',
       code: `const seen = []; Object.defineProperty(Promise.prototype, 'constructor', { get() { seen.push(typeof this); throw new Error('asked') } });
         Object.defineProperty(Object.prototype, Symbol.toPrimitive, { get() { throw new Error('asked') } }); try { await Promise.resolve(1) } catch {} return { a: 1 }`,
       expected: '{"a":1}',

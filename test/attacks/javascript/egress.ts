@@ -1,12 +1,12 @@
 import type { Attack, AttackGroup } from '../attack.ts';
 
-/** Returns what user code sees of a request to `url`, a template with the ports of the attack network. */
+/** Returns code that requests `url`, a template with the ports of the attack network, and returns its outcome. */
 export const to = (url: string): string =>
   `try { const r = await fetch(\`${url}\`); return 'REACHED ' + r.status + await r.text() } catch (e) { return e.code ?? e.message }`;
 
 export const DENIED = '"EGRESS_DENIED"';
 
-/** URLs of forbidden targets, in all spellings. */
+/** URLs of forbidden targets, in every notation. */
 const URLS: Readonly<Record<string, string>> = {
   N01: 'http://169.254.169.254/latest/meta-data/iam/',
   N02: 'http://127.0.0.1:${internalPort}/',
@@ -82,7 +82,7 @@ const urls: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
   id,
   title: `a request to ${url}`,
   code: to(url),
-  // A name parsed as another one may resolve to the allowed server.
+  // A host name that is parsed differently may resolve to the allowed server.
   expected: url.includes('ok.test#@') ? [DENIED, /^"REACHED 200outer"$/, '"EGRESS_FAILED"'] : DENIED,
 }));
 
@@ -96,25 +96,25 @@ const redirect = (id: string, title: string, location: string, status = 302): At
 const requests: readonly Attack[] = [
   {
     id: 'N24',
-    title: 'a name of one word, as those inside a network are',
+    title: 'a host name of one word, as in internal networks',
     code: to('http://redis:${internalPort}/'),
     expected: DENIED,
   },
   {
     id: 'N28b',
-    title: 'a name that was good when it was checked, and is internal when it is resolved again',
+    title: 'a host name that first resolves to an allowed address, and later to an internal one',
     code: 'const seen = []; for (let i = 0; i < 4; i++) seen.push(await fetch(`http://rebind-later.test:${i < 1 ? outerPort : internalPort}/`).then((r) => r.text(), (e) => e.code)); return seen',
     expected: '["outer","EGRESS_DENIED","EGRESS_DENIED","EGRESS_DENIED"]',
   },
   redirect('N29', 'the internal server', 'http://127.0.0.1:${internalPort}/'),
-  redirect('N29b', 'it, without a scheme', '//127.0.0.1:${internalPort}/'),
-  redirect('N29c', 'it, with backslashes', '\\\\\\\\127.0.0.1:${internalPort}/'),
-  redirect('N29d', 'it, by a name', 'http://x.nip.test:${internalPort}/', 307),
+  redirect('N29b', 'the internal server, without a scheme', '//127.0.0.1:${internalPort}/'),
+  redirect('N29c', 'the internal server, with backslashes', '\\\\\\\\127.0.0.1:${internalPort}/'),
+  redirect('N29d', 'the internal server, by a host name', 'http://x.nip.test:${internalPort}/', 307),
   redirect('N29e', 'a file', 'file:///etc/passwd', 308),
   redirect('N29f', 'a URL with credentials', 'http://a:b@ok.test:${outerPort}/', 301),
   redirect(
     'N29g',
-    'a redirect to the internal server',
+    'another redirect to the internal server',
     'http://ok.test:${outerPort}/to?at=http://127.0.0.1:${internalPort}/',
     303,
   ),
@@ -139,13 +139,13 @@ const requests: readonly Attack[] = [
   },
   {
     id: 'N36',
-    title: 'responses that are small until they are unpacked',
+    title: 'responses that are small until they are decompressed',
     code: 'return await Promise.all(["gzip-bomb", "brotli-bomb"].map((path) => fetch(`http://ok.test:${outerPort}/${path}`).then((r) => r.text()).then((t) => t.length, (e) => e.code)))',
     expected: '["EGRESS_TOO_LARGE","EGRESS_TOO_LARGE"]',
   },
   {
     id: 'N36b',
-    title: 'response headers without measure',
+    title: 'response headers without end',
     code: 'return await fetch(`http://ok.test:${outerPort}/headers`).then(() => "taken", (e) => e.code)',
     expected: ['"EGRESS_FAILED"', '"EGRESS_TOO_LARGE"'],
   },
@@ -157,13 +157,13 @@ const requests: readonly Attack[] = [
   },
   {
     id: 'N38',
-    title: 'methods that are none, or make a tunnel',
+    title: 'invalid methods, and CONNECT',
     code: 'return await Promise.all(["CONNECT", "connect", "TRACE", "TRACK", "GET / HTTP/1.1\\r\\nHost: evil\\r\\n\\r\\nGET", "", "X".repeat(99)].map((method) => fetch(`http://ok.test:${outerPort}/echo`, { method }).then((r) => r.text(), (e) => e.code))).then((all) => [...new Set(all)])',
     expected: ['["EGRESS_DENIED"]', /^\["EGRESS_DENIED","\{/],
   },
   {
     id: 'N39',
-    title: 'credentials are not carried to another origin',
+    title: 'credentials are not sent to another origin',
     code: 'const r = await fetch(`http://ok.test:${outerPort}/to?at=${encodeURIComponent(`http://127.0.0.2:${outerPort}/echo`)}`, { headers: { Authorization: "Bearer x", Cookie: "a=1", "X-Api-Key": "k", "X-Functions-Key": "f", "Accept-Language": "de" } }); const h = await r.json(); return [h["accept-language"], h["x-functions-key"], h.authorization, h.cookie, h["x-api-key"]].map(String)',
     expected: '["de","undefined","undefined","undefined","undefined"]',
   },

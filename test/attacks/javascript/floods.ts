@@ -7,7 +7,7 @@ export const floods: AttackGroup = {
   attacks: [
     {
       id: 'R19',
-      title: 'lines of console output are cut, and cost the guest only',
+      title: 'console output is truncated, and costs only the guest's time',
       code: 'for (;;) console.log("x".repeat(1000))',
       limits: { cpuMs: 200, stdoutChars: 5_000 },
       expected: 'TIMEOUT_CPU',
@@ -23,7 +23,7 @@ export const floods: AttackGroup = {
     },
     {
       id: 'R19c',
-      title: 'one line that is longer than all output may be',
+      title: 'one line that exceeds the limit of all output',
       code: 'console.log("a", "b".repeat(1e7), "c"); return 1',
       limits: { stdoutChars: 1_000 },
       expected: '1',
@@ -91,13 +91,13 @@ export const floods: AttackGroup = {
     },
     {
       id: 'R30',
-      title: 'a URL that is longer than any',
+      title: 'a URL that is too long',
       code: 'return await fetch("http://big.test/" + "x".repeat(9000)).catch((e) => e.code)',
       expected: '"EGRESS_DENIED"',
     },
     {
       id: 'R30b',
-      title: 'headers without number and without end',
+      title: 'too many and too long headers',
       code: 'const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => ["x-" + i, "1"])); return await Promise.all([many, { a: "x".repeat(1e5) }, { a: "x".repeat(1e6) }].map((headers) => fetch(`http://ok.test:${outerPort}/echo`, { headers }).catch((e) => e.code)))',
       expected: '["EGRESS_DENIED","EGRESS_DENIED","EGRESS_DENIED"]',
     },

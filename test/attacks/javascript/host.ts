@@ -3,7 +3,7 @@ import type { AttackGroup } from '../attack.ts';
 const NODE_NAMES = `['process', 'require', 'module', 'exports', '__dirname', '__filename', 'global', 'Deno', 'Bun', 'gc',
   'd8', 'print', 'read', 'load', 'quit', 'ShadowRealm', 'importScripts', 'Worker', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']`;
 
-/** Returns what a function made by `constructor` sees of Node.js; nothing, in the guest. */
+/** Returns code that lists the names of Node.js which a function made by `constructor` can access. */
 const through = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
@@ -114,7 +114,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H18',
-      title: 'its own source name and source map, which name files',
+      title: 'its own source name and source map with paths of files',
       code: 'return 1 /* */ ; //# sourceURL=/etc/passwd\n//# sourceMappingURL=file:///etc/passwd\n<!-- html comment',
       expected: '1',
     },
@@ -126,7 +126,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H19',
-      title: 'the guest runtime by its names on the global object: they lead nowhere',
+      title: 'no name of the guest runtime on the global object',
       code: 'return Object.getOwnPropertyNames(globalThis).filter((name) => /ivm|isolate|^reference$|externalcopy|heddle|post|bridge|host/i.test(name) && globalThis[name] !== undefined)',
       expected: '[]',
     },
@@ -164,7 +164,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H29',
-      title: 'prepareStackTrace as a way to objects of the compiler of user code',
+      title: 'prepareStackTrace as an access to objects of the compiler of user code',
       code: `let sites; Error.prepareStackTrace = (e, s) => { sites ??= s; return '' };
         try { null.x } catch (e) { e.stack } try { await import('node:fs') } catch (e) { e.stack } try { (async () => {}).constructor('}') } catch (e) { e.stack }
         return (sites ?? []).map((s) => [typeof s.getEvalOrigin?.(), typeof s.getThis(), s.getFileName(), s.getScriptNameOrSourceURL()]).flat().filter((x) => /\\/(?:root|home|usr|work|dist|node_modules)/.test(String(x)))`,
@@ -172,7 +172,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H30',
-      title: 'a stack that tells the host’s paths',
+      title: 'a stack that reveals the host’s paths',
       code: 'const e = new Error("x"); Error.stackTraceLimit = Infinity; const deep = new Error("y"); return [e.stack, deep.stack, await fetch("http://10.0.0.1/").catch((f) => f.stack)].filter((stack) => /\\/(?:root|home|usr|dist|node_modules)|child\\.cjs|node:/.test(stack))',
       expected: '[]',
     },

@@ -4,7 +4,7 @@ const PLANT = `fetch.leak = 1; globalThis.leak = 'secret'; Object.prototype.leak
   globalThis[Symbol.for('leak')] = 1; Array.prototype.map = null; console.leak = 1; Error.prepareStackTrace = () => 'leak';
   Symbol.for('leak').constructor.leak = 1; return 1`;
 
-/** State that one job may leave for the next of its run, tenant or process. */
+/** State that one job may leave for the next job of its run, tenant or process. */
 export const leaks: AttackGroup = {
   name: 'Leaks between jobs',
   language: 'javascript',
@@ -29,7 +29,7 @@ export const leaks: AttackGroup = {
     },
     {
       id: 'X02',
-      title: 'the built-ins that are made at their first use',
+      title: 'built-ins that are created at their first use',
       before:
         'URL.prototype.leak = 1; URL.leak = 1; Buffer.leak = 1; Headers.prototype.get = () => "forged"; crypto.subtle.leak = 1; return 1',
       code: 'return [new URL("http://a.test").leak, URL.leak, Buffer.leak, new Headers({ a: "b" }).get("a"), crypto.subtle.leak].map(String)',
@@ -45,7 +45,7 @@ export const leaks: AttackGroup = {
     },
     {
       id: 'X04',
-      title: 'host calls whose answers come later',
+      title: 'host calls whose answers arrive after the job',
       before:
         'fetch(`http://ok.test:${outerPort}/`).then(() => { globalThis.late = 1; console.log("late") }); return 1',
       code: 'await new Promise((r) => setTimeout(r, 50)); return typeof late',
@@ -54,14 +54,14 @@ export const leaks: AttackGroup = {
     },
     {
       id: 'X05',
-      title: 'the registry of symbols carries a name and nothing else',
+      title: 'the registry of symbols shares names only',
       before: 'globalThis[Symbol.for("leak")] = "secret"; return 1',
       code: 'return [Symbol.for("leak").description, String(globalThis[Symbol.for("leak")])]',
       expected: '["leak","undefined"]',
     },
     {
       id: 'X06',
-      title: 'chance, the seed of which is the same in every snapshot',
+      title: 'random numbers, whose seed is the same in every snapshot',
       before:
         'return [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(2)).join(), Math.random()]',
       code: 'return [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(2)).join(), Math.random()]',
@@ -86,14 +86,14 @@ export const leaks: AttackGroup = {
     },
     {
       id: 'X15',
-      title: 'weak references do not tell what others hold',
+      title: 'weak references to values of another job',
       before: 'globalThis.held = new WeakRef({ secret: 1 }); return 1',
       code: 'return [typeof held, typeof WeakRef.prototype.leak]',
       expected: '["undefined","undefined"]',
     },
     {
       id: 'X16',
-      title: 'the match that regular expressions remember',
+      title: 'the last match of regular expressions',
       before: '/(s)(e)(c)ret/.exec("a secret b"); return RegExp.$1 + RegExp.lastMatch',
       code: 'return [RegExp.$1, RegExp.lastMatch, RegExp.input, RegExp.leftContext]',
       expected: '["","","",""]',
@@ -116,7 +116,7 @@ export const leaks: AttackGroup = {
     },
     {
       id: 'X19',
-      title: 'the clock of the job before',
+      title: 'the patched clock of an earlier job',
       before: 'performance.now = () => -1; Date.now = () => 0; Date = null; return 1',
       code: 'return performance.now() >= 0 && Date.now() > 1e12',
       expected: 'true',

@@ -64,12 +64,12 @@ export const memory: AttackGroup = {
     },
     fills(
       'R10b',
-      'buffers that are as large at their beginning as they may grow',
+      'buffers whose initial size is their maximum size',
       'return new Uint8Array(new ArrayBuffer(2 ** 30, { maxByteLength: 2 ** 30 })).fill(1).length',
     ),
     fills(
       'R10c',
-      'buffers of every way to make one',
+      'buffers that are created in every way',
       `const k = []; const options = { maxByteLength: 1e8 };
       class Own extends ArrayBuffer {} const native = new Uint8Array(1).buffer.constructor;
       for (;;) for (const make of [() => new Own(1e8, options), () => new native(1e8, options), () => Reflect.construct(ArrayBuffer, [1e8, options], Own), () => Reflect.construct(native, [1e8, options], Object), () => new native[Symbol.species](1e8, options), () => new (Object.getPrototypeOf(Own))(1e8, options)]) k.push(new Uint8Array(make()).fill(1))`,
@@ -93,7 +93,7 @@ export const memory: AttackGroup = {
     ),
     fills(
       'R13c',
-      'JSON of a string that is long',
+      'JSON of a long string',
       'const s = "\\u0001".repeat(2 ** 24); const a = []; for (;;) a.push(JSON.stringify(s))',
     ),
     fills('R13d', 'a split', 'const s = "a".repeat(2 ** 24); const a = []; for (;;) a.push(s.split(""))'),
@@ -104,7 +104,7 @@ export const memory: AttackGroup = {
     ),
     {
       id: 'R14d',
-      title: 'the largest number, multiplied with itself',
+      title: 'the largest number, multiplied by itself',
       code: 'let a = 2n ** (2n ** 29n); return typeof (a * a)',
       expected: ['"bigint"', ...ENDED],
     },
@@ -116,25 +116,25 @@ export const memory: AttackGroup = {
     },
     {
       id: 'R23b',
-      title: 'a result of the longest string there is, held in little memory',
+      title: 'a result of the longest possible string, which takes little memory',
       code: 'return "x".repeat(2 ** 29 - 100)',
       expected: ['RESULT_TOO_LARGE', 'RESULT_NOT_SERIALIZABLE', ...ENDED],
     },
     {
       id: 'R23c',
-      title: 'a line of console output of that length',
+      title: 'a line of console output of the longest possible string',
       code: 'console.log("x".repeat(2 ** 29 - 100), { a: "x".repeat(2 ** 25) }); return 1',
       expected: ['1', ...ENDED],
     },
     {
       id: 'R23d',
-      title: 'a request of that length',
+      title: 'a request of a very long string',
       code: 'return await fetch(`http://ok.test:${outerPort}/` + "x".repeat(2 ** 28), { method: "POST", body: "y".repeat(2 ** 24) }).then(() => "sent", () => "refused")',
       expected: ['"refused"', 'BRIDGE_LIMIT', ...ENDED],
     },
     {
       id: 'R23e',
-      title: 'an error of that length',
+      title: 'an error of very long strings',
       code: 'throw Object.assign(new Error("m".repeat(2 ** 28)), { name: "n".repeat(2 ** 28), stack: "s".repeat(2 ** 28) })',
       expected: ['USER_ERROR', ...ENDED],
     },
@@ -146,7 +146,7 @@ export const memory: AttackGroup = {
     },
     {
       id: 'R25b',
-      title: 'deep recursion that makes functions through the error',
+      title: 'deep recursion that creates functions by the constructor of the error',
       code: 'function f() { try { f() } catch (e) { return e.constructor.constructor("return 1")() } } return f()',
       expected: ['1', 'null', 'USER_ERROR'],
     },
@@ -158,7 +158,7 @@ export const memory: AttackGroup = {
     },
     {
       id: 'R25d',
-      title: 'a result that is deep',
+      title: 'a deeply nested result',
       code: 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a',
       expected: 'RESULT_NOT_SERIALIZABLE',
     },
@@ -176,31 +176,31 @@ export const memory: AttackGroup = {
     },
     {
       id: 'R25g',
-      title: 'a chain of prototypes and of proxies that is deep',
+      title: 'a deep chain of prototypes and proxies',
       code: 'let o = {}; for (let i = 0; i < 1e5; i++) o = new Proxy(o, {}); try { o.x } catch (e) { return e.name } return "done"',
       expected: ['"RangeError"', '"done"'],
     },
     {
       id: 'R25h',
-      title: 'a pattern that is deep',
+      title: 'a deeply nested pattern',
       code: 'const source = "(".repeat(1e5) + ")".repeat(1e5); try { new RegExp(source).test("") } catch (e) { return e.name } return "done"',
       expected: ['"SyntaxError"', '"RangeError"', '"done"'],
     },
     {
       id: 'R25i',
-      title: 'a bound function that is deep',
+      title: 'a function that is bound many times',
       code: 'let f = () => 1; for (let i = 0; i < 1e5; i++) f = f.bind(); try { return f() } catch (e) { return e.name }',
       expected: ['1', '"RangeError"'],
     },
     {
       id: 'R29e',
-      title: 'text that is compiled: deep',
+      title: 'compiled code that is deeply nested',
       code: 'try { eval("[".repeat(5e6)) } catch (e) { return e.name }',
       expected: ['"RangeError"', '"SyntaxError"', '"EvalError"'],
     },
     {
       id: 'R29f',
-      title: 'text that is compiled: flat and long',
+      title: 'compiled code that is flat and long',
       code: 'const a = []; for (;;) a.push(eval("[" + "{a:1},".repeat(3e5) + "]"))',
       expected: [...ENDED, /^USER_ERROR EvalError/],
     },

@@ -3,7 +3,7 @@ import type { Attack, AttackGroup } from '../attack.ts';
 const PLAIN = 'return { list: [1, "two", null], nested: { at: [[3]] } }';
 const PLAIN_JSON = '{"list":[1,"two",null],"nested":{"at":[[3]]}}';
 
-/** Enough time to load packages, but not to wait. */
+/** Enough time to load packages, but not for a loop. */
 const limits = { cpuMs: 300, wallMs: 8_000 };
 
 const firstUse = (id: string, title: string, module: string, expected: Attack['expected']): Attack => ({
@@ -37,7 +37,7 @@ export const packages: AttackGroup = {
     {
       id: 'W03',
       title:
-        'built-ins of the guest runtime, replaced while a package loads: waiting, the console and values',
+        'built-ins of the guest runtime, replaced while a package loads: await, the console and values',
       image: 'replaces',
       values: { given: { a: [1] } },
       code: 'console.log("said"); await null; await (async () => 1)(); return [given.a[0], typeof require("replaces")]',
@@ -53,7 +53,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W05',
-      title: 'setters on Object.prototype see nothing of the guest runtime',
+      title: 'setters on Object.prototype get no values of the guest runtime',
       image: 'pollutes',
       values: { index: 1, code: 2 },
       code: 'const { seen } = require("pollutes"); await null; return [seen.length, index, code, ({}).polluted, [][3]]',
@@ -75,21 +75,21 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W08',
-      title: 'the way into the realm, taken over before it is used',
+      title: 'the entry into the realm, replaced before it is used',
       image: 'kept',
       code: 'const { state } = require("intercepts"); return [state.way, state.found, typeof __heddle, typeof __heddleImage]',
       expected: '["","","undefined","undefined"]',
     },
     {
       id: 'W09',
-      title: 'timers, promises and answers that are left while a package loads',
+      title: 'timers, promises and answers that are pending after a package has loaded',
       image: 'lingers',
       code: 'const { late } = require("lingers"); await new Promise((r) => setTimeout(r, 30)); return late.filter((what) => what === "answer")',
       expected: '[]',
     },
     {
       id: 'W10',
-      title: 'what loading left waits for no job',
+      title: 'timers from the loading of a package do not change a later job',
       image: 'lingers',
       before: 'require("lingers").late.push("of the job before"); return 1',
       code: 'return require("lingers").late.includes("of the job before")',
@@ -120,14 +120,14 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W14',
-      title: 'process.binding and its like',
+      title: 'process.binding and similar functions',
       image: 'kept',
       code: 'const n = require("of-node"); return [n.process().filter((name) => name !== "constructor.constructor"), n.env(), n.global()]',
       expected: '[[],[[],[],[],null,1,{}],"undefinedundefinedfunctionundefinedundefinedundefined"]',
     },
     {
       id: 'W15',
-      title: 'import() of what is not in the image',
+      title: 'import() of modules that are not in the image',
       image: 'kept',
       code: 'const n = require("of-node"); return [await n.dynamic("node:fs"), await n.dynamic("/etc/passwd"), await n.dynamic("data:text/javascript,1"), await n.bundled()]',
       expected:
@@ -142,7 +142,7 @@ export const packages: AttackGroup = {
     firstUse('W22', 'a pattern without end', 'regexp', 'TIMEOUT_CPU'),
     {
       id: 'W23',
-      title: 'at its first use: an error that poses as one of the guest runtime',
+      title: 'at its first use: an error that imitates one of the guest runtime',
       image: 'kept',
       code: 'require("first-use/poses.js")',
       expected: 'USER_ERROR',
@@ -165,7 +165,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W26',
-      title: 'names of packages and files that every object has',
+      title: 'packages and files with the names of properties that every object has',
       image: 'kept',
       code: `const { own } = await import('then'); return [own, ...['prototype', 'then', 'prototype/constructor.js'].map((name) => require(name).own), ({}).own === undefined, ({}).polluted === undefined]`,
       expected: '["then","prototype","then","file",true,true]',

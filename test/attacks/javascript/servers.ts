@@ -14,14 +14,14 @@ export const servers: AttackGroup = {
   attacks: [
     {
       id: 'N41',
-      title: 'the service of a cloud at an address that looks like anybody’s',
+      title: 'the metadata service of a cloud at a public address',
       code: to('http://168.63.129.16/machine?comp=goalstate'),
       expected: DENIED,
     },
     {
       id: 'N42',
       title:
-        'names that lead to IPv4 addresses inside IPv6 ones, to zones, and to many of which one is internal',
+        'names with IPv4 addresses inside IPv6 ones, with zones, and with many addresses of which one is internal',
       code: each(
         "['mapped', 'mapped-hex', 'mapped-long', 'six', 'zone', 'translated', 'tunnel', 'many']",
         'http://${name}.test:${internalPort}/',
@@ -37,7 +37,7 @@ export const servers: AttackGroup = {
     },
     {
       id: 'N44',
-      title: 'line breaks in a URL, as they are and encoded',
+      title: 'line breaks in a URL, raw and encoded',
       code: 'const r = await fetch(`http://ok.test:${outerPort}/url/%0d%0aX-Evil:%201%0d%0a/?a=\\r\\nX-Evil: 2#\\r\\nX-Evil: 3`); const { url, headers } = await r.json(); return [url, Object.keys(headers).filter((name) => /evil/.test(name))]',
       expected: '["/url/%0d%0aX-Evil:%201%0d%0a/?a=X-Evil:%202",[]]',
     },
@@ -53,14 +53,14 @@ export const servers: AttackGroup = {
     },
     {
       id: 'N46',
-      title: 'responses that are each small enough, and all at once more than the host should hold',
+      title: 'responses that are each small enough, but together exceed the limit',
       code: 'let refused = 0; await new Promise((done) => { for (let i = 0; i < 40; i++) fetch(`http://ok.test:${outerPort}/hold`).catch((e) => { if (e.code === "EGRESS_TOO_LARGE" && ++refused === 37) done() }) }); return "refused"',
       limits: { bridgeChars: 1_000_000, wallMs: 15_000 },
       expected: '"refused"',
     },
     {
       id: 'N47',
-      title: 'servers whose answers are no HTTP, or more of it than was asked for',
+      title: 'servers whose responses are not HTTP, or have extra bytes',
       code: `const seen = []; for (const name of ${RAW}) for (let turn = 0; turn < 2; turn++) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => r.text(), (e) => e.code));
         return [...new Set(seen)].filter((text) => !/^(?:ok|hello!?|raw|EGRESS_FAILED|EGRESS_DENIED|EGRESS_TOO_LARGE|)$/.test(text))`,
       expected: '[]',
@@ -73,27 +73,27 @@ export const servers: AttackGroup = {
     },
     {
       id: 'N49',
-      title: 'redirects to every other scheme, and to what is no place',
+      title: 'redirects to every other scheme, and to invalid URLs',
       code: `const all = ['ws://ok.test/', 'wss://ok.test/', 'ftp://ok.test/', 'data:text/html,x', 'javascript:1', 'blob:http://ok.test/x', 'about:blank', 'gopher://ok.test/', 'unix:/run/x', 'http://', 'http://[', '//', 'http:///', 'HTTPS://127.0.0.1:\${internalPort}/'];
         return await Promise.all(all.map((at) => fetch(\`http://ok.test:\${outerPort}/to?at=\${encodeURIComponent(at)}\`).then((r) => 'taken ' + at, (e) => e.code))).then((list) => [...new Set(list)])`,
       expected: '["EGRESS_DENIED"]',
     },
     {
       id: 'N50',
-      title: 'lengths of bodies that are none, or that no body has',
+      title: 'invalid and impossible lengths of bodies',
       code: `const seen = []; for (const name of ['huge-length', 'negative-length', 'exponent-length', 'endless-length', 'cut']) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => 'taken ' + name, (e) => e.code)); return [...new Set(seen)]`,
       expected: ['["EGRESS_FAILED"]', '["EGRESS_TOO_LARGE","EGRESS_FAILED"]'],
     },
     {
       id: 'N51',
-      title: 'bodies that are packed twice, in many parts, half, or not as they say',
+      title: 'bodies that are compressed twice, in many parts, incompletely, or not as declared',
       code: `const read = (name) => fetch(\`http://ok.test:\${outerPort}/\${name}\`).then((r) => r.text()).then((t) => t.length < 100_000, (e) => e.code);
         return [await read('packed-twice'), await read('packed-members'), await read('packed-wrongly'), await read('packed-half'), await read('packed-unknown')]`,
       expected: '[true,"EGRESS_TOO_LARGE","EGRESS_FAILED","EGRESS_FAILED",true]',
     },
     {
       id: 'N52',
-      title: 'as many cookies as a head has room for',
+      title: 'the maximum number of cookies in a response head',
       code: 'return await fetch(`http://ok.test:${rawPort}/many-cookies`).then((r) => r.headers.getSetCookie().length, (e) => e.code)',
       expected: ['700', '"EGRESS_FAILED"'],
     },

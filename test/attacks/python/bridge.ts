@@ -19,7 +19,7 @@ export const pythonBridge: AttackGroup = {
     },
     {
       id: 'B42',
-      title: 'objects that pose as others while they are written',
+      title: 'subclasses that change how they are serialized',
       code: "class D(dict):\n  def items(self): return [('__proto__', {'polluted': 1})]\nclass S(str):\n  def __str__(self): return 'evil'\nreturn [D(a=1), S('s')]",
       expected: '[{"__proto__":{"polluted":1}},"s"]',
     },
@@ -37,14 +37,14 @@ export const pythonBridge: AttackGroup = {
     },
     {
       id: 'B45',
-      title: 'an error whose text never comes',
+      title: 'an error whose text never ends',
       code: 'class E(Exception):\n  def __str__(self):\n    while True: pass\nraise E()',
       limits: { cpuMs: 500, wallMs: 20_000 },
       expected: 'TIMEOUT_CPU',
     },
     {
       id: 'B46',
-      title: 'an error without end',
+      title: 'an error with a very long text',
       code: 'raise ValueError("x" * 10 ** 7)',
       expected: /^USER_ERROR ValueError: x{100,8000}/,
     },
@@ -123,13 +123,13 @@ raise E()`,
     },
     {
       id: 'B52',
-      title: 'a result that gives another of its kind, without end',
+      title: 'a result that dumps another of its kind, without end',
       code: 'class M:\n  def model_dump(self): return M()\nreturn M()',
       expected: ['RESULT_NOT_SERIALIZABLE', 'USER_ERROR'],
     },
     {
       id: 'B53',
-      title: 'built-ins that are gone when the result is written',
+      title: 'built-ins that are removed before the result is serialized',
       code: "import builtins\nfor n in ('str', 'print', 'len', 'isinstance', 'type', 'BaseException', 'dict', 'list', 'sorted', 'getattr'):\n  setattr(builtins, n, None)\nreturn [1]",
       limits: { wallMs: 10_000 },
       expected: ['[1]', 'USER_ERROR', 'RESULT_NOT_SERIALIZABLE'],
@@ -156,7 +156,7 @@ return seen`,
     },
     {
       id: 'B56',
-      title: 'a request whose text is longer than any, and one that is all structure',
+      title: 'a request whose text is too long, and one that has only brackets',
       code: `import heddle_sync
 seen = []
 for head in ({"url": "http://ok.test/" + "x" * 600_000, "method": "GET", "headers": []}, {"url": "http://ok.test/", "method": "GET", "headers": [[]] * 150_000}):

@@ -64,7 +64,7 @@ return [x for x in out if x != "${NOTHING}"]`,
     },
     {
       id: 'D04',
-      title: 'what the interpreter’s WebAssembly exports and imports',
+      title: 'exports and imports of the interpreter’s WebAssembly',
       code: `import pyodide_js
 from pyodide.code import run_js
 return run_js("""((pyodide) => { const seen = new Set(); const out = []; const look = (o, depth) => { if (o === null || !/^(object|function)$/.test(typeof o) || seen.has(o) || seen.size > 20000) return; seen.add(o);
@@ -102,7 +102,7 @@ for proxy in ({"http": f"http://127.0.0.1:{internalPort}"}, {"https": f"http://1
     except BaseException as e:
       pass
 return sorted(set(came))`,
-      // The last is the URL's own content; proxies are skipped.
+      // `INTERNAL` is the content of the data URL; proxies are skipped.
       expected: '["INTERNAL","outer"]',
     },
     {
@@ -141,13 +141,13 @@ return came`,
       expected: ['["refused"]', '["-1"]'],
     },
     ...[
-      ['D09', 'a fault of the memory', 'import faulthandler\nfaulthandler._sigsegv()'],
+      ['D09', 'a segmentation fault', 'import faulthandler\nfaulthandler._sigsegv()'],
       ['D10', 'a fatal error that the code causes', 'import ctypes\nctypes.pythonapi.Py_FatalError(b"x")'],
       ['D11', 'its own finalization', 'import ctypes\nctypes.pythonapi.Py_Finalize()\nreturn [1]'],
       ['D12', 'an abort', 'import os\nos.abort()'],
       [
         'D13',
-        'an object whose type is none',
+        'an object whose type is not a type',
         'import ctypes\nx = [1]\nctypes.c_uint32.from_address(id(x) + 4).value = 16\nreturn x',
       ],
     ].map(([id = '', title = '', code = '']) => ({
@@ -168,7 +168,7 @@ return came`,
     },
     {
       id: 'D15',
-      title: 'files that are longer than any memory',
+      title: 'files that are longer than the memory',
       code: each('import os\nopen("/tmp/a", "w").close()', [
         'os.truncate("/tmp/a", 2 ** 40)',
         'os.truncate("/tmp/a", 2 ** 31)',
@@ -180,7 +180,7 @@ return came`,
     },
     {
       id: 'D16',
-      title: 'packed data that is small until it is unpacked',
+      title: 'compressed data that is small until it is decompressed',
       code: `import bz2, lzma, zlib
 bomb = zlib.compress(zlib.compress(bytes(10 ** 8), 9), 9)
 return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))) * 9)`,
@@ -189,27 +189,27 @@ return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))
     },
     {
       id: 'D17',
-      title: 'a number that is read from many digits',
+      title: 'a number that is parsed from many digits',
       code: 'import sys\nsys.set_int_max_str_digits(0)\nreturn int("9" * 10 ** 7) % 7',
       limits: CPU,
       expected: ['TIMEOUT_CPU', ...FAILS],
     },
     {
       id: 'D18',
-      title: 'buffers of JavaScript that no limit of the isolate sees',
+      title: 'buffers of JavaScript that no limit of the isolate counts',
       code: "from pyodide.code import run_js\nreturn run_js('const k = []; for (let i = 0; i < 64; i++) k.push(new Uint8Array(new ArrayBuffer(2 ** 28, { maxByteLength: 2 ** 28 })).fill(1)); k.length')",
       limits: { cpuMs: 10_000, wallMs: 30_000 },
       expected: [...FAILS, 'TIMEOUT_CPU'],
     },
     {
       id: 'D19',
-      title: 'the runtime’s own modules, taken away under it',
+      title: 'the runtime’s own modules, removed while it runs',
       code: "import sys, gc\nfor n in [n for n in sys.modules if n.startswith(('heddle', 'json', 'asyncio', 'traceback'))]: sys.modules[n] = None\nsys.setrecursionlimit(40)\ngc.disable()\nsys.path[:] = []\nsys.meta_path[:] = []\nsys.stdout = sys.stderr = None\nraise ValueError('x')",
       expected: 'USER_ERROR',
     },
     {
       id: 'D20',
-      title: 'a job whose end never comes to the loop: callbacks that make callbacks',
+      title: 'callbacks that schedule callbacks without end',
       code: 'import asyncio\nloop = asyncio.get_event_loop()\ndef again(): loop.call_soon(again)\nagain()\nawait asyncio.sleep(1e6)',
       limits: CPU,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],

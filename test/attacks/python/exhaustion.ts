@@ -129,7 +129,7 @@ export const pythonExhaustion: AttackGroup = {
     },
     {
       id: 'R61',
-      title: 'messages, by JavaScript that Python calls',
+      title: 'messages of JavaScript that Python calls',
       code: "from pyodide.code import run_js\nrun_js('for (;;) clearTimeout(setTimeout(() => {}, 1))')",
       limits: CPU,
       expected: ['BRIDGE_LIMIT', 'TIMEOUT_CPU'],
@@ -153,7 +153,7 @@ js.WebAssembly.Instance.new(js.WebAssembly.Module.new(code)).exports.f()`,
     },
     {
       id: 'R64',
-      title: 'shared memory that can grow, by the way of WebAssembly',
+      title: 'growable shared memory, by its constructor from WebAssembly',
       code: `from pyodide.code import run_js
 run_js('const S = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer.constructor; const k = []; for (;;) { const s = new S(8, { maxByteLength: 2 ** 30 }); s.grow(2 ** 30); new Uint8Array(s).fill(1); k.push(s) }')`,
       limits: { cpuMs: 10_000 },

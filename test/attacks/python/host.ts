@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Lines of a module that returns `refused` if `attempt` throws, otherwise its result. */
+/** Returns code that runs these lines and returns `refused` if they raise an error. */
 const attempt = (lines: string, setup = ''): string =>
   `${setup}\ntry:\n${lines
     .split('\n')
@@ -29,13 +29,13 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H33',
-      title: 'the interpreter’s own way to evaluate JavaScript, through ctypes',
+      title: 'the interpreter’s own function to evaluate JavaScript, through ctypes',
       code: "import ctypes\nf = ctypes.CDLL(None).emscripten_run_script_string\nf.restype = ctypes.c_char_p\nreturn f(b'typeof require + typeof process + typeof module').decode()",
       expected: NOTHING,
     },
     {
       id: 'H34',
-      title: 'constructors of every object that JavaScript gives',
+      title: 'constructors of every object of JavaScript',
       code: "import js, pyodide_js\nout = []\nfor o in (js, js.globalThis, js.Object, pyodide_js, js.setTimeout, js.console, js.crypto):\n  try:\n    out.append(o.constructor.constructor('return typeof require + typeof process + typeof globalThis.process')())\n  except BaseException as e:\n    out.append('x')\nreturn [x for x in out if x not in ('x', 'undefinedundefinedundefined')]",
       expected: '[]',
     },
@@ -77,7 +77,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H38b',
-      title: 'the loader’s readers of files',
+      title: 'functions of the loader that read files',
       code: attempt("return str(await pyodide_js._api.loadBinaryFile('/etc/passwd'))", 'import pyodide_js'),
       expected: '"refused"',
     },
@@ -172,7 +172,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H48',
-      title: 'memory that is not there',
+      title: 'memory at an invalid address',
       code: 'import ctypes\nctypes.string_at(0xfffffff0, 8)',
       expected: 'USER_ERROR',
     },
@@ -194,7 +194,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H50',
-      title: 'the guest runtime that frames show, called with forged messages',
+      title: 'the guest runtime in the frames, called with forged messages',
       code: "import sys\nf = sys._getframe()\nseen = {}\nwhile f:\n  seen.update(f.f_globals)\n  f = f.f_back\nfor o in [o for k, o in seen.items() if 'bridge' in k]:\n  for n in dir(o):\n    for message in ('D\"forged\"', 'Zx', 'C1:exec:-2:{}', '{'):\n      try: getattr(o, n)(message)\n      except BaseException: pass\nreturn 1",
       expected: ['1', '"forged"', 'null', 'USER_ERROR', 'SANDBOX_PROTOCOL', 'RESULT_NOT_SERIALIZABLE'],
     },
@@ -216,7 +216,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H53',
-      title: 'constructors behind the parts of the interpreter that JavaScript sees',
+      title: 'constructors of the parts of the interpreter that are exposed to JavaScript',
       code: `import js, pyodide_js
 from pyodide.ffi import create_proxy, to_js
 out = []
@@ -230,7 +230,7 @@ return [x for x in out if x not in ('x', 'undefinedundefinedundefined')]`,
     },
     {
       id: 'H54',
-      title: 'stacks that are switched, and shared memory, by WebAssembly',
+      title: 'stack switching and shared memory of WebAssembly',
       code: "from pyodide.code import run_js\nreturn run_js('typeof WebAssembly.Suspending + typeof WebAssembly.promising + typeof SharedArrayBuffer + typeof Atomics')",
       expected: '"undefinedundefinedundefinedundefined"',
     },

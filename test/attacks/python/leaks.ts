@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** State that a Python job may leave for the next one of its run, which may share its interpreter. */
+/** State that a Python job may leave for the next job of its run, which may share its interpreter. */
 export const pythonLeaks: AttackGroup = {
   name: 'Python: leaks between jobs',
   language: 'python',
@@ -37,7 +37,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X13b',
-      title: 'chance, the state of which is in the memory that every interpreter begins with',
+      title: 'random numbers, whose state is in the initial memory of every interpreter',
       before:
         'import os, random, secrets, tempfile, uuid\nreturn [random.random(), random.SystemRandom().random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8).hex(), next(tempfile._get_candidate_names()), random.Random().random()]',
       code: 'import os, random, secrets, tempfile, uuid\nreturn [random.random(), random.SystemRandom().random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8).hex(), next(tempfile._get_candidate_names()), random.Random().random()]',
@@ -54,7 +54,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X20',
-      title: 'the way in which results are written',
+      title: 'the functions that serialize results',
       before:
         "import json\njson.dumps = lambda *a, **k: '\"evil\"'\njson.JSONEncoder.default = lambda *a: 'evil'\njson.encoder.c_make_encoder = None",
       code: 'return {"a": 1}',
@@ -71,7 +71,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X22',
-      title: 'objects whose end comes later',
+      title: 'objects that are finalized later',
       before:
         "class A:\n  def __del__(self):\n    print('late')\nimport sys\nsys.leak = A()\na = A(); a.a = a",
       code: 'import gc\ngc.collect()\nreturn 1',

@@ -23,14 +23,14 @@ export const pythonPackages: AttackGroup = {
     },
     {
       id: 'Y03',
-      title: 'compiled parts that are no WebAssembly',
+      title: 'compiled parts that are not WebAssembly',
       image,
       code: 'import importlib, sys, broken_part\ntry:\n    importlib.import_module("broken_part._fast")\nexcept ImportError as error:\n    return [broken_part.FAST != "loaded", type(error).__name__]',
       expected: '[true,"ImportError"]',
     },
     {
       id: 'Y04',
-      title: 'built-ins, the writer of JSON and chance, replaced in the memory that jobs begin with',
+      title: 'built-ins, the JSON encoder and random numbers, replaced in the initial memory of jobs',
       image,
       code: 'import json, patches\npatches.more()\nreturn {"dumps": json.dumps({}), "value": [1, "x", None]}',
       expected: '{"dumps":"forged","value":[1,"x",null]}',
@@ -44,7 +44,7 @@ export const pythonPackages: AttackGroup = {
     },
     {
       id: 'Y06',
-      title: 'functions of the runtime that see what jobs are given',
+      title: 'functions of the runtime that get the inputs of jobs',
       image,
       before: 'planted = "of the job before"\nreturn planted',
       code: 'import overtakes\nreturn [len(overtakes.SEEN) > 0, sum("plan" + "ted" in text for text in overtakes.SEEN)]',
@@ -60,14 +60,14 @@ export const pythonPackages: AttackGroup = {
     },
     {
       id: 'Y08',
-      title: 'modules with the names of the interpreter’s way to JavaScript, of its start and of the job',
+      title: 'modules with the names of the interpreter’s JavaScript bridge, of its start-up modules and of the job',
       image,
       code: 'import builtins, collides, encodings, heddle_failure, importlib, js, pyodide, pyodide.ffi, pyodide_js, site, sys\nmodules = (encodings, heddle_failure, importlib, pyodide, pyodide.ffi, site, sys.modules["__main__"])\nreturn [getattr(builtins, "marks", None), [m.__name__ for m in modules if str(getattr(m, "__file__", "")).startswith("/opt/site")], hasattr(js, "Object"), hasattr(pyodide_js, "FS"), collides.VALUE]',
       expected: '[null,[],true,true,1]',
     },
     {
       id: 'Y09',
-      title: 'files of packages that a job wrote over',
+      title: 'files of packages that a job has overwritten',
       image,
       before:
         'import os\ncount = 0\nfor folder, _, names in os.walk("/opt/site"):\n  for name in names:\n    os.write(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_TRUNC), b"raise SystemExit(7)")\n    count += 1\nos.write(os.open("/opt/site/planted.py", os.O_WRONLY | os.O_CREAT), b"VALUE = 2")\nreturn count',

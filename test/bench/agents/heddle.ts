@@ -40,7 +40,7 @@ function agentOf(rounds: number, folder: string | undefined): Promise<Timed> {
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
 
-/** A block with `size` steps. */
+/** Returns the executor of a block with `size` steps. */
 async function stepsOf(size: number): Promise<Timed> {
   const steps: BlockExecutor = {
     types: ['steps'],

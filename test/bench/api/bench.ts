@@ -18,10 +18,10 @@ export async function benchApi(
 ): Promise<void> {
   const pattern = new RegExp(only, 'i');
   const rows = API_ROWS.filter(({ name }) => pattern.test(name));
-  if (rows.length === 0) throw new Error(`No row fits "${only}".`);
+  if (rows.length === 0) throw new Error(`No row matches "${only}".`);
   const trouble = await installPeers(say);
   if (trouble !== undefined)
-    throw new Error(`autocannon comes with the peers, and they are not there: ${trouble}`);
+    throw new Error(`autocannon is missing, because the peers are not installed: ${trouble}`);
   const pace = { ...(quick ? QUICK : FULL), quick };
   const results: Result[] = [];
   const others = new Map<string, Figures>();

@@ -16,7 +16,7 @@ const step: BlockExecutor = {
   },
 };
 
-/** The same in a later turn of the event loop, like a block with a request, so that a stream can follow the run. */
+/** The same in a later turn of the event loop, like a block that sends a request, so that a stream can follow the run. */
 const ask: BlockExecutor = {
   types: ['ask'],
   class: 'compute',
@@ -40,10 +40,10 @@ const wait: BlockExecutor = {
 
 export const BLOCKS: readonly BlockExecutor[] = [step, ask, wait];
 
-/** The smallest workflow that does something. */
+/** A workflow of one step. */
 export const STEP: Json = workflow([block('S1', 'step')], ['Start -> S1']);
 
-/** The same, started by a delivery. */
+/** The same, started by a webhook. */
 export const HOOK: Json = workflow(
   [block('Hook', 'generic_webhook', {}, { triggerMode: true }), block('S1', 'step')],
   ['Hook -> S1'],

@@ -1,7 +1,7 @@
 /** The contenders: Heddle's interface, a Hono handler that calls the same engine, and a constant response. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
-/** The stores: in memory, in a data folder with SQLite, or there or on PostgreSQL with many rows. */
+/** The stores: in memory, in a data folder with SQLite, or with many rows on SQLite or PostgreSQL. */
 export type Storage = 'memory' | 'folder' | 'filled' | 'filled postgres';
 
 /** Reads of a store with 10,000 workflows and 100,000 runs: a page, one item, or statistics. */

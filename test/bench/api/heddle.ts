@@ -12,10 +12,10 @@ import { BLOCKS, HOOK, STEP, WAIT } from './blocks.ts';
 import type { Endpoint, Contender, Storage } from './contender.ts';
 import { fillLog, fillWorkflows } from './fill.ts';
 
-/** Limit of concurrent streams. The default is meant for servers with other work. */
+/** Limit of concurrent streams. The default is for servers that also do other work. */
 const CAPACITY = 5000;
 
-/** The rate of a webhook: its default is meant for one sender. */
+/** The rate of a webhook. The default is for one sender. */
 const UNLIMITED = { capacity: 1e9, perMinute: 1e9 };
 
 /** Ends the process, because its figures would be wrong. */
@@ -31,7 +31,7 @@ function inFolder(folder: string | undefined) {
 /** Two new schemas on the PostgreSQL server of this benchmark, which stops with it. */
 async function onPostgres() {
   const tool = requireTool('postgres');
-  if (!tool) throw new Error('There is no PostgreSQL here.');
+  if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, and there is none.');
   const url = (await serverOf(tool)).url('postgres');
   const [service, engine] = [randomUUID(), randomUUID()].map((id) => `s${id.replaceAll('-', '')}`) as [
     string,

@@ -4,7 +4,7 @@ import { commonPeer } from '../peer.ts';
 import { medianOf } from '../worker.ts';
 import type { Server } from './server.ts';
 
-/** The used part of autocannon, which is installed with the peers. */
+/** The part of autocannon that is used here. It is installed with the peers. */
 interface Options {
   url: string;
   method: string;
@@ -34,9 +34,9 @@ export interface Shot {
   status: number;
   /** Text of every correct response. */
   says: string;
-  /** The response is 202, and the request is finished when its step has run. */
+  /** The response is 202, and the request counts as finished when its step has run. */
   later?: boolean;
-  /** Each request starts a run of one step. They are not measured, and the next sample begins when they have ended. */
+  /** Each request starts a run of one step. The runs are not measured, and the next sample begins when they have ended. */
   startsRuns?: boolean;
 }
 

@@ -17,7 +17,7 @@ interface Common {
   name: string;
   storage: Storage;
   contenders: readonly ContenderName[];
-  /** How many times as long as usual a sample takes. */
+  /** Factor for the duration of a sample. */
   longer?: number;
 }
 
@@ -99,7 +99,8 @@ const LEAST_OF_HONO = 0.4;
 /** Deliveries that are stored with their runs before they are answered. Hono stores and runs nothing. */
 const deliveries: ApiRow = {
   ...{ name: DELIVERIES, storage: 'folder', contenders: ['heddle', 'hono'] },
-  // Node.js accepts one connection in each turn of its loop, and a turn of Heddle's takes up to 12 ms: short samples measure that.
+  // Node.js accepts one connection in each turn of its event loop, and a turn takes up to 12 ms in Heddle: short samples would
+  // measure that.
   longer: 4,
   shot: (server) => ({
     ...{ ...server.endpoint('hook'), body: '{"order":7}' },

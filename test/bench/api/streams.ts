@@ -48,7 +48,7 @@ export async function stream(server: Server, count: number): Promise<StreamsTook
   }
 }
 
-/** The chunk, the result, and the mark of the end, once each. */
+/** The chunk, the result, and the end marker, once each. */
 function isWhole(text: string): boolean {
   const frames = text.split('\n\n').filter((each) => each.startsWith('data: '));
   const [first = '', final = '', last = ''] = frames;
@@ -62,7 +62,7 @@ function opened(server: Server, agent: Agent): Promise<Open> {
   const { path, headers } = server.endpoint('wait');
   const sent = request(server.origin + path, { method: 'POST', agent, headers });
   sent.on('error', reject);
-  sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error('A stream sent nothing for too long.')));
+  sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error('A stream sent nothing within the time limit.')));
   sent.on('response', (response: IncomingMessage) => {
     let text = '';
     const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<string>();

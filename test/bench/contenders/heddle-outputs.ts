@@ -46,7 +46,7 @@ async function peak(blocks: number, chars: number): Promise<number> {
   return most - before;
 }
 
-/** Returns how much more live memory 64 MB of outputs need than 16 MB of the same number of blocks, all by reference. */
+/** Returns the additional live memory for 64 MB of outputs instead of 16 MB by the same number of blocks, all by reference. */
 export function memoryOfOutputs(blocks: number): Measured {
   return {
     async sample() {

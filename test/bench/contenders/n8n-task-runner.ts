@@ -47,7 +47,7 @@ async function runner(inFlight: number, code = CODE): Promise<Timed> {
     insecureMode: false,
   };
   const taskRunner = new JsTaskRunner({ baseRunnerConfig, jsRunnerConfig, sentryConfig: {} });
-  // Code that is given no data of a workflow is given no `require` either: this is the one that other code gets.
+  // The runner passes `require` only to code that gets data of a workflow. This is the same function.
   const additionalProperties = { n: N, require: taskRunner.requireResolver };
   let task = 0;
   const one = async (): Promise<void> => {

@@ -3,8 +3,8 @@ import type { Row } from '../rows.ts';
 import { openImages, SPECS } from './images.ts';
 
 /**
- * Prepares bubblewrap and images before the contenders start. What is unavailable is printed, and is named in the table by the
- * contender that needs it.
+ * Prepares bubblewrap and images before the contenders start, and prints which images failed. In the table, the
+ * contenders that need them have no figures and the reason.
  */
 export async function prepareSandboxes(rows: readonly Row[], say: (text: string) => void): Promise<void> {
   if (rows.some(({ contender }) => contender === 'heddle-strict')) bubblewrap();

@@ -63,7 +63,7 @@ process.stdout.write(${JSON.stringify(SAYS)}, () => process.exit(0));`;
     format: 'esm',
     platform: 'node',
     packages: 'external',
-    // Paths of peers are resolved from it.
+    // Peers are resolved from this URL.
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(FOLDER, 'peer.ts')).href) },
     logLevel: 'silent',
   });

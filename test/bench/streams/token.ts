@@ -32,7 +32,7 @@ export async function delayOf(events: AsyncIterable<RunEvent>, emit: () => void)
     if (event.type === 'block:emission' && event.emission.type === 'text')
       delay ??= msSince(event.emission.text);
   }
-  if (delay === undefined) throw new Error('the text did not arrive');
+  if (delay === undefined) throw new Error('the run ended before the text arrived');
   return delay;
 }
 

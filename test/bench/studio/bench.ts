@@ -23,9 +23,9 @@ export async function benchStudio(
 ): Promise<void> {
   const pattern = new RegExp(only, 'i');
   const rows = Object.entries(STUDIO_ROWS).filter(([, { name }]) => pattern.test(name));
-  if (rows.length === 0) throw new Error(`No row fits "${only}".`);
+  if (rows.length === 0) throw new Error(`No row matches "${only}".`);
   const { found } = fetchTool('chromium', toolNamed('chromium'));
-  if (!found) throw new Error('Chromium is needed, and it is not there.');
+  if (!found) throw new Error('The rows of the Studio need Chromium, and it is not installed.');
   const from = loadavg()[0] as number;
   say('Deploying a workflow of 2,000 blocks …');
   const served = await servedStudio();
@@ -104,12 +104,12 @@ async function openRun(page: Page, { url, runId }: ServedStudio): Promise<number
   return performance.now() - fromMs;
 }
 
-/** The 95th percentile of the time between frames while the graph follows the mouse, near enough that blocks have text. */
+/** Returns the 95th percentile of the time between frames while the graph is dragged, at a zoom that shows the text of blocks. */
 async function framesWhilePanning(page: Page): Promise<number> {
   await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').nth(3).click();
   await page.locator('.graph .block').first().waitFor();
   const box = await page.locator('.react-flow__pane').boundingBox();
-  if (!box) throw new Error('The graph has no place.');
+  if (!box) throw new Error('The graph is not visible.');
   const [x, y] = [box.x + box.width / 2, box.y + box.height - 20];
   await page.mouse.move(x, y);
   await page.mouse.down();

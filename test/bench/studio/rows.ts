@@ -6,7 +6,7 @@ function line(name: string, most: number): Line {
   return { name, unit: 'ms', peers: [], floor: false, target, met: ({ ours }) => atMost(ours, most) };
 }
 
-/** What the pages of the Studio take in Chromium, from the address to what a reader sees. */
+/** Times of the pages of the Studio in Chromium, from navigation to visible content. */
 export const STUDIO_ROWS = {
   paint: line('first paint of the list of runs', 1000),
   open: line('open a run of 2,000 blocks', 1000),

@@ -16,7 +16,7 @@ export interface ServedStudio {
   stop(): Promise<void>;
 }
 
-/** Blocks beside the trigger, the condition and the last one, in chains. */
+/** Number of blocks in chains: all except the trigger, the condition and the last block. */
 const CHAINED = 1997;
 const CHAIN = 40;
 

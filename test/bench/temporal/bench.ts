@@ -17,7 +17,7 @@ export async function benchTemporal(
   const pattern = new RegExp(only, 'i');
   const rows = ROWS.filter(({ name, fullOnly }) => pattern.test(name) && !(quick && fullOnly));
   const memory = MEMORY_ROWS.filter(({ line }) => pattern.test(line.name) && !quick);
-  if (rows.length + memory.length === 0) throw new Error(`No row fits "${only}".`);
+  if (rows.length + memory.length === 0) throw new Error(`No row matches "${only}".`);
   const setup = await prepare(say);
   const groups = new WorkerGroups(setup);
   const results: Result[] = [];

@@ -16,14 +16,14 @@ export interface Result {
   line: Line;
   ours: Figure | undefined;
   baseline: Figure | undefined;
-  /** Ratio of the times per run of both contenders: of the figures, and of the smallest times. */
+  /** Ratios of Heddle's time per run to the other contender's: of the figures, and of the smallest times. */
   ratio: number | undefined;
   ratioOfLeast: number | undefined;
   /** Processor time of the contender's processes per run, in milliseconds. */
   oursCpuMs: number | undefined;
   baselineCpuMs: number | undefined;
   met: boolean | undefined;
-  /** What the hand-written workflow did, if it differs. */
+  /** The work of the hand-written workflow, if it differs. */
   note: string | undefined;
   /** Why the line has no figures. */
   missing: string | undefined;

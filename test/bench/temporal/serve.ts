@@ -38,7 +38,7 @@ async function answer(request: Request): Promise<Reply> {
 }
 
 function memoryMb(): number {
-  // What is garbage already is no memory of runs.
+  // Garbage does not count as memory of runs.
   globalThis.gc?.();
   globalThis.gc?.();
   return process.memoryUsage.rss() / 1024 ** 2;

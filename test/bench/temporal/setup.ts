@@ -8,7 +8,7 @@ import type { Setup } from './worker-groups.ts';
 
 const NAMESPACE = 'heddle-bench';
 
-/** What both contenders share, and its description. */
+/** The server and the bundle that both contenders use, with a description. */
 export interface Prepared extends Setup {
   /** The server and its settings, in one line. */
   says: string;

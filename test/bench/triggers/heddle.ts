@@ -14,7 +14,7 @@ import type { Contender, Measured } from '../workload.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const FROM_MS = Date.UTC(2026, 0, 1);
-/** How often a started run is looked for. */
+/** Interval of the checks for started runs, in milliseconds. */
 const LOOK_MS = 10;
 
 /** Adds deployed workflows with a schedule each: hourly, at all minutes of the hour. */
@@ -126,7 +126,7 @@ async function atOnce(count: number): Promise<Measured> {
   };
 }
 
-/** Kilobytes for each schedule: what a service holds more after the runs of a minute than before it began to fire. */
+/** Kilobytes of live memory for each schedule: the increase from before the first run until after the runs of a minute. */
 async function memory(count: number): Promise<Measured> {
   const service = await scheduled(count);
   return {
