@@ -147,7 +147,7 @@ describe('a chat', () => {
     expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers: text })).status).toBe(415);
   });
 
-  it('limits its runs to 60 per minute', async () => {
+  it('accepts 60 messages per minute', async () => {
     const { name } = await pages(echo());
     const statuses: number[] = [];
     for (let sent = 0; sent < 61; sent++)

@@ -15,7 +15,7 @@ export function folderWith(drawn: DrawnWorkflow | string): string {
   return folder;
 }
 
-/** Runs `heddle run flow.json` in a new folder with the workflow. */
+/** Runs `heddle run flow.json` in the folder `cwd`. */
 export function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
   return heddle(['run', 'flow.json', ...args], { cwd });
 }

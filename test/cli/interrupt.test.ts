@@ -40,7 +40,7 @@ describe('Ctrl-C', () => {
     expect((await statusIn(cwd)).status).toBe('cancelled');
   });
 
-  it('that arrives twice, from the terminal and a package runner, counts once', async () => {
+  it('that arrives twice, from the terminal and from a package runner, counts once', async () => {
     const { command } = begin(NAP);
     await command.until('‖ Work');
     command.child.kill('SIGINT');
@@ -50,7 +50,7 @@ describe('Ctrl-C', () => {
 
   it('with --json still prints the cancelled run', async () => {
     const { cwd, command } = begin(NAP, '--json');
-    // Nothing is said in this mode: the run is known to be under way when others can see it.
+    // This mode prints no progress, so the test waits until the run is in the list.
     await expect.poll(async () => (await statusIn(cwd))?.status, { timeout: 20_000 }).toBe('paused');
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
@@ -58,7 +58,7 @@ describe('Ctrl-C', () => {
     expect(JSON.parse(stdout)).toMatchObject({ data: { status: 'cancelled' } });
   });
 
-  it('takes effect in the next process if this one dies', async () => {
+  it('takes effect in the next process if this process is killed', async () => {
     const { cwd, command } = begin(SPIN);
     await command.until('… Work is still running');
     command.child.kill('SIGINT');
@@ -67,7 +67,7 @@ describe('Ctrl-C', () => {
     await command.ended;
     const { runId } = await statusIn(cwd);
     const { exit } = await heddle(['runs', 'resume', runId], { cwd });
-    // 2: it had been cancelled before it died.
+    // 2: the process recorded the cancel before it was killed.
     expect([2, 4]).toContain(exit);
     expect((await statusIn(cwd)).status).toBe('cancelled');
   });

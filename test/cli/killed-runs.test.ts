@@ -46,7 +46,7 @@ describe('a run whose process died', () => {
     expect(stdout).toContain(`→ heddle runs resume ${runId.slice(-8)}\n`);
   });
 
-  it('shows as interrupted also while other runs of its folder run or continue', async () => {
+  it('shows as interrupted even while other runs of its folder run or continue', async () => {
     const cwd = dataFolder();
     const [other, runId] = [await killed(cwd, STUCK, '… Stuck'), await killed(cwd, STUCK, '… Stuck')];
     const states = async () => {
@@ -65,7 +65,7 @@ describe('a run whose process died', () => {
     expect([one, two, ...Object.values(rest)]).toEqual([true, true, false]);
   });
 
-  it('is the only one that runs resume continues', async () => {
+  it('is continued by runs resume, and other runs are not', async () => {
     const cwd = dataFolder();
     const other = await killed(cwd, NAP, '‖ Nap');
     const runId = await killed(cwd, NAP, '‖ Nap');

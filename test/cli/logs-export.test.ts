@@ -32,7 +32,7 @@ async function server(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: 
     response.setHeader('Content-Type', 'application/json');
     if (searchParams.get('status') === 'unknown') {
       response.statusCode = 400;
-      response.end(JSON.stringify({ error: { code: 'BAD_REQUEST', message: 'status has no such value' } }));
+      response.end(JSON.stringify({ error: { code: 'BAD_REQUEST', message: 'status must be one of the known values' } }));
       return;
     }
     const at = Number(searchParams.get('cursor') ?? 0);
@@ -52,7 +52,7 @@ async function server(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: 
 }
 
 describe('heddle logs export', { timeout: 60_000 }, () => {
-  it('writes all pages as CSV, with no cell that a spreadsheet would execute', async () => {
+  it('writes all pages as CSV, without cells that a spreadsheet would execute', async () => {
     const { call, asked } = await server();
     const { exit, stdout, stderr } = await call();
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '2 runs exported.\n' });
@@ -65,7 +65,7 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     expect(asked.map((query) => query.get('cursor'))).toEqual([null, '1']);
   });
 
-  it('writes what the API shows as NDJSON to a file that only the user can read', async () => {
+  it('writes the runs of the API as NDJSON to a file that only the user can read', async () => {
     const { call, cwd, asked } = await server();
     const file = join(cwd, 'log.ndjson');
     const { exit, stdout } = await call('--format', 'ndjson', '--output', file, '--spans', '--outputs');
@@ -107,12 +107,12 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     expect(Object.fromEntries(asked[0] ?? [])).toMatchObject(Object.fromEntries(Object.values(filters)));
   });
 
-  it('writes only the header for no runs, and no file when the server refuses', async () => {
+  it('writes only the header if there are no runs, and no file if the server refuses', async () => {
     const { call, cwd } = await server([]);
     expect((await call()).stdout).toMatch(/^runId,[^\n]*\n$/);
     const file = join(cwd, 'log.csv');
     const refused = await call('--status', 'unknown', '--output', file);
-    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('status has no such value') });
+    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('status must be one of the known values') });
     expect(existsSync(file)).toBe(false);
     expect(await call('--spans')).toMatchObject({ exit: 2, stderr: expect.stringContaining('ndjson') });
   });

@@ -51,7 +51,7 @@ describe('a run that cannot start', () => {
 describe('child workflows', () => {
   const examples = fileURLToPath(new URL('../../examples/child-workflow', import.meta.url));
 
-  it('are found in the folder of --workflows by id, among other files', async () => {
+  it('are found by id in the folder of --workflows, among other files', async () => {
     const cwd = dataFolder();
     mkdirSync(join(cwd, 'children'));
     for (const name of ['quote.json', 'price-list.json'])

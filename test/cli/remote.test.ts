@@ -14,7 +14,7 @@ const GREET = workflowFile({
   edges: ['s > hello'],
 });
 
-/** A server, and commands that call it as its first person. */
+/** Starts a server. Returns a function that runs commands with the first key of the server. */
 async function server() {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
@@ -56,7 +56,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(refused.stderr).toContain('Did you mean "Hello"?');
   });
 
-  it('deploy a new version of the workflow of the same name, also from standard input', async () => {
+  it('deploy a new version of the workflow with the same name, also from standard input', async () => {
     const { call } = await server();
     const one = await call(['deploy', 'greet.json', '--json']);
     const changed = JSON.stringify(GREET).replace('Hello, ', 'Hi, ');
@@ -79,7 +79,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(accepted).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
   });
 
-  it('add a suffix to block ids that another workflow of the server has', async () => {
+  it('add a suffix to block ids that another workflow of the server uses', async () => {
     const { cwd, call } = await server();
     for (const name of ['nested-batches.json', 'order-triage.json']) {
       cpSync(join(repository, 'examples', name), join(cwd, name));

@@ -271,7 +271,7 @@ describe('a large result of code', () => {
     edges: ['s > big', 'big > next'],
   };
 
-  it('fails with a hint at the option that allows it', async () => {
+  it('fails with a hint to the option that allows it', async () => {
     const cwd = folderWith(LARGE);
     const { exit, stderr } = await run(cwd);
     expect(exit).toBe(1);
@@ -289,7 +289,7 @@ describe('a large result of code', () => {
 });
 
 describe('values of {{NAME}}', () => {
-  it('come from --dotenv files, which Node does not read before us', async () => {
+  it('come from --dotenv files, which Node.js does not load itself', async () => {
     const cwd = folderWith(ADD);
     const { exit, stderr } = await run(cwd, '--dotenv', 'none.env');
     expect({ exit, stderr }).toEqual({

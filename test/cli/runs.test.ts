@@ -119,7 +119,7 @@ describe('a run that waits for a person', () => {
     });
   });
 
-  it('rejects an invalid answer, and stays open', async () => {
+  it('rejects an invalid answer, and still waits for a valid one', async () => {
     const { cwd, runId } = await copyWithRun(ASK);
     const wrong = await heddle(['runs', 'resume', runId, '--input', '{"approved": "perhaps"}'], { cwd });
     expect(wrong.exit).toBe(2);
@@ -130,7 +130,7 @@ describe('a run that waits for a person', () => {
     expect(again.stderr).toContain('has ended: it is completed');
   });
 
-  it('at several pause points asks for the one to answer, in any order', async () => {
+  it('at several pause points asks which one to answer, in any order', async () => {
     const { cwd, runId, ran } = await folderWithRun({
       blocks: {
         s: STARTS,
@@ -168,7 +168,7 @@ describe('a run that waits for a person', () => {
     expect((await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd })).exit).toBe(2);
   });
 
-  it('needs its environment values again, which are never stored', async () => {
+  it('needs its environment values again, because they are never stored', async () => {
     const { cwd, runId, ran } = await folderWithRun(
       {
         blocks: { s: STARTS, ask: QUESTION, use: code('return {{KEY}}.length', { name: 'Use' }) },
@@ -260,7 +260,7 @@ describe('heddle runs show', () => {
     expect(several.stderr).toContain('matches 2 runs');
   });
 
-  it('finds a run by the beginning of its id, and by its id from the caller, unless several runs have it', async () => {
+  it('finds a run by the beginning of its id, or by the id that its caller chose, unless several runs match', async () => {
     const cwd = dataFolder();
     const engine = await createEngine({ data: join(cwd, '.heddle') });
     const flow = { workflow: workflowFile({ blocks: { s: start() }, edges: [] }) };
@@ -278,7 +278,7 @@ describe('heddle runs show', () => {
 });
 
 describe('heddle runs tail', () => {
-  it('of an ended run shows all of it, and exits like the run', async () => {
+  it('of an ended run shows all its blocks, and exits with the code of the run', async () => {
     const { cwd, runId } = await folderWithRun({
       blocks: { s: start(), bad: code('throw new Error("no")', { name: 'Bad' }) },
       edges: ['s > bad'],
@@ -332,7 +332,7 @@ describe('heddle runs rerun', () => {
     expect((await heddle(['runs', 'rerun', runId, '--from', 'Second'], { cwd })).exit).toBe(1);
   });
 
-  it('starts in an iteration, whose number must have run', async () => {
+  it('starts in an iteration that has run', async () => {
     const { cwd, runId } = await copyWithRun({
       blocks: {
         s: start(),
@@ -366,7 +366,7 @@ describe('heddle runs rerun', () => {
 });
 
 describe('heddle runs show of past runs', () => {
-  it('shows the reason of a cancel', async () => {
+  it('shows the reason for a cancel', async () => {
     const { cwd, runId } = await copyWithRun(ASK);
     await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });

@@ -8,13 +8,13 @@ const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) 
 
 export const SPEC = { name: 'greetings', language: 'javascript', dependencies: ['greeter@^1'] };
 
-/** `heddle sandbox` in a new folder. */
+/** Runs `heddle sandbox` in a new folder. */
 export interface SandboxFolder {
   cwd: string;
   registry: NpmRegistry;
-  /** Runs it to its end. */
+  /** Runs the command to its end. */
   sandbox(...args: string[]): Promise<Ended>;
-  /** Starts it. */
+  /** Starts the command. */
   begin(...args: string[]): Started;
 }
 

@@ -44,7 +44,7 @@ describe('heddle sandbox run as text', () => {
     expect(stderr).toMatch(said);
   });
 
-  it('leaves nothing behind, and needs no folder of images for code without an image', async () => {
+  it('leaves no files, and needs no folder of images for code without an image', async () => {
     const { cwd, sandbox } = await sandboxFolder({ 'a.js': 'return 1' });
     expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({ exit: 0, stderr: '' });
     expect(await sandbox('list')).toMatchObject({
@@ -123,14 +123,14 @@ describe('heddle sandbox build', () => {
       'dependancies: unknown field; the fields are name, language,',
     ],
     ['an invalid name', { ...SPEC, name: 5 }, 'name: must be a string'],
-    ['a list in place of a spec', [SPEC], 'it is not a JSON object'],
+    ['a list instead of a spec', [SPEC], 'it is not a JSON object'],
     [
-      'a tool by its name alone',
+      'a tool without its version',
       { language: 'python', cliTools: ['kubectl'] },
       'cliTools[0] "kubectl": it is not in the catalogue of command-line tools; the id is kubectl@',
     ],
     [
-      'a requirement, with an example of the language',
+      'a wrong requirement, with an example for the language',
       { language: 'python', dependencies: ['a=1'] },
       'Example of a spec: {"language": "python"',
     ],
@@ -146,7 +146,7 @@ describe('heddle sandbox build', () => {
     },
   );
 
-  it('tells whether the image existed', async () => {
+  it('reports whether the image already existed', async () => {
     const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     expect((await sandbox('build', 'spec.json')).stdout).toMatch(/, built in \d/);
     expect(await sandbox('build', 'spec.json')).toMatchObject({
@@ -155,7 +155,7 @@ describe('heddle sandbox build', () => {
     });
   });
 
-  it('that fails is listed with its contents and the reason', async () => {
+  it('lists a failed build with its contents and the reason', async () => {
     const { sandbox } = await sandboxFolder({
       'spec.json': JSON.stringify({ ...SPEC, dependencies: ['ghost'] }),
     });

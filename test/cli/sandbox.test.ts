@@ -113,7 +113,7 @@ describe('heddle sandbox log', () => {
     expect(JSON.parse(good.stdout)).toMatchObject({
       data: { state: 'ready', log: expect.stringMatching(/== resolving[\s\S]*== publishing$/) as string },
     });
-    // As an earlier version has left it.
+    // The state that an earlier version leaves.
     const index = new DatabaseSync(join(cwd, '.heddle/images/images.db'));
     index.exec('DELETE FROM build_logs');
     index.close();
@@ -162,7 +162,7 @@ describe('heddle sandbox log', () => {
     await server.process.ended;
   });
 
-  it('says which image, sandbox or folder it does not know', async () => {
+  it('names the unknown image, sandbox or folder', async () => {
     const { sandbox } = await sandboxFolder({});
     const unknown = await sandbox('log', 'nothing');
     expect(unknown).toMatchObject({ exit: 2, stdout: '' });

@@ -8,7 +8,7 @@ import { scheduledWorkflow } from '../support/triggered.ts';
 type Row = { [key: string]: unknown };
 type Call = (...args: string[]) => ReturnType<typeof heddle>;
 
-/** A server, and a folder with files of schedules. */
+/** Starts a server in a folder with files of schedules. */
 async function server(): Promise<Call> {
   const cwd = dataFolder();
   const monthly = { scheduleType: 'monthly', monthlyDay: 1, monthlyTime: '09:00' };
@@ -26,7 +26,7 @@ async function listed(call: Call): Promise<Row[]> {
 }
 
 describe('heddle schedules', { timeout: 120_000 }, () => {
-  it('list, pause, resume, trigger and fill in the schedules of deployed workflows', async () => {
+  it('list, pause, resume, trigger and backfill the schedules of deployed workflows', async () => {
     const call = await server();
     expect(await call('schedules', 'list')).toMatchObject({ exit: 0, stderr: 'No schedules.\n' });
     expect(await call('deploy', 'monthly.json', '--name', 'monthly')).toMatchObject({ exit: 0, stderr: '' });
@@ -61,7 +61,7 @@ describe('heddle schedules', { timeout: 120_000 }, () => {
     expect(unknown.stderr).toContain('The workspace has no schedule "weekly"');
   });
 
-  it('are checked before: heddle check and heddle deploy warn of triggers that do not fire', async () => {
+  it('are checked by heddle check and heddle deploy, which warn of triggers that do not fire', async () => {
     const call = await server();
     const news = await call('check', 'news.json');
     expect(news).toMatchObject({ exit: 0 });

@@ -8,7 +8,7 @@ import type { Json } from '@heddle/core';
 
 interface Answer {
   status: number;
-  // What the test takes it to be.
+  // The type that the test expects.
   data: Record<string, Json> & { id: string; status: string };
   runId: string;
 }
@@ -18,7 +18,7 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 let url = '';
 
-/** A process that serves the database. */
+/** Starts a process that serves the database. */
 async function served(first?: Served): Promise<Served> {
   return { ...first, ...(await startServe(['--postgres', url, '--grace', '5'], { env: SECRET })) };
 }
@@ -56,7 +56,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     url = await postgresDatabase();
   });
 
-  it('agree on run ids, versions and answers, and continue each other’s runs', async () => {
+  it('agree on run ids, versions and answers, and continue runs of each other', async () => {
     const one = await served();
     expect(one.key).toMatch(/^sk-heddle-/);
     const two = await served(one);
@@ -73,7 +73,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     expect(claims.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(claims.filter(({ status }) => status === 409)).toHaveLength(99);
 
-    // Versions have no gap and no double, and one of them is live.
+    // Version numbers have no gaps and no duplicates, and one version is live.
     const versions = await Promise.all(
       Array.from({ length: 12 }, (_, n) => call(both(n), 'POST', `${path}/deploy`)),
     );
@@ -114,7 +114,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
       status: 'cancelled',
     });
 
-    // One is killed with runs that wait; the other one ends them.
+    // One process is killed while its runs wait; the other process completes them.
     const waits = await deployed(
       one,
       'Wait',

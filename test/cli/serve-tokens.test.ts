@@ -12,7 +12,7 @@ const AUDIENCE = 'https://heddle.example.com';
 const signer = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
 type Signer = ReturnType<typeof signer>;
 
-/** An identity provider: the keys of `signers`, and what it says about opaque tokens. */
+/** An identity provider with the keys of `signers` and answers about opaque tokens. */
 async function provider(signers: Signer[]) {
   const opaque = new Map<string, object>();
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ function tokenOf({ kid, privateKey }: Signer, claims: object): string {
   return `${signed}.${signature.toString('base64url')}`;
 }
 
-/** A server that accepts tokens of the provider, and the claims of its first person. */
+/** Starts a server that accepts tokens of the provider. Returns it with the claims of its first user. */
 async function served(options: readonly string[], env = {}) {
   const data = dataFolder();
   const tokens = ['--oauth-user', 'sub', '--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE];
@@ -66,7 +66,7 @@ async function served(options: readonly string[], env = {}) {
 }
 
 describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
-  it('accepts signed tokens of its issuer for itself, by their scopes', async () => {
+  it('accepts signed tokens of its issuer with its audience, by their scopes', async () => {
     const signers = [signer('first')];
     const [first, second] = [signers[0] as Signer, signer('second')];
     const { url } = await provider(signers);
@@ -102,7 +102,7 @@ describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
     expect(await call('unknown')).toMatchObject({ status: 401 });
   });
 
-  it('does not start with half of the options', async () => {
+  it('does not start if some of the options are missing', async () => {
     const { exit, stderr } = await heddle(['serve', '--data', dataFolder(), '--oauth-issuer', ISSUER]);
     expect(exit).toBe(2);
     expect(stderr).toContain('Access tokens need --oauth-issuer, --oauth-audience, and --oauth-jwks');

@@ -20,7 +20,7 @@ const ASK = workflow(
   ['Start -> Rest -> Ask'],
 );
 
-/** Calls of a server that is up. */
+/** Returns functions that call a running server. */
 function caller({ url, key = '' }: Partial<Served>) {
   return async (method: string, path: string, body?: unknown) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
@@ -45,7 +45,7 @@ async function deployed(
 describe('heddle serve', { timeout: 120_000 }, () => {
   const drawn = drawnTests(1 / 2, 'tests of heddle serve as a process');
 
-  drawn('shows the first key once, continues its runs after a kill, and stops in order', async () => {
+  drawn('shows the first key once, continues its runs after a kill, and shuts down gracefully', async () => {
     const data = dataFolder();
     const first = await served(data);
     expect(first.key).toMatch(/^sk-heddle-/);
@@ -70,7 +70,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     await expect(fetch(second.url)).rejects.toThrow('fetch failed');
   });
 
-  drawn('responds to a running request while it stops, and loses no run', async () => {
+  drawn('responds to a running request while it shuts down, and loses no run', async () => {
     const data = dataFolder();
     const first = await served(data);
     const call = caller(first);
@@ -181,7 +181,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(table.stdout).toMatch(/shared .* revoked/);
   });
 
-  drawn('gives its environment values only to the oldest workspace, deployed and as drafts', async () => {
+  drawn('gives its environment values only to the oldest workspace, for deployed workflows and drafts', async () => {
     const data = dataFolder();
     const first = await served(data, '--env', 'KEY=sk-very-secret');
     const store = await openServiceStore({ data });
@@ -213,7 +213,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     const data = dataFolder();
     const taken = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
     expect(taken).toMatchObject({ exit: 2, stderr: expect.stringContaining('Choose another --port') });
-    // The first key is made once it can be shown: nothing is lost.
+    // The first key is created only when it can be shown, so it is not lost.
     expect(await served(data)).toMatchObject({ key: expect.stringMatching(/^sk-heddle-/) });
     for (const command of [
       ['keys', 'list'],
@@ -252,7 +252,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   });
 });
 
-/** The answer to a POST with these headers, `Host` too, which `fetch` does not let one choose. */
+/** Sends a POST with these headers and returns the response. `fetch` does not allow a `Host` header. */
 async function posted(url: string, headers: { [name: string]: string }, body: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const sent = request(url, { method: 'POST', headers }, (response) => {

@@ -5,7 +5,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle } from '../support/heddle.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 
-// Loaded before the command line: prints every module that is loaded, when the process ends.
+// Loaded before the command line: writes the list of loaded modules when the process ends.
 const WATCH = `data:text/javascript,${encodeURIComponent(`
 import { registerHooks } from 'node:module';
 import { writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const bundle = JSON.parse(
   readFileSync(new URL('../../packages/cli/dist/meta.json', import.meta.url), 'utf8'),
 ) as Bundle;
 
-/** Every module that a command loads: sources that stand in loaded chunks, and modules outside the bundle. */
+/** Returns every module that a command loads: the sources of loaded chunks, and modules outside the bundle. */
 async function loadedBy(...args: string[]): Promise<string[]> {
   const folder = dataFolder();
   writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
@@ -39,9 +39,9 @@ async function loadedBy(...args: string[]): Promise<string[]> {
 const HEAVY = /engine\/src|\/sandbox\/|sqlite|undici|isolated-vm|p-queue/;
 const TEMPORAL = /packages\/temporal\/|@temporalio|src\/temporal\//;
 
-describe('what a command loads', () => {
+describe('the modules that a command loads', () => {
   it.each([[['--version']], [['help', 'run']], [['check', 'flow.json']], [['plan', 'flow.json']]])(
-    'is neither engine, database, network nor sandbox for %j',
+    'exclude engine, database, network and sandbox for %j',
     async (args) => {
       const loaded = await loadedBy(...args);
       expect(loaded).toContain('src/main.ts');
@@ -49,13 +49,13 @@ describe('what a command loads', () => {
     },
   );
 
-  it('excludes the compiler for --version', async () => {
+  it('exclude the compiler for --version', async () => {
     expect((await loadedBy('--version')).filter((module) => /core\/src|zod|graphology/.test(module))).toEqual(
       [],
     );
   });
 
-  it('excludes Temporal for local runs and reading runs', async () => {
+  it('exclude Temporal for local runs and reading runs', async () => {
     for (const args of [
       ['run', 'flow.json'],
       ['runs', 'list'],
@@ -64,13 +64,13 @@ describe('what a command loads', () => {
     }
   });
 
-  it('includes the database but no sandbox for reading runs', async () => {
+  it('include the database but not the sandbox for reading runs', async () => {
     const loaded = await loadedBy('runs', 'list');
     expect(loaded.some((module) => module.includes('engine/src/reader'))).toBe(true);
     expect(loaded.filter((module) => /\/sandbox\/|undici|isolated-vm/.test(module))).toEqual([]);
   });
 
-  it('includes the sandbox only for runs with code', async () => {
+  it('include the sandbox only for runs with code', async () => {
     const loaded = await loadedBy('run', 'flow.json');
     expect(loaded.some((module) => module.includes('engine/src'))).toBe(true);
     expect(loaded.filter((module) => /isolated-vm|undici/.test(module))).toEqual([]);

@@ -6,7 +6,7 @@ import { heddle } from '../support/heddle.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-it('heddle run --stream prints the text of an agent as it comes, and with --json every event and the result', async () => {
+it('heddle run --stream prints the text of an agent as it arrives, and with --json every event and the result', async () => {
   const server = await startModelServer(() => ({ pieces: ['Ra', 'in', '.'] }));
   onTestFinished(() => server.close());
   const cwd = dataFolder();
@@ -32,7 +32,7 @@ it('heddle run --stream prints the text of an agent as it comes, and with --json
   });
 });
 
-it('heddle runs resume --stream prints the text that comes after the answer, runs tail --stream all of it', async () => {
+it('heddle runs resume --stream prints the text after the answer, runs tail --stream all text', async () => {
   const server = await startModelServer(() => ({ pieces: ['Re', 'funded', '.'] }));
   onTestFinished(() => server.close());
   const cwd = dataFolder();

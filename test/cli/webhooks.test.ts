@@ -51,7 +51,7 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     });
   });
 
-  it('shows what flow control has decided, pauses triggers of all types, and creates webhooks at its origin', async () => {
+  it('shows the decisions of flow control, pauses triggers of all types, and creates webhooks at its origin', async () => {
     const cwd = dataFolder();
     const providers = await hookProviders();
     onTestFinished(() => providers.close());

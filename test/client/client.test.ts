@@ -20,7 +20,7 @@ const STARTED = { timeout: 60_000 };
 let ready: Served;
 let client: ReturnType<typeof createClient<paths>>;
 
-/** Opens an empty store. Returns the options that name it. */
+/** Opens an empty store. Returns its options of the command line. */
 type Store = (whenDone: (stop: () => void) => void) => Promise<readonly string[]>;
 
 /** Starts `heddle serve` for the tests of this suite. */
@@ -36,7 +36,7 @@ function serveBeforeAll(store: Store): void {
 
 /** A response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
-  if (typeof data !== 'object') throw new Error(`The answer is ${typeof data}.`);
+  if (typeof data !== 'object') throw new Error(`Expected an object as the answer, got ${typeof data}.`);
   return data as Exclude<T, string>;
 }
 
@@ -54,7 +54,7 @@ async function deployed(exported: Json, name: string): Promise<string> {
   return workflowId;
 }
 
-/** An exported workflow as other tools write it. */
+/** A workflow in the export format of other tools. */
 function withMetadata(exported: object): Record<string, unknown> {
   const { state, ...rest } = exported as { state: object };
   return { ...rest, state: { ...state, metadata: { name: 'Elsewhere' } } };
@@ -192,7 +192,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       expect(tools.data?.data).toMatchObject([{ id: 'slack_message_reader' }]);
     });
 
-    it('gets refusals in the shape of the document', async () => {
+    it('gets refusals with the declared error body', async () => {
       const params = { path: { workflowId: 'nothing' } };
       const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
       expect(response.status).toBe(404);

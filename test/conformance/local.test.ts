@@ -16,7 +16,7 @@ import type { RuntimeUnderTest, WhenDone } from './runtime/suite.ts';
 const code = new CodeService({ maxProcesses: 2, python: { maxProcesses: 1 } });
 afterAll(() => code.close());
 
-/** Opens an engine as `createEngine` does, with the shared sandbox where the options allow it. */
+/** Opens an engine like `createEngine`, with the shared sandbox if the options allow it. */
 function open(options: EngineOptions): Promise<Engine> {
   const { data, durability, clock, blocks, sandbox, images, egress } = options;
   if (sandbox || images || egress) return createEngine(options);

@@ -31,17 +31,17 @@ import { describeVariables } from './runtime/variables.ts';
 import { describeWorkflowTools } from './runtime/workflow-tools.ts';
 
 interface Durability {
-  /** Whether its runs outlive an engine. */
+  /** Whether runs survive the close of an engine. */
   durable: boolean;
-  /** Whether its runs continue on any worker, without the engine that started them. */
+  /** Whether runs continue on any worker, without the engine that started them. */
   shared?: boolean;
   /** Share of the groups of restarts that a quick run draws; default 1. */
   restarts?: number;
 }
 
 /**
- * What every runtime must do: an implementation's test is one call, or one for each half where a runtime is slow. A quick run
- * draws `share` of the groups.
+ * Defines the tests for a runtime. A test file calls this once, or for a slow runtime one file calls each half. A quick
+ * run draws `share` of the groups.
  */
 export function describeRuntime(
   name: string,

@@ -69,7 +69,7 @@ const RESULTS = [0, 1, 2].map((n) => [
   { by: 'F', answer: n },
 ]);
 
-/** Expects the result of an undisturbed run, in which only the effects `twice` ran a second time. */
+/** Expects the result of an uninterrupted run, and that only the effects `twice` ran a second time. */
 async function expectWhole(folder: string, twice: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());
@@ -98,7 +98,7 @@ describe('a process that is killed with SIGKILL', () => {
   ];
 
   it.each(sample(KILLS, 3, 'places to kill a process at'))(
-    '%s (%s) leaves its run to the next process: nothing is lost or repeated',
+    '%s (%s): the next process completes its run without lost or repeated work',
     async (_when, place, twice) => {
       const folder = dataFolder();
       const before = await runProgram(folder, { place });
@@ -141,9 +141,9 @@ describe('a process that is killed with SIGKILL', () => {
 describe('a process that is killed with SIGKILL during a step of a block', () => {
   it.each([
     ['that is idempotent', '4', ['done', 'done', 'done', 'done', 'done'], ['4']],
-    ['that is not', '3', ['done', 'done', 'unknown', 'done', 'done'], []],
+    ['that is not idempotent', '3', ['done', 'done', 'unknown', 'done', 'done'], []],
   ])(
-    '%s leaves the finished steps to the next one, which does not repeat them',
+    '%s: the next process continues after the finished steps and does not repeat them',
     async (_which, stop, steps, twice) => {
       const folder = dataFolder();
       expect((await runProgram(folder, { place: stop }, STEPPED)).at(-1)).toBe(stop);

@@ -17,7 +17,7 @@ const RUN_ID = 'stopped-run';
 /** One sandbox for all engines: starting its processes would take longer than the runs. */
 const code = new CodeService({ maxProcesses: 1 });
 
-/** Ends the processes that all runs share. */
+/** Ends the sandbox processes that all runs share. */
 export const closeCode = (): Promise<void> => code.close();
 
 /** A workflow to be stopped, and the options of its run. */
@@ -37,7 +37,7 @@ export interface VisibleResult {
   error: string | undefined;
   /** Name, iterations and branches, status of each execution of a block. Sorted, because the order of parallel work may differ. */
   blocks: string[];
-  /** How many child runs the run has. */
+  /** Number of child runs. */
   children: number;
 }
 
@@ -64,7 +64,7 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   });
   await first.close({ graceMs: 0 });
   const written = stores.written();
-  // An engine that has crashed leaves its isolate, which the next one must not get.
+  // A crashed engine leaves its isolate, which the next engine must not get.
   code.release(RUN_ID);
   if (seen) return { seen, doubled: [], early: [], written };
   const again = openStores({ data, clock });
@@ -104,7 +104,7 @@ function step(ran: (place: string) => void): BlockExecutor {
       const fields = context.fields();
       await new Promise(setImmediate);
       if (fields['fail'] === true || fields['fail'] === context.attempt)
-        throw new Error('The step is to fail.');
+        throw new Error('The step fails on purpose.');
       return { output: fields };
     },
   };
@@ -135,7 +135,7 @@ async function finish(engine: Engine, subject: Subject, clock: TestClock): Promi
     () => (over = true),
   );
   for (let round = 1; !over; round++) {
-    // Turns of the event loop without a pause would take the processor from the sandbox that the run waits for.
+    // A busy loop would take processor time from the sandbox for which the run waits.
     const isLate = round % 20 === 0;
     await Promise.race([settled, isLate ? delay(1) : new Promise(setImmediate)]);
     // Advancing by 0 fires the timers that are already due, such as those from before the stop.

@@ -124,10 +124,10 @@ describe('a run that is stopped after each write of its journal in turn', () => 
   });
 });
 
-/** Two answers at once: the first one counts, and a restart may change which one that is. */
+/** Cases with two concurrent answers: the first one counts, and a restart may change which one is first. */
 const UNORDERED = new Set(['r223']);
 
-/** Recorded workflows with a determined result. After a failure, it depends on the order of concurrent blocks. */
+/** Recorded workflows with a deterministic result. After a failure, the result depends on the order of concurrent blocks. */
 const CASES = outcomeCases().filter(
   ({ id, compare, outcome, heddle }) =>
     compare === 'full' && outcome.success && !heddle && !outcome.beforeRun && !UNORDERED.has(id),

@@ -61,7 +61,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     };
   }
 
-  it('are stored, renamed, given a new key, listed and deleted, and no answer has a secret', async () => {
+  it('are stored, renamed, replaced, listed and deleted, and no response has a secret', async () => {
     const api = await world();
     const made = await api.add({ description: 'of the shop' });
     expect(made.status).toBe(201);
@@ -98,7 +98,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(JSON.stringify([all, rows])).not.toMatch(/sk-(?:the|another)/);
   });
 
-  it('are the key of a service account, unless the text has a key', async () => {
+  it('are accepted from service accounts as JSON with a private key', async () => {
     const api = await world();
     const account = '{"private_key": "of the robot"}';
     const { data } = await api.add({ credentials: account });
@@ -118,7 +118,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(await api.find('first')).toBe(KEY);
   });
 
-  it('are changed by who has stored them and by admins; others learn that they exist', async () => {
+  it('can be changed by their creators and by admins, and are visible to other members', async () => {
     const api = await world();
     const [reader, writer, other, admin] = [
       await api.member('read'),
@@ -145,7 +145,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect((await api.call('DELETE', api.at(data.id), { key: admin })).status).toBe(200);
   });
 
-  it('of other workspaces do not exist, and workspace keys only list', async () => {
+  it('of other workspaces are not found, and workspace keys can only list credentials', async () => {
     const api = await world();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add();
@@ -191,7 +191,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(read).toEqual(all);
   });
 
-  it('have providers: those of models, and those with an OAuth client', async () => {
+  it('have providers: the providers of models, and providers with an OAuth client', async () => {
     const api = await world();
     const list = async (search: object) => {
       const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();
@@ -212,7 +212,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     ]);
   });
 
-  it('refuse what cannot be stored, and a new secret for a connected account', async () => {
+  it('refuse invalid values, and a new secret for a connected account', async () => {
     const api = await world();
     for (const body of [
       { credentials: 'short' },

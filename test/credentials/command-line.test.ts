@@ -22,7 +22,7 @@ const AGENT = workflow(
   ['Start -> A'],
 );
 
-/** Every file of the folder, as text. */
+/** Returns every file of the folder as text. */
 function contentOf(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

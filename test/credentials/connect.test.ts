@@ -16,7 +16,7 @@ async function oauthServer(options: OAuthServerOptions = {}) {
   return server;
 }
 
-/** Does what a browser does: follows the address to the server, and from there back to this machine. */
+/** Acts like a browser: follows the address to the server, and its redirect back to this machine. */
 async function browse(address: string, change: (back: URL) => void = () => undefined): Promise<Response> {
   const asked = await fetch(address, { redirect: 'manual' });
   const back = new URL(asked.headers.get('location') ?? '');
@@ -49,7 +49,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     return { server, data, env, add };
   }
 
-  it('connects an account with PKCE, and ignores redirects of others', async () => {
+  it('connects an account with PKCE, and ignores forged redirects', async () => {
     const { server, data, env, add } = await world();
     const started = add();
     const address = await addressOf(started);
@@ -99,7 +99,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('says what is wrong with the clients without showing their secrets', async () => {
+  it('reports errors in the configuration of clients without their secrets', async () => {
     const { data, env, add } = await world();
     const args = ['credentials', 'add', 'Shop', '--oauth', '--data', data, '--provider'];
     expect((await heddle([...args, 'other'], { env })).stderr).toContain(
@@ -137,7 +137,7 @@ describe('an OAuth client', () => {
     new OAuthClients({ clients: readOAuthClients(JSON.stringify({ shop })), egress });
   const redirectUri = 'http://127.0.0.1:1/callback';
 
-  it('gives no token for a code whose verifier or state is not its own', async () => {
+  it('gets no token for a code with another verifier or state', async () => {
     const server = await oauthServer();
     const clients = clientsOf({ ...CLIENT, issuer: server.origin });
     const [first, second] = [
@@ -152,7 +152,7 @@ describe('an OAuth client', () => {
     await expect(clients.exchange('shop', mixed, back)).rejects.toMatchObject({ code: 'invalid_grant' });
   });
 
-  it('sends its secret in a header if the server wants it there, or has none', async () => {
+  it('sends its secret in a header if the server requires it, and none if it has none', async () => {
     const server = await oauthServer();
     const addresses = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
     await clientsOf({ ...CLIENT, ...addresses, authentication: 'basic' }).refresh('shop', server.issue());
@@ -163,7 +163,7 @@ describe('an OAuth client', () => {
     expect(open?.parameters).toMatchObject({ client_id: 'public' });
   });
 
-  it('cannot be changed by further parameters of the authorization', async () => {
+  it('does not allow parameters that overwrite those of the authorization', async () => {
     const server = await oauthServer();
     for (const name of ['redirect_uri', 'state', 'scope', 'code_challenge'])
       expect(() => clientsOf({ ...CLIENT, issuer: server.origin, parameters: { [name]: 'x' } })).toThrow(
@@ -171,7 +171,7 @@ describe('an OAuth client', () => {
       );
   });
 
-  it('reaches no other internal address that the server names, and none that the operator denies', async () => {
+  it('connects to no other internal address that the server names, and to no address that the operator denies', async () => {
     const other = await oauthServer();
     const server = await oauthServer({ tokenEndpoint: `${other.origin}/token` });
     await expect(clientsOf({ ...CLIENT, issuer: server.origin }).refresh('shop', 'rt')).rejects.toMatchObject(

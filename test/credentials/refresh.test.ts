@@ -17,7 +17,7 @@ import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
 const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
 const MINUTE = 60_000;
-/** After this, another process refreshes in place of one that has died. */
+/** After this time, another process refreshes the token instead of a killed process. */
 const LEASE_MS = 30_000;
 
 const NAMES = drawnStores('access tokens');
@@ -28,7 +28,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     if (kind === 'postgres') url = await postgresDatabase();
   });
 
-  /** A server, and a workspace with a token of it that expires in `expiresInMs`. */
+  /** Starts a server, and creates a workspace with a token of it that expires in `expiresInMs`. */
   async function world({
     expiresInMs = 10_000,
     timeoutMs = 30_000,
@@ -39,7 +39,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     const place =
       kind === 'postgres' ? { postgres: { url }, secret: 'x'.repeat(32) } : { data: dataFolder() };
     const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
-    /** What one process does. */
+    /** Opens the store and the credentials as one process does. */
     const startProcess = async (keys: SealingKeys = KEYS) => {
       const store = await openServiceStore(place);
       onTestFinished(() => store.close());
@@ -84,7 +84,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     return { server, clock, startProcess, connect, credential, state, audited, workspaceId };
   }
 
-  it('are refreshed before they expire, once, and kept', async () => {
+  it('are refreshed once before they expire, and stored', async () => {
     const { server, clock, startProcess } = await world({ expiresInMs: 2 * MINUTE });
     const { secret } = await startProcess();
     expect(await secret()).toBe('at-present');
@@ -100,7 +100,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it.each([true, false])(
-    'use the refresh token that the server gives, or the present one (rotates: %s)',
+    'are refreshed with the new refresh token of the server, or else the present one (rotates: %s)',
     async (rotates) => {
       const { server, clock, startProcess } = await world({ rotates });
       const { secret } = await startProcess();
@@ -150,12 +150,12 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     ['answers with 500', { status: 500, body: { error: 'server_error' } }],
     ['answers with 500 and text', { status: 500, body: 'rt-of-the-server' }],
     [
-      'answers with 503 and a code that means something else below 500',
+      'answers with 503 and the OAuth code of a client error',
       { status: 503, body: { error: 'invalid_grant' } },
     ],
     ['answers without a token', { status: 200, body: {} }],
     [
-      'sends the token in another way',
+      'sends an invalid token',
       { status: 200, body: { access_token: 'at\r\nX: y', token_type: 'bearer' } },
     ],
     ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
@@ -175,7 +175,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     expect(events).toEqual([]);
   });
 
-  it('that the server no longer refreshes mark the credential, once, and name it', async () => {
+  it('that the server no longer refreshes mark the credential for a reconnect, once', async () => {
     const { server, startProcess, state, connect, credential, audited, workspaceId } = await world();
     server.revoke();
     const processes = [await startProcess(), await startProcess()];
@@ -213,7 +213,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     expect(await processes[0]?.secret()).toMatch(/^at-[0-9a-f-]{36}$/);
   });
 
-  it('that have changed while the server refused the former ones are used', async () => {
+  it('that are replaced during a refused refresh are used', async () => {
     const { server, clock, startProcess, connect, state } = await world();
     const { secret, events } = await startProcess();
     const before = async (): Promise<void> => {
@@ -227,7 +227,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     expect(await secret()).toMatch(/^at-[0-9a-f-]{36}$/);
   });
 
-  it('do not replace those that a person has connected meanwhile', async () => {
+  it('do not replace tokens that a person has connected during the refresh', async () => {
     const { server, clock, startProcess, connect } = await world();
     const { secret } = await startProcess();
     const before = async (): Promise<void> => {
@@ -251,7 +251,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it.each([false, true])(
-    'are refreshed by another process after one has died with the answer (rotates: %s)',
+    'are refreshed by another process if the first dies before it stores the answer (rotates: %s)',
     async (rotates) => {
       const { server, clock, startProcess, state } = await world({ rotates, expiresInMs: 0 });
       let isDead = false;
@@ -276,7 +276,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   );
 
   it.each(['before', 'after'] as const)(
-    'of a refresh that outlasts its lease are used, if the server is slow %s it replaces the tokens',
+    'of a refresh that outlasts its lease are used, for a server that is slow %s it replaces the tokens',
     async (moment) => {
       const { server, clock, startProcess, state } = await world({ rotates: true, expiresInMs: 0 });
       const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
@@ -301,7 +301,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     },
   );
 
-  it('are stored although the database fails for a moment', async () => {
+  it('are stored even if the database fails for a moment', async () => {
     const { server, startProcess } = await world({ rotates: true, expiresInMs: 0 });
     let failures = 2;
     const { secret } = await startProcess({

@@ -101,7 +101,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     },
   );
 
-  it('go back to the one before the live one, or to a named one', async () => {
+  it('can be rolled back to the previous version, or to a named one', async () => {
     const id = await versions(3);
     expect(await result(id)).toBe(3);
     const back = await post(id, 'rollback');
@@ -114,7 +114,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await actions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(3);
   });
 
-  it('cannot go back before the first one, to one that is not there, or from none', async () => {
+  it('cannot be rolled back before the first version, to an unknown version, or from none', async () => {
     const id = await versions(1);
     const first = await post(id, 'rollback');
     expect([first.status, errorIn(first.body).message]).toEqual([
@@ -130,7 +130,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect(await live(id)).toBe(1);
   });
 
-  it('replace the draft, and what is live stays', async () => {
+  it('replace the draft, and the live version stays live', async () => {
     const id = await versions(2);
     const before = (await api.call('GET', at(id, 'versions/1'))).data as { state: object };
     const reverted = await post(id, 'versions/1/revert');
@@ -146,7 +146,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await actions(id)).filter((action) => action === 'WORKFLOW_DRAFT_REVERTED')).toHaveLength(2);
   });
 
-  it('that are not there replace nothing', async () => {
+  it('that do not exist do not replace the draft', async () => {
     const id = await versions(1);
     expect((await post(id, 'versions/9/revert')).status).toBe(404);
     expect((await post(id, 'versions/latest/revert')).status).toBe(400);
@@ -169,7 +169,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await api.call('GET', at(id, 'versions/compare?base=999999999'))).status).toBe(404);
   });
 
-  it('do not take ids that another workflow has meanwhile', async () => {
+  it('do not replace the draft if another workflow now has their ids', async () => {
     const id = await versions(1);
     const { data } = await api.call<{ blocks: { [id: string]: { name: string } } }>('GET', at(id, 'state'));
     const copy = structuredClone(data);
@@ -214,7 +214,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await call(api.key)).status).toBe(404);
   });
 
-  it('stay with the runs that they started, while others go live', async () => {
+  it('are kept by their runs while other versions go live', async () => {
     const paused = (value: number) =>
       workflow(
         [

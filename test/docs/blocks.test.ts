@@ -51,7 +51,7 @@ function exportedTypes(): string[] {
 
 const integrations = [...integrationTypes, ...driverTypes];
 
-/** The types of the format beside the integrations, and the older versions of these types. */
+/** The types of the format other than integrations, with the older versions of these types. */
 const FORMAT_TYPES = [
   ...['start_trigger', 'starter', 'api_trigger', 'input_trigger', 'manual_trigger', 'chat_trigger'],
   ...['generic_webhook', 'schedule', 'rss', 'imap', 'circleback', 'sim_workspace_event'],
@@ -65,7 +65,7 @@ const FORMAT_TYPES = [
 ];
 
 describe('the table of all types of blocks', () => {
-  it('says yes for what heddle run executes, and for nothing else', () => {
+  it('says yes exactly for the types that heddle run executes', () => {
     expect(
       typesThat('yes')
         .filter((type) => !runsAnyway(type))
@@ -75,12 +75,12 @@ describe('the table of all types of blocks', () => {
     expect(rows.filter(({ runs, why }) => !['yes', 'no'].includes(runs) || why === '')).toEqual([]);
   });
 
-  it('says yes for what heddle check does not warn about, and for nothing else', () => {
+  it('says yes exactly for the types that heddle check does not warn about', () => {
     const runnable = [...runnableTypes()].filter((type) => !runsAnyway(type));
     expect(runnable.sort()).toEqual(executed.toSorted());
   });
 
-  it('says no for what heddle blocks show has a reason for, and for nothing else', () => {
+  it('says no exactly for the types for which heddle blocks show has a reason', () => {
     expect(typesThat('no').filter((type) => whyUnsupported(type) === undefined)).toEqual([]);
     expect(typesThat('yes').filter((type) => whyUnsupported(type) !== undefined)).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe('the outputs of blocks in @heddle/blocks', async () => {
   const described = (await describeBlocks()).filter(({ type }) => own.has(type));
 
   it.each(described.map((each) => [each.type, each] as const))(
-    'are those that references may name: %s',
+    'are the outputs that references may name: %s',
     (type, { outputs }) => {
       // References may name any output of a type without declared ones.
       if (integrations.includes(type)) return expect(typeTable().get(type)?.outputs).toBeUndefined();
@@ -137,7 +137,7 @@ describe('the outputs of blocks in @heddle/blocks', async () => {
       const known = typeTable().get(type)?.outputs;
       // References may name any output of a type without declared ones.
       if (!known) return expect(type).toBe('guardrails');
-      // Exported workflows may name it; agents do not have it here.
+      // Exported workflows may name this output, but agents of Heddle do not have it.
       const expected = Object.keys(known).filter((name) => name !== 'interactionId');
       expect(names.sort()).toEqual(expected.sort());
     },

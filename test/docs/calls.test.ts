@@ -11,7 +11,7 @@ const PAGE = 'docs/api-calls.md';
 const curl = requireTool('curl');
 const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('call'));
 
-/** `METHOD /path` of each call that a text has. */
+/** Returns `METHOD /path` of each call in a text. */
 function callsIn(text: string): string[] {
   const joined = text.replaceAll('\\\n', ' ');
   return [...joined.matchAll(/curl (-X (\w+) )?"\$BASE([^"?]+)[^"]*"([^|\n)]*)/g)].map(
@@ -19,13 +19,13 @@ function callsIn(text: string): string[] {
   );
 }
 
-/** Whether a call is one of this operation: a parameter stands for one part of the path. */
+/** Returns whether this is a call of the operation: a parameter matches one segment of the path. */
 function isOf({ method, path }: { method: string; path: string }, call: string): boolean {
   return new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(call);
 }
 
 describe('docs/api-calls.md', () => {
-  it('has every operation, and calls nothing else', () => {
+  it('has every operation, and no other calls', () => {
     const calls = fences.flatMap(({ text }) => callsIn(text));
     expect(calls.length).toBeGreaterThan(SERVED.length);
     const missing = SERVED.filter((operation) => !calls.some((call) => isOf(operation, call)));
@@ -33,7 +33,7 @@ describe('docs/api-calls.md', () => {
     expect(calls.filter((call) => !SERVED.some((operation) => isOf(operation, call)))).toEqual([]);
   });
 
-  it.skipIf(!curl)('does what it says from its top to its end', { timeout: 180_000 }, async () => {
+  it.skipIf(!curl)('runs from its beginning to its end with the described results', { timeout: 180_000 }, async () => {
     const ready = await startServe(['--data', dataFolder()]);
     const folder = folderOf(PAGE);
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

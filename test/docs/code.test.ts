@@ -8,7 +8,7 @@ import { walk } from '../repo/sources.ts';
 import { sample } from '../support/scale.ts';
 import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
 
-/** All code has the right types; what is marked also runs and prints what it says. */
+/** All code is checked for types; snippets with the mark `run` are also run, and their output is compared with the comments. */
 const code = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');
@@ -25,7 +25,7 @@ beforeAll(() => {
     compilerOptions: {
       // A snippet may declare names that only the reader's next step uses.
       noUnusedLocals: false,
-      // The declarations that a reader installs.
+      // Without conditions, the types are the installed declarations.
       customConditions: [],
       typeRoots: [join(repository, 'node_modules/@types')],
     },
@@ -42,7 +42,7 @@ function fileName(at: string): string {
   return `${at.replaceAll(/\W/g, '-')}.ts`;
 }
 
-/** What a program of the repository's Node prints, with its faults. */
+/** Runs a program with this Node.js. Returns its output, with the errors if it fails. */
 function node(...args: string[]): Promise<string> {
   return new Promise((resolve) => {
     const options = {
@@ -55,12 +55,12 @@ function node(...args: string[]): Promise<string> {
   });
 }
 
-/** What the code says that it prints: the comment behind each `console.log`. */
+/** Returns the expected output of the code: the comment after each `console.log`. */
 function promised(code: string): string {
   return [...code.matchAll(/^.*\bconsole\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]).join('\n');
 }
 
-/** The names of an interface's properties. */
+/** Returns the names of an interface's properties. */
 function propertiesOf(text: string, name: string): string[] {
   const names: string[] = [];
   walk(parseSync('x.ts', text).program.body, (found) => {
@@ -71,7 +71,7 @@ function propertiesOf(text: string, name: string): string[] {
   return names;
 }
 
-/** A process each, on machines that do other things too. */
+/** Each test starts a process, on machines that may be busy. */
 const PATIENT = { timeout: 120_000 };
 
 describe('the code of the documentation', () => {
@@ -87,7 +87,7 @@ describe('the code of the documentation', () => {
   });
 
   it.each(drawn.map((snippet) => [snippet.at, snippet] as const))(
-    'prints what it says: %s',
+    'prints the output in its comments: %s',
     PATIENT,
     async (_, { at, text }) => {
       const printed = await node('--conditions=@heddle/source', join(folder, fileName(at)));

@@ -13,8 +13,8 @@ const found = pages
   .filter(({ examples }) => examples.length > 0);
 
 /**
- * The README is for readers: its commands have no marks. The tests themselves are not run from here, and
- * test/docs/quick-start.test.ts runs what needs a server.
+ * Returns the fences of a page. The commands of the README have no marks: all commands of Heddle run, except those with
+ * a server, which test/docs/quick-start.test.ts runs.
  */
 function commandsOf(page: string): Fence[] {
   const fences = fencesOf(page, readPage(page));

@@ -23,13 +23,13 @@ describe('the constants of the documentation', () => {
   });
 
   it.each(rows.map((row) => [row.constant, row] as const))(
-    'are what the source says: %s',
+    'have the value of the source: %s',
     (_, { shown, constant }) => {
       expect(constantAt(constant)).toBe(shown);
     },
   );
 
-  it('are read in every form', () => {
+  it('are read from every form of declaration', () => {
     const text = `const A = 2 ** 3 - 1; const B = { c: 64 * 1024, d: { e: [1, 2] } } as const; const { f = 5_000 } = g;`;
     const read = (): string => text;
     const places = ['x#A', 'x#B.c', 'x#B.d', 'x#B.d.e.1', 'x#f', 'x#H'];

@@ -6,7 +6,7 @@ import { repository } from './markdown.ts';
 
 type Node = Record<string, unknown>;
 
-/** The value of an expression of numbers; undefined for anything else. */
+/** Returns the value of an expression of numbers; undefined for other expressions. */
 function valueOf(node: unknown): number | undefined {
   const { type, value, left, right, operator, expression } = node as Node;
   if (type === 'Literal') return typeof value === 'number' ? value : undefined;
@@ -16,7 +16,7 @@ function valueOf(node: unknown): number | undefined {
   return operator === '*' ? a * b : operator === '**' ? a ** b : operator === '-' ? a - b : undefined;
 }
 
-/** What a constant, or a default of a destructuring, is set to in a source. */
+/** Returns the initializer of a constant, or of a default in a destructuring. */
 function initializer(text: string, name: string): unknown {
   let found: unknown;
   walk(parseSync('x.ts', text).program.body, (node) => {
@@ -36,7 +36,7 @@ function property(object: unknown, key: string): unknown {
   return (properties as Node[] | undefined)?.find((one) => (one['key'] as Node)['name'] === key)?.['value'];
 }
 
-/** The number at a place in the sources, `file#NAME` or `file#NAME.key`; the file is one below packages. */
+/** Returns the number at a place in the sources, `file#NAME` or `file#NAME.key`; `file` is relative to packages. */
 export function constantAt(place: string, read: (file: string) => string = source): number | undefined {
   const [file = '', path = ''] = place.split('#');
   const [name = '', ...keys] = path.split('.');

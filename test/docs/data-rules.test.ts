@@ -24,7 +24,7 @@ function run(blocks: Drawn[], edges: string[], input: Json = {}): Promise<RunRes
 }
 
 describe('variables', () => {
-  it('R42 are read as they are when the block starts, also in the next turn', async () => {
+  it('R42 are read with their values at the start of the block, also in the next iteration', async () => {
     const body = [block('Read', 'echo', { value: '<variable.count>' }), set('Set', '<variable.count>1')];
     const { blockOutputs } = await run(
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
@@ -34,7 +34,7 @@ describe('variables', () => {
     expect(turns.map(([first]) => first?.value)).toEqual([0, 1, 11]);
   });
 
-  it('R42 that a branch has set are seen after the parallel', async () => {
+  it('R42 that a branch has set can be read after the parallel', async () => {
     const fan = parallel(
       'Each',
       { parallelType: 'count', count: 2, batchSize: 1 },
@@ -51,7 +51,7 @@ describe('variables', () => {
 describe('data', () => {
   const text = '<start.other> {{NAME}} <variable.count>';
 
-  it('R43 that a reference brings into a field is no template', async () => {
+  it('R43 from a reference in a field is not a template', async () => {
     const { blockOutputs } = await run(
       [block('Read', 'echo', { text: '<start.text>/{{NAME}}' })],
       ['Start -> Read'],
@@ -63,7 +63,7 @@ describe('data', () => {
     expect(blockOutputs?.['Read.text']).toBe(`${text}/<start.text>`);
   });
 
-  it('R43 that an item or a reference brings into code and conditions is no template', async () => {
+  it('R43 from an item or a reference in code and conditions is not a template', async () => {
     const inside = fn('Work', 'return <loop.currentItem>');
     const check = condition('Check', { same: `<work.result> === <start.text> && {{NAME}} !== <start.text>` });
     const { blockOutputs } = await run(

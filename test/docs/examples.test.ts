@@ -10,7 +10,7 @@ describe('code that pages show from examples', () => {
     expect(shown.length).toBeGreaterThan(4);
   });
 
-  it.each(shown.map((fence) => [fence.at, fence] as const))('is that of the file: %s', (_, fence) => {
+  it.each(shown.map((fence) => [fence.at, fence] as const))('matches the file: %s', (_, fence) => {
     expect(fence.text).toBe(readPage(fence.marks.get('from') ?? ''));
   });
 });

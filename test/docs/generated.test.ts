@@ -10,10 +10,10 @@ const constants = tablesOf('docs/limits.md', page)
   .filter(({ name }) => name === 'limits')
   .flatMap(({ rows }) => rows.map(({ cells }) => codeIn(cells.at(-1) ?? '') ?? ''));
 
-/** Names of constants that set a bound. */
+/** Matches the names of constants that set a bound. */
 const BOUND = /^(?:export )?const ((?:MOST|MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(?:_[A-Z_]+)?)\b/gm;
 
-/** Internal bounds that users do not meet: attempts, polls, lines of a message, sizes of chunks. `package#NAME`. */
+/** Internal bounds that do not concern users: attempts, polls, lines of a message, sizes of chunks. `package#NAME`. */
 const INNER = new Set([
   'api#MAX_ATTEMPTS',
   'api#MAX_STATUS',
@@ -82,12 +82,12 @@ const bounds = sources.flatMap((file) =>
   [...readText(file).matchAll(BOUND)].map(([, name]) => `${file.slice('packages/'.length)}#${name}`),
 );
 
-describe('what is generated of the documentation', () => {
-  it.each(GENERATED)('is what the sources say, %s', async (file) => {
+describe('the generated parts of the documentation', () => {
+  it.each(GENERATED)('match the sources: %s', async (file) => {
     await expect(generated(readPage(file))).toMatchFileSnapshot(join(repository, file));
   });
 
-  it('is seen where it is missing, stale or of nothing', () => {
+  it('are checked for missing and stale values, and unknown names', () => {
     const row =
       '| a body | 7 | an option | a code | `api/src/admission/input-limits.ts#AUTHENTICATED_LIMITS.bytes` |';
     const table = `<!-- limits -->\n\n| what | value |\n|---|---|\n${row}\n`;
@@ -101,12 +101,12 @@ describe('what is generated of the documentation', () => {
 });
 
 describe('docs/limits.md', () => {
-  it('has every bound that the sources have, or no user can reach it', () => {
+  it('has every bound of the sources that concerns users', () => {
     expect(bounds.length).toBeGreaterThan(60);
     const named = (place: string): boolean =>
       constants.some((constant) => constant === place || constant.startsWith(`${place}.`));
     const inner = (place: string): string => place.replace(/\/.*#/, '#');
-    // A new one goes into a table of the page, or, if no user can reach it, into the list above.
+    // Add a new bound to a table of the page, or to the list above if it does not concern users.
     expect(bounds.filter((place) => !named(place) && !INNER.has(inner(place)))).toEqual([]);
     expect([...INNER].filter((name) => !bounds.some((place) => inner(place) === name))).toEqual([]);
   });
@@ -123,11 +123,11 @@ describe('docs/limits.md', () => {
 });
 
 describe('the page of each integration', () => {
-  it.each([...INTEGRATION_PAGES])('is written from its definition: %s', async (path, text) => {
+  it.each([...INTEGRATION_PAGES])('matches the definition: %s', async (path, text) => {
     await expect(text).toMatchFileSnapshot(join(repository, path));
   });
 
-  it('exists for nothing else', () => {
+  it('exists only for integrations', () => {
     const pages = globSync('docs/integrations/*.md', { cwd: repository });
     expect(pages.map((page) => page.replaceAll('\\', '/')).sort()).toEqual(
       [...INTEGRATION_PAGES.keys()].sort(),

@@ -54,7 +54,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   ...blockTables(),
 };
 
-/** The page as it is to be: whole tables, and the values of tables of limits. */
+/** Returns the page with its generated parts: whole tables, and the values of tables of limits. */
 export function generated(text: string): string {
   return text
     .replaceAll(/^(<!-- generated: (\w+) -->)\n(?:\n(?:\|.*\n)+)?/gm, (_, comment: string, name: string) => {
@@ -67,7 +67,7 @@ export function generated(text: string): string {
     });
 }
 
-/** The row with the value of the constant that its last cell names. */
+/** Returns the row with the value of the constant that its last cell names. */
 function limitRow(row: string): string {
   const [what = '', , ...others] = cellsOf(row);
   const constant = others.at(-1) ?? '';
@@ -85,7 +85,7 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
   return [lineOf(head), `|${'---|'.repeat(head.length)}`, ...rows.map(lineOf)];
 }
 
-/** Every operation of the operation table, with what it asks of its caller. */
+/** Returns the table of operations, with the required scope and role. */
 function operations(): string[] {
   const rows = SERVED.map(({ method, path, summary, scope, role, principals, resource }) => [
     `\`${method} ${path}\``,
@@ -116,7 +116,7 @@ function interfaceRows(): (InterfaceRow & { served: boolean })[] {
   });
 }
 
-/** How many operations of each area are served. */
+/** Returns the table of areas, with the number of served operations. */
 function areas(): string[] {
   const byArea = Map.groupBy(interfaceRows(), ({ area }) => area);
   const rows = [...byArea].map(([area, all]) => [
@@ -127,7 +127,7 @@ function areas(): string[] {
   return tableOf(['area', 'served', 'operations'], rows);
 }
 
-/** Each operation of the interface, with its state. */
+/** Returns the table of the operations of the interface, with their state. */
 function interfaceTable(): string[] {
   const rows = interfaceRows().map(({ area, method, path, operation, served }) => [
     area,
@@ -138,7 +138,7 @@ function interfaceTable(): string[] {
   return tableOf(['area', 'operation', 'id', 'state'], rows);
 }
 
-/** Every status of error envelopes, and the operations that declare it. */
+/** Returns the table of statuses of error envelopes, with the operations that declare them. */
 function statuses(): string[] {
   const newer = SERVED.filter(({ legacy }) => !legacy);
   const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
@@ -159,7 +159,7 @@ function named(by: string[], others: string[]): string {
   return by.length > others.length ? `all but ${others.join(', ')}` : by.join(', ');
 }
 
-/** What the engine's refusals are over HTTP. */
+/** Returns the table of the engine's error codes, with their status over HTTP. */
 function refusals(): string[] {
   const codes = unionIn(readText('packages/core/src/errors.ts'), 'EngineErrorCode') as EngineErrorCode[];
   const rows = codes.map((code) => {
@@ -169,7 +169,7 @@ function refusals(): string[] {
   return tableOf(['engine', 'status', 'code'], rows);
 }
 
-/** The fields and outputs of each block of @heddle/blocks (`block_<type>`), and those that all with a model have. */
+/** Returns the tables of fields and outputs of each block of @heddle/blocks (`block_<type>`), and of all blocks with a model. */
 function blockTables(): { [name: string]: () => string[] } {
   const model = describeBlock('model', {
     summary: '',
@@ -310,7 +310,7 @@ function integrationPage({
 
 const BLOCK_HEAD = ['', '', ''];
 
-/** A row for each property of a schema, without those that are described elsewhere. */
+/** Returns a row for each property of a schema, except those in `elsewhere`. */
 function schemaRows(
   { properties = {}, required = [] }: JsonObject,
   what: 'field' | 'output',
@@ -324,14 +324,14 @@ function schemaRows(
     });
 }
 
-/** A description; references and placeholders in it would be tags of HTML. */
+/** Returns a description as Markdown. References and placeholders become code, because they would be tags of HTML. */
 function asMarkdown(description: Json | undefined): string {
   return typeof description === 'string' ? description.replaceAll(/<[\w.]+>|\{\{\w+\}\}/g, '`$&`') : '';
 }
 
 type Schema = { readonly [key: string]: unknown };
 
-/** What a schema may say of sizes, in words; a length that is 1 at least needs none. */
+/** Units of the bounds of a schema. Minimum lengths are not listed. */
 const BOUNDS: { readonly [key: string]: string } = {
   maxLength: 'characters',
   maximum: '',
@@ -339,7 +339,7 @@ const BOUNDS: { readonly [key: string]: string } = {
   maxProperties: 'entries',
 };
 
-/** Every bound of a field or a parameter, as the description of the interface has it. */
+/** Returns the table of the bounds of fields and parameters in the OpenAPI document. */
 function fields(): string[] {
   const rows = new Map<string, Set<string>>();
   const { paths } = openApiDocument(SERVED, '') as { paths: { [path: string]: Schema } };
@@ -364,7 +364,7 @@ function bodySchema(body: unknown): Schema {
   return content?.['application/json']?.schema ?? {};
 }
 
-/** `field\nbound` for each bound in a schema. */
+/** Returns `field\nbound` for each bound in a schema. */
 function boundsIn(name: string, schema: Schema): string[] {
   const own = Object.entries(BOUNDS)
     .filter(([key]) => typeof schema[key] === 'number' && schema[key] < Number.MAX_SAFE_INTEGER)

@@ -3,14 +3,14 @@ import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pages, readPage, repository } from './markdown.ts';
 
-/** The page without its code: links and headings in there are examples. */
+/** Returns the page without its code, because links and headings in code are examples. */
 function prose(text: string): string {
   return text
     .replaceAll(/^```[\s\S]*?^```$/gm, '')
     .replaceAll(/`[^`\n]*`/g, (code) => (code.includes('](') ? '' : code));
 }
 
-/** The anchors of a page, as hosts of Markdown make them from headings. */
+/** Returns the anchors of the headings of a page, in the form of common Markdown hosts. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...prose(text).matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '');
   return new Set(
@@ -23,7 +23,7 @@ function anchorsOf(text: string): Set<string> {
   );
 }
 
-/** The links of a page that lead nowhere. */
+/** Returns the broken links of a page. */
 function broken(page: string, text: string): string[] {
   const targets = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
   return targets.filter((target) => {
@@ -36,11 +36,11 @@ function broken(page: string, text: string): string[] {
 }
 
 describe('links', () => {
-  it.each(pages)('of %s lead somewhere', (page) => {
+  it.each(pages)('of %s are not broken', (page) => {
     expect(broken(page, readPage(page))).toEqual([]);
   });
 
-  it('are many, and would be missed', () => {
+  it('are found, and detected if they are broken', () => {
     const all = pages.flatMap((page) => [...prose(readPage(page)).matchAll(/\]\(/g)]);
     expect(all.length).toBeGreaterThan(30);
     const text =

@@ -30,7 +30,7 @@ describe('the pages', () => {
 });
 
 describe('a page', () => {
-  it('is read by its fences, with their marks and their lines', () => {
+  it('is parsed into fences, with their marks and lines', () => {
     const fences = fencesOf('p.md', PAGE);
     expect(fences.map(({ at, language, marks, text }) => [at, language, [...marks], text])).toEqual([
       [
@@ -55,14 +55,14 @@ describe('a page', () => {
     ]);
   });
 
-  it('has examples, each with what follows it', () => {
+  it('has examples, each with the fences that belong to it', () => {
     const [example, ...rest] = examplesOf(fencesOf('p.md', PAGE), 'workflow', ['diagnostics', 'output']);
     expect(rest).toEqual([]);
     expect(example?.main.line).toBe(2);
     expect([...(example?.parts.keys() ?? [])]).toEqual(['diagnostics']);
   });
 
-  it('has tables with names, whose cells may hold bars and backticks', () => {
+  it('has named tables, whose cells may contain bars and backticks', () => {
     const [table] = tablesOf('p.md', PAGE);
     expect(table).toEqual({
       name: 'examples: text',

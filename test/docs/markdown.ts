@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every page that documents Heddle: docs, the READMEs of the packages and examples, and the README where there is one. */
+/** Every page that documents Heddle: docs, the READMEs of the packages and examples, and the README if it exists. */
 export const pages: readonly string[] = [
   ...globSync('docs/**/*.md', { cwd: repository }),
   ...globSync('{packages/*,examples,examples/*}/README.md', { cwd: repository }),
@@ -42,16 +42,16 @@ export function fencesOf(file: string, text: string): Fence[] {
   return fences;
 }
 
-/** A fence with those that follow it and say what belongs to it (`input`, `output`, …), by their mark. */
+/** A fence with the related fences (`input`, `output`, …), by their mark. */
 export interface Example {
   readonly main: Fence;
   readonly parts: ReadonlyMap<string, Fence>;
 }
 
-/** Marks that begin a new part. */
+/** Marks that begin a new example. */
 const FIRST = ['workflow', 'run', 'temporal', 'file'];
 
-/** The examples of a page: every fence with the mark `first`, and what follows up to the next beginning. */
+/** Returns the examples of a page: every fence with the mark `first`, and its related fences since the last beginning. */
 export function examplesOf(fences: readonly Fence[], first: string, parts: readonly string[]): Example[] {
   const examples: Example[] = [];
   let following = new Map<string, Fence>();
@@ -92,7 +92,7 @@ export function cellsOf(row: string): string[] {
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** What a cell that is one code span holds; of spaces at both ends one is taken off, as Markdown does. */
+/** Returns the content of a cell that is one code span. Like Markdown, it removes one space at both ends. */
 export function codeIn(cell: string): string | undefined {
   const code = /^(`+)([^`][\s\S]*?|[^`])\1$/.exec(cell)?.[2];
   return code?.replace(/^ ([\s\S]*\S[\s\S]*) $/, '$1');

@@ -4,10 +4,7 @@ import { outcomeCases } from './cases.ts';
 
 const CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'SYNTAX_INVALID']);
 
-/**
- * The recorded workflows with warnings, by code and block. In each of them this block does not do what its author
- * wrote.
- */
+/** The recorded workflows with warnings, by code and block. In each of them the block does not do what the author intended. */
 const WARNED: { [id: string]: [code: string, block: string] } = {
   r114: ['SYNTAX_INVALID', 'c'],
   r124: ['SYNTAX_INVALID', 'c'],

@@ -14,7 +14,7 @@ export function optionsFor({ env = {} }: OutcomeCase) {
   };
 }
 
-/** Returns how running the case differs from its record, or `as recorded`. */
+/** Returns how a run of the case differs from its record, or `as recorded`. */
 export async function runCase(engine: Engine, outcome: OutcomeCase, runId?: string): Promise<string> {
   const options = runId === undefined ? {} : { runId };
   try {
@@ -27,14 +27,14 @@ export async function runCase(engine: Engine, outcome: OutcomeCase, runId?: stri
 }
 
 /**
- * Refusing a workflow is correct if a decision says so, if nothing ran before the failure, and for containers without a
- * block that can run.
+ * Returns whether refusing the workflow is correct: if a decision requires it, if no block ran before the failure, or
+ * if a container has no block that can run.
  */
 function mayBeRefused({ heddle, outcome, id }: OutcomeCase): boolean {
   return heddle?.invalid === true || outcome.beforeRun === true || EMPTY_CONTAINERS.has(id);
 }
 
-/** Cases whose record a decision overrides without a note in the file: Heddle's result. */
+/** Heddle's results of cases whose record is overridden by a decision, without a note in the file. */
 const DECIDED: { [id: string]: NonNullable<OutcomeCase['heddle']> } = {
   // Decision 48: `<variable.My Var>` works like its normalised forms.
   r267: { success: true, output: { result: ['v', 'v', 'v'], stdout: '' } },
@@ -42,7 +42,7 @@ const DECIDED: { [id: string]: NonNullable<OutcomeCase['heddle']> } = {
   r507: { success: true, output: { result: [], stdout: '' } },
 };
 
-/** These fail at run time in the records; decision 54 refuses them. */
+/** Cases that fail at run time in the records, and that are refused by decision 54. */
 const EMPTY_CONTAINERS = new Set(['r069', 'r529', 'r615']);
 
 async function judge(engine: Engine, recorded: OutcomeCase, run: RunResource): Promise<string | undefined> {

@@ -7,13 +7,13 @@ type Log = Awaited<ReturnType<Engine['getLogs']>>[number];
 /** An execution of a block, expected or actual, in one form. */
 interface Ran {
   name: string;
-  /** Kinds and numbers of the containers around it. */
+  /** Kinds and numbers of the containers around the block. */
   scope: string;
   inParallel: boolean;
   container: boolean;
 }
 
-/** Returns how the executed blocks differ from the expected ones: which, in what order, with what outcome. */
+/** Returns how the executed blocks differ from the expected ones in names, order or outcome. */
 export function ranDifference(
   expected: readonly RanBlock[],
   logs: readonly Log[],

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 export interface AccessSetup {
   access: Access;
   workspaceIds: readonly [string, string];
-  /** Adds a person with this role in the workspace; without a role, one who is not a member. Returns the id. */
+  /** Adds a person with this role in the workspace, or without a role a person who is not a member. Returns the id. */
   person(workspaceId: string, role?: Role): Promise<string>;
 }
 
@@ -33,7 +33,7 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
       }
     });
 
-    it('conceals a workspace from people who are no members, and from callers who are no people', async () => {
+    it('conceals a workspace from people who are not members, and from callers who are not people', async () => {
       const { access, person, workspaceIds } = await open();
       const [workspaceId, other] = workspaceIds;
       const strangers = [await person(other, 'admin'), await person(workspaceId), 'nobody', '', null];
@@ -44,7 +44,7 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
         expect(await access.check(member, unknown, 'read')).toBe('concealed');
     });
 
-    it('lists the workspaces of a person, and none of callers who are no people', async () => {
+    it('lists the workspaces of a person, and none for callers who are not people', async () => {
       const { access, person, workspaceIds } = await open();
       const [workspaceId] = workspaceIds;
       expect(await access.workspaces?.(principalOf(await person(workspaceId, 'read')))).toEqual([

@@ -18,7 +18,7 @@ export interface DefinitionsSetup {
   define(workflow: Defined): Promise<string>;
 }
 
-/** Tests where the kernel finds workflows. `open` opens an empty implementation with two workspaces. */
+/** Tests an implementation of workflow definitions. `open` opens an empty one with two workspaces. */
 export function describeDefinitions(name: string, open: () => Promise<DefinitionsSetup>): void {
   describe(`${name}: definitions`, () => {
     it('are found by their ids, with their workspace, live version and states', async () => {

@@ -1,11 +1,11 @@
 import type { Buckets, Concurrency, ConcurrencyLimits, Limiter } from '@heddle/api';
 import { describe, expect, it } from 'vitest';
 
-/** Buckets that do not fill up during a test. */
+/** A bucket that gets no new tokens during a test. */
 const SLOW = { capacity: 2, perMinute: 0.001 };
 const RUN = { workflowId: 'w', userId: null, mode: 'sync' } as const;
 
-/** Tests limits that `open` opens empty. */
+/** Tests an implementation of limits. `open` opens one without usage. */
 export function describeLimits(
   name: string,
   open: (given: { buckets: Buckets; concurrency: ConcurrencyLimits }) => Promise<{
@@ -16,7 +16,7 @@ export function describeLimits(
   describe(`${name}: limits`, () => {
     const openWith = (buckets: Buckets) => open({ buckets, concurrency: { runs: 2, calls: { slow: 1 } } });
 
-    it('take a token from each subject, and answer for the tightest', async () => {
+    it('take a token from each subject, and return the result of the subject with the fewest tokens', async () => {
       const { limiter } = await openWith({ sync: SLOW });
       expect(await limiter.take('sync', ['ada'])).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
       expect(await limiter.take('sync', ['ada', 'bob'])).toMatchObject({ allowed: true, remaining: 0 });
@@ -26,7 +26,7 @@ export function describeLimits(
       expect(refused?.resetMs).toBeGreaterThan(0);
     });
 
-    it('count one subject once, and look without taking', async () => {
+    it('count a repeated subject once, and take no token when they are read', async () => {
       const { limiter } = await openWith({ sync: SLOW });
       await limiter.take('sync', ['ada', 'ada']);
       for (let look = 0; look < 3; look++)
@@ -34,7 +34,7 @@ export function describeLimits(
       expect(await limiter.peek?.('sync', 'new')).toMatchObject({ remaining: 2 });
     });
 
-    it('have a bucket for each kind, and none where there is no limit', async () => {
+    it('have a bucket for each kind of request that has a limit', async () => {
       const { limiter } = await openWith({ sync: SLOW, async: SLOW });
       await limiter.take('sync', ['ada']);
       expect(await limiter.peek?.('async', 'ada')).toMatchObject({ remaining: 2 });
@@ -42,7 +42,7 @@ export function describeLimits(
       expect(await limiter.peek?.('operation', 'ada')).toBeUndefined();
     });
 
-    it('replace the limit of an operation by its own, or by none', async () => {
+    it('use the own limit of an operation, or none, instead of the default', async () => {
       const operations = { slow: { ...SLOW, capacity: 1 }, free: null };
       const { limiter } = await openWith({ operation: SLOW, operations });
       const take = (operation: string) => limiter.take('operation', [`${operation}:ada`], operation);
@@ -52,7 +52,7 @@ export function describeLimits(
       expect(await take('other')).toMatchObject({ allowed: true, limit: 2 });
     });
 
-    it('hold a number of runs of each workspace in flight', async () => {
+    it('allow a maximum number of concurrent runs in each workspace', async () => {
       const { concurrency } = await openWith({});
       const acquire = async (runId: string, workspaceId = 'looms') =>
         concurrency.acquire({ ...RUN, runId, workspaceId });
@@ -64,7 +64,7 @@ export function describeLimits(
       await expect.poll(() => acquire('r5')).toBeDefined();
     });
 
-    it('hold a number of calls of an operation by one caller in flight', async () => {
+    it('allow a maximum number of concurrent calls of an operation by one caller', async () => {
       const { concurrency } = await openWith({});
       const acquire = async (operation: string, caller: string) =>
         concurrency.acquireCall?.(operation, caller);

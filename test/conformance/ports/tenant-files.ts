@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 
 type Tenant = 'ada' | 'bob';
 
-/** The text in several chunks. */
+/** Yields the text in several chunks. */
 async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
   for (const part of [text.slice(0, 2), text.slice(2)]) yield Buffer.from(part);
 }
 
-/** Tests files of tenants that `open` opens empty. The tenants `ada` and `bob` exist. */
+/** Tests an implementation of files of tenants. `open` opens one without files. The tenants `ada` and `bob` exist. */
 export function describeTenantFiles(name: string, open: () => Promise<TenantFiles> | TenantFiles): void {
   describe(`${name}: files of tenants`, () => {
     let keys = 0;
@@ -56,7 +56,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await textOf(files, 'ada', id)).toBe('hello');
     });
 
-    it('are stored once for a key, which belongs to a tenant', async () => {
+    it('are stored once for each idempotency key of a tenant', async () => {
       const files = await open();
       const first = await create(files, 'ada', 'hello', { key: 'k' });
       expect(await create(files, 'ada', 'other', { key: 'k' })).toEqual(first);
@@ -81,7 +81,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(elsewhere.id).not.toBe(first.id);
     });
 
-    it('are replaced only in the revision that the caller has read, and once for a key', async () => {
+    it('are replaced only if the caller has read the current revision, and once for an idempotency key', async () => {
       const files = await open();
       const { id, revision } = await create(files, 'ada', 'one');
       const replace = (text: string, of: string, key: string) =>
@@ -94,7 +94,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await textOf(files, 'ada', id)).toBe('two');
     });
 
-    it('are not stored if their content fails, and the key stays free', async () => {
+    it('are not stored if their content fails, and the idempotency key stays unused', async () => {
       const files = await open();
       const chunks = (async function* () {
         yield Buffer.from('half');
@@ -106,7 +106,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await create(files, 'ada', 'whole', { key: 'k' })).toMatchObject({ size: 5 });
     });
 
-    it('are listed by folder, name and text, up to a number', async () => {
+    it('are listed by folder, name and text, up to a limit', async () => {
       const files = await open();
       for (const [each, folderPath] of [
         ['one.txt', '/'],

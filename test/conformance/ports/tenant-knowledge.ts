@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 type Tenant = 'ada' | 'bob';
 
-/** What the tests need of knowledge bases that are empty, without connectors. */
+/** Empty knowledge bases without connectors. */
 export interface OpenKnowledge {
   knowledge: TenantKnowledge;
   /** An empty knowledge base of each tenant. */
@@ -20,7 +20,7 @@ const DOCUMENT: NewKnowledgeDocument = {
 const SEARCH = { query: 'loom', topK: 5, tagFilters: [], searchMode: undefined, rerank: undefined };
 const PAGE = { search: undefined, enabled: 'all', limit: 50, offset: 0 } as const;
 
-/** Tests knowledge bases of tenants that `open` opens. Documents are searched as soon as their status is `completed`. */
+/** Tests an implementation of knowledge bases. Documents can be found as soon as their status is `completed`. */
 export function describeTenantKnowledge(
   name: string,
   open: () => Promise<OpenKnowledge> | OpenKnowledge,
@@ -41,7 +41,7 @@ export function describeTenantKnowledge(
       return { ...made, place };
     };
 
-    it('find the parts of documents that fit best, and no more than asked for', async () => {
+    it('find the best matching parts of documents, up to the requested number', async () => {
       const opened = await open();
       const { document } = await create(opened);
       await create(opened, { name: 'sheep.md', content: 'A sheep has wool.' });
@@ -78,13 +78,13 @@ export function describeTenantKnowledge(
       const nothing = Array.from({ length: 11 }, () => undefined);
       expect(await stranger(place.knowledgeBaseId, place.documentId)).toEqual(nothing);
       expect(await stranger('unknown', 'unknown')).toEqual(nothing);
-      // A document is not in another knowledge base either.
+      // Another knowledge base does not have the document either.
       const elsewhere = { ...place, knowledgeBaseId: opened.bases.bob };
       expect(await knowledge.document('bob', elsewhere)).toBeUndefined();
       expect(await knowledge.document('ada', place)).toMatchObject({ filename: 'looms.md' });
     });
 
-    it('store a document once for a key', async () => {
+    it('store a document once for an idempotency key', async () => {
       const opened = await open();
       const first = await create(opened, {}, 'k');
       const again = await create(opened, { name: 'other.md' }, 'k');
@@ -107,7 +107,7 @@ export function describeTenantKnowledge(
       expect(listed?.documents).toHaveLength(1);
     });
 
-    it('add, change and delete chunks and documents once for a key', async () => {
+    it('add, change and delete chunks and documents once for an idempotency key', async () => {
       const opened = await open();
       const { knowledge } = opened;
       const { place } = await create(opened);

@@ -10,7 +10,7 @@ export interface Row {
   behaviour: string;
   /** `file › title`, or `file › id` for a recorded case. */
   shownBy?: string[];
-  /** What Heddle does instead, with its rule, page or decision record. */
+  /** The behaviour of Heddle instead, with its rule, page or decision record. */
   instead?: string;
   /** Why the behaviour is not visible. */
   internal?: string;

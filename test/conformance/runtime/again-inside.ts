@@ -41,7 +41,7 @@ const ITERATION = (n: number): string[] => [
   ...[0, 1, 2].flatMap((branch) => [`K.${n}.${branch}`, `M.${n}.${branch}`]),
 ];
 
-/** The block and the iterations around it, and what runs in the same iteration. */
+/** The block to start from, its iterations, and the blocks that run. */
 const FROM: [title: string, block: string, iterations: number[], ran: string[]][] = [
   ['the first block of an iteration', 'V', [1], [...ITERATION(1), ...ITERATION(2)]],
   ['a block in a branch', 'K', [1, 2], ['K.1.2', 'M.1.2', 'J.1', ...ITERATION(2)]],
@@ -54,13 +54,16 @@ const REFUSED: [title: string, block: string, iterations: number[] | undefined, 
   [
     ['without iterations', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
     ['with too few iterations', 'K', [0], 'OPTIONS_INVALID', /give 2 numbers/],
-    ['with iterations around a block that has none', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
+    ['with iterations for a block outside of containers', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
     ['in an iteration that did not run', 'I', [3], 'BLOCK_NOT_RESTARTABLE', /iteration 3 of "L" did not run/],
     ['in a branch that did not run', 'K', [0, 9], 'BLOCK_NOT_RESTARTABLE', /branch 9 of "P" did not run/],
     ['in an iteration below the first', 'I', [-1], 'BLOCK_NOT_RESTARTABLE', /iteration -1/],
   ];
 
-/** What ran, and by place in which call: results that are taken over have the number of the earlier call. */
+/**
+ * The calls of a run, and the number of the call for each result. Results of the earlier run have the number of the
+ * earlier call.
+ */
 interface Ran {
   calls: string[];
   nth: Map<string, number>;
@@ -122,7 +125,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       ).rejects.toMatchObject({ code, message: expect.stringMatching(why) as string });
     });
 
-    it('a failed branch: branches that have not ended run too, the others keep their results', async () => {
+    it('a failed branch: unfinished branches run too, finished branches keep their results', async () => {
       const { engine, fails, ranOf } = await opened();
       const source = {
         workflow: workflow(
@@ -164,7 +167,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       expect([...after.nth.keys()]).toEqual(['B.0', 'C.0', 'B.1', 'C.1', 'B.2', 'C.2']);
     });
 
-    it('a block behind a condition: only in an iteration that took its branch', async () => {
+    it('a block after a condition: only in an iteration that took its branch', async () => {
       const { engine, ranOf } = await opened();
       const source = {
         workflow: workflow(
@@ -189,7 +192,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       expect(after).toMatchObject({ calls: ['D.0'], result: { status: 'completed' } });
     });
 
-    it('a block with edits: of its fields in that iteration alone, and of an output before it', async () => {
+    it('a block with edits: of its fields in that iteration only, and of an earlier output', async () => {
       const { engine, ranOf } = await opened();
       const { runId } = await engine.execute(nested());
       const variables = [{ variableName: 'text', type: 'string', value: '!' }];
@@ -212,7 +215,7 @@ export function describeAgainInside(make: MakeRuntime): void {
         ).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     });
 
-    it('a run that itself started inside: only iterations that it ran', async () => {
+    it('a run that itself started inside an iteration: only iterations that it ran', async () => {
       const { engine, ranOf } = await opened();
       const first = await ranOf(() => engine.execute(nested(), {}, { select }));
       const second = await ranOf(again(engine, first.result.runId, 'M', { iterations: [1, 1] }));
@@ -236,7 +239,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       expect(last.calls).toEqual([0, 1, 2].flatMap(ITERATION).toSorted());
     });
 
-    it('a changed workflow: its collection decides about later iterations', async () => {
+    it('a changed workflow: its collection determines the later iterations', async () => {
       const { engine, ranOf } = await opened();
       const { runId } = await engine.execute(nested());
       const changed = { workflow: nested('["x", "y", "z", "w"]'), iterations: [2] };

@@ -35,34 +35,34 @@ const HALF: Drawing = {
   edges: ['Start -> C', 'C:yes -> A', 'C:no -> B -> D'],
 };
 
-/** The block to start from, the drawing (that of the earlier run is the first), and the blocks that run. */
+/** The drawing of the earlier run, the block to start from, the blocks that run, and the drawing of the new run if it differs. */
 const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed?: Drawing][] = [
   ['the first block: everything', LINE, 'A', 'A B C'],
-  ['a block in a line: it and what follows', LINE, 'B', 'B C'],
-  ['the last block: only that', LINE, 'C', 'C'],
-  ['one arm of a fork: the arm, the join and what follows', FORK, 'B', 'B J Z'],
+  ['a block in a line: this block and the following ones', LINE, 'B', 'B C'],
+  ['the last block: only this block', LINE, 'C', 'C'],
+  ['one arm of a fork: the arm, the join and the following blocks', FORK, 'B', 'B J Z'],
   ['the join: nothing before it', FORK, 'J', 'J Z'],
   ['the block before a fork: both arms, the join once', FORK, 'A', 'A B C J Z'],
-  ['a block beside another: only that', ALONE, 'A', 'A'],
+  ['a block beside another: only this block', ALONE, 'A', 'A'],
   ['the start: everything again', FORK, 'Start', 'A B C J Z'],
-  ['a container: all its turns, and what follows reads them', TURNS, 'L', 'I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
-  ['what follows a container: its results are those of the earlier run', TURNS, 'Z', ''],
+  ['a container: all its iterations, and the following blocks read them', TURNS, 'L', 'I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
+  ['a block after a container: the results of the container are those of the earlier run', TURNS, 'Z', ''],
   [
-    'a block whose source was deleted since',
+    'a block whose source has been deleted',
     LINE,
     'B',
     'B C',
     { blocks: W('B C'), edges: ['Start -> B -> C'] },
   ],
   [
-    'a block behind another source that ran',
+    'a block with another source that ran',
     LINE,
     'C',
     'C',
     { blocks: W('A B C'), edges: ['Start -> A -> B', 'A -> C'] },
   ],
   [
-    'a block with a new one behind it',
+    'a block with a new block after it',
     LINE,
     'C',
     'C D',
@@ -71,13 +71,13 @@ const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed
 ];
 
 const REFUSED: [title: string, drawing: Drawing, from: string, code: string, changed?: Drawing][] = [
-  ['a block that is not there', LINE, 'Nope', 'BLOCK_NOT_FOUND'],
+  ['an unknown block', LINE, 'Nope', 'BLOCK_NOT_FOUND'],
   ['a block inside a loop', TURNS, 'I', 'BLOCK_NOT_RESTARTABLE'],
   ['a container inside a container', TURNS, 'P', 'BLOCK_NOT_RESTARTABLE'],
   ['a block inside a parallel', TURNS, 'K', 'BLOCK_NOT_RESTARTABLE'],
-  ['a block behind one that did not run', HALF, 'D', 'BLOCK_NOT_RESTARTABLE'],
+  ['a block after one that did not run', HALF, 'D', 'BLOCK_NOT_RESTARTABLE'],
   [
-    'a block behind one that was added since',
+    'a block after a new block',
     LINE,
     'C',
     'BLOCK_NOT_RESTARTABLE',
@@ -86,11 +86,11 @@ const REFUSED: [title: string, drawing: Drawing, from: string, code: string, cha
 ];
 
 const UNTIL: [title: string, drawing: Drawing, until: string, ran: string][] = [
-  ['a block: nothing behind it', LINE, 'B', 'A B'],
-  ['a container: all its turns, nothing behind it', TURNS, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
+  ['a block: no later block', LINE, 'B', 'A B'],
+  ['a container: all its iterations, no later block', TURNS, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
 ];
 
-/** Runs from a block, or until one. */
+/** Runs that start from a block or stop at one. */
 export function describeAgain(make: MakeRuntime): void {
   const opened = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
@@ -186,7 +186,7 @@ export function describeAgain(make: MakeRuntime): void {
       ]);
     });
 
-    it('a block with edits: replaced outputs are read, replaced fields are its input, the others are resolved', async () => {
+    it('a block with edits: replaced outputs are read, replaced fields are its input, other fields are resolved', async () => {
       const { engine } = await opened();
       const source = drawn({
         blocks: [
@@ -221,7 +221,7 @@ export function describeAgain(make: MakeRuntime): void {
     });
 
     it.each<[string, string, string]>([
-      ['a block that is not there', 'Nope', 'BLOCK_NOT_FOUND'],
+      ['an unknown block', 'Nope', 'BLOCK_NOT_FOUND'],
       ['the trigger', 'Start', 'BLOCK_NOT_RESTARTABLE'],
       ['a block inside a container', 'I', 'BLOCK_NOT_RESTARTABLE'],
     ])('%s is refused', async (_title, until, code) => {

@@ -139,7 +139,7 @@ export function describeApi(make: MakeRuntime): void {
         '{"a":[1,7]}',
         'application/json',
       ],
-      ['that is a text stays as it is', 'plain <start.n>', 'plain 7', undefined],
+      ['that is a text is sent unchanged', 'plain <start.n>', 'plain 7', undefined],
       ['that is null is empty', null, '', undefined],
     ])('a body %s', async (_title, given, sent, type) => {
       const url = await serve(({ headers }, response, body) =>
@@ -190,7 +190,7 @@ export function describeApi(make: MakeRuntime): void {
     it.each<[string, string, string]>([
       ['that is not a URL', 'not a url', 'BLOCK_CONFIG_INVALID'],
       ['of another protocol', 'ftp://example.com/x', 'BLOCK_CONFIG_INVALID'],
-      ['where no server listens', 'http://127.0.0.1:9', 'HTTP_FAILED'],
+      ['without a listening server', 'http://127.0.0.1:9', 'HTTP_FAILED'],
     ])('an address %s fails the block with the reason', async (_title, url, code) => {
       const engine = await make().open({ egress: { allowPrivate: true, ports: [9] } });
       const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });

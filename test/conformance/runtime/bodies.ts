@@ -27,7 +27,7 @@ const BODIES: Body[] = [
     ran: ['A J', 'B J'],
   },
   {
-    title: 'two rows that lead to one block, and one that leads elsewhere',
+    title: 'two rows that lead to one block, and a third to another',
     blocks: () => [condition('C', { a: 'I === 5', b: 'I === 0', c: '' }), ...W('A B')],
     edges: ['In -> C', 'C:a -> A', 'C:b -> B', 'C:c -> A'],
     ran: ['B', 'A'],
@@ -64,7 +64,7 @@ const BODIES: Body[] = [
     ran: ['A B H Z', 'A B H Z'],
   },
   {
-    title: 'several first and several last blocks',
+    title: 'several first blocks and several last blocks',
     blocks: () => W('A B X Y J'),
     edges: ['In -> A -> J', 'In -> B -> J', 'J -> X', 'J -> Y'],
     ran: ['A B J X Y', 'A B J X Y'],
@@ -132,7 +132,7 @@ function numbered(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
   return JSON.parse(text) as Drawn[];
 }
 
-/** Paths inside containers: each iteration and branch takes its own, and the next block always runs. */
+/** Paths inside containers: each iteration and branch takes its own path, and the next block always runs. */
 export function describeBodies(make: MakeRuntime): void {
   describe('bodies of loops and parallels, also nested', () => {
     const working = workingEngineForAll(make);

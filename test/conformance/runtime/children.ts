@@ -122,7 +122,7 @@ export function describeChildren(make: MakeRuntime): void {
       });
     });
 
-    it('a workflow of another tenant cannot be a child, by its id or by its name', async () => {
+    it('a workflow of another tenant cannot be a child, neither by its id nor by its name', async () => {
       const engine = await make().open({ tenant: (id) => (id === 'child' ? 'theirs' : 'mine') });
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
       for (const workflowId of ['child', 'Child of theirs'])

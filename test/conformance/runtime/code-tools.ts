@@ -14,7 +14,7 @@ const tool = (name: string, code: string, more: JsonObject = {}): JsonObject => 
   ...more,
 });
 
-/** Code that reaches for what it may not have, and the end of the message that the model reads. */
+/** Code that exceeds a limit or accesses the host, and the message for the model. */
 const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
   ['endless', 'for (;;);', /ran for more than its 1000 ms/],
   [
@@ -36,7 +36,7 @@ const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
 /** Agents whose tools are code of their authors. */
 export function describeCodeTools(make: MakeRuntime): void {
   describe('code tools', () => {
-    it('run in JavaScript and Python, and what they throw goes back to the model', async () => {
+    it('run in JavaScript and Python, and return their errors to the model', async () => {
       const model = await calling([
         { name: 'square', args: { n: 7 } },
         { name: 'half', args: { n: 9 } },
@@ -59,7 +59,7 @@ export function describeCodeTools(make: MakeRuntime): void {
       ]);
     });
 
-    it('have limits of time, memory, output and network, which the model reads, and reach nothing of the host', async () => {
+    it('have limits of time, memory, output and network with messages for the model, and no access to the host', async () => {
       const model = await calling(HOSTILE.map(([name]) => ({ name, args: {} })));
       const engine = await make().open({
         ...model.options,
@@ -77,7 +77,7 @@ export function describeCodeTools(make: MakeRuntime): void {
   });
 }
 
-/** An agent with these tools, in a workflow. */
+/** Returns a workflow of one agent with these tools. */
 function agent(tools: JsonObject[]): Json {
   const messages = [{ role: 'user', content: 'Go.' }];
   return workflow([block('A', 'agent', { model: 'local/scripted', messages, tools })], ['Start -> A']);

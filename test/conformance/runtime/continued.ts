@@ -8,7 +8,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 
-/** R46: blocks that pause in the middle of their work and continue with the answer. */
+/** R46: blocks that pause during their work and continue with the answer. */
 export function describeContinued(make: MakeRuntime): void {
   describe('blocks that continue after a pause', () => {
     it('R46 get the answers to all their pauses, in order, and repeat no step', async () => {
@@ -37,7 +37,7 @@ export function describeContinued(make: MakeRuntime): void {
       expect(logs).toMatchObject([{ status: 'completed', tries: 1, output: { attempt: 1 } }]);
     });
 
-    it('R46 refuse an answer of the wrong shape, and an answer belongs to one pause', async () => {
+    it('R46 refuse an answer of the wrong shape, and use an answer for one pause only', async () => {
       const engine = await make().open({ blocks: [new Asking().executor] });
       const { runId, result } = await engine.start({ workflow: workflow([ask('A', 2)], ['Start -> A']) });
       await result();
@@ -48,7 +48,7 @@ export function describeContinued(make: MakeRuntime): void {
       expect(await onlyPause(engine, runId)).toMatchObject({ token });
       await engine.resume(runId, { token, input: { answer: 1 } });
       const open = await onlyPause(engine, runId);
-      // The same answer again, and another one for the same pause, are the answer that was recorded.
+      // A repeated answer, or another answer to the same pause, has no effect: the recorded answer counts.
       for (const answer of [1, 2])
         expect(await engine.resume(runId, { token, input: { answer } })).toMatchObject({ status: 'paused' });
       expect(await onlyPause(engine, runId)).toEqual(open);
@@ -57,7 +57,7 @@ export function describeContinued(make: MakeRuntime): void {
       });
     });
 
-    it('R46 keep their answers for the next attempt, and a resume is no attempt', async () => {
+    it('R46 keep their answers for the next attempt, and a resume does not count as an attempt', async () => {
       let failures = 0;
       const asking = new Asking((_, answers) =>
         answers.length === 1 && failures++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve(),

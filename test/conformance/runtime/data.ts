@@ -81,7 +81,7 @@ export function describeData(make: MakeRuntime): void {
       expect(result.error?.message).toContain('«redacted:API_KEY»');
     });
 
-    it('R39 a run from a block takes the outputs before it from the earlier run', async () => {
+    it('R39 a run from a block takes the outputs of earlier blocks from the earlier run', async () => {
       const script = new Script({ A: () => ({ output: { n: 1 } }), C: () => ({ output: { n: 3 } }) });
       const engine = await make().open({ blocks: [script.executor] });
       const draw = (code: string) =>
@@ -155,14 +155,14 @@ export function describeData(make: MakeRuntime): void {
         'run:ended',
       ];
       expect(seen).toEqual(all);
-      // A listener that comes after the end gets the same.
+      // A listener that is added after the end gets the same events.
       const late: string[] = [];
       for await (const event of run.events())
         late.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
       expect(late).toEqual(all);
     });
 
-    it('an event keeps the state at its time, whatever the later result of the block', async () => {
+    it('an event keeps the state at its time, also after the block has its result', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({

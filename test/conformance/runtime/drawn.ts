@@ -7,7 +7,7 @@ import { workflow } from '../../support/workflow.ts';
 import type { Drawing, Drawn } from '../../support/workflow.ts';
 import type { MakeRuntime, WhenDone } from './suite.ts';
 
-/** A drawing to run to its end; blocks of the type `work` answer immediately. */
+/** A drawing that runs to its end; blocks of the type `work` complete immediately. */
 export interface Sketch {
   blocks: Drawn[];
   edges: string[];
@@ -23,7 +23,7 @@ export interface Outcome extends RunResource {
   ran: string;
 }
 
-/** An engine, and a function that runs drawings in it. */
+/** An engine, and a function that runs drawings on it. */
 export interface Working {
   engine: Engine;
   sketch(drawn: Sketch): Promise<Outcome>;
@@ -54,7 +54,10 @@ export async function workingEngine(
   };
 }
 
-/** Opens one such engine for all tests of a `describe`: starting processes for each of hundreds of rows would take minutes. */
+/**
+ * Opens one engine of `workingEngine` for all tests of a `describe`: starting processes for each of hundreds of rows
+ * would take minutes.
+ */
 export function workingEngineForAll(make: MakeRuntime, options: EngineOptions = {}): () => Promise<Working> {
   const cleaners: (() => Promise<void> | void)[] = [];
   let working: Promise<Working> | undefined;

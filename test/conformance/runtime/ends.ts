@@ -61,7 +61,7 @@ export function describeEnds(make: MakeRuntime): void {
     it.each<[string, (call: Call) => void]>([
       ['a failure', (call) => call.fail(new Error('too late'))],
       ['an output', (call) => call.done({ too: 'late' })],
-    ])('%s beside an answer does not change the run', async (_title, late) => {
+    ])('%s in another branch after a Response does not change the run', async (_title, late) => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });

@@ -84,7 +84,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       });
     });
 
-    it('a secret passed to a child that cannot read it is in no record', async () => {
+    it('a secret that is passed to a child without access to it is in no record', async () => {
       const engine = await make().open({ env: { KEY: SECRET } });
       await engine.deploy(
         workflow([fn('F', 'return <start.topic>')], ['Start -> F'], {

@@ -5,36 +5,40 @@ import { condition, fn, loop, parallel } from '../../support/workflow.ts';
 import { workingEngineForAll } from './drawn.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** The loop's input, and the outputs of its block by iteration. */
+/** The fields of the loop, the outputs of its block by iteration, and the input of the run. */
 const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
-  ['a for loop runs as often as its count says', { loopType: 'for', count: 3 }, [0, 1, 2]],
-  ['a while loop asks before each turn', { loopType: 'while', whileCondition: '<loop.index> < 2' }, [0, 1]],
-  ['a while loop that is false at once has no turn', { loopType: 'while', whileCondition: 'false' }, []],
-  ['a while loop without a condition has no turn', { loopType: 'while' }, []],
+  ['a for loop runs as often as its count', { loopType: 'for', count: 3 }, [0, 1, 2]],
+  [
+    'a while loop evaluates its condition before each iteration',
+    { loopType: 'while', whileCondition: '<loop.index> < 2' },
+    [0, 1],
+  ],
+  ['a while loop whose condition is false has no iteration', { loopType: 'while', whileCondition: 'false' }, []],
+  ['a while loop without a condition has no iteration', { loopType: 'while' }, []],
   [
     'the first iteration of a do-while loop needs no condition, for any count',
     { loopType: 'doWhile', doWhileCondition: 'false', count: 4 },
     [0],
   ],
   [
-    'a do-while loop with a condition takes no notice of its count',
+    'a do-while loop with a condition ignores its count',
     { loopType: 'doWhile', doWhileCondition: '<loop.index> < 3', count: 1 },
     [0, 1, 2],
   ],
   [
-    'a do-while loop without a condition runs as often as its count says',
+    'a do-while loop without a condition runs as often as its count',
     { loopType: 'doWhile', count: 2 },
     [0, 1],
   ],
-  ['a loop over nothing has no turn', { loopType: 'forEach', collection: '<start.none>' }, [], { none: [] }],
+  ['a loop over an empty collection has no iteration', { loopType: 'forEach', collection: '<start.none>' }, [], { none: [] }],
   [
-    'a loop over an object goes over its pairs',
+    'a loop over an object iterates over its entries',
     { loopType: 'forEach', collection: '<start.of>' },
     [0, 1],
     { of: { a: 1, b: 2 } },
   ],
   [
-    'text in a condition is text, whatever it holds',
+    'text in a condition stays text, even if it looks like code',
     { loopType: 'while', whileCondition: '<loop.index> < 1 && <start.text> !== "x"' },
     [0],
     { text: '" || true || "\'; throw new Error(`no`); //' },
@@ -59,7 +63,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', ran: 'Z', blockOutputs: { 'L.results': results } });
     });
 
-    it('the collection of an inner loop may be the item of the outer loop, by both names', async () => {
+    it('the collection of an inner loop may be the item of the outer loop, by each of its two names', async () => {
       const { sketch } = await working();
       const inner = (name: string, collection: string) =>
         loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
@@ -82,7 +86,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: [turn(10, 20), turn(), turn(30)] });
     });
 
-    it('results of nested containers appear where the inner one ended, once for each end', async () => {
+    it('results of nested containers appear where the inner container ended, once for each time', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -125,7 +129,7 @@ export function describeLoops(make: MakeRuntime): void {
       ['L', 'P', 'A.0 A.1 B.0 B.1 Z'],
       ['P', 'L', 'A.0 A.1 B.0 B.1 Z'],
     ])(
-      '%s before %s: one container after another, the second when the first is done',
+      '%s before %s: the second container starts when the first is done',
       async (first, second, ran) => {
         const { sketch } = await working();
         const container = (name: string, block: string) =>

@@ -14,7 +14,7 @@ function agent(fields: JsonObject, more: JsonObject = {}) {
   return block('A', 'agent', { model: 'local/scripted', ...fields }, more);
 }
 
-/** The texts of all messages of a request. */
+/** Returns the texts of all messages of a request. */
 function talkOf(request: ModelRequest | undefined): string[] {
   const { messages = [] } = request?.body ?? {};
   return (messages as { content: string }[]).map(({ content }) => content);
@@ -41,7 +41,7 @@ async function ask(engine: Engine, question: string, fields: JsonObject = {}): P
   expect(result).toMatchObject({ status: 'completed', output: { content: `answer to ${question}` } });
 }
 
-/** Conversations of agents. What the windows leave out in detail is in `test/agents/memory.test.ts`. */
+/** Conversations of agents. `test/agents/memory.test.ts` tests the details of their windows. */
 export function describeMemories(make: MakeRuntime): void {
   describe('memory of agents', () => {
     it('each kind gives the model its window of the conversation, also after a restart', async () => {
@@ -68,7 +68,7 @@ export function describeMemories(make: MakeRuntime): void {
       expect(talkOf(server.requests.at(-1))).toEqual(['six', 'answer to six', 'eight']);
     });
 
-    it('each iteration of a loop remembers those before it', async () => {
+    it('each iteration of a loop remembers the earlier iterations', async () => {
       const server = await modelServer();
       const engine = await open(make(), server);
       const messages = [{ role: 'user', content: '<loop.currentItem>' }];
@@ -87,7 +87,7 @@ export function describeMemories(make: MakeRuntime): void {
     it('a later attempt has the same exchanges as the first, and its exchange is stored once', async () => {
       const refused = Promise.withResolvers<void>();
       let refusals = 0;
-      // As many as one call of a model is tried.
+      // Four refusals, the number of attempts of one call of a model.
       const server = await modelServer((request) =>
         talkOf(request).at(-1) === 'two' && ++refusals <= 4
           ? { status: 503, headers: { 'retry-after': '0' }, after: refused.promise }

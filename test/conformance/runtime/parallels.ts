@@ -96,7 +96,7 @@ export function describeParallels(make: MakeRuntime): void {
       });
     });
 
-    it('a block that did not run in a branch is empty there, although it ran in other branches', async () => {
+    it('a block that did not run in a branch has no output there, even if it ran in other branches', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -114,7 +114,7 @@ export function describeParallels(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: ['mine', 'none', 'none'] });
     });
 
-    it('a condition reads and returns the output of the preceding block of its own branch', async () => {
+    it('a condition reads and returns the output of the preceding block in its own branch', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [

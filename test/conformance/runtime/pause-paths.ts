@@ -12,28 +12,28 @@ const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name))
 const CASES: [title: string, blocks: () => Drawn[], edges: string[], before: string, after: string][] = [
   ['a pause in a line', () => [...W('A Z'), human('H')], ['Start -> A -> H -> Z'], 'A', 'Z'],
   [
-    'a pause with nothing behind it: nothing runs again',
+    'a pause at the end: no block runs after the answer',
     () => [...W('A'), human('H')],
     ['Start -> A -> H'],
     'A',
     '',
   ],
   [
-    'the error port of a pause that was answered is dead, and what follows it',
+    'the error port of an answered pause is not taken',
     () => [...W('E F Z'), human('H')],
     ['Start -> H -> Z', 'H:error -> E -> F'],
     '',
     'Z',
   ],
   [
-    'an error block that something else leads to still runs',
+    'a block at the error port that has another source still runs',
     () => [...W('A E Z'), human('H')],
     ['Start -> A', 'A -> H -> Z', 'H:error -> E', 'A -> E'],
     'A',
     'E Z',
   ],
   [
-    'a join whose last open source was the dead error port',
+    'a join whose last open source is the error port runs after the answer',
     () => [...W('A J'), human('H')],
     ['Start -> A -> J', 'Start -> H', 'H:error -> J'],
     'A',
@@ -47,7 +47,7 @@ const CASES: [title: string, blocks: () => Drawn[], edges: string[], before: str
     'Z',
   ],
   [
-    'what was decided before the pause stays so',
+    'a condition before the pause keeps its choice',
     () => [condition('C', { yes: 'true', no: '' }), ...W('A B J'), human('H')],
     ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'Start -> H -> J'],
     'A',

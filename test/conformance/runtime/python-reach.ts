@@ -21,7 +21,7 @@ export function describePythonReach(make: MakeRuntime): void {
     };
     const working = workingEngineForAll(make, { env });
 
-    it('placeholders are text in every position, whatever the value, and unknown ones stay unchanged', async () => {
+    it('placeholders are text in every position and for every value, and unknown ones stay unchanged', async () => {
       const { sketch } = await working();
       const code = `
 x = {{HOSTILE}}

@@ -168,7 +168,7 @@ return ['<a.result>', "say <a.result>!", '''three
       expect(result).toMatchObject({ output: { result: 'a b' } });
     });
 
-    it('of several parts, with params, input, json and os, is one function', async () => {
+    it('runs code of several parts, with params, input, json and os, as one function', async () => {
       const { sketch } = await working();
       const pieces = [{ content: 'x = json.dumps(params)' }, { content: 'return [x, os.sep, input["n"]]' }];
       const result = await sketch({
@@ -182,12 +182,12 @@ return ['<a.result>', "say <a.result>!", '''three
     it.each([
       ['an error', 'x = 1\nraise ValueError("no")', 'ValueError: Line 2: `raise ValueError("no")` - no'],
       ['code that does not compile', 'x = 1\nreturn (x', 'Line 2'],
-      ['a value that has no JSON', 'return float("nan")', 'JSON'],
-      ['a module that is not there', 'import numpy', 'numpy'],
+      ['a value that JSON does not have', 'return float("nan")', 'JSON'],
+      ['a missing module', 'import numpy', 'numpy'],
       // Only this row has a short timeout: on a busy machine the others can take longer.
-      ['a loop without end', 'while True: pass', '300 ms', { timeout: 300 }],
+      ['an endless loop', 'while True: pass', '300 ms', { timeout: 300 }],
     ])(
-      'fails its block by %s, and its error edge is taken',
+      'fails its block with %s, and activates the error edge',
       async (_what, code, words, more: { timeout?: number } = {}) => {
         const { sketch } = await working();
         const result = await sketch({

@@ -12,7 +12,7 @@ import type { MakeRuntime } from './suite.ts';
 
 type Groups = { readonly [name: string]: () => void };
 
-/** Defines the tests of restarts; `choose` returns the groups that this run has, default all. */
+/** Defines the tests of restarts; `choose` selects the groups of this run, default all. */
 export function describeRestart(
   make: MakeRuntime,
   shared: boolean,
@@ -36,7 +36,7 @@ function restartGroups(make: MakeRuntime, shared: boolean): Groups {
     answers: () => describeAnswers(engines),
     'continued pauses': () => describeContinuedLater(engines),
     families: () => describeFamilies(engines),
-    // If any worker may execute a run, a single engine does not decide that it is idle.
+    // If any worker may execute a run, a single engine cannot leave it idle.
     ...(!shared && { standing: () => describeStanding(engines), needs: () => describeNeeds(engines) }),
   };
 }

@@ -15,13 +15,13 @@ const field = (name: string, type: string, more: JsonObject = {}): JsonObject =>
 
 /** The field of the start block, the run's input, and the value of `<start.a>`. */
 const FIELDS: [title: string, field: JsonObject, input: Json, value: Json][] = [
-  ['a default is used where nothing is given', field('a', 'string', { value: 'd' }), {}, 'd'],
-  ['a given value wins over the default', field('a', 'string', { value: 'd' }), { a: 'v' }, 'v'],
-  ['an empty text wins over the default', field('a', 'string', { value: 'd' }), { a: '' }, ''],
-  ['null leaves the default', field('a', 'string', { value: 'd' }), { a: null }, 'd'],
-  ['a number in a text becomes one', field('a', 'number'), { a: '42' }, 42],
+  ['a default is used if the input has no value', field('a', 'string', { value: 'd' }), {}, 'd'],
+  ['a value of the input overrides the default', field('a', 'string', { value: 'd' }), { a: 'v' }, 'v'],
+  ['an empty text overrides the default', field('a', 'string', { value: 'd' }), { a: '' }, ''],
+  ['null keeps the default', field('a', 'string', { value: 'd' }), { a: null }, 'd'],
+  ['a number in a text becomes a number', field('a', 'number'), { a: '42' }, 42],
   ['a default has the type of its field', field('a', 'number', { value: '5' }), {}, 5],
-  ['an object in a text becomes one', field('a', 'object'), { a: '{"b": 1}' }, { b: 1 }],
+  ['an object in a text becomes an object', field('a', 'object'), { a: '{"b": 1}' }, { b: 1 }],
 ];
 
 const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
@@ -48,7 +48,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it.each(RESERVED)(
-      '%s of a name that the engine uses itself is refused, and nothing starts',
+      '%s with a reserved name is refused, and nothing starts',
       async (_title, ...[fields, input, code]) => {
         const { engine, sketch } = await working();
         const before = (await engine.listRuns()).runs.length;
@@ -100,7 +100,7 @@ export function describeStarts(make: MakeRuntime): void {
         await expect(sketch({ ...drawn, options: { start } })).rejects.toMatchObject({ code });
     });
 
-    it('a trigger of another service returns its payload, and references may read any part of it', async () => {
+    it('a trigger of another service returns its payload, and references can read any part of it', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],

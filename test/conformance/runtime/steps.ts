@@ -7,7 +7,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 
-/** Steps within a block. `restart/steps.ts` has the steps that a process leaves unfinished. */
+/** Steps within a block. `restart/steps.ts` tests steps that a process leaves unfinished. */
 export function describeSteps(make: MakeRuntime): void {
   describe('steps of a block', () => {
     it('are not repeated by the next attempt, which gets their results', async () => {
@@ -85,7 +85,7 @@ export function describeSteps(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'STEP_OUTCOME_UNKNOWN' } });
     });
 
-    it('have results without secrets, whether they are read again or not', async () => {
+    it('have results without secrets, also when they are read again', async () => {
       const script = new Script();
       const env = { TOKEN: 'very-secret-token' };
       const engine = await make().open({ env, blocks: [script.executor] });

@@ -1,6 +1,6 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
 
-/** What the conformance suite needs of a runtime. */
+/** A runtime as the conformance suite uses it. */
 export interface RuntimeUnderTest {
   /** Opens an engine on the same stores as the test's other engines; the suite closes it. */
   open(options?: EngineOptions): Promise<Engine>;

@@ -12,7 +12,7 @@ const SKILL = { id: '1f0c', name: 'weaving', description: 'How to weave.', conte
 /** The data that the host stores for tenants: files, knowledge bases and skills. */
 export function describeTenantData(make: MakeRuntime): void {
   describe('data of the tenant', () => {
-    it('belong to the tenant of the run, for blocks and for agents', async () => {
+    it('belongs to the tenant of the run, for blocks and for agents', async () => {
       const files = new MemoryFiles();
       const knowledge = new MemoryKnowledge();
       for (const tenant of ['mine', 'theirs']) knowledge.add(tenant, `kb of ${tenant}`);

@@ -140,7 +140,7 @@ export function describeVariables(make: MakeRuntime): void {
         });
     });
 
-    it('code of several parts, with its console output, is one function', async () => {
+    it('code of several parts runs as one function, with its console output', async () => {
       const { sketch } = await working();
       const pieces = [
         { content: 'console.log("a", 1);' },

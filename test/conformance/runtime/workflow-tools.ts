@@ -13,14 +13,14 @@ const TOPIC = [
   { name: 'depth', type: 'number' },
 ];
 
-/** A row of an agent's tools. */
+/** Returns a row of an agent's tools. */
 const row = (workflowId: string, params: JsonObject = {}): JsonObject => ({
   type: 'workflow_input',
   toolId: 'workflow_executor',
   params: { workflowId, ...params },
 });
 
-/** An agent with these tools, in a workflow. */
+/** Returns a workflow of one agent with these tools. */
 const agent = (tools: JsonObject[], id = 'parent') =>
   workflow(
     [block('A', 'agent', { model: 'local/scripted', messages: [{ role: 'user', content: 'Go.' }], tools })],
@@ -41,7 +41,7 @@ async function answering(answer: (request: ModelRequest) => ModelAnswer) {
   const options: EngineOptions = { services: { local: models.services.local } };
   return {
     options,
-    /** The tools that the first call of the model got. */
+    /** Returns the tools in the first call of the model. */
     offered: () => {
       const tools = (models.requests[0]?.body['tools'] ?? []) as unknown as { function: JsonObject }[];
       return tools.map((tool) => tool.function);
@@ -50,7 +50,7 @@ async function answering(answer: (request: ModelRequest) => ModelAnswer) {
   };
 }
 
-/** The calls of tools in the output of an agent. */
+/** Returns the calls of tools in the output of an agent. */
 export function callsIn(output: Json | undefined): { name: string; result: Json; success: boolean }[] {
   return (output as { toolCalls: { list: { name: string; result: Json; success: boolean }[] } }).toolCalls
     .list;
@@ -96,7 +96,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(await engine.getRun(children[0]?.runId ?? '')).toMatchObject({ parentRunId: result.runId });
     });
 
-    it('what goes wrong in a workflow is a result that the model reads', async () => {
+    it('the failure of a workflow is a result that the model reads', async () => {
       const model = await calling([
         { name: 'fails', args: {} },
         { name: 'parent', args: {} },
@@ -133,7 +133,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(model.asked()).toBe(0);
     });
 
-    it('a workflow of another tenant is no tool, by its id or by its name', async () => {
+    it('a workflow of another tenant cannot be a tool, neither by its id nor by its name', async () => {
       const model = await calling([]);
       const tenant = (id: string) => (id === 'child' ? 'theirs' : 'mine');
       const engine = await make().open({ ...model.options, blocks: blocks(), tenant });
@@ -191,7 +191,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(await engine.childRuns(run.runId)).toHaveLength(3);
     });
 
-    it('what its workflows spend counts for the cap of the run', async () => {
+    it('the cost of its workflows counts for the cap of the run', async () => {
       const model = await answering(({ number }) =>
         number === 1 ? { tools: [{ name: 'inner', args: {} }], output: 100 } : { text: 'Done.', output: 100 },
       );
@@ -225,7 +225,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });
 
-    it('workflows run in the place of the agent that waits for them, whatever the concurrency', async () => {
+    it('workflows use the slot of the waiting agent, so that they run at any concurrency', async () => {
       const model = await answering(({ body }) => {
         const text = JSON.stringify(body['messages']);
         if (text.includes('Inner.')) return { text: 'From inside.' };

@@ -23,7 +23,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       expect(handled).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
     });
 
-    it('keeps requests until a server starts, and hands each one out once, oldest first', async () => {
+    it('keeps requests until a server starts, and delivers each one once, oldest first', async () => {
       const store = make();
       const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
@@ -41,7 +41,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       expect(handled).toEqual(ids);
     });
 
-    it('handles a slow request once, and others at the same time', async () => {
+    it('handles a slow request once, and other requests at the same time', async () => {
       const store = make();
       const finish: (() => void)[] = [];
       store.serve(() => new Promise((resolve) => finish.push(() => resolve(null))));
@@ -74,7 +74,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       expect(store.outcome(resume)).toEqual({ status: 'rejected', code: 'UNEXPECTED', message: 'bug' });
     });
 
-    it('hands out nothing after the server has stopped', async () => {
+    it('delivers no request after the server has stopped', async () => {
       const store = make();
       await store.serve(() => null)();
       const id = await store.add(CANCEL);

@@ -3,13 +3,13 @@ import type { ConversationStore } from '@heddle/engine/stores';
 
 const TALK = { tenant: 'a', id: 'talk' };
 
-/** Tests the conversations of a store that `make` opens empty. */
+/** Tests the conversations of a store. `make` opens an empty one. */
 export function describeConversations(
   name: string,
   make: () => ConversationStore | Promise<ConversationStore>,
 ): void {
   describe(`${name}: conversations`, () => {
-    it('returns the exchanges in their order; one with the same key is added once', async () => {
+    it('returns the exchanges in order, and adds an exchange once for each key', async () => {
       const store = await make();
       await store.add(TALK, { key: '1', json: '"one"' });
       await store.add(TALK, { key: '2', json: '"two"' });
@@ -27,7 +27,7 @@ export function describeConversations(
       expect(await store.newest(TALK, 2)).toEqual([]);
     });
 
-    it('keeps conversations of other tenants and other ids apart', async () => {
+    it('keeps conversations of different tenants and ids apart', async () => {
       const store = await make();
       await store.add(TALK, { key: '1', json: '1' });
       await store.add({ tenant: 'b', id: 'talk' }, { key: '1', json: '2' });
@@ -37,7 +37,7 @@ export function describeConversations(
       expect(await store.newest({ tenant: '', id: 'talk' }, 1000)).toEqual([]);
     });
 
-    it('removes a conversation, which can then begin again', async () => {
+    it('removes a conversation, whose id can then be used again', async () => {
       const store = await make();
       await store.add(TALK, { key: '1', json: '1' });
       await store.add({ ...TALK, tenant: 'b' }, { key: '1', json: '2' });
@@ -61,7 +61,7 @@ export function describeConversations(
       expect(await store.ids('none', 10)).toEqual([]);
     });
 
-    it('loses no exchange of writers at the same time, and keeps the newest 500', async () => {
+    it('loses no exchange of concurrent writers, and keeps the newest 500', async () => {
       const store = await make();
       const numbers = Array.from({ length: 505 }, (_, index) => index);
       for (const number of numbers.slice(0, 300))

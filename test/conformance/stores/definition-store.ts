@@ -32,13 +32,13 @@ export function describeDefinitionStore(
       expect(await store.find('w', 0)).toBeUndefined();
     });
 
-    it('finds nothing for a text that no workflow can have as its id or name', async () => {
+    it('finds no workflow for a text that cannot be an id or name', async () => {
       const store = await withPlans();
       await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p1', atMs: 1 });
       for (const text of ['w\0', '\0', '\uD800', '']) expect(await store.find(text)).toBeUndefined();
     });
 
-    it('creates no new version for the newest plan, but one for an older plan', async () => {
+    it('creates no new version for the newest plan, but a new version for an older plan', async () => {
       const store = await withPlans();
       const deploy = async (planHash: string): Promise<number> =>
         store.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
@@ -58,7 +58,7 @@ export function describeDefinitionStore(
       expect(await store.find('Letters')).toMatchObject({ workflowId: 'Letters' });
     });
 
-    it('finds the workflow that was deployed last if several have the name', async () => {
+    it('finds the most recently deployed workflow if several have the name', async () => {
       const store = await withPlans();
       await store.deploy({ workflowId: 'a', name: 'Same', planHash: 'p1', atMs: 1 });
       await store.deploy({ workflowId: 'b', name: 'Same', planHash: 'p1', atMs: 2 });

@@ -5,19 +5,19 @@ const event = (json: string, place = 'b') => ({ place, json: JSON.stringify(json
 const KEPT_EVENTS = 10_000;
 const KEPT_CHARS = 1_048_576;
 
-/** A store, and another one on the same data; in memory both are the same. */
+/** Two stores on the same data; in memory both are the same object. */
 export interface LiveEventStores {
   one: LiveEventStore;
   other: LiveEventStore;
 }
 
-/** Tests stores of live events that `make` opens on empty data. */
+/** Tests stores of live events. `make` opens two on empty data. */
 export function describeLiveEvents(
   name: string,
   make: () => LiveEventStores | Promise<LiveEventStores>,
 ): void {
   describe(`${name}: live events`, () => {
-    it('numbers the events of each run from 1 on, and returns those after a number', async () => {
+    it('numbers the events of each run from 1, and returns the events after a number', async () => {
       const { one, other } = await make();
       expect(await other.last('r')).toBe(0);
       expect(await other.read('r', 0, 10)).toEqual([]);
@@ -34,7 +34,7 @@ export function describeLiveEvents(
       expect((await other.places('r')).toSorted()).toEqual(['b', 'c']);
     });
 
-    it('gives events of publishers at the same time consecutive numbers, and keeps the order of each publisher', async () => {
+    it('gives events of concurrent publishers consecutive numbers, and keeps the order of each publisher', async () => {
       const { one, other } = await make();
       const publish = async (store: LiveEventStore, by: string): Promise<void> => {
         for (let nth = 0; nth < 40; nth += 2)
@@ -60,7 +60,7 @@ export function describeLiveEvents(
         );
     });
 
-    it('wakes watchers of the run that published, whichever store it used, until they stop', async () => {
+    it('notifies watchers of a run about events in either store, until they stop', async () => {
       const { one, other } = await make();
       await one.publish('r', [event('a')]);
       const woken = Promise.withResolvers<void>();
@@ -69,7 +69,7 @@ export function describeLiveEvents(
         calls += 1;
         woken.resolve();
       });
-      // A watcher that begins may miss the first events.
+      // A new watcher may miss the first events.
       const publishing = (async () => {
         for (let done = false; !done;) {
           await one.publish('r', [event('b')]);
@@ -96,7 +96,7 @@ export function describeLiveEvents(
       const large = Array.from({ length: 256 }, () => event('x'.repeat(16_000)));
       await one.publish('q', large);
       const chars = (await one.read('q', 0, 1000)).reduce((sum, { json }) => sum + json.length, 0);
-      // The oldest one may begin before the limit.
+      // The oldest event may begin before the limit.
       expect(chars).toBeLessThanOrEqual(KEPT_CHARS + 16_002);
       expect(chars).toBeGreaterThan(KEPT_CHARS / 2);
       expect(await one.last('q')).toBe(256);
@@ -114,7 +114,7 @@ export function describeLiveEvents(
   });
 }
 
-/** On the machine's clock, because the wait is for another connection. */
+/** Uses the system clock, because it waits for another connection. */
 function later(ms: number): Promise<false> {
   return new Promise((resolve) => setTimeout(() => resolve(false), ms));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RateStore } from '@heddle/engine/stores';
 
-/** A request of a key that may make one per 100 ms, two at once, and may use one token per millisecond, 50 at once. */
+/** Returns a request of a key with a rate of one request per 100 ms (burst: two) and one token per millisecond (burst: 50). */
 const request = (nowMs: number, tokens = 0) => ({
   nowMs,
   requestMs: 100,
@@ -10,13 +10,13 @@ const request = (nowMs: number, tokens = 0) => ({
   tokenBurstMs: 50,
 });
 
-/** Tests the rates of a store. `make` opens two of the same, empty ones. */
+/** Tests the rates of a store. `make` opens two stores on the same empty data. */
 export function describeRates(
   name: string,
   make: () => Promise<Record<'one' | 'other', RateStore>> | Record<'one' | 'other', RateStore>,
 ): void {
   describe(`${name}: rates of keys`, () => {
-    it('lets the burst pass, then as much as the rate allows, for both processes together', async () => {
+    it('allows the burst, then the rate, for both processes together', async () => {
       const { one, other } = await make();
       expect(await one.take('k', request(1000))).toBe(0);
       expect(await other.take('k', request(1000))).toBe(0);
@@ -27,7 +27,7 @@ export function describeRates(
       expect(await one.take('k', request(1100))).toBe(100);
     });
 
-    it('lets a call with more tokens than the burst pass once the burst is free, and corrects its tokens', async () => {
+    it('allows a call with more tokens than the burst when the burst is unused, and corrects its tokens', async () => {
       const { one, other } = await make();
       expect(await one.take('k', request(1000, 300))).toBe(0);
       expect(await other.take('k', request(1200, 10))).toBe(60);
@@ -36,7 +36,7 @@ export function describeRates(
       expect(await other.take('k', request(1200, 10))).toBe(0);
     });
 
-    it('lets nothing pass before the end of a block, of which the latest counts', async () => {
+    it('allows no request before the latest end of all blocks', async () => {
       const { one, other } = await make();
       await one.block('k', 5000);
       await other.block('k', 4000);
@@ -44,7 +44,7 @@ export function describeRates(
       expect(await one.take('k', request(5000))).toBe(0);
     });
 
-    it('grants no more than the rate to many calls at once', async () => {
+    it('allows many concurrent calls only within the rate', async () => {
       const stores = await make();
       const waits = await Promise.all(
         Array.from({ length: 20 }, async (_, index) =>
@@ -54,7 +54,7 @@ export function describeRates(
       expect(waits.filter((wait) => wait === 0)).toHaveLength(2);
     });
 
-    it('forgets keys that have not been used since', async () => {
+    it('removes keys that have not been used since', async () => {
       const { one } = await make();
       await one.take('k', request(1000));
       await one.block('k', 1500);

@@ -13,10 +13,10 @@ async function acknowledgeAll(changes: Changes): Promise<void> {
   await changes.acknowledge((await changes.read(100)).map(({ position }) => position));
 }
 
-/** Tests the changes of runs in stores that `make` opens empty. */
+/** Tests the changes of runs in stores. `make` opens empty ones. */
 export function describeRunChanges(name: string, make: () => SharedStores | Promise<SharedStores>): void {
   describe(`${name}: changes of runs`, () => {
-    it('records nothing before a consumer begins; then every stored run counts as changed', async () => {
+    it('records no changes before a consumer begins; then every stored run counts as changed', async () => {
       const { runs, changes } = await make();
       await runs.create(newRun('a'), started());
       expect(await changes.read(10)).toEqual([]);
@@ -25,7 +25,7 @@ export function describeRunChanges(name: string, make: () => SharedStores | Prom
       expect(await idsOf(changes)).toEqual(['a']);
     });
 
-    it('records the creation of a run, a change of its status and its removal, and nothing else', async () => {
+    it('records only the creation of a run, changes of its status and its removal', async () => {
       const { runs, changes } = await make();
       await changes.begin();
       await runs.create(newRun('a'), started());
@@ -43,7 +43,7 @@ export function describeRunChanges(name: string, make: () => SharedStores | Prom
       expect(removed).not.toHaveProperty('header');
     });
 
-    it('forgets only the changes that are acknowledged, and never gives a position twice', async () => {
+    it('removes only acknowledged changes, and never uses a position twice', async () => {
       const { runs, changes } = await make();
       await changes.begin();
       for (const id of ['a', 'b', 'c']) await runs.create(newRun(id), started());

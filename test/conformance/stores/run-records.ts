@@ -27,7 +27,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.open()).toEqual(['r']);
   });
 
-  it('saves a record together with the entries that lead to it, and never without them', async () => {
+  it('saves a record and its journal entries together or not at all', async () => {
     const store = await make();
     const first = record('r', { seq: 0 });
     await store.create(newRun('r'), started(), first);
@@ -43,7 +43,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.open()).toEqual([]);
   });
 
-  it('keeps logs in their order when they are saved again, however many there are', async () => {
+  it('keeps many logs in order when they are saved again', async () => {
     const store = await withRun(make);
     const logs = Array.from({ length: 250 }, (_, index) => log('r', index + 1));
     await store.saveRecord(record('r'), logs.toReversed());
@@ -53,7 +53,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toEqual(logs.map((one) => last.get(one.executionOrder) ?? one));
   });
 
-  it('has one log per execution of a block, in execution order, however often it is saved', async () => {
+  it('has one log per execution of a block, in execution order, also when it is saved repeatedly', async () => {
     const store = await withRun(make);
     const running = log('r', 1);
     await store.saveRecord(record('r'), [log('r', 2), running]);
@@ -81,7 +81,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toEqual([done, log('r', 2)]);
   });
 
-  it('has the newest record, and its logs, if many are saved at the same time', async () => {
+  it('has the newest record and its logs if many are saved at the same time', async () => {
     const store = await withRun(make);
     const seqs = [3, 9, 1, 7, 10, 2, 8, 4, 6, 5];
     const saved = seqs.map(async (seq) =>

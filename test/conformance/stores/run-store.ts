@@ -46,7 +46,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   it('creates one run for two calls with the same id in the same event loop turn', async () => {
     const store = await make();
     const create = async (): Promise<boolean> => store.create(newRun('r'), started());
-    // Which of them wins is open where a store has several connections.
+    // Either call may win if a store has several connections.
     expect((await Promise.all([create(), create()])).toSorted()).toEqual([false, true]);
   });
 
@@ -90,7 +90,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.record('r')).toEqual(record('r'));
   });
 
-  it('refuses entries of an unknown run, and makes the other writes of the same event loop turn', async () => {
+  it('refuses entries of an unknown run, and executes the other writes of the same event loop turn', async () => {
     const store = await withRun(make);
     const write = async (id: string): Promise<void> => store.append(id, [entry(2)]);
     const answers = await Promise.allSettled([write('r'), write('stranger'), write('other')]);
@@ -132,14 +132,14 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toHaveLength(6);
   });
 
-  it('returns the journal in the order of the numbers, in whatever order the entries were written', async () => {
+  it('returns the journal in the order of the numbers, even if the entries were written in another order', async () => {
     const store = await withRun(make);
     await store.upsert('r', [entry(5), entry(4)]);
     await store.upsert('r', [entry(3, 'first'), entry(2), entry(3)]);
     expect(await store.journal('r')).toEqual([started(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
   });
 
-  it('has each entry once if many writers write the same ones at the same time', async () => {
+  it('has each entry once if many writers write the same entries at the same time', async () => {
     const store = await withRun(make);
     const expected = Array.from({ length: 60 }, (_, index) => entry(index + 2));
     const write = async (from: number): Promise<void> => {
@@ -190,7 +190,7 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await pages(store, { limit: 1 })).toEqual([['b'], ['a']]);
   });
 
-  it('continues where a page ended although runs were added and changed in between', async () => {
+  it('continues after the last page even if runs are added and changed in between', async () => {
     const store = await withRecords(
       make,
       [1, 2, 3, 4].map((at) => record(`r${at}`, { createdMs: at })),
@@ -284,7 +284,7 @@ const AT = { block: 'b', scope: [2, 0] };
 function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
-  it('has the steps of one execution of a block, with the results of those that have ended', async () => {
+  it('returns the steps of one execution of a block, with the results of ended steps', async () => {
     const store = await withRun(make);
     expect(await store.steps('r', AT)).toEqual([]);
     expect(await store.beginStep('r', AT, 'a')).toBeUndefined();
@@ -298,7 +298,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
     ]);
   });
 
-  it('begins a step once, and returns what is recorded', async () => {
+  it('begins a step once, and returns the recorded step', async () => {
     const store = await withRun(make);
     const begin = async () => store.beginStep('r', AT, 'a');
     const answers = await Promise.all([begin(), begin()]);
@@ -314,7 +314,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.steps('r', AT)).toEqual([{ key: 'a', result: { v: 1 } }]);
   });
 
-  it('forgets a step without a result, and no other', async () => {
+  it('removes only steps without a result', async () => {
     const store = await withRun(make);
     await store.beginStep('r', AT, 'a');
     await store.endStep('r', AT, 'b', { v: 1 });
@@ -323,7 +323,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.beginStep('r', AT, 'a')).toBeUndefined();
   });
 
-  it('takes block ids of any length', async () => {
+  it('accepts block ids of any length', async () => {
     const store = await withRun(make);
     const long = { block: 'b'.repeat(10_000), scope: [1] };
     await store.endStep('r', long, 'a', { v: 1 });

@@ -5,7 +5,7 @@ import { scale } from '../../support/scale.ts';
 
 const LATER = 1_000_000;
 
-/** A reservation in the accounts, which all have this cap. */
+/** Returns a reservation in accounts with this cap. */
 const reservation = (
   id: string,
   most: number,
@@ -19,13 +19,13 @@ const reservation = (
   expiresMs: nowMs + 60,
 });
 
-/** Tests the sums of spending of a store. `make` opens two of the same, empty ones. */
+/** Tests the sums of spending of a store. `make` opens two stores on the same empty data. */
 export function describeSpending(
   name: string,
   make: () => Promise<Record<'one' | 'other', SpendingStore>> | Record<'one' | 'other', SpendingStore>,
 ): void {
   describe(`${name}: sums of spending`, () => {
-    it('refuses what would pass the cap of any account, with its sum, and reserves nothing then', async () => {
+    it('refuses a reservation that exceeds the cap of any account, with the sum of that account', async () => {
       const { one } = await make();
       expect(await one.reserve(reservation('1', 60))).toBeUndefined();
       expect(await one.reserve(reservation('2', 41, { accounts: ['b', 'a'] }))).toEqual({
@@ -37,7 +37,7 @@ export function describeSpending(
       expect([await one.sum('a'), await one.sum('b')]).toEqual([100, 40]);
     });
 
-    it('counts what a call has cost once it is settled, and once only', async () => {
+    it('counts the cost of a call when it is settled, and only once', async () => {
       const { one, other } = await make();
       await one.reserve(reservation('1', 60, { accounts: ['a', 'b'] }));
       await other.settle('1', 7);
@@ -60,10 +60,10 @@ export function describeSpending(
       expect(await one.sum('a')).toBe(21);
     });
 
-    it('never passes a cap, and counts the cost of every call, when any calls reserve and settle at once', async () => {
+    it('never exceeds a cap, and counts the cost of every call, when calls reserve and settle concurrently', async () => {
       const call = fc.record({
         most: fc.integer({ min: 0, max: 60 }),
-        // The share of `most` that the call costs, and which stores and accounts it uses.
+        // The cost of the call as a share of `most`, and its stores and accounts.
         share: fc.double({ min: 0, max: 1, noNaN: true }),
         isOther: fc.boolean(),
         accounts: fc.constantFrom(['a'], ['b'], ['a', 'b'], ['b', 'a']),

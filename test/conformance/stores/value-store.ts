@@ -29,7 +29,7 @@ export function describeValueStore(name: string, make: () => ValueStore | Promis
     });
 
     it.each(['sha256:00', '', '../../etc/passwd', 'sha256:../../../etc/passwd'])(
-      'knows nothing of the key "%s"',
+      'has no value for the key "%s"',
       async (key) => {
         expect(await (await make()).get(key)).toBeUndefined();
       },
@@ -44,7 +44,7 @@ export function describePruning(
 ): void {
   describe(`${name}: values that no run uses`, () => {
     it.each([10_000, 300_000])(
-      'are removed when they have %i bytes, and those that a run uses stay',
+      'are removed at a size of %i bytes, and values that a run uses are kept',
       async (bytes) => {
         const { runs, values } = await make();
         const [unused, used] = [JSON.stringify('u'.repeat(bytes)), JSON.stringify('v'.repeat(bytes))];
@@ -64,7 +64,7 @@ export function describePruning(
       },
     );
 
-    it('stay for a while after they were put, since a run may be about to use them', async () => {
+    it('are kept for some time after they are stored, because a run may be about to use them', async () => {
       const { values } = await make();
       const key = await values.put('"x"');
       await values.prune([key, `sha256:${'0'.repeat(64)}`], 3_600_000);

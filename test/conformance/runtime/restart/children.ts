@@ -10,7 +10,7 @@ export function describeFamilies(engines: () => Succession): void {
   const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
   const parent = { workflow: workflow([call, fn('Z', 'return <w.result>')], ['Start -> W -> Z']) };
 
-  it('a child is recovered and continues where it was', async () => {
+  it('a child is recovered and continues from its journal', async () => {
     const place = engines();
     const first = new Script({ A: () => ({ output: {} }) });
     const before = await place.next({ blocks: [first.executor] });
@@ -61,7 +61,7 @@ export function describeFamilies(engines: () => Succession): void {
     const between = await place.next({ recover: false });
     expect(await between.resume(child, { input: { n: 7 } })).toMatchObject({ status: 'completed' });
     const after = await place.next();
-    // Its journal says that it is paused, but it is idle only after the report of its child.
+    // In its journal the parent is paused, but it may still have to process the result of its child.
     const again = await after.attach(run.runId).catch(() => undefined);
     if (again) expect(await again.result()).toMatchObject({ status: 'completed' });
     expect(await after.getRun(run.runId)).toMatchObject({ status: 'completed' });

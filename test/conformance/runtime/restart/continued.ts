@@ -34,7 +34,7 @@ export function describeContinuedLater(engines: () => Succession): void {
     expect(third.done).toEqual(['A 2']);
   });
 
-  it('R46 an engine that stops between the answer and its effect leaves the answer to the next one', async () => {
+  it('R46 an answer is delivered by the next engine if the first stops before it has an effect', async () => {
     const place = engines();
     const reached = Promise.withResolvers<void>();
     const first = new Asking((_, answers) => {
@@ -49,7 +49,7 @@ export function describeContinuedLater(engines: () => Succession): void {
     await reached.promise;
     const second = new Asking();
     const after = await place.next({ blocks: [second.executor] });
-    // An engine that shares the store may have ended the run before anyone can attach to it.
+    // Polls, because an engine that shares the store may end the run before this engine attaches to it.
     await expect
       .poll(() => after.getRun(runId), { timeout: 20_000 })
       .toMatchObject({

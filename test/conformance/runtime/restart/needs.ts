@@ -30,7 +30,7 @@ export function describeNeeds(engines: () => Succession): void {
     });
   });
 
-  it('a running block without its environment value waits for it and does not fail', async () => {
+  it('a running block whose environment value is missing waits for it and does not fail', async () => {
     const place = engines();
     const env = { API_KEY: 'very secret value' };
     const first = new Script();
