@@ -5,7 +5,7 @@ interface Group {
   readonly what: string;
   /** Share of the files that a quick run draws. */
   readonly share: number;
-  /** In the order of their processor time. */
+  /** Sorted by processor time. */
   readonly files: readonly string[];
 }
 
@@ -209,8 +209,9 @@ const GROUPS: readonly Group[] = [
 ];
 
 /**
- * Returns the files that a quick run with this seed leaves out, each with its reason; none that an argument of vitest names.
- * The rest of each group stands at equal distances in its order, so that runs take about the same time.
+ * Returns the files that a quick run with this seed leaves out, each with its reason. Files that an argument of vitest
+ * names always run. The drawn files of a group have equal distances in its order, so that runs take about the same
+ * time.
  */
 export function filesLeftOut(seed: string, args: readonly string[]): Record<string, string> {
   const isNamed = (file: string): boolean => args.some((arg) => file.includes(arg.replace(/^\.\//, '')));

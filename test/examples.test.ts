@@ -10,7 +10,7 @@ import { startModelServer } from './support/model-server.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
 
-/** The output of an example, run as its notes say; `cwd` holds its data. */
+/** Runs an example with these arguments in a new data folder. Returns its output. */
 async function outputOf(file: string, ...args: string[]): Promise<unknown> {
   const { exit, stdout, stderr } = await heddle(['run', `${EXAMPLES}/${file}`, ...args], {
     cwd: dataFolder(),
@@ -27,7 +27,7 @@ describe('the examples', () => {
     .filter((entry) => entry.isFile() && entry.name.endsWith('.json') && !entry.name.endsWith('.mocks.json'))
     .map(({ parentPath, name }) => relative(EXAMPLES, join(parentPath, name)));
 
-  it.each(workflows)('%s has nothing to complain about but types that need a mock', async (file) => {
+  it.each(workflows)('%s has no diagnostics except for types that need a mock', async (file) => {
     const { stdout } = await heddle(['check', '--json', `${EXAMPLES}/${file}`]);
     const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; blockId: string }[] };
     const others = diagnostics.filter(({ code }) => code !== 'BLOCK_TYPE_UNKNOWN');
@@ -62,7 +62,7 @@ describe('the examples', () => {
     });
   });
 
-  it('approval: waits for a person, and books what was approved', async () => {
+  it('approval: waits for a person, and books the approved claim', async () => {
     const cwd = dataFolder();
     const asked = await heddle(['run', `${EXAMPLES}/approval.json`], { cwd });
     expect(asked.exit).toBe(3);
@@ -72,14 +72,14 @@ describe('the examples', () => {
     expect(exit).toBe(0);
   });
 
-  it('approval: pays small claims without asking', async () => {
+  it('approval: pays small claims without an approval', async () => {
     const small = '{"receipts": [{"what": "Tea", "amount": 3.5}]}';
     expect(await outputOf('approval.json', '--input', small)).toMatchObject({
       result: { status: 'booked', amount: 3.5 },
     });
   });
 
-  it('cold-room: Python finds what is out of line, JavaScript says it', async () => {
+  it('cold-room: Python finds the outliers, JavaScript reports them', async () => {
     expect(await outputOf('cold-room.json')).toMatchObject({
       result: 'Mean 6.15 °C until 2026-02-06; out of line: 2026-02-04 (12.6 °C)',
     });
@@ -92,7 +92,7 @@ describe('the examples', () => {
     });
   });
 
-  it('refund-agent: refunds what a person approves, in another process than the one that asked', async () => {
+  it('refund-agent: makes an approved refund in another process than the one that asked', async () => {
     const server = await startModelServer(({ body, number }) => {
       if (number === 1) return { tools: ORDERS.map((order) => ({ name: 'look_up_order', args: { order } })) };
       if (number === 2)
@@ -165,7 +165,7 @@ describe('the programs that embed the engine', () => {
   it.each([
     ['embed/embed.ts', 10, '"orderId": "B-2002"'],
     ['custom-block/shout.ts', 15, '"said":"HELLO WEAVER!HELLO WEAVER!HELLO WEAVER!"'],
-  ])('%s says what it should, in at most %d lines of code', async (file, most, said) => {
+  ])('%s prints the expected output, in at most %d lines of code', async (file, most, said) => {
     const path = `${EXAMPLES}/${file}`;
     const code = readFileSync(path, 'utf8')
       .trimEnd()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Example } from './markdown.ts';
 import { compared, folderOf, shell } from './shell.ts';
 
-/** Runs the commands of each page in order, in one folder, so that a command can use the runs of earlier ones. */
+/** Runs the commands of each page in order, in one folder, so that a command can use the runs of earlier commands. */
 export function describePages(
   found: readonly { page: string; examples: readonly Example[] }[],
   more?: { [name: string]: string },
@@ -18,7 +18,7 @@ export function describePages(
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
     it.each(examples.map((example) => [example.main.at, example] as const))(
-      'do what it says: %s',
+      'have the documented output and exit code: %s',
       { timeout: 120_000 },
       async (_, example) => {
         const { said, gave } = compared(example, await shell(example.main.text, folder, more));

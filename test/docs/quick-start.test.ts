@@ -7,21 +7,21 @@ import { folderOf, shell } from './shell.ts';
 const PAGE = 'README.md';
 const fences = fencesOf(PAGE, readPage(PAGE));
 
-/** The index of the README's first fence with this command. */
+/** Returns the index of the README's first fence with this command. */
 function indexOf(command: string): number {
   const index = fences.findIndex(({ text }) => text.includes(command));
   if (index < 0) throw new Error(`The README has no command ${command}.`);
   return index;
 }
 
-/** A new folder for the commands of the README, deleted after the test. */
+/** Returns a new folder for the commands of the README, which is deleted after the test. */
 function folder(): string {
   const path = folderOf(PAGE);
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** The output without what differs from run to run: times, their padding, the id of the run, and notices of slow blocks. */
+/** Returns the output without the parts that vary: times and their padding, the id of the run, and notices of slow blocks. */
 function stable(output: string): string {
   return output
     .replaceAll(/ *\b\d[\d.]* m?s\b/g, ' TIME')
@@ -37,7 +37,7 @@ it('the first command of the quick start prints the output in the README', { tim
   expect(stable(ran.stdout)).toBe(stable(fences[index + 1]?.text ?? ''));
 });
 
-it('the server commands end at an address that answers', { timeout: 120_000 }, async () => {
+it('the server commands print a curl command that runs the workflow', { timeout: 120_000 }, async () => {
   const cwd = folder();
   expect(fences[indexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
   const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });

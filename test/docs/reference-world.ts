@@ -3,7 +3,7 @@ import type { BlockExecutor, Json } from '@heddle/core';
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import type { Drawn } from '../support/workflow.ts';
 
-/** Gives its two fields: `text` as text, `value` with the type that a single reference has. */
+/** Outputs its two fields: `text` as text, `value` with the type of a single reference. */
 export const echo: BlockExecutor = {
   types: ['echo'],
   class: 'compute',
@@ -21,7 +21,7 @@ export const fail: BlockExecutor = {
   },
 };
 
-/** What the runs of docs/references.md start with; the page shows it. */
+/** The environment of the runs in docs/references.md, as the page shows it. */
 export const ENV = {
   CITY: { value: 'Paris', secret: false },
   LIMIT: { value: '10', secret: false },
@@ -60,13 +60,13 @@ const EDGES = [
   'Pairs -> Cell',
 ];
 
-/** A context of the page: the blocks that read, the edges to them, and where the value that they give is found. */
+/** A context of the page: the blocks that read a reference, the edges to them, and the path to their value. */
 interface Context {
   blocks(written: string): Drawn[];
   edges: readonly string[];
   /** A path into the output of the run's block `Reader` or `Rows`. */
   select: string;
-  /** What of the selected value the page shows. */
+  /** Returns the part of the selected value that the page shows. */
   shown?(value: Json): Json;
 }
 
@@ -145,7 +145,7 @@ export const CONTEXTS: { readonly [name: string]: Context } = {
   },
 };
 
-/** The workflow in which something written in a context is read. */
+/** Returns the workflow that reads the text `written` in a context. */
 export function worldWith(context: Context, written: string): Json {
   return workflow([...BEFORE, ...context.blocks(written)], [...EDGES, ...context.edges], {
     variables: VARIABLES as unknown as { [name: string]: { type: string; value: Json } },

@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => engine.close());
 
-/** The codes of what the compiler says about the block that reads. */
+/** Returns the codes of the diagnostics of the block that reads. */
 function codesOf(diagnostics: readonly Diagnostic[]): string[] {
   const about = diagnostics.filter(({ blockId }) => blockId === 'Reader' || blockId === 'Rows');
   return [...new Set(about.map(({ code }) => code))];
@@ -67,13 +67,13 @@ async function read({ context, written }: Row): Promise<{ gives: string; codes: 
 }
 
 describe('the examples of docs/references.md', () => {
-  it('are found, in every context', () => {
+  it('are found in every context', () => {
     expect(new Set(rows.map(({ context }) => context))).toEqual(new Set(Object.keys(CONTEXTS)));
     expect(rows.length).toBeGreaterThan(80);
     expect(rows.filter(({ written }) => written === '')).toEqual([]);
   });
 
-  it.each(rows.map((row) => [row.at, row] as const))('give what the page says: %s', async (_, row) => {
+  it.each(rows.map((row) => [row.at, row] as const))('have the value on the page: %s', async (_, row) => {
     const shown =
       row.gives.startsWith('fails') || row.gives === 'refused'
         ? row.gives

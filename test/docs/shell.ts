@@ -11,7 +11,7 @@ interface Outcome {
   stderr: string;
 }
 
-/** A new folder with what the commands of a page find where they are run: the examples, and the files that it shows. */
+/** Returns a new folder for the commands of a page, with the examples and the files on the page. */
 export function folderOf(page: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-docs-'));
   symlinkSync(join(repository, 'examples'), join(folder, 'examples'));
@@ -23,12 +23,12 @@ export function folderOf(page: string): string {
   return folder;
 }
 
-/** `npm ci` has been done, and npx would find the same command more slowly. */
+/** Removes `npm ci`, which has already run, and npx, which would be slower. */
 function local(command: string): string {
   return command.replaceAll(/\bnpm ci && /g, '').replaceAll(/\bnpx heddle\b/g, 'heddle');
 }
 
-/** What a command of the documentation gives in `folder`. */
+/** Runs a command of the documentation in `folder`. */
 export function shell(
   command: string,
   folder: string,

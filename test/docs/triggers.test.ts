@@ -11,7 +11,10 @@ import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
 
-/** Pages whose commands need a server, with a text of their output. `test/docs/webhooks.test.ts` runs those of webhooks. */
+/**
+ * Pages whose commands need a server, with a text of their output. `test/docs/webhooks.test.ts` runs the commands of
+ * webhooks.
+ */
 const PAGES: readonly (readonly [page: string, output: RegExp])[] = [
   ['docs/triggers.md', /"name":"Clock"|Report/],
   ['docs/feeds.md', /"type":"rss"/],
@@ -54,7 +57,7 @@ describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
   });
 
   it.each(sample(PAGES, 2, 'pages about triggers whose commands are run'))(
-    'do what they say: %s',
+    'run with the documented output: %s',
     { timeout: 120_000 },
     async (page, output) => {
       const inputFormat = [{ name: 'city', type: 'string', value: '' }];

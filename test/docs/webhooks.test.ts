@@ -13,7 +13,7 @@ const PAGE = 'docs/webhooks.md';
 const curl = requireTool('curl');
 const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('receive'));
 
-/** Refusals fail. */
+/** Makes curl fail on an error status. */
 const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@" && echo; }';
 
 interface Sender {
@@ -21,7 +21,7 @@ interface Sender {
   fields: { [name: string]: Json };
   /** Name of the secret. */
   secret?: string;
-  /** The block's calls. Default: one. */
+  /** Number of calls of the block. Default: one. */
   calls?: number;
 }
 
@@ -42,7 +42,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
   let folder = '';
 
   beforeAll(async () => {
-    // Signatures have the time of the shell.
+    // The shell signs with the current time.
     api = await webhookApi('sqlite', { now: Date.now });
     server = await listen(async (request) => api.api.fetch(request), { host: '127.0.0.1', port: 0 });
     folder = folderOf(PAGE);

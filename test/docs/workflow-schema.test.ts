@@ -53,7 +53,7 @@ describe('the JSON Schema of workflow files', () => {
     expect(problems(JSON.parse(text ?? ''))).toEqual([]);
   });
 
-  it('knows every type that the engine runs', () => {
+  it('has every type that the engine runs', () => {
     const types = described.map(({ type }) => type);
     expect(types).toEqual(expect.arrayContaining(builtInExecutors.flatMap((executor) => executor.types)));
   });
@@ -81,7 +81,7 @@ describe('the JSON Schema of workflow files', () => {
     ['a number that is a word', withBlock('translate', { temperature: 'hot' })],
     ['a number that is too large', withBlock('translate', { temperature: 3 })],
     ['a list that is a number', withBlock('router_v2', { routes: 7 })],
-    ['the same inside of envelopes', { data: { state: withBlock('api', { method: 'FTECH' }) } }],
+    ['the same workflow inside an envelope', { data: { state: withBlock('api', { method: 'FTECH' }) } }],
   ])('refuses %s', (_what, workflow) => {
     expect(problems(workflow)).not.toEqual([]);
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { examplesOf, fencesOf, pages, readPage } from './markdown.ts';
 import type { Example, Fence } from './markdown.ts';
 
-/** What may follow a workflow on a page. */
+/** Marks of the fences that may follow a workflow on a page. */
 const PARTS = ['input', 'mocks', 'resume', 'output', 'fails', 'diagnostics'];
 
 const examples = pages.flatMap((page) => examplesOf(fencesOf(page, readPage(page)), 'workflow', PARTS));
@@ -18,7 +18,7 @@ function lines(fence: Fence | undefined): string[] {
   return fence === undefined ? [] : fence.text.trim().split('\n');
 }
 
-/** The workflow's id: pages show files without one. */
+/** Returns the id of the workflow, because pages show files without an id. */
 function fileName({ at }: Fence): string {
   return `${at.replaceAll(/\W/g, '-')}.json`;
 }
@@ -69,7 +69,7 @@ describe('the workflows of the documentation', () => {
   });
 
   it.each(examples.map((example) => [example.main.at, example] as const))(
-    'do what the page says: %s',
+    'have the result on the page: %s',
     async (_, example) => {
       const { main, parts } = example;
       const { deployed, codes } = await deploy(example);

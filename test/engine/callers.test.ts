@@ -20,7 +20,7 @@ function openWith(execute: () => unknown): Promise<Engine> {
 }
 
 describe('a deployed version', () => {
-  it('that was found by a name is that of the workflow that has the name now', async () => {
+  it('is found by the current name of its workflow, after another workflow takes the name', async () => {
     const engine = await open();
     const named = (id: string, code: string) =>
       workflow([fn('F', code)], ['Start -> F'], { id, name: 'Totals' });
@@ -67,7 +67,7 @@ describe('a closed engine', () => {
     await expect(ask(engine)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 
-  it('rejects for callers who wait for a run', async () => {
+  it('rejects the calls that wait for a run', async () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor] });
     const run = await engine.start(chain);
@@ -99,7 +99,7 @@ describe('a faulty executor', () => {
     ['a string', () => 'done', /returned no result/],
     ['no output', () => ({ result: 1 }), /returned no result/],
     [
-      'a wait without an end',
+      'a wait until NaN',
       () => ({ waitUntilMs: Number.NaN, waiting: {}, output: {} }),
       /returned no result/,
     ],
@@ -133,7 +133,7 @@ describe('a faulty executor', () => {
     });
   });
 
-  it('that ignores its signal delays neither cancel nor close', async () => {
+  it('that ignores its signal does not delay a cancel or a close', async () => {
     const clock = new TestClock();
     const script = new Script();
     const ignoring = {
@@ -150,7 +150,7 @@ describe('a faulty executor', () => {
     expect(script.calls).toEqual([]);
   });
 
-  it('is never called if its block is stopped while it waits for a slot, and the slot is free', async () => {
+  it('is not called and takes no slot if its run is cancelled while it waits for a slot', async () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor], concurrency: { engine: 1, run: 1 } });
     const first = await engine.start(chain);
@@ -165,7 +165,7 @@ describe('a faulty executor', () => {
     expect(script.calls).toHaveLength(2);
   });
 
-  it('that changes what it has read changes nothing in the run', async () => {
+  it('that changes its inputs does not change values of the run', async () => {
     const engine = await open({
       blocks: [
         {
@@ -229,7 +229,7 @@ describe('values from callers', () => {
     expect(error?.message).toContain('throw new Error("here " + a);');
   });
 
-  it('a signal that outlives its runs keeps no listener of them', async () => {
+  it('a signal has no listeners after its runs have ended', async () => {
     const engine = await open({ blocks: [new Script({ A: () => ({ output: {} }) }).executor] });
     const { signal } = new AbortController();
     let listening = 0;

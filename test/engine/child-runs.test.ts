@@ -16,7 +16,7 @@ const FORGED = { result: { result: 'forged' } };
 
 const open = (data: string) => createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {});
 
-/** A parent run as an engine without keys recorded it: its start block has ended, and its call is pending. */
+/** Records a parent run like an engine without keys: its start block has ended, and its call is pending. */
 async function oldParent(data: string, more: Partial<NewRun> = {}) {
   const stores = openStores({ data });
   const host = createHost(stores, {});
@@ -57,7 +57,7 @@ describe('a run with the id of a child run', () => {
     expect(JSON.stringify(run)).not.toContain('forged');
   });
 
-  it('counts as the child if its header names them: runs that started before ids had keys keep their children', async () => {
+  it('counts as the child if its header names them, so that runs from before ids had keys keep their children', async () => {
     const data = dataFolder();
     const { stores, childId, plan, block: W, parent } = await oldParent(data);
     const header = newRun(childId, {
@@ -86,7 +86,7 @@ describe('a run with the id of a child run', () => {
     expect((await engine.getRun(childId)).status).toBe('running');
   });
 
-  it('does not count as the child of a run on another runtime either', async () => {
+  it('does not count as the child of a run on another runtime', async () => {
     const { stores, host, childId, plan, block: W } = await oldParent(dataFolder(), { elsewhere: true });
     await stores.runs.create(
       newRun(childId, { planHash: plan.hash, elsewhere: true }),
@@ -109,7 +109,7 @@ describe('a run with the id of a child run', () => {
 });
 
 describe('the key of a run', () => {
-  it('determines the ids of its children and is in no result of the engine', async () => {
+  it('determines the ids of its children, and is in no result of the engine', async () => {
     const stores = openStores();
     const engine = await createEngineOn(stores, createRegistry(builtInExecutors, []), {});
     onTestFinished(() => engine.close({ graceMs: 0 }));

@@ -20,7 +20,7 @@ const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) 
 const human = block('H', 'human_in_the_loop', {});
 
 describe('a store that rejects writes', () => {
-  it('stops the run, rejects for every waiting caller, and loses nothing: the next engine continues the run', async () => {
+  it('stops the run and rejects every waiting call, and the next engine continues the run without losses', async () => {
     const stores = lastingStores();
     let full: Error | undefined;
     const script = new Script();
@@ -107,7 +107,7 @@ describe('a store that rejects writes', () => {
     ]);
   });
 
-  it('leaves no record that includes more than the journal', async () => {
+  it('leaves no record that is newer than the journal', async () => {
     const stores = lastingStores();
     const { promise: writing, reject } = Promise.withResolvers<never>();
     let full = false;
@@ -136,7 +136,7 @@ describe('a store that rejects writes', () => {
     await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
   });
 
-  it('stops parent and child, and fails neither', async () => {
+  it('stops parent and child without failing them', async () => {
     const stores = lastingStores();
     let full: Error | undefined;
     const script = new Script();

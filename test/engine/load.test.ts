@@ -36,7 +36,7 @@ describe('load', () => {
     expect(peak).toBe(20);
   });
 
-  it('a long loop lets other work of the process run', async () => {
+  it('a long loop does not block other work of the process', async () => {
     const engine = await createEngine({ blocks: [noop] });
     onTestFinished(() => engine.close());
     let turns = 0;
@@ -49,7 +49,7 @@ describe('load', () => {
     expect(await long).toMatchObject({ status: 'completed' });
   });
 
-  it('a loop writes the same number of entries and logs per iteration, however many iterations it has', async () => {
+  it('a loop writes the same number of entries and logs per iteration, for any number of iterations', async () => {
     const stores = lastingStores();
     const engine = await engineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
     const count = scale(2000, 100_000);
@@ -59,7 +59,7 @@ describe('load', () => {
     expect(await stores.runs.logs(runId)).toHaveLength(count + 2);
   });
 
-  it('a slow reader of events receives all of them and delays nothing', async () => {
+  it('a slow reader of events receives all events and does not delay the run', async () => {
     const script = new Script();
     const engine = await createEngine({ blocks: [script.executor, noop] });
     onTestFinished(() => engine.close());

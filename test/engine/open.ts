@@ -14,7 +14,7 @@ export async function engineOn(stores: Stores, options: EngineOptions = {}): Pro
   return engine;
 }
 
-/** Returns stores in memory that outlive the engines on them. */
+/** Returns stores in memory that stay open when their engines close. */
 export function lastingStores(): Stores {
   return { ...openStores(), close: () => undefined };
 }

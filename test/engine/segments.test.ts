@@ -11,7 +11,7 @@ import { workflow } from '../support/workflow.ts';
 
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };
 
-/** A worker of a runtime whose runs another process keeps, over shared stores. */
+/** A worker on shared stores, for a runtime that stores its runs in another process. */
 function worker(script: Script, stores: SharedStores = openStores(), stalls?: StallDetector) {
   const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());
@@ -50,7 +50,7 @@ function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
 }
 
 describe('Segments', () => {
-  it('run every reachable block, and write nothing before its place in the journal is known', async () => {
+  it('run every reachable block, and write no entry before its place in the journal is known', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const { stores, record, run } = worker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
@@ -86,7 +86,7 @@ describe('Segments', () => {
     expect(script.calls).toEqual(['A', 'B']);
   });
 
-  it('a worker that takes over continues after the reported entries of the lost one and runs none of its blocks again', async () => {
+  it('a worker continues after the reported entries of a lost worker, without repeating its blocks', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const lost = worker(script);
     const { runId, owed } = await lost.record(['A', 'B', 'C'], ['Start -> A -> B -> C']);
@@ -110,7 +110,7 @@ describe('Segments', () => {
     await running;
   });
 
-  it('a worker that was stalled writes nothing more: other workers have continued the run', async () => {
+  it('a stalled worker stops writing, because other workers have continued the run', async () => {
     let nowMs = 0;
     const script = new Script();
     const frozen = worker(script, openStores(), new StallDetector(() => nowMs));
@@ -147,7 +147,7 @@ describe('Segments', () => {
     expect(tokens[2]).not.toBe(tokens[0]);
   });
 
-  it('a wide run is not read repeatedly: a request slightly out of order finds a follower close behind', async () => {
+  it('the journal of a wide run is not read again for requests that are slightly out of order', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `B${index}`);
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const stores = openStores();
@@ -169,7 +169,7 @@ describe('Segments', () => {
     const read = (position: Position): Promise<unknown> => run({ runId, owed: [], beyond: false, position });
     for (const position of positions) await read(position);
     fullReads = 0;
-    // In the order in which the slots of a worker take them: each at most two places away from its own.
+    // In the order of a worker with several slots: each request is at most two places away from its own.
     for (let index = 0; index < positions.length; index += 3)
       for (const nth of [index + 2, index, index + 1]) {
         const position = positions[nth];
@@ -184,7 +184,7 @@ describe('Segments', () => {
     const { stores, record, run } = worker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A', 'Start -> B']);
     const first = await run({ runId, owed });
-    // Another worker's result took the place in the journal: the start block alone.
+    // The journal has the result of another worker at this place: the start block only.
     const [start] = first.entries as [TimedEntry];
     const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [start], 2)] };
     const second = await run({ runId, owed: owed.map((command) => ({ ...command, at: [1] })), position });

@@ -13,7 +13,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   return engine;
 }
 
-/** Returns the processes that the test has started. */
+/** Lists the processes that the test has started. */
 let started: () => number[];
 beforeEach(() => {
   started = newProcesses();
@@ -34,7 +34,7 @@ function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
 const python = (name: string, more: { [name: string]: Json } = {}): Drawn =>
   block(name, 'function', { code: 'return 1', language: 'python', ...more });
 
-/** A block that ends once the condition holds. */
+/** Returns an executor of blocks that end when the condition is true. */
 const until = (holds: () => boolean): BlockExecutor => ({
   types: ['until'],
   class: 'effect',
@@ -70,7 +70,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
     };
     const [first, second, again] = [await ran('a'), await ran('b'), await ran('a')];
     expect([first.length, second.length, again.length]).toEqual([1, 2, 2]);
-    // Once for each run, however many code blocks it has.
+    // Once for each run, for any number of code blocks.
     expect(requested).toEqual(['a', 'b', 'a']);
   });
 

@@ -18,7 +18,7 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
 }
 
 describe('the metrics of a worker', () => {
-  it('have a type each and escaped labels', () => {
+  it('each have a type and escaped labels', () => {
     const text = prometheusText(status);
     expect(text).toContain('heddle_worker_state{state="polling"} 1\n');
     expect(text).toContain(

@@ -35,7 +35,7 @@ async function run({ code, values }: BoundCode): Promise<string> {
   return JSON.stringify(await start(...names.map((name) => JSON.parse(values[name] as string) as Json)));
 }
 
-/** Checks that nothing but the authored code was evaluated, and that it left nothing behind. */
+/** Checks that only the authored code was evaluated, and that it added no global names. */
 function expectNothingElse(): void {
   expect(evaluate('booms')).toBe(0);
   expect(namesIn()).toBe(globals);
@@ -74,7 +74,7 @@ const SLOTS: readonly Slot[] = [
 const JOINTS = [', ', ',\n', ', /* " */ ', ",// '\n", ', /["`]/.test(""), '];
 
 describe('a hostile value', () => {
-  it('is unchanged wherever it is in code, and nothing else is evaluated', async () => {
+  it('is unchanged at every position in code, and is not evaluated', async () => {
     const slots = fc.array(fc.tuple(fc.constantFrom(...SLOTS), fc.constantFrom(...JOINTS)), {
       minLength: 1,
       maxLength: 6,
@@ -126,7 +126,7 @@ describe('a hostile value', () => {
     ['condition', "'"],
     ['loop', '"'],
   ] as const)(
-    'in quotes of an expression is the text of its literal, or a failure (%s)',
+    'in quotes of an expression becomes the text of the literal, or a failure (%s)',
     async (kind, quote) => {
       const compiled = ['"', "'", '`'].map((mark) => ({
         mark,
@@ -159,7 +159,7 @@ describe('a hostile value', () => {
     },
   );
 
-  it('is not evaluated in code of any form, valid or not', async () => {
+  it('is not evaluated in any code, valid or invalid', async () => {
     const authored = fc
       .array(
         fc.oneof(
@@ -188,7 +188,7 @@ describe('a hostile value', () => {
 });
 
 describe('the check for injections', () => {
-  it('detects a value that is pasted into the code', async () => {
+  it('detects a value that is inserted into the code', async () => {
     await run({ code: `return "${'"+boom()+"'}"`, values: {} });
     expect(evaluate('booms')).toBe(1);
     evaluate('booms = 0');

@@ -3,7 +3,7 @@ import { hasErrors } from '../../packages/core/src/plan/diagnostics.ts';
 import { compile } from '../../packages/core/src/plan/compile.ts';
 import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
 
-/** How far a file got without an exception. */
+/** The step that a file reached without an exception. */
 export type Fate = 'not read' | 'not compiled' | 'compiled';
 
 /** Checks and compiles a parsed file. Expects a result exactly if there is no error, and never an exception. */

@@ -23,7 +23,7 @@ function orFailure<T>(act: () => T): T | undefined {
 
 describe('hostile references and placeholders', () => {
   it.each(['text', 'native'] as const)(
-    'in a field come to JSON, or to a failure of the block (%s)',
+    'in a field result in JSON, or in a failure of the block (%s)',
     (mode) => {
       fc.assert(
         fc.property(hostileText, hostileValue, (text, value) => {
@@ -94,7 +94,7 @@ describe('hostile references and placeholders', () => {
 
 describe('a placeholder with an unknown name', () => {
   it.each(['NO', '$&', '$$', "$'", '$`', '$1', '__proto__', 'constructor', '"', '`${'])(
-    'stays in code as it was written: {{%s}}',
+    'stays unchanged in code: {{%s}}',
     (name) => {
       for (const authored of [`a; {{${name}}}; b`, `{{${name}}}`]) {
         expect(bindCode(compileCode(authored, 'javascript', context).code, lookup(1)).code).toBe(authored);

@@ -35,7 +35,7 @@ async function run(
 const SEND = { operation: 'send', channel: 'C0123456789', text: 'Hello' };
 
 describe('a block of an integration', () => {
-  it('sends what its fields say, and returns what the service answers', async () => {
+  it('sends its fields, and returns the answer of the service', async () => {
     const simulated = await services();
     const result = await run(simulated, ['slack', SEND]);
     expect(result).toMatchObject({
@@ -47,7 +47,7 @@ describe('a block of an integration', () => {
     ]);
   });
 
-  it('takes the other field of a pair', async () => {
+  it('accepts the other field of a pair', async () => {
     const result = await run(await services(), [
       'slack',
       { ...SEND, channel: null, manualChannel: 'C0123456789' },
@@ -65,7 +65,7 @@ describe('a block of an integration', () => {
   it.each([
     ['slack', SEND, 'slack'],
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
-  ] as const)('waits as a service asks when it limits requests: %s', async (type, fields, name) => {
+  ] as const)('waits for the time that a service sets when it limits requests: %s', async (type, fields, name) => {
     const simulated = await services();
     simulated.limitNext(name, 1);
     const clock = new TestClock();
@@ -121,7 +121,7 @@ describe('a block of an integration', () => {
       /Entity not found: Team/,
     ],
     [
-      'names what is not there',
+      'names a missing resource',
       'google_sheets_v2',
       { operation: 'append', spreadsheetId: 'x', sheetName: 'S', values: '[[1]]' },
       'HTTP_FAILED',
@@ -140,13 +140,13 @@ describe('a block of an integration', () => {
     expect(result.error?.message).toMatch(message);
   });
 
-  it('without a credential says how to give one', async () => {
+  it('without a credential fails with the option that sets one', async () => {
     const result = await run(await services(), ['slack', SEND], { credentials: {} });
     expect(result.error).toMatchObject({ code: 'CREDENTIAL_UNKNOWN' });
     expect(result.error?.message).toContain('--credential slack=VALUE');
   });
 
-  it('says which service does not accept the credential, without the credential', async () => {
+  it('names the service that rejects the credential, without the credential', async () => {
     const credentials = { gmail: 'wrong-token' };
     const fields = { operation: 'send_gmail', to: 'a@example.com', body: 'x' };
     const result = await run(await services(), ['gmail_v2', fields], { credentials });
@@ -156,7 +156,7 @@ describe('a block of an integration', () => {
     expect(JSON.stringify(result)).not.toContain('wrong-token');
   });
 
-  it('writes values into cells, whatever they are', async () => {
+  it('writes any value into its cell', async () => {
     const simulated = await services();
     const fields = {
       operation: 'append',
@@ -187,7 +187,7 @@ describe('a block of an integration', () => {
   });
 });
 
-describe('arguments that a model makes', () => {
+describe('arguments from a model', () => {
   /** Runs an agent whose model calls the tool of the row with these arguments. */
   async function ask(
     simulated: Services,
@@ -228,7 +228,7 @@ describe('arguments that a model makes', () => {
     expect(simulated.requests).toEqual([]);
   });
 
-  it('and values cannot change the structure of what the author has set', async () => {
+  it('and values cannot change the structure of fields that the author has set', async () => {
     const simulated = await services();
     const params = {
       spreadsheetId: 'sheet-1',
@@ -241,7 +241,7 @@ describe('arguments that a model makes', () => {
     expect(simulated.requests.map(({ body }) => body['values'])).toEqual([[['x"],["y']]]);
   });
 
-  it('cannot replace what the author has set', async () => {
+  it('cannot replace fields that the author has set', async () => {
     const simulated = await services();
     const row = { type: 'slack', operation: 'send', params: { channel: 'C0123456789' } };
     const call = { name: 'slack_message', args: { channel: 'C0000000002', text: 'x' } };
@@ -267,7 +267,7 @@ describe('arguments that a model makes', () => {
     ['a path of the file system', '/etc/passwd'],
     ['a file URL', 'file:///etc/passwd'],
     [
-      'a file of nobody',
+      'a file that does not exist',
       {
         id: 'f',
         key: '../../etc/passwd',
@@ -285,7 +285,7 @@ describe('arguments that a model makes', () => {
     expect(simulated.requests).toEqual([]);
   });
 
-  it('reach no private address by a redirect of the service', async () => {
+  it('do not reach a private address by a redirect of the service', async () => {
     const [simulated, inside] = await Promise.all([services(), services()]);
     simulated.redirect('slack', `${inside.addresses['slack']}/chat.postMessage`);
     const result = await run(simulated, ['slack', SEND]);

@@ -38,7 +38,7 @@ const calls = all.flatMap((integration) =>
   })),
 );
 
-/** Values of arguments that a service takes in a form that their schema does not say. */
+/** Values of arguments whose format their schema does not describe. */
 const SAMPLES: JsonObject = {
   ...{ to: 'ada@example.com', cc: 'ada@example.com', bcc: 'ada@example.com' },
   ...{
@@ -86,7 +86,7 @@ interface Asked {
 }
 
 const asked: Asked[] = [];
-/** The answer to the request with this number. */
+/** Returns the answer to the request with this number. */
 let reply: (nth: number) => Reply = () => ({ body: null });
 
 interface Reply {
@@ -140,7 +140,7 @@ describe('definitions of integrations', () => {
     expect([...integrationTypes, ...driverTypes].filter((type) => !runnableTypes().has(type))).toEqual([]);
   });
 
-  it('need the fields that the table for checks of workflows has', async () => {
+  it('match the table of needed fields for checks of workflows', async () => {
     const drivers = await Promise.all(driverTypes.map(driverOf));
     const named = (each: Integration | DriverIntegration): string[] =>
       each.types.map((type) => neededLine(type, { ...each, operations: operationsOf(each, type) }));
@@ -151,7 +151,7 @@ describe('definitions of integrations', () => {
     await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');
   });
 
-  it('of the services that Heddle ships have a page, and a simulated server or a real one', async () => {
+  it('of each service in this list have a page, and a simulated or real server for tests', async () => {
     const services = await startServices();
     await services.close();
     const google = ['gmail', 'google_sheets', 'google_calendar', 'google_drive'];
@@ -163,14 +163,14 @@ describe('definitions of integrations', () => {
       expect(existsSync(join(repository, `docs/integrations/${name}.md`))).toBe(true);
   });
 
-  it('show addresses of https, or none if each account has another', () => {
+  it('have addresses with https, or none if each account has its own', () => {
     for (const { address: own, docs } of all) {
       expect(own ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
       expect(docs).toMatch(/^https:\/\//);
     }
   });
 
-  it.each(calls)('send and map what they describe: $name', async ({ integration, operation, id }) => {
+  it.each(calls)('send and map the described arguments and outputs: $name', async ({ integration, operation, id }) => {
     const tool = integration.tools[id] as IntegrationTool;
     const output = tool.answer?.output;
     const sampled = sampledArguments(tool);
@@ -205,10 +205,10 @@ const HEADER = `/**
  */
 export const NEEDED_FIELDS: { readonly [type: string]: string } = {`;
 const LINE_CHARS = 110;
-/** The formatter breaks no line after a shorter key. */
+/** The formatter does not break a line after a shorter key. */
 const SHORT_KEY_CHARS = 5;
 
-/** Returns the line of a type in the table, as the formatter has it. */
+/** Returns the line of a type in the table, formatted like the formatter does. */
 function neededLine(
   type: string,
   {
@@ -227,18 +227,21 @@ function neededLine(
   return isOneLine ? line : line.replace(': ', ':\n    ');
 }
 
-/** A call that names a page gets only that one, and an upload is of a file or a text. */
+/**
+ * Returns the arguments of a test call: without the page number, which would limit a list to one page, and the content
+ * of uploads, which have a file instead.
+ */
 function sampledArguments({ arguments: all, paging, upload }: IntegrationTool): [string, Argument][] {
   const left = [paging?.argument, upload && 'content'];
   return Object.entries(all).filter(([name, { fields }]) => fields?.length !== 0 && !left.includes(name));
 }
 
-/** A list that never ends stops at its bound. */
+/** Returns the number of requests of a call: a list without end stops at its maximum number of pages. */
 function requestsOf({ paging, upload }: IntegrationTool): number {
   return paging?.pages ?? (upload ? 2 : 1);
 }
 
-/** The answer to a request with all that the definition reads. Each page leads to another. */
+/** Returns an answer with all values that the definition reads. Each page has a next page. */
 function replyOf(
   { answer }: Integration,
   { answer: own, paging, path: toolPath, upload }: IntegrationTool,
@@ -258,14 +261,14 @@ function replyOf(
   return { headers: upload ? { location: '/base/upload' } : {}, body };
 }
 
-/** Says that another page follows. */
+/** Adds the cursor of the next page. */
 function putNext(body: JsonObject, paging: NonNullable<IntegrationTool['paging']>, nth: number): void {
   if (paging.by !== undefined) return;
   put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, `next-${nth}`);
   if (paging.more !== undefined) put(body, paging.more, true);
 }
 
-/** What `prepare` makes of arguments is tested with the simulated services. */
+/** Expects that the request has the argument. Tests with simulated services cover arguments that `prepare` changes. */
 function expectSent(
   { query, body }: Asked,
   { path, prepare, answer }: IntegrationTool,

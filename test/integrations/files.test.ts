@@ -43,12 +43,12 @@ async function dataFolder(): Promise<string> {
   return folder;
 }
 
-/** Bytes that are in use, after a collection of garbage. */
+/** Returns the used bytes after a garbage collection. */
 function usedBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   collect();
-  // The second one waits for the buffers that the first one frees in the background.
+  // The second collection waits for buffers that the first frees in the background.
   collect();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
@@ -106,7 +106,7 @@ describe('a large answer of a tool', () => {
     ['the limit of its tool', { answer: { file: { above: 1000, maxBytes: 4 * MIB } } }, {}],
     ['the limit of the engine', TO_FILE, { maxFileBytes: { file: 4 * MIB } }],
     ['the limit of the run', TO_FILE, { maxFileBytes: { run: 4 * MIB } }],
-  ])('that does not end is cut off at %s, and leaves nothing', async (_what, tool, options) => {
+  ])('that does not end is cut off at %s, and leaves no stored bytes', async (_what, tool, options) => {
     const folder = await dataFolder();
     let sent = 0;
     const { call } = await oneTool(
@@ -124,7 +124,7 @@ describe('a large answer of a tool', () => {
     expect(await storedBytes(folder)).toBeLessThan(MIB);
   });
 
-  it('counts for the run with all the others', async () => {
+  it('counts for the limit of the run together with its other files', async () => {
     const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 3), {
       maxFileBytes: { run: 5 * MIB },
     });
@@ -135,7 +135,7 @@ describe('a large answer of a tool', () => {
     expect(run.error).toMatchObject({ code: 'FILE_TOO_LARGE', details: { blockName: 'B' } });
   });
 
-  it('cannot be read as one text, and is passed on as a file', async () => {
+  it('cannot be read as one text, but can be passed on as a file', async () => {
     const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 21));
     const run = await engine.execute({
       workflow: workflow(
@@ -150,7 +150,7 @@ describe('a large answer of a tool', () => {
     expect(run.error?.message).toContain('pass the file on unchanged');
   });
 
-  it('belongs to its tenant only, and its parts open nothing alone', async () => {
+  it('belongs to its tenant only, and cannot be opened by the key of a part', async () => {
     const tool: OneTool = await oneTool(TO_FILE, (_, response) => void send(response, 7), {
       tenant: (id) => id.split('-', 1)[0],
     });
@@ -188,14 +188,14 @@ describe('a large answer of a tool', () => {
     });
     const { runId } = await call();
     expect(await storedBytes(folder)).toBeGreaterThan(7 * MIB);
-    // What was stored lately is kept, because a run may be about to use it.
+    // Recently stored values are kept, because a run may be about to use them.
     clock.advance(86_400_000);
     await engine.deleteRun(runId);
     expect(await storedBytes(folder)).toBe(0);
   });
 });
 
-describe('a file that is sent in parts', () => {
+describe('a file that a tool sends in parts', () => {
   const upload = {
     method: 'POST',
     upload: { type: 'resumable', argument: 'file' },
@@ -228,7 +228,7 @@ describe('a file that is sent in parts', () => {
     expect(seen).toEqual([]);
   });
 
-  it('fails if the service has received something else, or wants more than the file', async () => {
+  it('fails if the service has received other bytes, or expects more than the file', async () => {
     for (const [range, message] of [
       ['bytes=0-2', 'another part of the file than was sent'],
       ['bytes=0-4', 'expects more than the whole file'],
@@ -244,7 +244,7 @@ describe('a file that is sent in parts', () => {
   });
 });
 
-/** Bytes of the files of stored values. */
+/** Returns the number of bytes in the files of stored values. */
 async function storedBytes(folder: string): Promise<number> {
   const names = await readdir(join(folder, 'values'), { recursive: true }).catch(() => []);
   const sizes = await Promise.all(

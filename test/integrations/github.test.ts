@@ -30,7 +30,7 @@ async function github(options: EngineOptions = {}) {
 }
 
 describe('blocks of GitHub', () => {
-  it('create what they then read', async () => {
+  it('create issues and comments that they then read', async () => {
     const { call } = await github();
     expect((await call('github_create_issue', { title: 'New' })).output).toMatchObject({ number: 8 });
     expect((await call('github_get_issue', { issue_number: 8 })).output).toMatchObject({ title: 'New' });
@@ -48,7 +48,7 @@ describe('blocks of GitHub', () => {
     });
   });
 
-  it('read the pages of a list by the links of their answers, or the one page that they name', async () => {
+  it('read the pages of a list by the links in the answers, or one requested page', async () => {
     const { call, requests } = await github();
     const all = await call('github_list_issues', { per_page: 3 });
     expect((all.output as { data: { number: number }[] }).data.map(({ number }) => number)).toEqual([
@@ -62,7 +62,7 @@ describe('blocks of GitHub', () => {
 
   it.each<[string, string, JsonObject, object]>([
     [
-      'is not there',
+      'does not exist',
       'github_get_issue',
       { issue_number: 99 },
       { details: { status: 404, kind: 'not_found' } },
@@ -74,21 +74,21 @@ describe('blocks of GitHub', () => {
       { code: 'BLOCK_CONFIG_INVALID' },
     ],
     ['is refused', 'github_merge_pr', { pullNumber: 7 }, { details: { status: 405, kind: 'conflict' } }],
-    ['belongs to another', 'github_repo_info', { repo: 'private' }, { details: { kind: 'not_found' } }],
-  ])('fail clearly when what they name %s', async (_what, operation, fields, expected) => {
+    ['belongs to another account', 'github_repo_info', { repo: 'private' }, { details: { kind: 'not_found' } }],
+  ])('fail clearly when the named resource %s', async (_what, operation, fields, expected) => {
     const { error } = await (await github()).call(operation, fields);
     expect(error).toMatchObject(expected);
     expect(error?.message).toMatch(/missing required fields: body|Not Found|not mergeable/);
   });
 
-  it('say that the service does not accept a credential', async () => {
+  it('report that the service rejects a credential', async () => {
     const { call } = await github({ credentials: { github: 'wrong-token' } });
     const { error } = await call('github_repo_info');
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
     expect(error?.message).toMatch(/Bad credentials.*"github" does not accept the credential/);
   });
 
-  it('wait until the time that a limit names', async () => {
+  it('wait until the end of a rate limit', async () => {
     const clock = new TestClock(0);
     const { call, limitNext, requests } = await github({ clock });
     limitNext('github', 1);

@@ -18,7 +18,7 @@ interface Session {
 
 const DOCUMENT = 'application/vnd.google-apps.document';
 const FOLDER = 'application/vnd.google-apps.folder';
-/** All parts but the last have a multiple of this size. */
+/** The size of every part except the last is a multiple of this. */
 const PART_UNIT = 256 * 1024;
 
 const refuse = (code: number, reason: string, message: string): Answer => ({
@@ -31,7 +31,7 @@ const shown = ({ id, name, mimeType, content, parents }: DriveFile): JsonObject 
   ...(!mimeType.startsWith('application/vnd.google-apps.') && { size: String(content.length) }),
 });
 
-/** Returns what is wrong with a part of a file. */
+/** Returns the error of an invalid part of a file. */
 function problemOf(
   range: string,
   { bytes, total, received }: { bytes: Buffer; total: number; received: number },

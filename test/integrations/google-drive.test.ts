@@ -58,7 +58,7 @@ async function contentOf({ engine }: Drive, { runId, output, error }: RunResourc
 }
 
 describe('a file that a block stores in Google Drive', () => {
-  it('is sent in parts, each with the place where it belongs and without the credential', async () => {
+  it('is sent in parts, each with its byte range and without the credential', async () => {
     const simulated = await drive();
     const fields = { operation: 'upload', file: '<start.doc>', folderId: 'folder-1' };
     const result = await call(simulated, fields, fileOf(LARGE));

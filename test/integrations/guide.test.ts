@@ -23,7 +23,7 @@ beforeAll(async () => {
   if (!fence) throw new Error('docs/tools.md has no integration.');
   folder = await mkdtemp(join(tmpdir(), 'heddle-guide-'));
   const file = join(folder, 'notes.ts');
-  // As if it were beside the others, where the page puts it.
+  // Resolves its imports as if the file were in the folder of the integrations, where the page puts it.
   const helpers = pathToFileURL(join(repository, 'packages/blocks/src/integrations/integration.ts')).href;
   await writeFile(file, fence.text.replace('./integration.ts', helpers));
   ({ integration } = (await import(pathToFileURL(file).href)) as { integration: Integration });
@@ -54,7 +54,7 @@ async function call(toolId: string, args: JsonObject, answer: (nth: number) => o
 }
 
 describe('the integration of the guide', () => {
-  it('sends what it describes, and returns what it maps', async () => {
+  it('sends the described request, and returns the mapped output', async () => {
     const args = { bookId: 'a/b', title: 'T', body: '# T' };
     const { output, requests } = await call('notes_create', args, () => ({ note: { id: 'n1', url: 'u' } }));
     expect(output).toMatchObject({ data: { id: 'n1', url: 'u' } });
@@ -70,7 +70,7 @@ describe('the integration of the guide', () => {
     ]);
   });
 
-  it('reads pages, and says which kind of failure the service reports', async () => {
+  it('reads pages, and returns the kind of a failure of the service', async () => {
     const { output, requests } = await call('notes_list', { bookId: 'b', limit: 1 }, (nth) => ({
       notes: nth < 3 ? [{ nth }] : [],
     }));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TestClock } from '../support/test-clock.ts';
 import { oneTool } from './tool-files.ts';
 
-/** Returns the error of one call that a service answers so. */
+/** Returns the error of one call with this answer of the service. */
 async function failure(status: number, body: JsonObject, answer?: JsonObject) {
   const tool = { idempotent: false, ...(answer && { answer }) };
   const { call, requests } = await oneTool(
@@ -45,14 +45,14 @@ describe('the kind of a failure', () => {
     ['the code', 403, { code: 'E7', message: 'locked' }, 'not_found'],
     ['a part of the reason', 400, { code: 'E1', message: 'It is locked' }, 'conflict'],
     ['the status', 418, { message: 'No' }, 'conflict'],
-    ['the status, before what it usually means', 400, { message: 'No' }, 'temporary'],
+    ['the status, which overrides the default for it', 400, { message: 'No' }, 'temporary'],
     ['the code of an answer with status 200', 200, { code: 'E8', message: 'No' }, 'invalid'],
   ])('follows from the definition by %s', async (_what, status, body, kind) => {
     const { error } = await failure(status, body, answer);
     expect(error).toMatchObject({ details: { status, kind } });
   });
 
-  it('decides whether a call is repeated: one that was refused for now, and never one that may have been done', async () => {
+  it('decides whether a call is repeated: after a temporary refusal, but never if it may have taken effect', async () => {
     const clock = new TestClock();
     let refused = 0;
     const { call, requests } = await oneTool(
@@ -70,7 +70,7 @@ describe('the kind of a failure', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is that of the reasons in `retry` of older files', async () => {
+  it('is set by the reasons in `retry` of older files', async () => {
     const clock = new TestClock();
     let refused = 0;
     const { call } = await oneTool(

@@ -18,7 +18,7 @@ function emptyFields(type: string, fields: JsonObject) {
 }
 
 describe('fields that an operation needs', () => {
-  it('are reported with the block and what to set, if they are empty', () => {
+  it('are reported with the block and the option that sets them, if they are empty', () => {
     expect(emptyFields('slack', { operation: 'send', text: ' ' })).toEqual([
       {
         code: 'FIELD_EMPTY',
@@ -43,16 +43,16 @@ describe('fields that an operation needs', () => {
       'slack',
       { operation: 'send', channel: '<start.channel>', text: '<start.text>' },
     ],
-    ['are those of another operation', 'slack', { operation: 'list_channels' }],
+    ['belong to another operation', 'slack', { operation: 'list_channels' }],
     ['belong to an operation that a reference names', 'slack', { operation: '<start.what>' }],
-    ['belong to an unknown operation, which fails by itself', 'slack', { operation: 'fax' }],
+    ['belong to an unknown operation, which has its own error', 'slack', { operation: 'fax' }],
     ['are none', 'google_drive', {}],
     ['belong to a block of another kind', 'function', { code: 'return 1' }],
   ])('are not reported if they %s', (_what, type, fields) => {
     expect(emptyFields(type, fields)).toEqual([]);
   });
 
-  it('are those of the first operation without one, also for services with a client library', () => {
+  it('are those of the first operation if the block names none, also for services with a client library', () => {
     expect(emptyFields('slack', { channel: 'C1' })).toHaveLength(1);
     expect(emptyFields('s3', { operation: 'delete_object', bucketName: 'b' })).toHaveLength(1);
   });

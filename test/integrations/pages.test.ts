@@ -6,7 +6,7 @@ const ALL = Array.from({ length: 7 }, (_, n) => ({ n }));
 const numbersOf = (url: URL): number => Number(url.searchParams.get('at') ?? 0);
 
 describe('pages of a list', () => {
-  it('are counted, until one has no items', async () => {
+  it('are requested by number until one has no items', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', pages: 10 };
     const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
       const page = numbersOf(url) || 1;
@@ -58,7 +58,7 @@ describe('pages of a list', () => {
     ['page', { by: 'page', items: 'list' }],
     ['offset', { by: 'offset', items: 'list' }],
     ['cursor', { items: 'list', cursor: 'next' }],
-  ])('of a %s are at most as many as the tool allows', async (_by, how) => {
+  ])('of a %s are limited to the maximum of the tool', async (_by, how) => {
     let n = 0;
     const paging = { ...how, argument: 'at', pages: 4 };
     const { call, requests } = await oneTool({ paging }, (_, response) =>
@@ -97,13 +97,13 @@ describe('pages of a list', () => {
     ['another origin', (other) => `${other}/api/items?page=2`],
     ['another origin without a scheme', (other) => `${other.slice('http:'.length)}/api/items?page=2`],
     ['the network of the engine', () => 'http://169.254.169.254/latest/meta-data/'],
-    ['another part of the host', (_other, origin) => `${origin}/admin/items?page=2`],
-    ['a part of the host that has the same beginning', (_other, origin) => `${origin}/api2/items`],
-    ['another part by dots', (_other, origin) => `${origin}/api/../admin/items`],
+    ['another path of the host', (_other, origin) => `${origin}/admin/items?page=2`],
+    ['a path of the host with the same beginning', (_other, origin) => `${origin}/api2/items`],
+    ['another path by dots', (_other, origin) => `${origin}/api/../admin/items`],
     ['a user of the host', (_other, origin) => `${origin.replace('//', '//x:y@')}/api/items?page=2`],
     ['no address', () => 'http://['],
     ['a file', () => 'file:///etc/passwd'],
-  ])('are not read at %s, which would get the credential', async (_what, target) => {
+  ])('are not requested from %s, which would get the credential', async (_what, target) => {
     const seen: unknown[] = [];
     const other = await startServer((request, response) => {
       seen.push(request.headers);

@@ -16,7 +16,7 @@ interface Asked {
 }
 type Reply = (asked: Asked) => { status?: number; body: Json } | 'disconnect';
 
-/** Runs a block against a server that answers so. Returns the result and the requests. */
+/** Runs a block against a server with these answers. Returns the result and the requests. */
 async function run(type: string, fields: JsonObject, reply: Reply) {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
@@ -42,12 +42,12 @@ async function run(type: string, fields: JsonObject, reply: Reply) {
   return { result, asked };
 }
 
-/** A key that no option of the engine names, so that only the call itself can hide it. */
+/** A key that is not in the options of the engine, so that only the call itself can redact it. */
 const TOKEN = '12345:AbC-dEf/g_h';
 const MESSAGE = { operation: 'telegram_message', chatId: '7', text: 'Hello', botToken: TOKEN };
 
 describe('a key in the path', () => {
-  it('is one encoded segment of the path, and nowhere else in the request', async () => {
+  it('is one encoded segment of the path, and in no other part of the request', async () => {
     const { result, asked } = await run('telegram', MESSAGE, () => ({
       body: { ok: true, result: { message_id: 1, chat: { id: 7 } } },
     }));

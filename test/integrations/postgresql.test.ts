@@ -155,7 +155,7 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
     { where: 'true) RETURNING (SELECT 1' },
     { where: 'true; DELETE FROM orders' },
     { conditions: '{}' },
-  ])('changes nothing without a condition: %j', async (condition) => {
+  ])('changes no rows without a condition: %j', async (condition) => {
     for (const operation of ['update', 'delete']) {
       const { error } = await ask({ operation, table: 'orders', data: '{"status": "x"}', ...condition });
       expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
@@ -163,7 +163,7 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
     expect(await sql(`SELECT count(*)::int AS n FROM orders WHERE status <> 'x'`)).toEqual([{ n: 3 }]);
   });
 
-  it('runs one statement alone, in a transaction that a failure undoes', async () => {
+  it('runs only one statement, in a transaction that is rolled back after a failure', async () => {
     const { error } = await ask({ operation: 'execute', query: 'DELETE FROM orders; SELECT 1' });
     expect(error?.message).toMatch(/cannot insert multiple commands/);
     expect(
@@ -242,7 +242,7 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
     await expect.poll(active, { timeout: 20_000 }).toHaveLength(0);
   });
 
-  it('is reached only where the egress rules allow it, and never at a path', async () => {
+  it('is reached only if the egress rules allow it, and never at a path', async () => {
     const denied = await run({ ...fields, query: 'SELECT 1' }, { egress: { ports: [Number(url.port)] } });
     expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED' });
     expect(denied.error?.message).toMatch(/private address/);
@@ -295,7 +295,7 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
   });
 });
 
-/** A server that takes TLS off, in front of the database. */
+/** Starts a TLS proxy in front of the database. */
 async function startTls() {
   const { cert, key } = selfSigned();
   let encrypted = 0;

@@ -23,7 +23,7 @@ async function startService() {
   return { keys, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Returns what calls the service with a key. */
+/** Returns a function that calls the service with a key. */
 async function caller(address: string, options: EngineOptions = {}) {
   const engine = await createEngine({ blocks: blocks(), services: { resend: address }, ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -34,7 +34,7 @@ async function caller(address: string, options: EngineOptions = {}) {
 }
 
 describe('a key that a service refuses for a time', () => {
-  it('is not used until then, while others are', async () => {
+  it('is not used until then, while other keys are', async () => {
     const { address, keys } = await startService();
     const call = await caller(address);
     expect((await call('slow')).error?.message).toMatch(/answered 429/);
@@ -58,7 +58,7 @@ describe('a key that a service refuses for a time', () => {
     expect([first.keys, second.keys]).toEqual([['slow'], ['slow']]);
   });
 
-  it.skipIf(!hasPostgres)('is not used by other processes either', async () => {
+  it.skipIf(!hasPostgres)('is not used by other processes', async () => {
     const { address, keys } = await startService();
     const postgres = { url: await postgresDatabase() };
     const [one, other] = [await caller(address, { postgres }), await caller(address, { postgres })];
@@ -74,7 +74,7 @@ describe('the rate of a service', () => {
   it.each<[string, object]>([
     ['its definition', { rate: slow }],
     [
-      'the operator, whatever its definition says',
+      'the operator, who overrides its definition',
       { rate: { calls: 1000, seconds: 1 }, serviceRates: { shop: slow } },
     ],
   ])('is given by %s, and calls wait for it', async (_who, options) => {
@@ -89,7 +89,7 @@ describe('the rate of a service', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('that allows no call soon fails the block with the time', async () => {
+  it('that allows no call within a minute fails the block with the time', async () => {
     const rate = { calls: 1, seconds: 3600 };
     const { call, requests } = await oneTool({}, (_, response) => json(response, {}), {
       rate,
@@ -120,7 +120,7 @@ describe('the rate of a service', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is for each credential', async () => {
+  it('is separate for each credential', async () => {
     const { call, requests } = await oneTool({}, (_, response) => json(response, {}), {
       rate: { calls: 1, seconds: 3600 },
     });

@@ -9,7 +9,7 @@ import type { Search } from '../tools/fetch.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Path of the file that has the `Search` for the server of S3 once it has ended; only where it is built meanwhile. */
+    /** Path of the file for the result of the `Search` for the server of S3; only if the server is built during the run. */
     s3: string;
   }
 }
@@ -17,7 +17,7 @@ declare module 'vitest' {
 const NAME = 'versitygw';
 const FETCH = fileURLToPath(new URL('../tools/fetch-in-background.ts', import.meta.url));
 
-/** Whether the server of S3 has to be built first: it is not at hand, and this run may not do without it. */
+/** Returns whether the server of S3 has to be built first, because it is not installed and this run requires it. */
 export function hasToBuildS3({ isFull }: { isFull: boolean }): boolean {
   return !isAtHand(NAME, toolNamed(NAME)) && (isFull || isRequired(NAME));
 }

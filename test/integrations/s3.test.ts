@@ -21,7 +21,7 @@ async function run(fields: JsonObject, options: EngineOptions = {}) {
   return engine.execute({ workflow: workflow([block('A', 's3', fields)], ['Start -> A']) });
 }
 
-/** How many stored values of the data folder are files. */
+/** Returns the number of stored values that are files in the data folder. */
 function partsIn(data: string): number {
   return readdirSync(join(data, 'values'), { recursive: true }).length;
 }
@@ -91,7 +91,7 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     const target = new URL(server.url);
     const bodies: number[] = [];
     let isStored = false;
-    // Forwards requests as they are, so that their signatures hold, and counts their bytes.
+    // Forwards requests unchanged, so that their signatures stay valid, and counts their bytes.
     const proxy = createServer((incoming, outgoing) => {
       let sent = 0;
       let got = 0;
@@ -103,7 +103,8 @@ describe.skipIf(!hasS3)('a block of S3', () => {
             for await (const chunk of answer as AsyncIterable<Buffer>) {
               got += chunk.length;
               outgoing.write(chunk);
-              // The rest is sent only when a part is stored, so that a client cannot pass by reading all of it into memory.
+              // Sends the rest only after a part is stored, so that the test fails for a client that first reads everything into
+              // memory.
               if (got > 12 * MIB && incoming.method === 'GET' && !isStored) {
                 await vi.waitFor(() => expect(partsIn(data)).toBeGreaterThan(stored), { timeout: 20_000 });
                 isStored = true;
@@ -204,7 +205,7 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     );
   });
 
-  it('makes addresses that give access for a time, and contain no secret', async () => {
+  it('creates URLs that give access for a limited time and contain no secret', async () => {
     const address = async (method: string): Promise<string> => {
       const { output } = await ask({ operation: 'presign_url', objectKey: 'shared', method, expiresIn: 60 });
       return (output as { url: string }).url;
@@ -218,7 +219,7 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     expect(url).not.toContain(server.secretAccessKey);
   });
 
-  it('uses keys of the fields at an address of the fields only where the egress rules allow it', async () => {
+  it('uses the keys and the address in its fields only if the egress rules allow it', async () => {
     const { accessKeyId, secretAccessKey, url: endpoint } = server;
     const fields = {
       operation: 'list_objects',
@@ -249,7 +250,7 @@ describe('the keys of a block of S3', () => {
     [{ accessKeyId: 'x' }, /"accessKeyId" is set without/],
     [{ region: 'x.evil.example/' }, /is not a region/],
     [{ accessKeyId: 'x', secretAccessKey: 'y', endpoint: 'http://u:p@evil.example' }, /not an address/],
-  ])('are not sent elsewhere: %j', async (fields, message) => {
+  ])('are not sent to another address: %j', async (fields, message) => {
     const given = { operation: 'list_objects', bucketName: 'first', ...fields };
     const { error } = await run(given, { credentials: { s3: 'operator:secret' } });
     expect(error?.code).toBe('BLOCK_CONFIG_INVALID');
@@ -257,7 +258,7 @@ describe('the keys of a block of S3', () => {
   });
 
   it.each(['a', '../x', 'first/x', 'arn:aws:s3:::x', 'first.evil.example/', 'x@y'])(
-    'are for buckets whose names cannot lead to another host: "%s"',
+    'are not used for bucket names that lead to another host: "%s"',
     async (bucketName) => {
       const { error } = await run({ operation: 'list_objects', bucketName }, { credentials: { s3: 'k:s' } });
       expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
@@ -270,7 +271,7 @@ describe('the keys of a block of S3', () => {
     'https://evil.example/first/key',
     'https://s3.amazonaws.com.evil.example/first/k',
     's3://first',
-  ])('are not used for what is no address of an object: %s', async (s3Uri) => {
+  ])('are not used for an invalid address of an object: %s', async (s3Uri) => {
     const { error } = await run({ s3Uri }, { credentials: { s3: 'k:s' } });
     expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
   });

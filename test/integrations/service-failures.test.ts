@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterAll(() => services.close());
 
-/** A call of each service that it accepts. */
+/** An accepted call of each service. */
 const CALLS = {
   slack: ['slack', { operation: 'send', channel: 'C0123456789', text: 'Hello' }],
   gmail: ['gmail_v2', { operation: 'send_gmail', to: 'ada@example.com', subject: 'Hi', body: 'Hello' }],
@@ -66,7 +66,7 @@ const postgrest = (status: number, code: string, message: string): Answer => ({
   body: { code, message, details: null, hint: null },
 });
 
-/** How the services refuse calls, as their public documentation has it. */
+/** Refusals of the services, according to their public documentation. */
 const REFUSALS: readonly [Name, Answer, kind: string, message: string][] = [
   ['slack', slack('invalid_auth'), 'auth', 'invalid_auth'],
   [
@@ -130,7 +130,7 @@ const REFUSALS: readonly [Name, Answer, kind: string, message: string][] = [
 
 describe('a refusal of a service', () => {
   it.each(REFUSALS)('has the kind and the reason: %s %j', async (name, answer, kind, message) => {
-    // Often enough for calls that are repeated.
+    // Refuses often enough for calls that are repeated.
     services.refuseNext(name, answer, kind === 'temporary' ? 1 : 3);
     const { error } = await run(CALLS[name]);
     services.refuseNext(name, answer, 0);
@@ -141,7 +141,7 @@ describe('a refusal of a service', () => {
   });
 });
 
-/** How the services limit calls: the answer, and the milliseconds until the next one may follow. */
+/** Answers of services that limit calls, and the milliseconds until the next call is allowed. */
 const LIMITS: readonly [Name, Answer, waitMs: number][] = [
   [
     'slack',
@@ -170,7 +170,7 @@ const LIMITS: readonly [Name, Answer, waitMs: number][] = [
 ];
 
 describe('a limit of a service', () => {
-  it.each(LIMITS)('delays the call as the service says: %s %j', async (name, answer, waitMs) => {
+  it.each(LIMITS)('delays the call for the time that the service sets: %s %j', async (name, answer, waitMs) => {
     services.refuseNext(name, answer);
     const clock = new TestClock();
     const running = run(CALLS[name], { clock });
@@ -182,7 +182,7 @@ describe('a limit of a service', () => {
     expect(services.requests.length).toBeGreaterThan(1);
   });
 
-  it('in milliseconds is a time too, and one in an hour fails the block, which can wait', async () => {
+  it('can be a time in milliseconds, and fails the block if it ends only in an hour', async () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     const headers = { 'x-ratelimit-requests-reset': String(nowMs + 3_600_000) };
     services.refuseNext('linear', { ...linear(400, 'RATELIMITED', 'Rate limit exceeded'), headers });
@@ -236,7 +236,7 @@ describe('the pages of a service', () => {
         fields: { operation: 'query', table: 'orders', limit: '4' },
       },
     ],
-  ])('are at most as many as its definition says: %s', async (_name, { type, fields, output, pages }) => {
+  ])('are limited to the number in its definition: %s', async (_name, { type, fields, output, pages }) => {
     const result = await run([type, fields]);
     expect(result).toMatchObject({ error: null });
     expect(services.requests).toHaveLength(pages);

@@ -15,7 +15,7 @@ export interface Services {
   limitNext(service: string, times: number, skip?: number): void;
   /** The service answers its next `times` requests with `answer`. */
   refuseNext(service: string, answer: Answer, times?: number): void;
-  /** The service carries out its next `times` requests without an answer, after `skip` others. */
+  /** The service executes its next `times` requests without an answer, after `skip` others. */
   loseNext(service: string, times: number, skip?: number): void;
   /** The service redirects its requests from now on. */
   redirect(service: string, location: string): void;
@@ -116,7 +116,7 @@ const calendar: Service = ({ method, path, query }) => {
   return { body: { kind: 'calendar#events', timeZone: 'UTC', items: EVENTS.slice(from, from + 2), ...next } };
 };
 
-/** developers.google.com/workspace/gmail: the message is RFC 2822 in Base64 for addresses. */
+/** developers.google.com/workspace/gmail: the message is RFC 2822 in URL-safe Base64. */
 const gmail: Service = ({ method, path, body, query }) => {
   if (method === 'GET' && path === '/gmail/v1/users/me/messages')
     return { body: endless(query, 'maxResults', 500) };
@@ -280,7 +280,7 @@ const SERVICES: { readonly [name: string]: Service } = {
   ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
 };
 
-/** How a service temporarily refuses a request; default: status 429 with Retry-After. */
+/** Temporary refusals of the services; default: status 429 with Retry-After. */
 const LIMITS: { readonly [name: string]: Answer } = {
   linear: {
     status: 400,
@@ -299,7 +299,7 @@ const LIMITS: { readonly [name: string]: Answer } = {
   },
   github: {
     status: 403,
-    // One second after the start of the clock of tests.
+    // One second after the start of the test clock.
     headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' },
     body: { message: 'API rate limit exceeded for user ID 1.' },
   },
@@ -310,7 +310,7 @@ const LIMIT: Answer = {
   body: { message: 'Too many requests' },
 };
 
-/** How a service refuses a token; default: status 401. */
+/** Answers of the services to an invalid token; default: status 401. */
 const UNAUTHORIZED: { readonly [name: string]: Answer } = {
   slack: SLACK_ERROR('invalid_auth'),
   github: {
@@ -320,7 +320,7 @@ const UNAUTHORIZED: { readonly [name: string]: Answer } = {
   google_drive: googleError(401, 'UNAUTHENTICATED', 'Invalid Credentials'),
 };
 
-/** Addresses that give access by themselves, without a token. */
+/** Returns whether the URL gives access without a token. */
 const isCapability = ({ service, query }: Asked): boolean =>
   service === 'google_drive' && query.has('upload_id');
 

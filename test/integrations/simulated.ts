@@ -8,10 +8,10 @@ export interface Asked {
   path: string;
   query: URLSearchParams;
   headers: IncomingMessage['headers'];
-  /** The body as JSON; an empty object for another. */
+  /** The body as JSON; an empty object for other bodies. */
   body: JsonObject;
   bytes: Buffer;
-  /** The address of the service, as the caller sees it. */
+  /** The address of the service for the caller. */
   base: string;
 }
 
@@ -25,7 +25,7 @@ export interface Answer {
 /** Returns the answer of a simulated service. */
 export type Service = (asked: Asked) => Answer;
 
-/** How services of Google report failures. `status` is their code, or the reason of older ones. */
+/** Returns a failure in the format of Google services. `status` is the code, or the reason for older services. */
 export const googleError = (code: number, status: string, message: string): Answer => ({
   status: code,
   body: { error: { code, message, status } },

@@ -119,7 +119,7 @@ describe('a block of Supabase', () => {
   });
 
   it.each(['', ' ', '&', 'select=eq.1', 'limit=eq.1', 'id', 'id=5', 'id=eq.1&id=eq.2', '=eq.1'])(
-    'deletes and changes nothing for the filter "%s"',
+    'deletes and changes no rows for the filter "%s"',
     async (filter) => {
       const { run, state, asked } = await startPostgrest();
       for (const operation of ['delete', 'update']) {
@@ -143,7 +143,7 @@ describe('a block of Supabase', () => {
     expect(error?.message).toMatch(message);
   });
 
-  it('is refused for another project than that of the address, without a request', async () => {
+  it('is refused without a request if the project is not that of the address', async () => {
     const { run, asked } = await startPostgrest();
     for (const projectId of ['other', '127', 'localhost.other', 'http://other/127.0.0.1']) {
       const { error } = await run({ operation: 'query', projectId });
@@ -157,14 +157,14 @@ describe('a block of Supabase', () => {
       expect(await run({ operation: 'query', projectId })).toMatchObject({ status: 'completed' });
   });
 
-  it('is for the project that the host of the address begins with', async () => {
+  it('accepts the project in the first label of the host', async () => {
     const { run, asked } = await startPostgrest('localhost');
     expect(await run({ operation: 'query', projectId: 'LocalHost' })).toMatchObject({ status: 'completed' });
     expect((await run({ operation: 'query', projectId: 'local' })).error?.code).toBe('BLOCK_CONFIG_INVALID');
     expect(asked).toHaveLength(1);
   });
 
-  it('sends values of conditions as they are', async () => {
+  it('sends values of conditions unchanged', async () => {
     const { run, asked } = await startPostgrest();
     await run({ operation: 'query', filter: 'status=eq.a+b@example.com%26limit%3D1&id=like.50%' });
     expect([...(asked[0]?.query ?? [])]).toEqual([

@@ -13,13 +13,13 @@ export interface OneTool {
   engine: Engine;
   /** The address of the service. */
   address: string;
-  /** Requests in the order of their arrival. */
+  /** Requests in order of arrival. */
   requests: { url: string; headers: IncomingMessage['headers'] }[];
   /** Calls the tool in a run. */
   call(args?: JsonObject): Promise<RunResource>;
 }
 
-/** How an answer is sent. */
+/** Sends an answer. */
 export type Answering = (request: { url: URL; address: string }, response: ServerResponse) => void;
 
 /** Starts a server. Returns its address, without a path. */

@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   });
 
   describeMemories(onPostgres);
-  // These suites cover what depends on the stores. The rest depends on the machine, and other tests cover it.
+  // These suites cover behaviour that depends on the stores. Other tests cover behaviour that depends on the machine only.
   if (isFull) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
   else for (const describeGroup of sample(STORED, 3, 'groups of conformance on PostgreSQL')) describeGroup();
 });

@@ -16,7 +16,7 @@ export interface Environment {
   join(): Promise<Node>;
 }
 
-/** Short enough for a test to see one expire, and long enough for a process on a busy machine to renew it. */
+/** Short enough to expire during a test, and long enough to be renewed by a process on a busy machine. */
 export const LEASE_MS = 5000;
 
 /** Returns an environment whose processes end with the test. */

@@ -88,7 +88,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await stores.leases.runStore(again).append('r', [entry(2)]);
   });
 
-  it('a record older than the stored one is ignored, and its entries are written', async () => {
+  it('a record older than the stored one is ignored, but its entries are written', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
     const writer = stores.leases.runStore(await created(stores, one, 'r'));
@@ -101,7 +101,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await expect(writer.append('r', [entry(2)])).rejects.toThrow(/written twice/);
   });
 
-  it('writes of one run are done in the order of the calls', async () => {
+  it('writes of one run are executed in the order of the calls', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
     const writer = stores.leases.runStore(await created(stores, one, 'r'));
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await stores.leases.claim(two, 10)).toEqual([]);
   });
 
-  it('processes with an expired lease, by the clock of the database, are removed', async () => {
+  it('processes whose lease has expired by the clock of the database are removed', async () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
     // Makes sure that the database's clock has advanced.
@@ -144,7 +144,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await stores.leases.claim(living, 10)).toEqual([{ runId: 'a', owner: living, epoch: 2 }]);
   });
 
-  it('runs without an owner are claimed in equal shares, oldest first, each by one process', async () => {
+  it('runs without an owner are claimed in equal shares, oldest first, and each by one process', async () => {
     const stores = await open();
     const [gone = '', ...owners] = await joined(stores, 4);
     for (let n = 0; n < 30; n++) await created(stores, gone, `r${n}`, { createdMs: 1000 + n });
@@ -180,7 +180,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await leases.acquire(two, 'child')).toMatchObject({ epoch: 2 });
   });
 
-  it('findUnowned returns runs that should continue and that no living process owns', async () => {
+  it('findUnowned returns runs that should continue and have no living owner', async () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
     const { leases } = stores;

@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     url = await postgresDatabase();
   });
 
-  it('continue the runs of one that was killed with SIGKILL: nothing is lost, and nothing recorded runs twice', async () => {
+  it('continue the runs of a process killed with SIGKILL, without lost or repeated recorded work', async () => {
     const environment = await openEnvironment(url);
     const [first, second] = await Promise.all([environment.join(), environment.join()]);
     await first.call('deploy', { deployed: CHILD });
@@ -78,7 +78,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     expect(second.errors).toEqual([]);
   });
 
-  it('take over from a frozen process, which writes nothing when it resumes and then joins again', async () => {
+  it('take over from a frozen process, which does not write its old runs when it resumes and joins again', async () => {
     const environment = await openEnvironment(url);
     const [frozen, other] = await Promise.all([environment.join(), environment.join()]);
     const drawn = workflow(
@@ -123,7 +123,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     );
   });
 
-  it('take over the runs of a closed process at once, including those that wait for a time', async () => {
+  it('take over the runs of a closed process at once, including runs that wait for a time', async () => {
     // Too long to expire within the test.
     const environment = await openEnvironment(url, 600_000);
     const [first, second] = await Promise.all([environment.join(), environment.join()]);

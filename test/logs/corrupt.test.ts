@@ -58,7 +58,7 @@ it('indexes the other runs when a stored record is corrupt, and reports it once 
   expect(faults.join()).not.toContain('hunter2');
 });
 
-it('indexes failed runs of a webhook when one of them is corrupt, which says nothing about its trigger', async () => {
+it('indexes failed runs of a webhook when one of them is corrupt and has no trigger', async () => {
   const failed = { ...RUN, status: 'failed', blockTypes: [] } as RunSummary;
   const { db, indexer, faults } = await setUp(() => new TypeError('"hunter2" is no list'), failed);
   for (const id of ['bad', 'good'])
@@ -70,13 +70,13 @@ it('indexes failed runs of a webhook when one of them is corrupt, which says not
   expect(faults.join()).not.toContain('hunter2');
 });
 
-it('reads a batch again after an error that may pass', async () => {
+it('does not skip a batch after a temporary error', async () => {
   const { db, indexer } = await setUp(() => new Error('connection lost'));
   await expect(indexer.updateAll()).rejects.toThrow('connection lost');
   expect(await rowsOf(db)).toEqual([]);
 });
 
-/** A store of an engine, and a way to change its tables while no engine uses it. */
+/** A store of an engine, and a function that changes its tables while no engine uses it. */
 interface Store {
   options: Pick<EngineOptions, 'data' | 'postgres'>;
   change(statements: readonly string[]): Promise<void> | void;
@@ -142,7 +142,7 @@ const ASKED: BlockExecutor = {
 };
 
 describe.each(Object.entries(STORES))('damaged runs in %s', (_name, open) => {
-  it('leave the other runs in the log, are reported once each, and nothing quotes what is stored', async () => {
+  it('leave the other runs in the log, and are each reported once without their content', async () => {
     const { options, change, log } = await open();
     const before = await createEngine({ ...options, blocks: [ASKED] });
     const { workflowId } = await before.deploy(workflow([block('A', 'agent')], ['Start -> A'], { id: 'w' }));

@@ -79,7 +79,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
     expect(await rowsOf(world.db)).toEqual([]);
   });
 
-  it('sums what model blocks cost and records their models, and believes no other block', async () => {
+  it('sums the costs and records the models of model blocks, and ignores such outputs of other blocks', async () => {
     const output = { content: 'hi', model: 'm-1', cost: { total: 0.1 }, tokens: { input: 3 } };
     const agent: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
     const world = await indexed({ url: await open(), engine: { blocks: [agent] } });
@@ -96,7 +96,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
     expect(await world.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
   });
 
-  it('counts each run of a workflow once, when it ends, and never again', async () => {
+  it('counts each run of a workflow once, when it ends', async () => {
     const world = await indexed({ url: await open() });
     const { engine, indexer, db } = world;
     const [ok, asks] = [await deploy(world, OK), await deploy(world, ASKS)];
@@ -116,12 +116,12 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
     expect(await counts()).toEqual({ [ok]: 1, [asks]: 1 });
   });
 
-  it('counts a run once that several processes index, and knows when the last run began', async () => {
+  it('counts a run that several processes index once, and has the start of the last run', async () => {
     const world = await indexed({ url: await open() });
     const { engine, db } = world;
     const ok = await deploy(world, OK);
     for (const runId of ['a', 'b', 'c']) await engine.execute(ok, {}, { runId });
-    // All read the changes before one acknowledges them.
+    // All processes read the changes before one acknowledges them.
     await Promise.all([world.indexer, indexerOf(world), indexerOf(world)].map((each) => each.update()));
     const { startedAt } = await engine.getRun('c');
     expect(await db.selectFrom('run_counts').selectAll().execute()).toEqual([
@@ -129,7 +129,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
     ]);
   });
 
-  it('gets every run when several processes index at the same time', async () => {
+  it('has every run when several processes index at the same time', async () => {
     const world = await indexed({ url: await open() });
     const ok = await deploy(world, OK);
     const runs = Array.from({ length: 450 }, (_, index) =>

@@ -119,7 +119,7 @@ describe('operations that read a run in parts', () => {
     expect((await get('states?scope=nothing')).status).toBe(404);
   });
 
-  it('every iteration shows exactly the spans that the journal has in it', async () => {
+  it('every iteration shows exactly its spans in the journal', async () => {
     const api = await world();
     const { get } = await started(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
@@ -200,7 +200,7 @@ describe('operations that read a run in parts', () => {
 });
 
 describe('a rerun', () => {
-  it('starts a new run with the same input, or with another one', async () => {
+  it('starts a new run with the same input or another input', async () => {
     const api = await world();
     const { path, runId } = await started(api, NESTED);
     const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body: {} });
@@ -215,7 +215,7 @@ describe('a rerun', () => {
     expect(await input(other.data.runId)).toBe('8');
   });
 
-  it('from a block takes over the outputs before it', async () => {
+  it('from a block keeps the outputs of earlier blocks', async () => {
     const api = await world();
     const { path, runId, get } = await started(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
@@ -234,7 +234,7 @@ describe('a rerun', () => {
     }
   });
 
-  it('inside an iteration keeps the iterations before it, and needs their numbers', async () => {
+  it('inside an iteration keeps the earlier iterations, and needs the iteration numbers', async () => {
     const api = await world();
     const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
     const each = loop('Each', { loopType: 'for', count: 3 }, ...body);
@@ -283,7 +283,7 @@ describe('a rerun', () => {
     expect((await rerun({}, `${path}/runs/nothing`)).status).toBe(404);
   });
 
-  it('replaces outputs before the block and fields of the block, and refuses what the run does not use', async () => {
+  it('replaces outputs of earlier blocks and fields of the block, and refuses edits that the run does not use', async () => {
     const api = await world();
     const sums = workflow(
       [

@@ -16,7 +16,7 @@ async function idsOf(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]>
   return (await pageOfLogs(db, { ...QUERY, ...query })).rows.map(({ run_id: id }) => id);
 }
 
-/** All ids, read page by page. */
+/** Returns all ids, read page by page. */
 async function pagedIds(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
   const ids: string[] = [];
   let after: LogPosition | undefined;
@@ -88,7 +88,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
     for (const [filter, ids] of filters) expect([filter, await idsOf(db, filter)]).toEqual([filter, ids]);
   });
 
-  it('sort by every field in both orders, unknown values below all others, the same in pages', async () => {
+  it('sort by every field in both orders, with unknown values lowest, also across pages', async () => {
     const db = await filled(url);
     const orders: [LogPageQuery['sortBy'], string[]][] = [
       ['startedAt', ['a', 'b', 'c', 'd', 'e']],
@@ -141,7 +141,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
     expect(await earliestStart(db, { workspaceId: 'nowhere' })).toBeUndefined();
   });
 
-  it('read an index: no query reads the whole table, and a page without filters is not sorted', async () => {
+  it('read an index: no query scans the whole table, and a page without filters needs no sort', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w');
     await fill(db, 40_000);

@@ -60,7 +60,7 @@ async function detail(services: LogServices, runId: string) {
   const row = await findLog(services, runId, ['looms']);
   if (!row) throw new Error(`no log of ${runId}`);
   const found = await logDetailOf(services, row);
-  // What is sent must fit what is documented.
+  // Responses must match the documented schema.
   return logDetail.parse(found) as Exclude<typeof found, undefined>;
 }
 
@@ -158,7 +158,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
     });
   });
 
-  it('shows why a run failed, and what a run waits for only to those who may answer', async () => {
+  it('shows why a run failed, and does not show the token of a pause', async () => {
     const { services, engine, ...rest } = await open();
     await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'f' });
     await engine.execute(await deploy({ engine, ...rest }, ASKS), {}, { runId: 'p' });
@@ -174,7 +174,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
     expect(JSON.stringify(paused)).not.toContain(pauses[0]?.token);
   });
 
-  it('finds no run of another workspace, and none whose id two workspaces have', async () => {
+  it('finds no run of another workspace, and no run whose id exists in two workspaces', async () => {
     const { services, engine, ...rest } = await open();
     await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'f' });
     expect(await findLog(services, 'f', ['other'])).toBeUndefined();
@@ -224,7 +224,7 @@ describe('the filters of the log', () => {
     });
   });
 
-  it('refuses a cursor whose value is of another type than the order, before the database does', async () => {
+  it('refuses a cursor whose value has another type than the sort field', async () => {
     const { services } = await world();
     const query = logsQuery.parse({ workspaceId: 'looms' });
     for (const value of ['1', 1.5, 1e300])
@@ -233,7 +233,7 @@ describe('the filters of the log', () => {
     await expect(listLogs(services, byStatus, [1, 'r'])).rejects.toMatchObject({ status: 400 });
   });
 
-  it('takes the nearest limit, all triggers for "all", and folder paths without a slash', async () => {
+  it('clamps the limit, and accepts "all" triggers and folder paths without a slash', async () => {
     const { services, engine, ...rest } = await world();
     await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'a' });
     await engine.execute('fails', {}, { runId: 'b' });
@@ -244,7 +244,7 @@ describe('the filters of the log', () => {
     expect((await list(services, { folderPaths: 'north,/' })).entries).toHaveLength(2);
   });
 
-  it('leaves out spans and values beyond the limits of a response, and shows the rest', async () => {
+  it('leaves out spans and values beyond the limits of a response, and shows the others', async () => {
     const { services, engine, ...rest } = await world();
     const large: Json = workflow(
       [block('A', 'bulk'), block('B', 'bulk'), fn('C', 'return 1')],

@@ -79,7 +79,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     expect((await api.list({ level: 'error' })).entries).toHaveLength(1);
   });
 
-  it('refuse a cursor of other filters, unknown parameters, empty values and a missing workspace', async () => {
+  it('refuse cursors of other filters, unknown parameters, empty values and a missing workspace', async () => {
     const api = await world(url);
     const id = await api.deployed(GREETING);
     await api.run(id);
@@ -156,7 +156,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     expect((await api.call('GET', `/api/v2/logs/${runId}`, { key: null })).status).toBe(401);
   });
 
-  it('accept workspace keys, and refuse personal ones where they are disabled', async () => {
+  it('accept workspace keys, and refuse personal keys if they are disabled', async () => {
     const api = await world(url);
     const { runId } = await api.run(await api.deployed(APPROVAL));
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'own');
@@ -169,7 +169,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     expect((await api.call('GET', `/api/v2/logs/${runId}`, { key })).status).toBe(200);
   });
 
-  it('answer HEAD as GET, without a body', async () => {
+  it('answer HEAD like GET, without a body', async () => {
     const api = await world(url);
     const { runId } = await api.run(await api.deployed(GREETING));
     const answer = await api.fetch('HEAD', `/api/v2/logs/${runId}`);

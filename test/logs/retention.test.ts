@@ -57,7 +57,7 @@ const NAMES = drawnStores('retention');
 describe.each(NAMES)('retention on %s', (name) => {
   const url = async (): Promise<string | undefined> => (name === 'postgres' ? postgresDatabase() : undefined);
 
-  it('deletes runs that ended before the limit, with journal, logs and values, and no others', async () => {
+  it('deletes only runs that ended before the limit, with journal, logs and values', async () => {
     const { engine, clock, workflowId, retention, ids } = await world(await url(), dataFolder());
     await engine.execute(workflowId, {}, { runId: 'old' });
     const trace = await engine.getTrace('old');
@@ -80,7 +80,7 @@ describe.each(NAMES)('retention on %s', (name) => {
     expect((await engine.getRun('young')).status).toBe('completed');
   });
 
-  it('deletes the oldest ended runs until all take at most the limit, and none that ended within the hour', async () => {
+  it('deletes the oldest ended runs until the total size is within the limit, except runs of the last hour', async () => {
     const { engine, clock, workflowId, retention, ids } = await world(await url());
     for (const id of ['a', 'b', 'c', 'd']) {
       await engine.execute(workflowId, { id }, { runId: id });
@@ -101,7 +101,7 @@ describe.each(NAMES)('retention on %s', (name) => {
     expect(await ids()).toEqual(['fresh']);
   });
 
-  it('does not hold up runs: they start and end between two deletions', async () => {
+  it('does not block runs: they start and end between two deletions', async () => {
     const { db, engine, clock, workflowId, ids, indexer } = await world(await url());
     for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
     await ids();
@@ -126,7 +126,7 @@ describe.each(NAMES)('retention on %s', (name) => {
     expect(await ids()).toHaveLength(3);
   });
 
-  it('is done by one process at a time, and by another when the first dies', async () => {
+  it('is executed by one process at a time, and by another one when the first dies', async () => {
     const { db, engine, clock, workflowId, retention, ids } = await world(await url());
     await engine.execute(workflowId, {}, { runId: 'old' });
     await ids();
@@ -144,7 +144,7 @@ describe.each(NAMES)('retention on %s', (name) => {
 });
 
 describe('retention', () => {
-  it('deletes a child run with its parent, and not before', async () => {
+  it('deletes a child run only with its parent', async () => {
     const made = await world();
     const { engine, clock, workflowId, retention, ids } = made;
     const parent = await deploy(
@@ -160,7 +160,7 @@ describe('retention', () => {
     expect(await ids()).toEqual([]);
   });
 
-  it('refuses limits under which running blocks would lose values', async () => {
+  it('refuses limits that would delete values of running blocks', async () => {
     const store = await openServiceStore();
     onTestFinished(() => store.close());
     for (const limits of [
@@ -191,7 +191,7 @@ describe('retention', () => {
     expect(faults).toEqual([expect.objectContaining({ message: 'The disk is full.' })]);
   });
 
-  it('ends where another process has taken over while a deletion took long', async () => {
+  it('stops if another process has taken over during a long deletion', async () => {
     const { db, clock, faults } = await world();
     const went: boolean[] = [];
     const sweep = new RetentionSweep({

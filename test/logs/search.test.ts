@@ -81,7 +81,7 @@ it('never finds the token of an open pause point, or runs of another workspace',
   expect((await api.call('GET', path, { key: null })).status).toBe(401);
 });
 
-it('reads a bounded amount for each request, counts what it left out, and continues at its cursor', async () => {
+it('reads a limited amount for each request, counts skipped values, and continues at its cursor', async () => {
   const api = await world();
   const large = await run(api, await api.deployed(LARGE));
   expect(await search(api, { text: 'needle', in: 'output' })).toMatchObject({

@@ -14,7 +14,7 @@ export type LogDb = Kysely<LogTables>;
 
 const NOW = '2026-01-01T00:00:00.000Z';
 
-/** A database with the tables of the service; two workspaces. `url`: PostgreSQL instead of SQLite in memory. */
+/** Returns a database with the tables of the service and two workspaces. `url`: PostgreSQL instead of SQLite in memory. */
 export async function logDatabase(url?: string): Promise<LogDb> {
   const schema = `s${crypto.randomUUID().replaceAll('-', '')}`;
   const store = await openServiceStore(
@@ -74,7 +74,7 @@ export interface Indexed {
   faults: unknown[];
 }
 
-/** An engine and an index of its runs, which is updated only by calls. */
+/** An engine and an index of its runs, which is updated only by explicit calls. */
 export async function indexed(
   options: { engine?: EngineOptions; url?: string | undefined } = {},
 ): Promise<Indexed> {

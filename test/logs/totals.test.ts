@@ -19,7 +19,7 @@ import type { LogDb } from './setup.ts';
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 const NAMES = drawnStores('totals of the log');
 
-/** Runs at any millisecond of ten days, of three workflows, some of which have not ended. */
+/** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function drawnRuns(count: number): NewLog[] {
   const draw = numbers(15);
   const whole = (below: number): number => Math.floor(draw() * below);
@@ -39,7 +39,7 @@ function drawnRuns(count: number): NewLog[] {
   });
 }
 
-/** The statistics, computed run by run. */
+/** Returns the statistics, computed run by run. */
 function expected(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
   const periods = periodsOf(window);
   const matching = runs.filter(
@@ -101,7 +101,7 @@ async function totalAll(db: LogDb): Promise<void> {
   while (await totalBatch(db));
 }
 
-/** The number of runs that the totals of each width have. */
+/** Returns the number of runs in the totals of each width. */
 async function totalled(db: LogDb): Promise<number[]> {
   const { rows } = await sql<{ width: number; total: number }>`
     select width_ms as width, sum(runs) as total from run_totals group by width_ms`.execute(db);
@@ -114,7 +114,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     url = name === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  it('never change the statistics, however many runs they have', async () => {
+  it('do not change the statistics, with any number of runs', async () => {
     const db = await logDatabase(url);
     for (const id of ['w0', 'w1', 'w2']) await addWorkflow(db, id);
     const runs = drawnRuns(700);
@@ -128,7 +128,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     expect(await totalled(db)).toEqual(WIDTHS.map(() => ended));
   });
 
-  it('follow runs that change after their end, and runs that are deleted, until none are left', async () => {
+  it('follow changes of ended runs and deletions, until no runs are left', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w0');
     const runs = drawnRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
@@ -162,7 +162,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     expect(await totalled(db)).toEqual(WIDTHS.map(() => runs.length));
   });
 
-  it('get runs from the index of the log, also those that an earlier process left, and lose deleted ones', async () => {
+  it('get runs from the index of the log, also runs of an earlier process, and lose deleted runs', async () => {
     const world = await indexed({ url });
     const id = await deploy(world, workflow([fn('A', 'return 1')], ['Start -> A']));
     for (const runId of ['r1', 'r2']) await world.engine.execute(id, {}, { runId });

@@ -52,7 +52,7 @@ describe('the block mcp', () => {
     await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
   });
 
-  it('sends the key of the operator, else the stored one of the tenant', async () => {
+  it('sends the key of the operator, else the stored credential of the tenant', async () => {
     const server = await startServer();
     const services = { 'mcp-sky': server.url };
     const stored: EngineOptions = {
@@ -103,7 +103,7 @@ describe('the block mcp', () => {
   it.each([
     ['newer', startServer],
     ['older', startSessions],
-  ])('stops at once when the run is cancelled, and so does the call (%s server)', async (_title, serve) => {
+  ])('stops the block and the call at once when the run is cancelled (%s server)', async (_title, serve) => {
     const server = await serve();
     const handle = await start({
       fields: { ...FORECAST, tool: 'slow' },
@@ -156,7 +156,7 @@ describe('an agent', () => {
     expect(server.calls).toEqual(['Bergen']);
   });
 
-  it('waits for the approval of calls where the operator requires it', async () => {
+  it('waits for the approval of calls if the operator requires it', async () => {
     const server = await startServer();
     const tool = { name: 'forecast', args: { city: 'Bergen' } };
     const { result } = await askWith(
@@ -240,7 +240,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('cannot replace a tool of the agent, nor hide text in names and descriptions', async () => {
+  it('cannot replace a tool of the agent or hide text in names and descriptions', async () => {
     const server = await listing(() => ({
       tools: [
         { ...tool('count'), description: `Counts.\u202E\u200B${'x'.repeat(10_000)}` },

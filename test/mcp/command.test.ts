@@ -53,7 +53,7 @@ it('a server that is a program is one process for a run, and is started again af
     types: ['kill'],
     class: 'effect' as const,
     execute: async () => {
-      // The client may have started others, to find out which protocol it speaks.
+      // The client may have started other processes to detect the protocol.
       alive.push(pids().filter(isAlive));
       for (const pid of alive.flat()) process.kill(pid);
       await expect.poll(() => alive.flat().filter(isAlive)).toEqual([]);
@@ -90,7 +90,7 @@ it.each<[string, string, NonNullable<BlocksOptions['mcp']>[string], JsonObject]>
     { server: process.execPath, command: [process.execPath] },
   ],
   [
-    'a workflow that brings a command for a known name',
+    'a workflow that sets a command for a known name',
     'MCP_SERVER_UNKNOWN',
     {},
     { command: [process.execPath, SERVER] },

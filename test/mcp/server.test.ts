@@ -31,7 +31,7 @@ async function serve(workflows: string[]) {
   return serveFetch(await withWorkflowTools(api.api.fetch, { servers: { team: workflows }, onError }));
 }
 
-/** An official client. */
+/** Returns an official client. */
 async function connect(
   url: string,
   { mode = 'auto', key = api.key }: { mode?: 'auto' | 'legacy'; key?: string },
@@ -81,7 +81,7 @@ describe.each(['auto', 'legacy'] as const)('an official client (%s)', (mode) => 
 });
 
 describe.each(['auto', 'legacy'] as const)('the progress of a call (%s)', (mode) => {
-  it('is how many blocks of the run have ended, for callers that ask for it', async () => {
+  it('is the number of ended blocks of the run, for callers that request it', async () => {
     const id = await api.deployed(
       workflow([fn('A', 'return 1'), block('G', 'gate', {}), fn('B', 'return 2')], ['Start -> A -> G -> B']),
     );
@@ -136,7 +136,7 @@ describe('the address of the tools', () => {
     expect((await (await connect(url, { key })).listTools()).tools).toEqual([]);
   });
 
-  it('says that a run waits for a person', async () => {
+  it('reports that a run waits for a person', async () => {
     const id = await api.deployed(workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']));
     const { url } = await serve([id]);
     const client = await connect(url, {});
@@ -160,7 +160,7 @@ describe('the address of the tools', () => {
   });
 });
 
-/** A client that calls a workflow which waits for minutes. */
+/** Returns a client that calls a workflow which waits for minutes. */
 async function waiting(mode: 'auto' | 'legacy') {
   const id = await api.deployed(
     workflow([block('W', 'wait', { timeValue: '600', timeUnit: 'seconds' })], ['Start -> W']),

@@ -45,7 +45,7 @@ describeOnStores((where, open) => {
 });
 
 describe('the session of a run', () => {
-  it('is not that of another run', async () => {
+  it('is not shared with another run', async () => {
     const server = await startSessions();
     const engine = await engineWith({ services: { 'mcp-sky': server.url } });
     for (const _ of [1, 2]) await engine.execute({ workflow: workflow([call('A')], ['Start -> A']) });
@@ -74,7 +74,7 @@ describe('the session of a run', () => {
     await expect.poll(() => server.ended).toHaveLength(1);
   });
 
-  it('ends while the run waits for a person, and another one begins after that', async () => {
+  it('ends while the run waits for a person, and a new session begins after the answer', async () => {
     const server = await startSessions();
     const engine = await engineWith({ services: { 'mcp-sky': server.url } });
     const asking = workflow(
@@ -91,7 +91,7 @@ describe('the session of a run', () => {
     await expect.poll(() => server.ended).toHaveLength(2);
   });
 
-  it('starts again once, for all requests at that time, when the server has forgotten it', async () => {
+  it('is started again once for all concurrent requests when the server has lost it', async () => {
     const server = await startSessions();
     const forget = {
       types: ['forget'],
@@ -121,7 +121,7 @@ describe('the session of a run', () => {
     expect(server.initialized).toHaveLength(3);
   });
 
-  it('fails the block if the server forgets it at once again', async () => {
+  it('fails the block if the server also loses the new session', async () => {
     const server = await startSessions({ forgets: 'tools/call' });
     const engine = await engineWith({ services: { 'mcp-sky': server.url } });
     expect(await engine.execute({ workflow: workflow([call('A')], ['Start -> A']) })).toMatchObject({
@@ -154,7 +154,7 @@ describe.each([
   ['the newer generation', startServer],
   ['the older generation', startSessions],
 ])('the list of tools of a server of %s', (_title, serve) => {
-  it('is read once in a minute, for each key, and again after a change notice', async () => {
+  it('is read once per minute for each key, and again after a change notice', async () => {
     const server = await serve();
     const lists = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
     const services = { 'mcp-sky': server.url };
@@ -162,7 +162,7 @@ describe.each([
       types: ['notice'],
       class: 'effect' as const,
       execute: async () => {
-        // The client may not listen yet.
+        // Waits until the client listens.
         const listening = ({ body, method }: { body: string; method: string }) =>
           method === 'GET' || body.includes('subscriptions/listen');
         await expect.poll(() => server.requests.some(listening)).toBe(true);
@@ -194,7 +194,7 @@ describe.each([
 
 describe('the progress of a call', () => {
   it.each(['the newer generation', 'sessions'])(
-    'is emitted while it runs, at most ten times in a second (%s)',
+    'is emitted while it runs, at most ten times per second (%s)',
     async (kind) => {
       const server = kind === 'sessions' ? await startSessions() : await startServer();
       const engine = await engineWith({ services: { 'mcp-sky': server.url } });

@@ -8,13 +8,13 @@ import type {
 } from '../../packages/core/src/machine/index.ts';
 
 /**
- * How a run may go. `calm`: only failures that the block's own error port takes, no limit and no answer, so that the
- * blocks that run do not depend on the order. `stormy`: everything except failures that need no event of their own.
- * `wild`: those too, counts beyond the limit from the start, and run-until.
+ * Possible events of a run. `calm`: failures only of blocks with an error port, no limits and no answers, so that the
+ * executed blocks do not depend on the order. `stormy`: everything except failures without an event. `wild`: also
+ * failures without an event, counts above the limit at the start, and run-until.
  */
 export type Mood = 'calm' | 'stormy' | 'wild';
 
-/** A run to execute: a graph, its start, and a world (seeded by `seed`) whose answer is a function of the call. */
+/** A run to execute: a graph, its start, and a world (seeded by `seed`) whose answers are a function of the call. */
 export interface Scenario {
   region: Region;
   start: number;
@@ -50,7 +50,7 @@ function block(mood: Mood): fc.Arbitrary<Draft> {
     answers: fc.constant(true),
   };
   return fc.tuple(fc.record(shape, { requiredKeys: ['kind', 'class'] }), fc.nat(99)).map(([draft, rare]) => {
-    // Answers end the run, so they are rare.
+    // Responses end the run, so they are rare.
     const { answers, ...rest } = draft;
     return mood !== 'calm' && answers && rare < 10 ? { ...rest, answers } : rest;
   });
@@ -83,7 +83,7 @@ function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
   );
 }
 
-/** Regions of blocks and containers, nested up to `depth` 2. Edges go forward, by any port. */
+/** Regions of blocks and containers, nested up to `depth` 2. Edges lead forward, from any port. */
 function regions(mood: Mood, depth: number, most = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
   const plain = block(mood);
   const node =
@@ -96,7 +96,7 @@ function regions(mood: Mood, depth: number, most = depth === 0 ? 8 : 4): fc.Arbi
   return fc
     .record({
       drafts: fc.array(node, { minLength: most > 4 ? 3 : 0, maxLength: most, size: 'max' }),
-      // Nodes that the start does not reach take no part, so most nodes depend on an earlier one.
+      // Nodes that the start does not reach do not run, so most nodes depend on an earlier node.
       stems: fc.array(fc.option(fc.tuple(end, stem), { freq: 9 }), { minLength: most, maxLength: most }),
       edges: fc.array(fc.tuple(end, end, port), { maxLength: most, size: 'max' }),
     })
@@ -136,7 +136,7 @@ export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
     .noBias(
       fc.record({
         region: regions(mood, 0),
-        // Most are beyond the last node.
+        // Most numbers are beyond the last node, which means no run-until.
         until: fc.nat(40),
         start: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) }),
         seed: fc.nat(),

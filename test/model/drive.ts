@@ -23,7 +23,7 @@ import type { Asked } from './world.ts';
 
 type End = Extract<Command, { type: 'end' }>;
 
-/** Returns the key of the work that `command` requests: equal for the same work. */
+/** Returns the key of the work that `command` requests. Commands for the same work have the same key. */
 export function keyOf(command: Asked): string {
   const at = command.at.join('.');
   if (command.type === 'run') return `run ${at} ${command.try}${suffixOf(command)}`;
@@ -64,7 +64,7 @@ export class Drive {
     this.feed({ type: 'started', atMs: this.nowMs, start, graceMs, ...end, ...more });
   }
 
-  /** Returns the keys of the open work that the world must answer: everything but timeouts and the deadline. */
+  /** Returns the keys of the open work that the world must answer: everything except timeouts and the deadline. */
   wanted(): string[] {
     return [...this.open.keys()].filter((key) => !/^(timeout|deadline) /.test(key)).sort();
   }
@@ -84,10 +84,10 @@ export class Drive {
     this.nowMs = Math.max(this.nowMs + 1, event.atMs);
     const before = JSON.stringify(this.state);
     const [next, outcome] = step(this.region, this.state, event);
-    assert.equal(JSON.stringify(this.state), before, 'step leaves its input alone');
+    assert.equal(JSON.stringify(this.state), before, 'step does not change its input');
     const inPlace = JSON.parse(before) as State;
-    assert.deepEqual(advance(this.region, inPlace, event), outcome, 'advance says what step says');
-    assert.deepEqual(inPlace, next, 'advance does what step does');
+    assert.deepEqual(advance(this.region, inPlace, event), outcome, 'advance returns the same outcome as step');
+    assert.deepEqual(inPlace, next, 'advance leads to the same state as step');
     this.state = JSON.parse(JSON.stringify(next)) as State;
     assert.deepEqual(this.state, next, 'the state is JSON');
     this.past.push(event);
@@ -112,8 +112,8 @@ export class Drive {
   #account(event: Event, outcome: StepResult): void {
     if (outcome.changed) this.#close(event);
     for (const command of outcome.commands) {
-      assert.isUndefined(this.end, 'nothing comes after the end');
-      // The pause that a block asks for in a drain is aborted before it opens.
+      assert.isUndefined(this.end, 'no commands after the end');
+      // The pause that a block requests in a drain is aborted before it opens.
       if (command.type === 'abort' && event.type === 'paused' && event.continues)
         assert.deepEqual(command.at, event.at);
       else if (command.type === 'abort') this.#abort(command.at);
@@ -130,7 +130,7 @@ export class Drive {
       const left = this.wanted().filter((key) => !key.startsWith('grace '));
       assert.deepEqual(left, [], 'every open work is aborted');
       for (const command of this.asked)
-        assert.isFalse(isPending(this.region, this.state, command), `owed after the end: ${keyOf(command)}`);
+        assert.isFalse(isPending(this.region, this.state, command), `pending after the end: ${keyOf(command)}`);
       this.open.clear();
     }
   }
@@ -170,13 +170,13 @@ export class Drive {
       this.open.delete(key);
       this.expectVoid(respond(this.scenario, command, this.nowMs).event);
     }
-    assert.deepEqual(Object.fromEntries(owed), Object.fromEntries(this.open), 'what is owed is what is open');
+    assert.deepEqual(Object.fromEntries(owed), Object.fromEntries(this.open), 'the pending commands are the open work');
     const texts = new Set([...owed.values()].map((command) => JSON.stringify(command)));
     for (const command of this.asked)
       assert.equal(
         isPending(this.region, this.state, command),
         texts.has(JSON.stringify(command)),
-        `owed or not: ${keyOf(command)}`,
+        `pending or not: ${keyOf(command)}`,
       );
   }
 }
@@ -209,7 +209,7 @@ export function recount(region: Region, state: State): void {
   const { busy, timers, humans } = state;
   assert.deepEqual({ busy, timers, humans }, counted, 'counters');
   if (state.phase !== 'ended' && state.frame.cells.length > 0)
-    assert.isAbove(busy + timers + humans, 0, 'a run that has not ended waits for something');
+    assert.isAbove(busy + timers + humans, 0, 'a run that has not ended has pending work');
 }
 
 interface Counted {
@@ -222,7 +222,7 @@ function countFrame(region: Region, frame: Frame, counted: Counted, givenUp = fa
   const open = frame.cells.filter((cell) =>
     typeof cell === 'number' ? cell !== 0 : typeof cell === 'object',
   );
-  // In a drain, work that was stopped is neither open nor settled.
+  // In a drain, stopped work is neither open nor settled.
   const draining = givenUp || frame.drain !== undefined;
   if (!draining) assert.equal(frame.left, open.length, 'left');
   frame.cells.forEach((cell, index) => {

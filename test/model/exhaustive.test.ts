@@ -15,19 +15,19 @@ type End = Extract<Command, { type: 'end' }>;
 interface Explored {
   /** Number of states. */
   states: number;
-  /** The different ends of the run, each with the work done before it. */
+  /** The different ends of the run, each with the work completed before it. */
   endings: Set<string>;
-  /** States by the work done before them. More than one if the order matters. */
+  /** States by the work completed before them. More than one state if the order matters. */
   byDone: Map<string, Set<string>>;
   /** False if there are too many states to visit all. */
-  whole: boolean;
+  isComplete: boolean;
 }
 
 const MOST_STATES = 2000;
 
-/** Returns every state that some order of answers leads to. Time does not advance, so states do not differ by it. */
+/** Explores every state that some order of answers leads to. Time does not advance, so states do not differ in time. */
 function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Explored {
-  const explored: Explored = { states: 0, endings: new Set(), byDone: new Map(), whole: true };
+  const explored: Explored = { states: 0, endings: new Set(), byDone: new Map(), isComplete: true };
   const seen = new Set<string>();
   const { region: graph, start: first, graceMs } = scenario;
   const [begun] = step(graph, initialState(), { type: 'started', atMs: 0, start: first, graceMs, ...start });
@@ -40,7 +40,7 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
     seen.add(`${text} ${what}`);
     explored.states++;
     explored.byDone.set(what, (explored.byDone.get(what) ?? new Set()).add(text));
-    if (explored.states > MOST_STATES) return { ...explored, whole: false };
+    if (explored.states > MOST_STATES) return { ...explored, isComplete: false };
     recount(graph, state);
     if (state.phase === 'ended') {
       explored.endings.add(`${JSON.stringify(end)} after ${what}`);
@@ -67,38 +67,38 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
 const calm = { start: 0, seed: 1, mood: 'calm', graceMs: 50, order: 0 } as const;
 
 describe('every order of completion', () => {
-  it('R32 of a small graph leads to one end, and the work done determines the state', () => {
-    let whole = 0;
+  it('R32 of a small graph leads to one end, and the completed work determines the state', () => {
+    let complete = 0;
     fc.assert(
       fc.property(smallScenarios('calm'), (scenario) => {
         const explored = explore(scenario);
         for (const states of explored.byDone.values()) expect(states.size).toBe(1);
-        if (!explored.whole) return;
-        whole++;
+        if (!explored.isComplete) return;
+        complete++;
         expect([...explored.endings]).toHaveLength(1);
       }),
       { numRuns: scale(18, 600) },
     );
-    expect(whole).toBeGreaterThan(scale(12, 400));
+    expect(complete).toBeGreaterThan(scale(12, 400));
   });
 
   it('R32 of a small graph that fails, answers or drains leads to an end, and never gets stuck', () => {
-    let whole = 0;
+    let complete = 0;
     fc.assert(
       fc.property(smallScenarios('wild'), (scenario) => {
         const explored = explore(scenario);
-        whole += explored.whole ? 1 : 0;
-        expect(explored.endings.size).toBeGreaterThan(explored.whole ? 0 : -1);
+        complete += explored.isComplete ? 1 : 0;
+        expect(explored.endings.size).toBeGreaterThan(explored.isComplete ? 0 : -1);
       }),
       { numRuns: scale(18, 600) },
     );
-    expect(whole).toBeGreaterThan(scale(12, 400));
+    expect(complete).toBeGreaterThan(scale(12, 400));
   });
 
   it('R9 of a window of two over three branches has seven states and one end', () => {
     const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
     const explored = explore({ ...calm, region: graph });
-    // None; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
+    // Completed branches: none; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
     expect([explored.states, explored.endings.size]).toEqual([7, 1]);
   });
 
@@ -109,7 +109,7 @@ describe('every order of completion', () => {
     const endings = new Set<string>();
     for (let seed = 0; seed < 40; seed++) {
       const explored = explore({ ...calm, region: graph, seed, mood: 'stormy' });
-      expect(explored.whole).toBe(true);
+      expect(explored.isComplete).toBe(true);
       for (const ending of explored.endings) endings.add(ending.split('"')[7] as string);
     }
     expect([...endings].sort()).toEqual(['completed', 'failed']);

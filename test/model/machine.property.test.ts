@@ -14,7 +14,7 @@ import type { Asked } from './world.ts';
 
 const moods: readonly Mood[] = ['calm', 'wild'];
 
-/** Runs with more events are cut off. */
+/** Maximum number of events of a run. Longer runs are cut off. */
 const ENOUGH = 400;
 
 /** The reference's world: calls wait until the driver answers them. */
@@ -35,14 +35,14 @@ function nameOf(call: Call): string {
 }
 
 /** Waits until every promise that can settle has settled. */
-function quiet(): Promise<void> {
+function untilSettled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Sends `blocked` events of child runs, which only change what the run waits for. */
-function gossip(drive: Drive, draw: () => number): void {
+/** Sends `blocked` events of child runs, which change only the reason of waiting. */
+function reportBlockedChildren(drive: Drive, draw: () => number): void {
   const children = [...drive.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, command] of children) {
     if (command.type !== 'run' || nodeOf(drive.region, command.at).class !== 'child' || draw() < 0.5)
@@ -56,19 +56,19 @@ function gossip(drive: Drive, draw: () => number): void {
 /** Drives a run to its end, or for `most` events, in the order that `draw` decides. */
 function follow(drive: Drive, draw: () => number, most = ENOUGH): void {
   for (let fed = 0; fed < most && !drive.end; fed++) {
-    gossip(drive, draw);
+    reportBlockedChildren(drive, draw);
     const keys = drive.wanted();
     expect(keys.length, 'no progress').toBeGreaterThan(0);
     drive.answer(keys[Math.floor(draw() * keys.length)] as string);
   }
 }
 
-/** Drives a run until its deadline fires. Returns the phase it was in then; undefined if it had ended before. */
+/** Drives a run until its deadline fires. Returns its phase at that time; undefined if it had already ended. */
 function followToDeadline(drive: Drive, draw: () => number): Drain['why'] | 'running' | undefined {
   for (let fed = 0; fed < 60 && !drive.end; fed++) {
     const { busy, timers, humans, deadline, drain } = drive.state;
-    const stands = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
-    expect(deadline?.dueMs === undefined, 'time does not advance').toBe(stands);
+    const isPaused = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
+    expect(deadline?.dueMs === undefined, 'time does not advance').toBe(isPaused);
     if (deadline?.dueMs !== undefined && drive.nowMs >= deadline.dueMs) {
       drive.answer([...drive.open.keys()].find((key) => key.startsWith('deadline '))!);
       return drain?.why ?? 'running';
@@ -85,10 +85,10 @@ async function inLockstep(scenario: Scenario): Promise<void> {
   const ending = reference(scenario.region, scenario.start, world, scenario.graceMs);
   drive.start();
   for (let fed = 0; fed < ENOUGH; fed++) {
-    await quiet();
+    await untilSettled();
     expect([...world.open.keys()].sort()).toEqual(drive.wanted());
     if (drive.end) break;
-    gossip(drive, draw);
+    reportBlockedChildren(drive, draw);
     const keys = drive.wanted();
     const key = keys[Math.floor(draw() * keys.length)] as string;
     const { answer } = respond(scenario, drive.open.get(key)!, drive.nowMs);
@@ -132,13 +132,13 @@ describe('the random runs', () => {
 
 describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
-    'R32 gives the same commands as the reference, event by event, and ends the same (%s)',
+    'R32 returns the same commands as the reference for each event, and ends the same (%s)',
     async (mood) => {
       await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(40, 4000) });
     },
   );
 
-  it('R32 does the same work in any order of completion when nothing fails the run', () => {
+  it('R32 does the same work in any order of completion when no failure ends the run', () => {
     fc.assert(
       fc.property(scenarios('calm'), fc.nat(), (scenario, other) => {
         const traces = [scenario.order, other].map((order) => {
@@ -153,7 +153,7 @@ describe('the machine', () => {
     );
   });
 
-  it.each(moods)('R30 accepts no event twice, no late one, and none that it did not ask for (%s)', (mood) => {
+  it.each(moods)('R30 ignores repeated, late and unexpected events (%s)', (mood) => {
     fc.assert(
       fc.property(scenarios(mood), (scenario) => {
         const drive = new Drive(scenario);
@@ -211,7 +211,7 @@ describe('the machine', () => {
     );
   });
 
-  it('R31 continues from any point as if it had never stopped', () => {
+  it('R31 continues from any point like a run without a stop', () => {
     fc.assert(
       fc.property(scenarios('wild'), fc.nat(30), (scenario, when) => {
         const [one, two] = [new Drive(scenario), new Drive(scenario)];
@@ -220,7 +220,7 @@ describe('the machine', () => {
         const [draw, same] = [numbers(scenario.order), numbers(scenario.order)];
         follow(one, draw, when);
         follow(two, same, when);
-        // The second run forgets its commands, and asks its state for those pending.
+        // The second run discards its commands, and reads the pending ones from its state.
         expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
         two.open.clear();
         if (!two.end)

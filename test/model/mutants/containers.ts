@@ -29,12 +29,12 @@ export const containers: readonly Mutant[] = [
     {
       from: 'container.missing !== undefined || ',
       to: '',
-      why: 'branches that a start inside has left out do not open when all later ones have',
+      why: 'branches that a start inside has skipped do not open after all later branches have opened',
     },
     {
       from: 'missing ?? container.next++',
       to: 'container.next++',
-      why: 'a branch that a start inside has left out gets the number of a later one',
+      why: 'a branch that a start inside has skipped gets the number of a later branch',
     },
     {
       from: 'if (container.live === 0) exit',
