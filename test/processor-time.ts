@@ -2,12 +2,12 @@ import { processStat } from '../packages/sandbox/src/process-stat.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Processor time of the worker while it had this file, with processes that ended meanwhile; milliseconds. */
+    /** Processor time of the worker during this file, with the processes that ended during it, in milliseconds. */
     processorMs?: number;
   }
 }
 
-/** What Linux adds to a process's times: a child when its parent has waited for its end. In hundredths of a second (USER_HZ). */
+/** Linux counts in hundredths of a second (USER_HZ). It adds the times of a child when its parent has waited for its end. */
 const MS_PER_TICK = 10;
 
 /** Returns the processor time of this process and of its ended children in milliseconds; undefined where there is no /proc. */

@@ -4,8 +4,8 @@ import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from '
 const MINUTE = 60_000;
 
 /**
- * Prints the progress of a full run, whose files can take minutes each: every minute the files that have ended and those that
- * run, failures at once, and at the end the total.
+ * Prints the progress of a full run, whose files can take minutes each: the finished and running files every minute,
+ * failures at once, and the total at the end.
  */
 export class ProgressReporter implements Reporter {
   readonly #running = new Map<TestModule, { path: string; since: number; tests: number }>();

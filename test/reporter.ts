@@ -4,17 +4,18 @@ import { processorMs } from './processor-time.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** What a file leaves out of a quick run, or on this system (`leftOut` of test/support/scale.ts). */
+    /** The tests that a file omits in a quick run or on this system (`leftOut` of test/support/scale.ts). */
     leftOut?: readonly string[];
   }
 }
 
-/** Patterns of the files that a quick run does not have, and why. */
+/** Patterns of the files that a quick run omits, with the reasons. */
 type Excluded = Readonly<Record<string, string>>;
 
 /**
- * Prints the minutes of tests by folder, the files with the most processor time, the tests that passed only at their second attempt, what was left out on this system, and,
- * in a quick run, what only `npm run test:full` runs; at the exit the processor time.
+ * Prints the minutes of tests by folder, the files with the most processor time, the tests that passed only at their
+ * second attempt, and the omitted tests: on this system, or in a quick run those that only `npm run test:full` runs. At
+ * the exit it prints the processor time.
  */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
@@ -29,7 +30,7 @@ export class FolderReporter implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
-    // At the exit, because the processes of workers count when they have ended.
+    // At the exit, because the time of workers is counted when they have ended.
     process.once('exit', () => {
       const ms = processorMs();
       if (ms !== undefined) process.stdout.write(`${inMinutes(ms)} minutes of processor time, ${COUNTED}.\n`);
@@ -51,11 +52,11 @@ export class FolderReporter implements Reporter {
   }
 }
 
-/** What Linux counts in the processor time of the run. */
+/** The processes that Linux includes in the processor time of the run. */
 const COUNTED =
   'with all processes that ended before their parents (not PostgreSQL, which ends after the run)';
 
-/** How many of the files with the most processor time are listed. */
+/** Number of listed files with the most processor time. */
 const LISTED = 10;
 
 interface File {
@@ -79,7 +80,10 @@ function minutesByFolder(files: readonly File[]): string[] {
   );
 }
 
-/** The time of a file includes the processes that it has waited for, but not servers that files share. Empty where there is no /proc. */
+/**
+ * Returns the lines of the files with the most processor time. It includes processes that a file has waited for, but
+ * not shared servers. Empty without /proc.
+ */
 function mostExpensive(files: readonly File[]): string[] {
   const timed = files.flatMap(({ module, path }) => {
     const { processorMs: ms } = module.meta();
@@ -90,7 +94,7 @@ function mostExpensive(files: readonly File[]): string[] {
   const most = timed.toSorted((a, b) => b.ms - a.ms).slice(0, LISTED);
   return [
     '',
-    `Seconds of processor time of the files that took most (all ${timed.length} took ${inMinutes(total)} minutes):`,
+    `Seconds of processor time of the most expensive files (all ${timed.length} took ${inMinutes(total)} minutes):`,
     ...most.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
   ];
 }

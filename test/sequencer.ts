@@ -2,8 +2,9 @@ import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
 /**
- * Files that take longest, first in this order: one that began last would run on alone. Files that wait for Temporal and files
- * that compute take turns, so that neither all workers wait nor all compete for the processor.
+ * Files that take longest. They start first, because a long file that starts last would run alone at the end. Files
+ * that wait for Temporal and files that compute alternate, so that the workers neither all wait nor all compete for the
+ * processor.
  */
 export const LONGEST: readonly string[] = [
   'test/temporal/conformance.test.ts',
@@ -25,8 +26,8 @@ export const LONGEST: readonly string[] = [
 ];
 
 /**
- * Starts first the files that need a separate process, whose start would end a process that others share; then the longest
- * ones, without durations of an earlier run too; last the tests of modules, which are short.
+ * Sorts the files: first those that need a separate process, because its start would end a shared process; then the
+ * longest, also without durations of an earlier run; last the tests of modules, which are short.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

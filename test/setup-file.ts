@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import { processorMs } from './processor-time.ts';
 
-// Vitest runs this before it imports a file of tests, so the time of the imports is in it.
+// Vitest runs this before it imports a test file, so the measured time includes the imports.
 const before = processorMs();
 
 afterAll(({}, { file }) => {

@@ -111,7 +111,7 @@ async function container(node: Node, subflow: Subflow, outer: Scope, at: readonl
   return (await contained(outer, scope, subflow.perTurn ? turns : branches)) ? 'source' : 'error';
 }
 
-/** Runs `body` in `scope`. Returns false if `scope` itself was drained, and not a scope around it. */
+/** Runs `body` in `scope`. Returns false if `scope` itself was drained, but not if an outer scope was. */
 async function contained(
   outer: Scope | undefined,
   scope: Scope,
@@ -128,7 +128,7 @@ async function contained(
   return true;
 }
 
-/** `Promise.all`, but it waits for all promises even if one rejects, so that none runs on unobserved. */
+/** Like `Promise.all`, but waits for all promises even if one rejects, so that none continues unobserved. */
 async function together(parts: readonly Promise<unknown>[]): Promise<void> {
   for (const part of await Promise.allSettled(parts))
     if (part.status === 'rejected') throw part.reason as unknown;

@@ -75,7 +75,7 @@ function fan(width: number): Region {
   };
 }
 
-/** Operations at one, two and three times a size: `[a, b, c]` with equal steps. */
+/** Returns the operations at one, two and three times a size. */
 function expectLinear(work: readonly number[], perUnit: number, unit: number): void {
   const [a = 0, b = 0, c = 0] = work;
   expect(c - b).toBe(b - a);

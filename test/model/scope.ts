@@ -1,6 +1,6 @@
 /**
- * A request of a run to its world. `nth` is the attempt of a block or the iteration of a container, `resumes` how often the
- * attempt was resumed.
+ * A request of a run to its world. `nth` is the attempt of a block or the iteration of a container, `resumes` the
+ * number of resumes of the attempt.
  */
 export interface Call {
   do: 'run' | 'expand' | 'retry' | 'wait' | 'open' | 'grace';
@@ -23,7 +23,7 @@ export interface World {
   drop(call: Call): void;
 }
 
-/** Thrown through everything inside a scope that is drained. */
+/** Thrown by all open calls of a drained scope. */
 export const GIVEN_UP = new Error('given up');
 
 interface Open {
@@ -33,7 +33,7 @@ interface Open {
   reject: (reason: unknown) => void;
 }
 
-/** What one failure ends: the run, a container with an error port, or a branch that collects its error. */
+/** The part of a run that one failure ends: the run, a container with an error port, or a branch that collects its error. */
 export class Scope {
   why: 'failed' | 'answered' | undefined;
   cause: readonly number[] | undefined;

@@ -58,7 +58,7 @@ async function ask(
   return { result, calls: toolCalls?.list ?? [], received: shop.received, offered, models };
 }
 
-/** The operations that a search has found. */
+/** Returns the operations that a search has found. */
 function foundBy(search: ToolCall | undefined): JsonObject[] {
   return ((search?.result ?? {}) as { operations?: JsonObject[] }).operations ?? [];
 }
@@ -66,14 +66,14 @@ function foundBy(search: ToolCall | undefined): JsonObject[] {
 const SERVICE = { type: 'service', toolId: 'shop' };
 
 describe('an agent with chosen operations', () => {
-  it('calls them with what the model and the author say', async () => {
+  it('calls them with the arguments of the model and the author', async () => {
     const row = { type: 'shop', toolId: 'shop_listOrders', params: { state: 'open' } };
     const { calls, received, offered } = await ask(
       [row],
       [[{ name: 'shop_listOrders', args: { query_id: '7' } }]],
     );
     expect(offered).toMatchObject([{ name: 'shop_listOrders', description: 'List orders' }]);
-    // What the author has set is not an argument of the model.
+    // Fields that the author has set are not arguments of the model.
     expect(Object.keys(offered[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
     expect(calls).toMatchObject([{ success: false }]);
     expect(received).toHaveLength(0);
@@ -82,7 +82,7 @@ describe('an agent with chosen operations', () => {
     expect(second.received[0]?.url).toBe('/orders?state=open&id=7');
   });
 
-  it('leaves out optional arguments that the model writes as null, and refuses null for others', async () => {
+  it('leaves out optional arguments that are null, and refuses null for required arguments', async () => {
     const names = { list: 'shop_listOrders', get: 'shop_getOrder' };
     const { calls, received } = await ask(
       [{ type: names.list }, { type: names.get }],
@@ -98,7 +98,7 @@ describe('an agent with chosen operations', () => {
     expect(received.map(({ url }) => url)).toEqual(['/orders?id=a']);
   });
 
-  it('cannot set what the author has set', async () => {
+  it('cannot set arguments that the author has set', async () => {
     const row = { type: 'shop_getOrder', params: { id: 'mine' } };
     const { calls, received } = await ask([row], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);
     expect(calls).toMatchObject([{ success: false }]);
@@ -107,7 +107,7 @@ describe('an agent with chosen operations', () => {
     expect(second.received[0]?.url).toBe('/orders/mine');
   });
 
-  it('reads what went wrong, without the key', async () => {
+  it('reads the reason of a failure, without the key', async () => {
     const answer = ({ headers }: Received): ShopAnswer => ({
       status: 409,
       body: JSON.stringify({ error: 'sold out', authorization: headers.authorization ?? null }),
@@ -125,7 +125,7 @@ describe('an agent with chosen operations', () => {
 });
 
 describe('an agent with a search over a service', () => {
-  it('costs a prompt as much for 1,000 operations as for a few', async () => {
+  it('has a prompt of the same size for 1,000 operations as for a few', async () => {
     const paths = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index): [string, JsonObject] => [
         `/things/${index}/{id}`,
@@ -166,7 +166,7 @@ describe('an agent with a search over a service', () => {
     expect(received).toMatchObject([{ method: 'POST', url: '/things/777/a' }]);
   });
 
-  it('has two tools, whatever the number of operations', async () => {
+  it('has two tools for any number of operations', async () => {
     const { offered } = await ask([SERVICE], []);
     expect(offered.map(({ name }) => name)).toEqual(['shop_search', 'shop_call']);
     expect(JSON.stringify(offered).length).toBeLessThan(1500);
@@ -197,7 +197,7 @@ describe('an agent with a search over a service', () => {
     expect(received).toMatchObject([{ method: 'POST', url: '/orders', body: '{"article":"lamp"}' }]);
   });
 
-  it('is restricted by tags, ids and to operations that change nothing', async () => {
+  it('is restricted by tags, by ids, and to read-only operations', async () => {
     const call = (operation: string, args: JsonObject = {}): Call[] => [
       { name: 'shop_call', args: { operation, arguments: args } },
     ];
@@ -233,15 +233,15 @@ describe('an agent with a search over a service', () => {
   });
 });
 
-/** Arguments with which a model tries to reach something else than the author allows. */
+/** Arguments with which a model tries to bypass the restrictions of the author. */
 const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
   ['a path with ..', 'getOrder', { id: '..' }],
   ['a path with .', 'getOrder', { id: '.' }],
   ['an empty segment', 'getOrder', { id: '' }],
   ['a list in a path', 'getOrder', { id: ['..', '..'] }],
-  ['a member beside the arguments', 'getOrder', { id: '1', url: 'http://169.254.169.254/' }],
+  ['an unknown argument', 'getOrder', { id: '1', url: 'http://169.254.169.254/' }],
   ['another host', 'getOrder', { id: '1', host: 'evil.test', address: 'http://evil.test' }],
-  ['a header that it does not have', 'headers', { Authorization: 'Bearer mine', Host: 'evil.test' }],
+  ['a header that is not an argument', 'headers', { Authorization: 'Bearer mine', Host: 'evil.test' }],
   ['a line break in a header', 'headers', { 'X-Text': 'a\r\nAuthorization: Bearer mine' }],
   ['a line break in a list of a header', 'headers', { 'X-List': ['a', 'b\nHost: evil.test'] }],
   ['a credential of another tenant', 'getOrder', { id: '1', credential: 'c2' }],
@@ -250,7 +250,7 @@ const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
   ['prototype keys', 'getOrder', JSON.parse('{"__proto__": {"id": "1"}}') as JsonObject],
 ];
 
-describe('arguments that a model makes', () => {
+describe('arguments from a model', () => {
   it.each(ATTACKS)('send no request with %s', async (_title, operation, args) => {
     const { calls, received } = await ask(
       [SERVICE],
@@ -268,7 +268,7 @@ describe('arguments that a model makes', () => {
     ['another host', 'getOrder', { id: '@evil.test' }, '/orders/%40evil.test'],
     ['more parameters', 'listOrders', { id: '1&state=sent' }, '/orders?id=1%26state%3Dsent'],
     ['more cookies', 'headers', { session: 'a; sid=mine' }, '/headers'],
-  ])('stay in their place with %s', async (_title, operation, args, url) => {
+  ])('stay in their part of the request with %s', async (_title, operation, args, url) => {
     const { calls, received } = await ask(
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
@@ -279,7 +279,7 @@ describe('arguments that a model makes', () => {
     expect(received[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
-  it('open no files of other tenants', async () => {
+  it('do not open files of other tenants', async () => {
     const record = { id: 'f1', name: 'a.png', size: 1, type: 'image/png', key: `sha256:${'0'.repeat(64)}` };
     const { calls, received } = await ask(
       [SERVICE],

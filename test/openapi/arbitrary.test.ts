@@ -46,7 +46,7 @@ const value = fc.letrec<{ json: Json }>((tie) => ({
   ) as fc.Arbitrary<Json>,
 })).json;
 
-/** A tool with arbitrary arguments, also beside those that it has. */
+/** A tool with arbitrary arguments, including unknown ones. */
 const call = fc.constantFrom(...file.tools).chain((tool) => {
   const names = Object.keys(tool.arguments['properties'] as JsonObject);
   const own = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
@@ -54,7 +54,7 @@ const call = fc.constantFrom(...file.tools).chain((tool) => {
 });
 
 describe('arbitrary arguments', () => {
-  it('change nothing of a request but the places of their parameters', async () => {
+  it('change only the parts of a request that belong to their parameters', async () => {
     await fc.assert(
       fc.asyncProperty(call, async ({ tool, own, more }) => {
         const args = { ...more, ...own } as JsonObject;
@@ -82,7 +82,7 @@ describe('arbitrary arguments', () => {
         }
         const keys = made.headers.filter(([name]) => name === 'authorization' || name === 'x-api-key');
         expect(JSON.stringify(keys)).toBe(JSON.stringify(keysOf(tool.id)));
-        // A key in the query is there once, and is that of the service.
+        // The query has the key once, and it is the key of the service.
         const inQuery = url.searchParams.getAll('api_key');
         expect(inQuery).toEqual(
           /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : inQuery,
@@ -93,7 +93,7 @@ describe('arbitrary arguments', () => {
   });
 });
 
-/** The headers with a credential that a tool of the shop has. */
+/** Returns the headers with a credential for a tool of the shop. */
 function keysOf(id: string): [string, string][] {
   if (id === 'shop_keyBoth') return [['x-api-key', 'the-key']];
   if (id === 'shop_keyHeader') return [['x-api-key', SECRET]];
@@ -101,7 +101,7 @@ function keysOf(id: string): [string, string][] {
   return /keyNone|keyQuery|keyCookie/.test(id) ? [] : [['authorization', `Bearer ${SECRET}`]];
 }
 
-/** The paths of all values in a document. */
+/** Returns the paths of all values in a document. */
 function pathsIn(json: Json, path: (string | number)[] = []): (string | number)[][] {
   if (typeof json !== 'object' || json === null) return [path];
   const entries: [string | number, Json][] = Array.isArray(json) ? [...json.entries()] : Object.entries(json);
@@ -125,7 +125,7 @@ const reference = fc.constantFrom(...places.filter((path) => path.length < 7)).m
 const mutation = fc.record({ at: fc.constantFrom(...places), by: fc.oneof(value, reference) });
 
 describe('mutated documents', () => {
-  it('become a valid file of tools, or are refused', async () => {
+  it('result in a valid file of tools, or are refused', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 4 }), async (mutations) => {
         const document = mutations.reduce<Json>((json, { at, by }) => replaced(json, at, by), SHOP);

@@ -10,7 +10,10 @@ import { SHOP, startShop } from './shop.ts';
 
 const { file } = await importOpenApi(SHOP, { name: 'shop' });
 
-/** Runs an agent that calls an operation, and stops the engine during that call. Returns what another engine finishes. */
+/**
+ * Runs an agent that calls an operation, and stops the engine during the call. Returns the requests and the call after
+ * another engine has finished the run.
+ */
 async function interrupted(operation: string, args: JsonObject) {
   const data = dataFolder();
   let arrived: () => void = () => undefined;
@@ -47,7 +50,7 @@ async function interrupted(operation: string, args: JsonObject) {
   await during;
   await first.close({ graceMs: 0 });
   const second = await open();
-  // The engine continues the runs of its folder; its events end with the run.
+  // The engine continues the run of its folder. The events end with the run.
   for await (const _event of second.follow(run.runId));
   const { output } = await second.getRun(run.runId);
   const { toolCalls } = output as { toolCalls: { list: { result: Json; success: boolean }[] } };
@@ -64,7 +67,7 @@ describe('an operation that was interrupted by a crash', () => {
     expect(call).toMatchObject({ result: { ok: true }, success: true });
   });
 
-  it('is called again with the same key if it takes one', async () => {
+  it('is called again with the same key if it has an idempotency key', async () => {
     const { received, call } = await interrupted('shop_createOrder', { body: { article: 'lamp' } });
     const keys = received.map(({ headers }) => headers['idempotency-key']);
     expect(keys).toHaveLength(2);

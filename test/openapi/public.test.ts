@@ -11,7 +11,10 @@ import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts
 import { isFull, sample } from '../support/scale.ts';
 import { documentsPackage, unpackDocuments } from '../tools/documents.ts';
 
-/** Public documents by the name of their file: their operations, how many are left out, and with a shorter schema. */
+/**
+ * Public documents by the name of their file, with the number of operations, of omitted operations, and of simplified
+ * schemas.
+ */
 const DOCUMENTS: [name: string, operations: number, leftOut: number, simplified: number][] = [
   ['github.com/api.github.com', 845, 0, 0],
   ['stripe.com', 452, 0, 0],
@@ -39,7 +42,7 @@ afterAll(() => {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'];
 
-/** Operations, counted without the importer. */
+/** Returns the number of operations, counted without the importer. */
 function operationsIn(document: { paths: { [path: string]: Json } }): number {
   const items = Object.values(document.paths).filter((item) => isJsonObject(item));
   return items.flatMap((item) => Object.keys(item)).filter((key) => METHODS.includes(key)).length;
@@ -94,7 +97,7 @@ const VALUES: { [type: string]: Json } = {
   array: ['x', 'y'],
 };
 
-/** A value of the type that a schema names first; without a type a text, unless it must be an object. */
+/** Returns a value of the first type of a schema. A schema without a type gets a text, unless it must be an object. */
 function valueFor(schema: JsonObject, defs: JsonObject): Json {
   const reference = schema['$ref'];
   if (typeof reference === 'string') return valueFor(defs[reference.slice(8)] as JsonObject, defs);
@@ -107,7 +110,7 @@ function valueFor(schema: JsonObject, defs: JsonObject): Json {
 
 describe.skipIf(file === undefined)('public OpenAPI documents', () => {
   it.each(drawn)(
-    '%s: each of its %i operations is a valid tool, but for %i',
+    '%s: each of its %i operations is a valid tool, except %i',
     async (name, count, leftOut, simplified) => {
       const document = documentAt(join(folder, `${name}.json`));
       expect(operationsIn(document)).toBe(count);
@@ -129,7 +132,7 @@ describe.skipIf(file === undefined || !isFull)('all documents of a public direct
       const reasons = new Map<string, number>();
       for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
         const at = join(folder, path);
-        // The two largest ones have a quarter of all text, and nothing else that is new.
+        // The two largest documents have a quarter of all text, and cover no other cases.
         if (!path.endsWith('.json') || statSync(at).size > 20_000_000) continue;
         const document = documentAt(at);
         const imported = await importOpenApi(document, { name: 'svc' });

@@ -34,14 +34,14 @@ async function start(fields: JsonObject, { answer, engine: more, tools = file, i
   return { shop, run };
 }
 
-/** Calls a tool in a workflow. Returns the result of the run, and what the service has received. */
+/** Calls a tool in a workflow. Returns the result of the run, and the received requests. */
 async function call(toolId: string, args: JsonObject, setting: Setting = {}) {
   const { shop, run } = await start({ toolId: `shop_${toolId}`, arguments: args }, setting);
   const result = await run.result();
   return { result, received: shop.received };
 }
 
-/** The one request of a call that completes. */
+/** Returns the only request of a call that completes. */
 async function requestOf(toolId: string, args: JsonObject, setting: Setting = {}): Promise<Received> {
   const { result, received } = await call(toolId, args, setting);
   expect(result).toMatchObject({ status: 'completed' });
@@ -126,7 +126,7 @@ describe('parameters of imported operations', () => {
     });
   });
 
-  it('keep references to data of the workflow in their place', async () => {
+  it('may be references to data of the workflow', async () => {
     const setting = { input: { id: '../admin?x=1' } };
     const { shop, run } = await start(
       { toolId: 'shop_getOrder', arguments: '{"id": "<start.id>"}' },
@@ -196,7 +196,7 @@ describe('bodies of imported operations', () => {
     ]);
   });
 
-  it('have files of the run', async () => {
+  it('may contain files of the run', async () => {
     const bytes = Buffer.from([0x89, 0x50, 0, 255]);
     const data = `data:image/png;base64,${bytes.toString('base64')}`;
     const input = { files: [{ type: 'file', name: 'loom.png', data }] };
@@ -238,7 +238,7 @@ describe('credentials of imported operations', () => {
     ['keyOauth', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
     ['keyNone', ({ headers }) => headers.authorization, undefined],
     ['keyOptional', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
-  ])('are sent as the document says: %s', async (toolId, part, expected) => {
+  ])('are sent as described in the document: %s', async (toolId, part, expected) => {
     expect(part(await requestOf(toolId, {}))).toEqual(expected);
   });
 
@@ -252,7 +252,7 @@ describe('credentials of imported operations', () => {
     expect(received).toHaveLength(0);
   });
 
-  it('are those that the tenant has stored, by id or for the service', async () => {
+  it('are the stored credentials of the tenant, by id or for the service', async () => {
     const tenantCredentials: EngineOptions['tenantCredentials'] = {
       find: (_tenant, query) => {
         const found =
@@ -337,7 +337,7 @@ describe('answers of services', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('that ask to wait are asked again, unless that could do a thing twice', async () => {
+  it('with Retry-After are followed by another call, unless it could have an effect twice', async () => {
     const clock = new TestClock();
     const busy = (status: number) => {
       let count = 0;
@@ -368,7 +368,7 @@ describe('answers of services', () => {
   });
 });
 
-describe('a tool block that is configured wrongly', () => {
+describe('a tool block with an invalid configuration', () => {
   it('names the tool, the address or the arguments', async () => {
     const { result } = await call('nothing', {});
     expect(result.error).toMatchObject({ code: 'TOOL_UNKNOWN' });
@@ -380,7 +380,7 @@ describe('a tool block that is configured wrongly', () => {
     expect(without.error?.message).toContain('--service shop=URL');
   });
 
-  it('reaches the address of the document, under the rules of egress', async () => {
+  it('uses the address of the document if the egress rules allow it', async () => {
     const local = {
       ...file,
       services: { ...file.services, shop: { title: 'Shop', address: 'http://127.0.0.1:80' } },

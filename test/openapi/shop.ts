@@ -6,18 +6,18 @@ import type { JsonObject } from '@heddle/core';
 /** A request as the server has received it. */
 export interface Received {
   method: string;
-  /** With the query, as it is in the request line. */
+  /** Path and query of the request line. */
   url: string;
   headers: IncomingMessage['headers'];
   body: string;
 }
 
-/** What the server answers; by default 200 with `{"ok": true}`. */
+/** The answer of the server; by default 200 with `{"ok": true}`. */
 export interface ShopAnswer {
   status?: number;
   headers?: { [name: string]: string };
   body?: string | Uint8Array;
-  /** Nothing is sent before this resolves. */
+  /** The answer is sent after this resolves. */
   after?: Promise<unknown>;
 }
 
@@ -27,7 +27,7 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-/** Starts a service that keeps requests as they arrive. It knows nothing about OpenAPI. */
+/** Starts a service that records its requests. It does not use the OpenAPI document. */
 export async function startShop(answer: (request: Received) => ShopAnswer = () => ({})): Promise<Shop> {
   const received: Received[] = [];
   const server = createServer((incoming, response) => {

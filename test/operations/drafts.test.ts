@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 describe('the largest batch of operations takes at most time in proportion to the draft', () => {
-  it('of containers in containers in a cycle', async () => {
+  it('with containers that form a cycle', async () => {
     const { block, edit, graphOf, inside } = drafts;
     await expectLinear({
       size: 500,

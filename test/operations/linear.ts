@@ -8,13 +8,13 @@ export interface Growth<T> {
   pass(input: T): unknown;
 }
 
-/** Twice the step from `n` to `2n`, and room for a logarithm: a quadratic pass makes it 4 times. */
+/** Maximum ratio of the second increase to the first: 2, with room for a logarithm. A quadratic pass has 4. */
 const MOST = 2.6;
 
 /** The cost of the first calls of a function, and other constant costs. */
 const FIXED = 5000;
 
-/** Expects that doubling the input twice doubles the increase of the second doubling, within a logarithm. */
+/** Expects linear growth: the increase from `2n` to `4n` is at most twice that from `n` to `2n`, with room for a logarithm. */
 export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<void> {
   await pass(make(8));
   const inputs = [size, 2 * size, 4 * size].map((n) => make(n));

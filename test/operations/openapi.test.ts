@@ -38,13 +38,13 @@ const body = (schema: JsonObject): JsonObject => ({
 
 const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-/** Makes schemas reach the limit with few of them. */
+/** A long text, so that few schemas reach the limit. */
 const LONG = 'x'.repeat(500);
 
-/** The size is that from which the limits for the schema of one tool hold. */
+/** Documents, each with the size from which the limits for the schema of one tool apply. */
 const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => JsonObject][] = [
   ['operations', 60, (n) => paths(n, (index) => ({ operationId: `o${index}`, ...body({ type: 'object' }) }))],
-  ['operations of one name', 60, (n) => paths(n, () => ({ operationId: 'same' }))],
+  ['operations with the same name', 60, (n) => paths(n, () => ({ operationId: 'same' }))],
   [
     'operations that all need a long chain of schemas',
     80,

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
 
-/** Returns a workflow of `n` parts of one kind, and the `n` from which bounded searches have reached their bound. */
+/** Returns a workflow with `n` parts of one kind, and the `n` from which limited searches have reached their limit. */
 export interface Shape {
   title: string;
   size?: number;
@@ -400,7 +400,7 @@ const VALUES: readonly Shape[] = [
       reader({ code: repeated(n, (index) => `let v${index} = { a: [1, "x"] };\n`) }, { type: 'function' }),
   },
   {
-    title: 'many declarations in one code',
+    title: 'many declarations in one piece of code',
     size: 10_000,
     draw: (n) => reader({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
   },

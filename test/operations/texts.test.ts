@@ -24,7 +24,7 @@ beforeAll(async () => {
   };
 });
 
-/** Pieces of text that reference compilers read twice, or whose end they search. */
+/** Pieces of text that reference compilers read twice, or for which they search the end. */
 const TOKENS = [
   '<', '>', '<a.b>', '<a.b', '<nosuch.x>', '<variable.v>', '<variable.vv>', '<loop.index>', '< a.b >', '<<', '<<-E', "<<'E",
   '{', '}', '{{', '{{NAME}}', '{{NA', '}}', '"', "'", '`', '"""', "'''", '${', '\\', '\\\n', '/', '//', '/*', '*/', '#',
@@ -101,7 +101,7 @@ describe('finding and filling in the references takes at most time in proportion
 
   const drawn = sample(TOKENS, 10, 'marks in texts with references');
 
-  it.each(Object.entries(PASSES))('of %s, of any one of the marks', async (_, pass) => {
+  it.each(Object.entries(PASSES))('of %s, for a repeated mark', async (_, pass) => {
     for (const token of drawn) {
       for (const before of OPENED.slice(0, scale(1, OPENED.length)))
         await expectLinear({ size: 150, make: (n) => before + token.repeat(n), pass });

@@ -43,8 +43,8 @@ const SHAPES: readonly Shape[] = [
     blocks: (n) =>
       list(n, (i) => block(`b${i}`, { credential: ['oauth-input', `c${i}`], text: ['code', '{{A}}'] })),
   },
-  { title: 'placeholders of one name', blocks: (n) => one('code', '{{A}}'.repeat(n)) },
-  { title: 'placeholders of many names', blocks: (n) => one('code', list(n, (i) => `{{A${i}}}`).join('')) },
+  { title: 'placeholders with the same name', blocks: (n) => one('code', '{{A}}'.repeat(n)) },
+  { title: 'placeholders with different names', blocks: (n) => one('code', list(n, (i) => `{{A${i}}}`).join('')) },
   {
     title: 'tools with accounts',
     blocks: (n) =>

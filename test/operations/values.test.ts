@@ -97,13 +97,13 @@ const SPELLINGS = [
 ];
 const redactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
 
-/** Returns one of 8^5 keys that are all equal once redacted: each digit is a spelling of the secret. */
+/** Returns one of 8^5 keys that are all equal after redaction: each digit is a spelling of the secret. */
 const clashing = (number: number): string =>
   list(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
 
-/** Values of callers with shapes that are bad for comparing, counting and copying. */
+/** Values of callers that are expensive to compare, count and copy. */
 const VALUES: { [title: string]: (n: number) => Json } = {
-  'keys that are equal once redacted': (n) => object(n, (index) => [clashing(index), index]),
+  'keys that are equal after redaction': (n) => object(n, (index) => [clashing(index), index]),
   'keys that look like numbered ones': (n) => object(n, (index) => [`${SECRET} (${index})`, index]),
   'a text full of secrets': (n) => SPELLINGS.join(' ').repeat(n),
   'a text full of a part of a secret': (n) => 'aaaaaaa '.repeat(n),
@@ -161,7 +161,7 @@ describe.each(Object.entries(PASSES))('%s takes at most time in proportion to th
 
 it('redaction of very many equal keys takes at most time in proportion to them', async () => {
   const pass = (value: Json): unknown => redactor().json(value);
-  await expectLinear({ size: 1500, make: VALUES['keys that are equal once redacted']!, pass });
+  await expectLinear({ size: 1500, make: VALUES['keys that are equal after redaction']!, pass });
 });
 
 const named = (n: number) => list(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
@@ -233,7 +233,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
       modules.lintReport(graph, { diagnostics, missing: [], resources: [], compared: NOTHING });
     },
   }),
-  'ports of a draft that lead nowhere': grow({
+  'ports of a draft with unknown targets': grow({
     make: (n) => {
       const rows = list(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
       const edges = list(n, (index) => ({ source: 'c', target: 'x', sourceHandle: `condition-r${index}` }));
@@ -269,7 +269,7 @@ function grow<T>(growth: Omit<Growth<T>, 'size'>): Growth<unknown> {
   return { ...growth, size: 200 } as unknown as Growth<unknown>;
 }
 
-/** What drafts are compared with. */
+/** Empty data for the comparison of drafts. */
 const NOTHING = { requiredFields: undefined, names: undefined, sandboxes: false, tools: undefined };
 
 function field(type: string, name: string, value: Json): JsonObject {
@@ -295,6 +295,6 @@ function assign(variables: Json, count: number): unknown {
   return executor.execute(modules.contextOf({ type: 'variables', params: { variables }, variables: known }));
 }
 
-describe('two long lists of a caller take at most time in proportion to both', () => {
+describe('two long lists of a caller take at most time in proportion to their lengths', () => {
   it.each(Object.entries(PAIRS))('%s', (_, growth) => expectLinear(growth));
 });

@@ -72,23 +72,23 @@ describe('the bin of the command line', () => {
     expect(start(process.execPath, BIN, ['--no-such-option']).code).toBe(2);
   });
 
-  it('says what to do where the command line is not built', () => {
+  it('prints a remedy if the command line is not built', () => {
     const { code, stderr } = start(process.execPath, lonely, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('npm run build')]);
   });
 
-  it.skipIf(!oldNode)('starts itself again on the pinned Node where this one is too old', () => {
+  it.skipIf(!oldNode)('starts itself again on the pinned Node if this Node is too old', () => {
     expect(start(oldNode ?? '', BIN, ['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
     expect(start(oldNode ?? '', BIN, ['--no-such-option']).code).toBe(2);
   });
 
-  it.skipIf(!oldNode)('says which Node it needs where there is no pinned one', () => {
+  it.skipIf(!oldNode)('names the required Node if there is no pinned Node', () => {
     const { code, stderr } = start(oldNode ?? '', lonely, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/needs Node 24 or newer, this is v2\d/)]);
   });
 });
 
-/** True while there is the process, and it has not ended. */
+/** Returns whether the process exists and has not ended. */
 function isRunning(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return /^[^Z\s]/.test(stdout);
@@ -102,22 +102,22 @@ const NAP = workflowFile({
   edges: ['s > nap'],
 });
 
-/** The id of the first child of a process, from /proc. */
+/** Returns the id of the first child of a process, from /proc. */
 function childOf(pid: number): number {
   const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const child = ids.find((id) => {
     try {
-      // The parent's id is the second field after the name, which is in parentheses and may hold anything.
+      // The parent's id is the second field after the name, which is in parentheses and may contain any text.
       return readFileSync(`/proc/${id}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1] === String(pid);
     } catch {
-      return false; // It has ended meanwhile.
+      return false; // The process has ended since the folder was read.
     }
   });
   return Number(child);
 }
 
 describe.skipIf(!oldNode)('the bin on a Node that is too old, which runs the pinned one as its child', () => {
-  /** A run that waits for an hour, and the process that runs it. */
+  /** Starts a run that waits for an hour. Returns the command and the id of its child process. */
   async function waiting(execPath: string): Promise<{ command: Started; childId: number }> {
     const cwd = dataFolder();
     writeFileSync(join(cwd, 'nap.json'), JSON.stringify(NAP));
@@ -128,7 +128,7 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, which runs the pin
 
   const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
   it.each(sample(SIGNALS, 1, 'signals that end a process'))(
-    'passes %s on, and ends as Node 24 itself does',
+    'passes %s on, and ends like Node 24 itself',
     async (signal) => {
       const endings = [];
       for (const node of [process.execPath, oldNode ?? '']) {
@@ -142,7 +142,7 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, which runs the pin
     },
   );
 
-  it('takes its child along when it is killed', async () => {
+  it('ends its child when it is killed', async () => {
     const { command, childId } = await waiting(oldNode ?? '');
     expect(isRunning(childId)).toBe(true);
     command.child.kill('SIGKILL');
@@ -157,11 +157,11 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, which runs the pin
 });
 
 describe('packages that are imported on a Node that is too old', () => {
-  // The command line itself says it in its bin, before anything is loaded.
+  // The bin of the command line reports this itself, before it loads any module.
   const libraries = packageFolders().filter((folder) => folder !== 'cli');
   const entries = libraries.flatMap((folder) => {
     const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
-    // The machine is compiled into Temporal's workflows too, where there is no Node to ask; ports load nothing.
+    // The machine is also compiled into Temporal's workflows, which run without Node; ports load no modules.
     return Object.keys(exports)
       .filter(
         (path) =>
@@ -171,7 +171,7 @@ describe('packages that are imported on a Node that is too old', () => {
   });
 
   const chosen = sample(entries, 2, 'entries on a Node that is too old');
-  it.skipIf(!oldNode).each(chosen)('%s says in one sentence which Node it needs', (entry) => {
+  it.skipIf(!oldNode).each(chosen)('%s names the required Node in one sentence', (entry) => {
     const code = `import(${JSON.stringify(entry)}).catch(({ message }) => console.log(message))`;
     const { stdout, stderr } = spawnSync(oldNode ?? '', ['-e', code], { cwd: repository, encoding: 'utf8' });
     expect({ stdout, stderr }).toEqual({
@@ -182,7 +182,7 @@ describe('packages that are imported on a Node that is too old', () => {
 });
 
 describe('npm ci on a Node that is too old', () => {
-  it.skipIf(!oldNode)('says nothing about engines: npm scripts run on the pinned Node', () => {
+  it.skipIf(!oldNode)('prints no warning about engines, because npm scripts run on the pinned Node', () => {
     const folder = dataFolder();
     const manifests = packageFolders().map((name) => `packages/${name}/package.json`);
     for (const file of [

@@ -12,16 +12,16 @@ interface Output {
 interface Start {
   /** Bytes of JavaScript that are read before the first command is known. */
   readonly bytes: number;
-  /** Every module in it: sources by their path, modules outside the bundle by their name. */
+  /** Every loaded module: sources by their path, modules outside the bundle by their name. */
   readonly modules: readonly string[];
 }
 
 const ENTRY = 'dist/index.js';
 
-// Each costs tens of milliseconds or starts something; a command loads them when it first needs them.
+// Each of these costs tens of milliseconds or starts a process or thread; a command loads it when it first needs it.
 const HEAVY = /@heddle\/(images|sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
 
-/** Everything that is loaded, by static imports, when the output `entry` is. */
+/** Returns the bytes and modules that the output `entry` loads by static imports. */
 function startOf(outputs: Readonly<Record<string, Output>>, entry: string): Start {
   const files = new Set([entry]);
   const modules = new Set<string>();
@@ -38,7 +38,7 @@ function startOf(outputs: Readonly<Record<string, Output>>, entry: string): Star
   return { bytes, modules: [...modules] };
 }
 
-/** Sources that bytes of the outputs come from. */
+/** Returns the sources with bytes in the outputs. */
 function sourcesIn(outputs: Readonly<Record<string, Output>>): string[] {
   return Object.values(outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([source, { bytesInOutput }]) => (bytesInOutput > 0 ? [source] : [])),
@@ -55,11 +55,11 @@ describe('the bundle of the command line', () => {
   });
 
   it('reads little at its start: the code of a command is a separate chunk', () => {
-    // 55 kB of it are commander; a family of commands adds 1 to 9 kB.
+    // 55 kB of this are commander; a group of commands adds 1 to 9 kB.
     expect(start.bytes).toBeLessThan(112_000);
   });
 
-  it('loads @heddle/blocks without zod, a second core, or an SDK, until a block of it runs', async () => {
+  it('loads @heddle/blocks without zod, a second core or an SDK, until one of its blocks runs', async () => {
     const source =
       "import { registerHooks } from 'node:module'; const seen = []; registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } }); await import('@heddle/blocks'); process.stdout.write(JSON.stringify(seen));";
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], {
@@ -71,13 +71,13 @@ describe('the bundle of the command line', () => {
     expect(seen.length).toBeLessThan(15);
   });
 
-  // `import * as z` is shaken: `import { z }` brings the object with everything in it, half a megabyte of every language.
-  it('has no languages of zod but the one that is spoken', () => {
+  // `import * as z` is tree-shaken. `import { z }` would bundle the whole object, with half a megabyte of all languages.
+  it('has only the English messages of zod', () => {
     const languages = sourcesIn(outputs).filter((source) => source.includes('zod/v4/locales/'));
     expect(languages.map((source) => source.replace(/.*\//, ''))).toEqual(['en.js']);
   });
 
-  it('is followed through static imports, and not through dynamic ones', () => {
+  it('is followed through static imports, but not through dynamic imports', () => {
     const output = (inputs: string[], imports: Output['imports']): Output => ({
       bytes: 10,
       inputs: Object.fromEntries(inputs.map((input) => [input, { bytesInOutput: 1 }])),

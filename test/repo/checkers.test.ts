@@ -49,29 +49,29 @@ describe('the export check', () => {
     return packageProblems([join(planted.folder, 'a')]);
   };
 
-  it('passes a sound package', () => {
+  it('accepts a valid package', () => {
     expect(problemsOf(good)).toEqual([]);
   });
 
-  it('finds the export whose file is not in the tarball', () => {
+  it('finds an export whose file is not in the tarball', () => {
     const problems = problemsOf({ ...good, 'a/package.json': manifest('a', { files: ['src'] }) });
     expect(problems.join()).toContain('publint');
     expect(problems).toContain('@heddle/a: ./dist/index.js is not in the tarball');
   });
 
-  it('finds the source that a condition of our own points to, and that was not packed', () => {
+  it('finds a source for our own condition that was not packed', () => {
     expect(problemsOf({ ...good, 'a/package.json': manifest('a') })).toEqual([
       '@heddle/a: ./src/index.ts is not in the tarball',
     ]);
   });
 
-  it('finds the entry that does not load, and the one that exports nothing', () => {
+  it('finds an entry that does not load, and an entry that exports nothing', () => {
     const broken = problemsOf({ ...good, 'a/dist/index.js': "import './gone.js';\nexport const a = 1;\n" });
     expect(broken.join()).toContain('ERR_MODULE_NOT_FOUND');
     expect(problemsOf({ ...good, 'a/dist/index.js': 'export {};\n' }).join()).toContain('exports nothing');
   });
 
-  it('passes an entry of types alone', () => {
+  it('accepts an entry with types only', () => {
     const types = { 'a/dist/index.d.ts': 'export type A = number;\nexport interface B {\n  a: A;\n}\n' };
     expect(problemsOf({ ...good, ...types, 'a/dist/index.js': 'export {};\n' })).toEqual([]);
   });

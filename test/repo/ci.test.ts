@@ -27,7 +27,7 @@ describe('.ci/run', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** The exit code and last line of .ci/run, where `npm test` leaves `report` and ends with `status`. */
+  /** Returns the exit code and last line of .ci/run, with an `npm test` that writes `report` and exits with `status`. */
   function run(
     report: object | undefined,
     status: number,
@@ -46,7 +46,7 @@ describe('.ci/run', () => {
     [{}, 'bubblewrap,chromium,nginx,schemathesis,openapi-documents,versitygw 1'],
     [{ HEDDLE_REQUIRE: '', HEDDLE_REQUIRE_TEMPORAL: '0' }, ' 0'],
   ])(
-    'makes missing tools and servers a failure of the tests, unless told otherwise: %o',
+    'makes missing tools and servers a failure of the tests, unless the environment is %o',
     (given, required) => {
       const seen = join(folder, 'seen');
       const { HEDDLE_REQUIRE: _tools, HEDDLE_REQUIRE_TEMPORAL: _server, ...others } = process.env;
@@ -78,7 +78,7 @@ describe('.ci/run', () => {
     expect(run({ ...green, success: false, testResults }, 1).last).toBe('3 passed, 1 failed, 1 skipped');
   });
 
-  it('fails where there is no report, though the tests ended well', () => {
+  it('fails if there is no report, even if the tests succeeded', () => {
     expect(run(undefined, 0)).toEqual({ code: 1, last: '0 passed, 1 failed, 0 skipped' });
   });
 
@@ -88,7 +88,7 @@ describe('.ci/run', () => {
     expect(run(undefined, 0).code).toBe(1);
   });
 
-  it('fails where no test ran', () => {
+  it('fails if no test ran', () => {
     expect(run({ ...green, numPassedTests: 0 }, 0)).toEqual({
       code: 1,
       last: '0 passed, 1 failed, 1 skipped',

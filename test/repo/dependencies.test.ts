@@ -14,7 +14,7 @@ interface Locked {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** A package whose licence is not on the list and that may be there nevertheless, under this licence only. */
+/** A package that is allowed with this licence, which is not on the list. */
 interface Exception {
   readonly name: string;
   readonly licence: string;
@@ -36,7 +36,7 @@ const installed = Object.entries(lock).filter(
 );
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 13);
 
-/** The names of every third-party package that ours bring along or bundle, with all that those need. */
+/** Returns the names of every third-party package that our packages install or bundle, with their dependencies. */
 function shipped(): Set<string> {
   const manifests = packageFolders().map((folder) => readJson<Manifest>(`packages/${folder}/package.json`));
   const names = new Set(
@@ -52,13 +52,13 @@ function shipped(): Set<string> {
   return names;
 }
 
-/** True where every reading of an SPDX expression, or one side of an `OR`, is on the list. */
+/** Returns whether all licences of an SPDX expression, or of one side of an `OR`, are on the list. */
 function isAllowed(licence: string | undefined): boolean {
   const sides = (licence ?? '').replaceAll(/[()]/g, '').split(' OR ');
   return sides.some((side) => side.split(' AND ').every((name) => LICENCES.has(name.trim())));
 }
 
-/** The licence that the package at `path` names, or else the one whose first words its file LICENSE has. */
+/** Returns the declared licence of the package at `path`, or else Unlicense if its file LICENSE has that text. */
 function licenceOf(path: string, { license }: Locked): string | undefined {
   if (license !== undefined) return license;
   const file = join(repository, path, 'LICENSE');
@@ -68,24 +68,24 @@ function licenceOf(path: string, { license }: Locked): string | undefined {
     : undefined;
 }
 
-/** Packages that are shipped under another licence than those on the list, with it. */
+/** Returns the shipped packages whose licence is not on the list, with the licence. */
 function otherwiseLicensed(): { name: string; licence: string | undefined }[] {
   const names = shipped();
   const entries = installed.filter(([path]) => names.has(nameOf(path)));
-  if (entries.length < 5) throw new Error('The lock file names next to nothing.');
+  if (entries.length < 5) throw new Error('The lock file has fewer than 5 shipped packages: its format may have changed.');
   return entries
     .map(([path, entry]) => ({ name: nameOf(path), licence: licenceOf(path, entry) }))
     .filter(({ licence }) => !isAllowed(licence));
 }
 
 describe('dependencies', () => {
-  it('that our packages bring along or bundle have a permissive licence, or are an exception', () => {
+  it('that our packages install or bundle have a permissive licence or are an exception', () => {
     const isExcepted = (other: { name: string; licence: string | undefined }): boolean =>
       exceptions.some(({ name, licence }) => name === other.name && licence === other.licence);
     expect(otherwiseLicensed().filter((other) => !isExcepted(other))).toEqual([]);
   });
 
-  it('are an exception with a reason, and while they are needed', () => {
+  it('are an exception only with a reason, and only if it is needed', () => {
     const needed = otherwiseLicensed().map(({ name, licence }) => `${name}: ${licence}`);
     expect(exceptions.filter(({ name, licence }) => !needed.includes(`${name}: ${licence}`))).toEqual([]);
     expect(exceptions.filter(({ reason }) => reason.length < 40)).toEqual([]);
@@ -97,7 +97,7 @@ describe('dependencies', () => {
     ['MIT AND GPL-3.0', false],
     ['GPL-3.0', false],
     [undefined, false],
-  ])('the licence %s is judged %s', (licence, allowed) => {
+  ])('with the licence %s are allowed: %s', (licence, allowed) => {
     expect(isAllowed(licence)).toBe(allowed);
   });
 
@@ -114,7 +114,7 @@ describe('dependencies', () => {
     expect(loose).toEqual([]);
   });
 
-  // Where a release is not in the registry for some platform yet, an override in package.json holds it back.
+  // If a release is not yet in the registry for some platform, an override in package.json keeps the earlier one.
   it('are locked for every platform, else npm ci refuses the lock file', () => {
     const names = new Set(installed.map(([path]) => nameOf(path)));
     const wanted = installed.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
@@ -122,13 +122,13 @@ describe('dependencies', () => {
     expect(wanted.filter((name) => !names.has(name))).toEqual([]);
   });
 
-  it('with an install script are each allowed or refused by name', () => {
+  it('with an install script are allowed or refused by name', () => {
     const scripted = installed.filter(([, entry]) => entry.hasInstallScript).map(([path]) => nameOf(path));
     expect(scripted).toContain('node');
     expect(scripted.filter((name) => !(name in root.allowScripts))).toEqual([]);
   });
 
-  it('pin a Node of the major version that packages and bin ask for', () => {
+  it('pin a Node of the major version that the packages and the bin require', () => {
     const major = root.devDependencies?.['node']?.split('.')[0];
     const bin = readText('packages/cli/bin/heddle.js');
     expect(bin).toContain(`const FLOOR = ${major};`);

@@ -9,7 +9,7 @@ import { textOf, unionIn } from './unions.ts';
 
 const PAGE = 'docs/errors.md';
 
-/** The types that list codes, and where they stand. */
+/** The types that list codes, with their files. */
 const UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/core/src/errors.ts', 'EngineErrorCode'],
   ['packages/core/src/errors.ts', 'BlockErrorCode'],
@@ -20,7 +20,7 @@ const UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/sandbox/src/egress/error.ts', 'EgressErrorCode'],
 ];
 
-/** The nodes that may hold a code which is given: by type, where their name stands, which names, and what holds it. */
+/** The nodes that may have an error code: by type, the field with the name, the names, and the field with the code. */
 const HOLDERS: Readonly<Record<string, readonly [name: string, names: RegExp, held: string]>> = {
   NewExpression: ['callee', /^(Engine|Block|Sandbox|Egress)Error$/, 'arguments'],
   CallExpression: ['callee', /^(refuse|failure)$/, 'arguments'],
@@ -28,7 +28,7 @@ const HOLDERS: Readonly<Record<string, readonly [name: string, names: RegExp, he
   VariableDeclarator: ['id', /^code$/, 'init'],
 };
 
-/** What of a node may hold a code that is given: the first argument of an error, or what is called `code`. */
+/** Returns the part of a node that may have an error code: the first argument of an error, or the value of `code`. */
 function holder(node: Record<string, unknown>): unknown {
   const [named, names, field] = HOLDERS[node['type'] as string] ?? ['', /^$/, ''];
   const { name = '-' } = (node[named] ?? {}) as { name?: string };
@@ -37,7 +37,7 @@ function holder(node: Record<string, unknown>): unknown {
   return Array.isArray(held) ? (held[0] as unknown) : held;
 }
 
-/** Codes as the sources give them. */
+/** Returns the error codes that a source throws or returns. */
 function givenIn(file: string, text: string): string[] {
   const codes: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
@@ -62,13 +62,13 @@ const sections: Section[] = readText(PAGE)
   .slice(1)
   .map((section) => ({ code: section.split('\n')[0] ?? '', text: section.split(/^## /m)[0] ?? '' }));
 
-/** What a section says behind a bold word. */
+/** Returns the text of a section after a bold word. */
 function said({ text }: Section, word: string): string | undefined {
   return new RegExp(`\\*\\*${word}:\\*\\* ([^.;,]+)`).exec(text)?.[1];
 }
 
 describe('docs/errors.md', () => {
-  it('is compared with codes of every kind', () => {
+  it('is compared with all kinds of codes', () => {
     expect(listed).toEqual(
       expect.arrayContaining(['RUN_NOT_FOUND', 'HTTP_FAILED', 'OUT_OF_MEMORY', 'NOT_BUILT', 'EGRESS_DENIED']),
     );
@@ -82,7 +82,7 @@ describe('docs/errors.md', () => {
     ]);
   });
 
-  it('has one heading for each code that the sources list or give', () => {
+  it('has one heading for each code that the sources list or use', () => {
     const headings = sections.map(({ code }) => code);
     expect(headings).toEqual([...new Set(headings)]);
     expect(
@@ -95,7 +95,7 @@ describe('docs/errors.md', () => {
     expect(sections.filter(({ code }) => !known.has(code)).map(({ code }) => code)).toEqual([]);
   });
 
-  it('says of each what to do, and whose fault it is or how severe', () => {
+  it('has a remedy for each code, and its fault or severity', () => {
     const silent = sections.filter(
       (one) => !said(one, 'Do') || !(said(one, 'Fault') ?? said(one, 'Severity')),
     );
@@ -110,7 +110,7 @@ describe('docs/errors.md', () => {
     expect([shown.length, wrong.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
   });
 
-  it('says of each code of the sandbox whether it may be tried again, as the sandbox does', () => {
+  it('has for each code of the sandbox whether a retry can help, as in the sandbox', () => {
     const codes = unionIn(
       readText('packages/sandbox/src/outcome.ts'),
       'SandboxErrorCode',
@@ -122,7 +122,7 @@ describe('docs/errors.md', () => {
     expect([codes.length > 10, wrong]).toEqual([true, []]);
   });
 
-  it('is compared with codes in every form in which they are given', () => {
+  it('is compared with codes in every syntactic form', () => {
     const text = `new EngineError('A_B', m); new BlockError(x ? 'C_D' : 'E_F', m); f({ code: 'G' }); failure('H_I', m); const code = x ?? 'N_O';
       other('J_K'); new Error('L_M'); if (error.code === 'ENOENT') f({ code: 'ENOENT' });`;
     expect(givenIn('x.ts', text)).toEqual(['A_B', 'C_D', 'E_F', 'G', 'H_I', 'N_O']);

@@ -31,8 +31,8 @@ function overridesIn(text: string): readonly Override[] {
 }
 
 /**
- * What is wrong with the exceptions in `text` (JSON with comment lines), given what lint finds without them:
- * an entry without a reason above it, with more than one file or rule, or that nothing needs any more.
+ * Returns the problems of the exceptions in `text` (JSON with comment lines): an entry without a reason above it, with
+ * more than one file or rule, or without a finding in `found`, which are the findings of lint without exceptions.
  */
 export function exceptionProblems(text: string, found: readonly Finding[]): string[] {
   const rows = text.split('\n').map((row) => row.trim());
@@ -42,7 +42,7 @@ export function exceptionProblems(text: string, found: readonly Finding[]): stri
   const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(aboveOf(start)));
   return [
     ...(starts.length === overrides.length ? [] : ['write "files" once in each entry, on a separate line']),
-    ...silent.map((start) => `no reason stands above ${rows[start]}`),
+    ...silent.map((start) => `there is no reason above ${rows[start]}`),
     ...overrides.flatMap((override) => overrideProblem(override, found) ?? []),
   ];
 }

@@ -49,7 +49,7 @@ function run(command: string, args: readonly string[], folder = repository): Out
   return { code: status ?? 1, stdout, stderr };
 }
 
-/** The tarball of the package in `folder`, written to `destination` without running its scripts. */
+/** Packs the package in `folder` into `destination` without running its scripts. Returns the path of the tarball. */
 export function pack(folder: string, destination: string): string {
   const result = run(
     'npm',
@@ -78,7 +78,7 @@ function attwProblems(tarball: string): string[] {
   return untyped.map(([entry]) => `attw saw no types of the entry "${entry}"`);
 }
 
-/** What publint and attw hold against one tarball; empty where they hold nothing. */
+/** Returns the problems that publint and attw find in one tarball. */
 function tarballProblems(tarball: string): string[] {
   return [...publintProblems(tarball), ...attwProblems(tarball)];
 }
@@ -109,7 +109,7 @@ function targetsOf(exported: unknown): string[] {
   return typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(targetsOf);
 }
 
-/** What the unpacked packages do not hold of what they must: their licence, and the targets of every condition. */
+/** Returns the required files that the unpacked packages lack: their licence, and the targets of every condition. */
 function missingFiles(manifests: readonly Packed[], folder: string): string[] {
   return manifests.flatMap(({ name, exports }) =>
     ['LICENSE', ...targetsOf(exports)]
@@ -118,7 +118,7 @@ function missingFiles(manifests: readonly Packed[], folder: string): string[] {
   );
 }
 
-/** The specifiers under which the code of a package in `modules` is imported. */
+/** Returns the specifiers of the entries with code of a package in `modules`. */
 function entriesOf({ name, exports = {} }: Packed, modules: string): string[] {
   const entries = Object.entries(exports).filter(([path, exported]) => {
     const types = targetsOf(exported).find((file) => file.endsWith('.d.ts'));
@@ -127,21 +127,21 @@ function entriesOf({ name, exports = {} }: Packed, modules: string): string[] {
   return entries.map(([path]) => posix.join(name, path));
 }
 
-/** True if a declaration file exports types and no values, so that its module is empty. */
+/** Returns whether a declaration file exports only types, so that its module is empty. */
 function hasOnlyTypes(file: string): boolean {
   if (!existsSync(file)) return false;
   const exported = [...readFileSync(file, 'utf8').matchAll(/^export (\S+)/gm)];
   return exported.length > 0 && exported.every(([, kind]) => kind === 'type' || kind === 'interface');
 }
 
-/** Arguments with which Node imports `entry`, and fails where it exports nothing. */
+/** Returns arguments for Node to import `entry`, which fail if it exports nothing. */
 function importing(entry: string): string[] {
   const names = `Object.keys(await import(${JSON.stringify(entry)}))`;
   const code = `if (${names}.length === 0) throw new Error('${entry} exports nothing');`;
   return ['--input-type=module', '-e', code];
 }
 
-/** What goes wrong when every entry of the unpacked packages is imported, and every bin is started. */
+/** Returns the problems of importing every entry of the unpacked packages, and of starting every bin. */
 function importProblems(manifests: readonly Packed[], folder: string): string[] {
   return manifests.flatMap((manifest) => {
     const entries = entriesOf(manifest, join(folder, 'node_modules'));
@@ -155,7 +155,7 @@ function importProblems(manifests: readonly Packed[], folder: string): string[] 
   });
 }
 
-/** Every problem of the packages in `folders`, packed and unpacked as a user gets them. */
+/** Returns every problem of the packages in `folders`, packed and unpacked as a user gets them. */
 export function packageProblems(folders: readonly string[]): string[] {
   const scratch = mkdtempSync(join(tmpdir(), 'heddle-exports-'));
   try {

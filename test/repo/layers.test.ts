@@ -28,7 +28,7 @@ describe('layers', () => {
     expect(dependencyProblems(folder, manifestOf(folder))).toEqual([]);
   });
 
-  it('see imports in every form', () => {
+  it('find imports in every form', () => {
     const text = `
       import a from 'a'; import type { B } from 'b'; export { c } from 'c'; export * from 'd';
       export type { E } from 'e'; const f = await import('f'); type G = import('g').G; import 'h';
@@ -38,7 +38,7 @@ describe('layers', () => {
     expect(module.runtimeImports.toSorted()).toEqual(['./i.ts', 'a', 'c', 'd', 'f', 'h']);
   });
 
-  it('count names that are all types as an import at run time: the compiler keeps it', () => {
+  it('count an import of types only as an import at run time, because the compiler keeps it', () => {
     const module = parseModule('core', 'packages/core/src/x.ts', "import { type A } from 'a';");
     expect(module.runtimeImports).toEqual(['a']);
   });
@@ -95,12 +95,12 @@ describe('purity of core', () => {
     expect(clockReads('core', 'a.ts', `export const now = ${expression};`)).toHaveLength(1);
   });
 
-  it('a Date of a given time does not', () => {
+  it('a Date of a given time does not count as reading the clock', () => {
     expect(clockReads('core', 'a.ts', 'export const at = new Date(0).toISOString();')).toEqual([]);
   });
 
   it.each(['fetch', 'process', 'setTimeout', 'console', 'structuredClone'])(
-    'its types do not know %s',
+    'its types do not have %s',
     (name) => {
       using planted = plant({
         'packages/core/tsconfig.build.json': readText('packages/core/tsconfig.build.json'),
@@ -112,7 +112,7 @@ describe('purity of core', () => {
     },
   );
 
-  it('the machine names no block type', () => {
+  it('the machine does not name a block type', () => {
     const modules = modulesOf('core').filter(
       (module) => module.file.includes('/src/machine/') && !module.isTest,
     );
@@ -122,7 +122,7 @@ describe('purity of core', () => {
   });
 });
 
-// Words that are also words of the machine (loop, parallel, wait, response) name rules there, not block types.
+// Without the words loop, parallel, wait and response, which name rules in the machine.
 const BLOCK_TYPES =
   /['"](function|condition|router|api|agent|mcp|variables|human_in_the_loop|note|starter)['"]/;
 

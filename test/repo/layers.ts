@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Manifest, Module } from './sources.ts';
 
-/** What a package may import beside itself; `others` says whether third-party packages are free. */
+/** Allowed imports of a package: `ours` are our packages, `others` third-party packages. */
 interface Layer {
   readonly ours: readonly string[];
   readonly others: readonly RegExp[] | 'declared';
@@ -55,7 +55,7 @@ const FOLDERS: readonly (readonly [folder: string, forbidden: readonly string[]]
 const TEST_ONLY = [/^vitest$/, /^fast-check$/, /^node:/];
 const PURE = new Set(['core']);
 
-/** Code that is built into one file: what it imports is a devDependency, and reaches the user inside that file. */
+/** Code that is built into one file: its imports are devDependencies, which reach the user inside that file. */
 const BUNDLED = /^packages\/sandbox\/src\/guest\//;
 
 function bareName(specifier: string): string {
@@ -110,7 +110,7 @@ function bareProblem(module: Module, specifier: string, manifest: Manifest): str
   return bareName(specifier) in declared ? undefined : 'package.json does not declare it';
 }
 
-/** Every import of `module` that the layer table forbids, as sentences. */
+/** Returns a sentence for every import of `module` that the layer table forbids. */
 export function importProblems(module: Module, manifest: Manifest): string[] {
   return module.imports.flatMap((specifier) => {
     const problem = specifier.startsWith('.')
@@ -120,7 +120,7 @@ export function importProblems(module: Module, manifest: Manifest): string[] {
   });
 }
 
-/** Every dependency of `manifest` that the layer table forbids `folder` to have, as sentences. */
+/** Returns a sentence for every dependency of `manifest` that the layer table forbids for `folder`. */
 export function dependencyProblems(folder: string, manifest: Manifest): string[] {
   const module = { package: folder } as Module;
   return Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).flatMap((name) => {

@@ -12,7 +12,7 @@ const branches = Array.from({ length: 13 }, (_, index) => `  if (n === ${index})
   '',
 );
 
-/** The findings of oxlint in `folder`, as `rule file`, and how many files it read. */
+/** Returns the findings of oxlint in `folder`, as `rule file`, and the number of files that it read. */
 function lint(folder: string): { found: string[]; files: number } {
   const { out } = runTool('oxlint', ['--format', 'json', 'packages'], folder);
   const report = JSON.parse(out) as { diagnostics: Finding[]; number_of_files: number };
@@ -59,7 +59,7 @@ describe('lint', () => {
     expect(found).toContain(`${rule} packages/core/${file}`);
   });
 
-  it('reads every module, and passes one that keeps the limits', () => {
+  it('reads every module, and accepts a module within the limits', () => {
     expect(read).toBe(FAULTS.length + 1);
     expect(found.filter((finding) => finding.endsWith(SOUND))).toEqual([]);
   });
@@ -82,12 +82,12 @@ describe('exceptions to the limits', () => {
   const finding = { code: 'typescript(no-explicit-any)', filename: 'packages/a/src/a.ts' };
   const file = (...rows: string[]): string => `{ "overrides": [\n${rows.join('\n')}\n] }`;
 
-  it('each have a reason, name one file and one rule, and are still needed', () => {
+  it('each have a reason, one file and one rule, and are still needed', () => {
     const text = readText('test/repo/exceptions.jsonc');
     expect(exceptionProblems(text, findingsWithoutExceptions(exceptedFiles(text)))).toEqual([]);
   });
 
-  it('pass with a reason while they are needed', () => {
+  it('are accepted with a reason if they are needed', () => {
     expect(exceptionProblems(file('// The library gives us nothing better.', entry), [finding])).toEqual([]);
   });
 
@@ -100,7 +100,7 @@ describe('exceptions to the limits', () => {
       [finding],
       'one file',
     ],
-  ])('are refused where they %s', (_, text, found, problem) => {
+  ])('are refused if they %s', (_, text, found, problem) => {
     expect(exceptionProblems(text, found)).toEqual([expect.stringContaining(problem)]);
   });
 });

@@ -24,7 +24,7 @@ export function plant(files: Readonly<Record<string, string>>): Planted {
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The exit code and all output of the tool `name` of node_modules/.bin, run in `folder`. */
+/** Runs the tool `name` of node_modules/.bin in `folder`. Returns its exit code and all output. */
 export function runTool(
   name: string,
   args: readonly string[],

@@ -8,7 +8,7 @@ const TEST_COMMAND = 'npm ci && npm test';
 describe('the quick start of the README', () => {
   const text = (): string => readText('README.md');
 
-  it('is its first section, and holds two command lines that start from a fresh clone', () => {
+  it('is its first section, with two command lines that start from a fresh clone', () => {
     const [, title = '', body = ''] = /^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text()) ?? [];
     const commands = body.match(/^npm ci && .+$/gm) ?? [];
     expect(title).toBe('Quick start');

@@ -15,12 +15,12 @@ function read(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }
 
-/** The rules that docs/semantics.md has a heading for. */
+/** Returns the rules that have a heading in docs/semantics.md. */
 function documented(text: string): string[] {
   return [...text.matchAll(/^### (R\d+) \S/gm)].map((match) => match[1] as string);
 }
 
-/** The rules at the beginning of the titles of tests: `R3 …`, or `R3, R5 …`. */
+/** Returns the rules at the beginning of the titles of tests: `R3 …`, or `R3, R5 …`. */
 function titled(file: string, text: string): string[] {
   const rules: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
@@ -37,7 +37,7 @@ function titled(file: string, text: string): string[] {
   return rules;
 }
 
-/** True for `it`, `it.each(…)`, `test.skipIf(…)` and the like. */
+/** Returns whether this is `it`, `it.each(…)`, `test.skipIf(…)` or similar. */
 function isTest(callee: unknown): boolean {
   const node = callee as { type: string; name?: string; object?: unknown; callee?: unknown };
   if (node.type === 'Identifier') return ['it', 'test', 'describe'].includes(node.name ?? '');
@@ -56,11 +56,11 @@ describe('the rules of docs/semantics.md', () => {
     expect(rules).toEqual([...new Set(rules)].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1))));
   });
 
-  it('are each shown by a test that has its number in its title', () => {
+  it('each have a test with their number in its title', () => {
     expect(rules.filter((rule) => !shown.has(rule))).toEqual([]);
   });
 
-  it('are all that tests and comments name', () => {
+  it('have every number that tests and comments name', () => {
     expect([...shown].filter((rule) => !rules.includes(rule))).toEqual([]);
     const sources = globSync('packages/core/src/{machine,record}/*.ts', { cwd: repository });
     expect(sources.length).toBeGreaterThan(20);
@@ -70,7 +70,7 @@ describe('the rules of docs/semantics.md', () => {
     expect(named.filter(({ rule }) => !rules.includes(rule))).toEqual([]);
   });
 
-  it('name tests that are there', () => {
+  it('name existing tests', () => {
     const files = [...read('docs/semantics.md').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(
       (match) => match[1] as string,
     );

@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { type EcmaScriptModule, type Program, parseSync } from 'oxc-parser';
 
 /**
- * One module of a package: `file` is relative to the repository, `imports` are the specifiers as
- * written, `runtimeImports` those that are left when types are gone, `exports` the names, types included,
- * with `*` for an `export *`.
+ * One module of a package: `file` is relative to the repository, `imports` are the specifiers as written,
+ * `runtimeImports` those that remain without types, `exports` the names, types included, with `*` for an `export *`.
  */
 export interface Module {
   readonly package: string;
@@ -31,22 +30,22 @@ export interface Manifest {
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The text of `file`, relative to the repository. */
+/** Returns the text of `file`, relative to the repository. */
 export function readText(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }
 
-/** The JSON in `file`, relative to the repository and perhaps with lines of comment, taken to be a `T`. */
+/** Returns the JSON in `file`, relative to the repository, as a `T`. It may have comment lines. */
 export function readJson<T>(file: string): T {
   return parseJson(readText(file)) as T;
 }
 
-/** The value of `text`, which is JSON where lines that start with `//` are comments. */
+/** Returns the value of JSON in which lines that start with `//` are comments. */
 export function parseJson(text: string): unknown {
   return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''));
 }
 
-/** The folder names under packages/, in order. */
+/** Returns the sorted folder names under packages/. */
 export function packageFolders(): string[] {
   return globSync('packages/*/package.json', { cwd: repository })
     .map((file) => file.split(/[\\/]/)[1] as string)
@@ -73,16 +72,16 @@ const IMPORTING = new Set([
   'TSExternalModuleReference',
 ]);
 
-/** The bundle of the sandbox takes `lazy:./x.ts` and `onDemand:./x.ts` for the module ./x.ts, to be evaluated when it is first used. */
+/** In the bundle of the sandbox, `lazy:./x.ts` and `onDemand:./x.ts` are the module ./x.ts, evaluated at its first use. */
 const LAZY = /^(?:lazy|onDemand):/;
 
 interface Import {
   readonly specifier: string;
-  /** False for what the compiler removes. A list of names that are all types is kept, as an import of nothing. */
+  /** False if the compiler removes the import. It keeps an import whose names are all types, without the names. */
   readonly isRuntime: boolean;
 }
 
-/** Every module specifier `program` names: static, dynamic, re-exported, and in types. */
+/** Returns every module specifier in `program`: static, dynamic, re-exported, and in types. */
 function importsOf(program: Program): Import[] {
   const found: Import[] = [];
   walk(program.body, (node) => {
@@ -101,7 +100,7 @@ function exportsOf(module: EcmaScriptModule): string[] {
   return names.map(({ kind, name }) => name ?? (kind === 'Default' ? 'default' : '*')).sort();
 }
 
-/** The module of `text`; throws where it does not parse, so that nothing passes unread. */
+/** Returns the module of `text`. Throws if it does not parse, so that no module stays unchecked. */
 export function parseModule(folder: string, file: string, text: string): Module {
   const { program, module, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file} does not parse: ${errors[0]?.message}`);
@@ -119,7 +118,7 @@ export function parseModule(folder: string, file: string, text: string): Module 
   };
 }
 
-/** Every module under packages/`folder`/src, parsed. */
+/** Returns every module under packages/`folder`/src, parsed. */
 export function modulesOf(folder: string): Module[] {
   return globSync(`packages/${folder}/src/**/*.ts`, { cwd: repository })
     .map((file) => file.replaceAll('\\', '/'))

@@ -9,7 +9,7 @@ interface Entry {
   readonly names: readonly string[];
 }
 
-/** Every entry of the packages: where the condition of our own points to, or src/index.ts where all is bundled. */
+/** Every entry of the packages: the target of our own condition, or src/index.ts if the package is bundled. */
 const entries: readonly Entry[] = packageFolders().flatMap((folder) => {
   const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
   return Object.entries(exports).flatMap(([path, target]) => {
@@ -33,12 +33,12 @@ describe('the surface of the packages', () => {
     expect(names).not.toContain('default');
   });
 
-  it('changes only on purpose: the names are recorded', async () => {
+  it('has exactly the recorded names', async () => {
     const recorded = entries.map(({ name, names }) => `# ${name}\n${names.join('\n')}\n`);
     await expect(recorded.join('\n')).toMatchFileSnapshot('surface.txt');
   });
 
-  it('is seen in every form', () => {
+  it('is found in every form of export', () => {
     const text = `
       export { a, b as c } from './x.ts'; export type { D } from './y.ts'; export const e = 1, f = 2;
       export function g() {} export interface H {} export * from './z.ts'; export * as i from './z.ts';

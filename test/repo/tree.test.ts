@@ -22,7 +22,7 @@ const TOP_LEVEL = new Set([
 
 const BINARY = /\.(png|jpg|gif|ico|woff2?|gz|tgz|zip|wasm|node|sqlite|db)$/;
 
-// Written in pieces, so that this file does not hold the words it looks for.
+// Written in pieces, so that this file does not contain the forbidden words.
 const FORBIDDEN: readonly { readonly word: string; readonly except?: readonly string[] }[] = [
   { word: ['..', 'shared'].join('/'), except: ['.ci/run'] },
   { word: ['', 'work', ''].join('/') },
@@ -34,7 +34,7 @@ const FORBIDDEN: readonly { readonly word: string; readonly except?: readonly st
   { word: `@ts-${'nocheck'}` },
 ];
 
-/** Every file git tracks or would track, relative to the repository. */
+/** Returns every file that git tracks or would track, relative to the repository. */
 function files(): string[] {
   const out = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
     cwd: repository,
@@ -54,31 +54,31 @@ function textOf(file: string): string {
   try {
     return readFileSync(join(repository, file), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''; // Removed, but not committed yet.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''; // The removal is not committed yet.
     throw error;
   }
 }
 
 describe('the tree', () => {
-  it('holds at its top level only what belongs there, tool configurations being dotfiles', () => {
+  it('has only the listed files and dotfiles at its top level', () => {
     const entries = new Set(files().map((file) => file.split('/')[0] as string));
     expect(entries.size).toBeGreaterThan(5);
     const strangers = [...entries].filter((entry) => !entry.startsWith('.') && !TOP_LEVEL.has(entry));
     expect(strangers).toEqual([]);
   });
 
-  it('holds nothing of the machine it was written on, nothing left for later, no check switched off', () => {
+  it('has no paths of the machine, no unfinished work and no disabled checks', () => {
     const read = files().filter((file) => !BINARY.test(file) && file !== 'package-lock.json');
     expect(read.length).toBeGreaterThan(50);
     expect(read.flatMap((file) => forbiddenIn(file, textOf(file)))).toEqual([]);
   });
 
-  it('would report a forbidden word', () => {
+  it('reports a forbidden word', () => {
     expect(forbiddenIn('a.ts', `// TO${'DO'}: later`)).toHaveLength(1);
     expect(forbiddenIn('.ci/run', ['..', 'shared'].join('/'))).toEqual([]);
   });
 
-  it('has the test files that are started first', () => {
+  it('has the test files that start first', () => {
     const present = new Set(files());
     expect(LONGEST.filter((file) => !present.has(file))).toEqual([]);
   });

@@ -3,10 +3,10 @@ import { walk } from './sources.ts';
 
 const SHAPE = /^[A-Z]+(_[A-Z]+)*$/;
 
-/** Codes of Node, of the system, and of the status of a span: Heddle's errors have others. */
+/** Codes of Node, of the system, and of the status of a span, which are not codes of Heddle. */
 const FOREIGN = /^(E[A-Z]+|ERR_.*|OK|UNSET)$/;
 
-/** The code that a node is, if it is one of ours. */
+/** Returns the code of a literal, if it is a code of Heddle. */
 export function textOf(node: unknown): string | undefined {
   const { type, value } = (node ?? {}) as { type?: string; value?: unknown };
   return type === 'Literal' && typeof value === 'string' && SHAPE.test(value) && !FOREIGN.test(value)
@@ -14,7 +14,7 @@ export function textOf(node: unknown): string | undefined {
     : undefined;
 }
 
-/** The members of a union of texts that are codes. */
+/** Returns the codes in a union of texts. */
 export function unionIn(text: string, name: string): string[] {
   const codes: string[] = [];
   walk(parseSync('x.ts', text).program.body, (node) => {

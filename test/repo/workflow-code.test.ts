@@ -30,7 +30,7 @@ describe('the code of the workflows on Temporal', () => {
     );
   });
 
-  it('may not import it by way of another module either', () => {
+  it('may not import it through another module', () => {
     const modules = planted({
       'workflow/a.ts': "import { b } from '../b.ts';",
       'b.ts': "export { c } from './c.ts';",
@@ -52,7 +52,7 @@ describe('the code of the workflows on Temporal', () => {
 describe('the bundle of the workflows', () => {
   const bundle = (): string => readText('packages/temporal/dist/workflow-bundle.js');
 
-  it('holds the machine, the workflows and the SDK for workflows, and nothing else', () => {
+  it('contains only the machine, the workflows and the SDK for workflows', () => {
     const modules = bundledModules(bundle());
     for (const name of [
       './dist/workflow/main.js',
@@ -63,7 +63,7 @@ describe('the bundle of the workflows', () => {
     expect(modules.filter((name) => !mayBeBundled(name))).toEqual([]);
   });
 
-  it('lists what it holds: every module has a heading', () => {
+  it('has a heading for every module', () => {
     const code = bundle();
     const ids = [...code.matchAll(/^\/\*\*\*\/ "[^"]+"/gm)];
     expect(ids.length).toBeGreaterThan(50);
@@ -84,15 +84,15 @@ describe('the bundle of the workflows', () => {
     '../../node_modules/@temporalio/common/node_modules/protobufjs/minimal.js',
     'crypto (ignored)',
     'external "node:fs"',
-  ])('may not hold %s', (name) => {
+  ])('may not contain %s', (name) => {
     expect(mayBeBundled(name)).toBe(false);
   });
 
-  it('is small: each worker reads it at its start', () => {
+  it('is small, because each worker reads it at its start', () => {
     expect(Buffer.byteLength(bundle())).toBeLessThan(1_250_000);
   });
 
-  it('has a source map of positions, without the texts of sources and the paths of the machine that built it', () => {
+  it('has a source map of positions, without texts of sources and absolute paths', () => {
     const [, base64 = ''] = /\/\/# sourceMappingURL=data:[^,]*;base64,(\S+)\s*$/.exec(bundle()) ?? [];
     const map = JSON.parse(Buffer.from(base64, 'base64').toString()) as {
       mappings: string;

@@ -1,13 +1,13 @@
 import { posix } from 'node:path';
 import type { Module } from './sources.ts';
 
-/** The workflows of Temporal: they are replayed, so what they run must give the same for ever. */
+/** The workflows of Temporal. They are replayed, so their code must be deterministic. */
 const WORKFLOWS = 'packages/temporal/src/workflow/';
 
-/** What workflows may import at run time, besides modules of their package that follow the same rule. */
+/** Allowed imports of workflows at run time, besides modules of their package that follow the same rule. */
 const ALLOWED = new Set(['@heddle/core/machine', '@temporalio/workflow']);
 
-/** The modules among `modules` that run as a workflow: those of the folder, and what they import at run time. */
+/** Returns the modules that run as a workflow: the modules of the folder, and those that they import at run time. */
 export function workflowCode(modules: readonly Module[]): Module[] {
   const byFile = new Map(modules.map((module) => [module.file, module]));
   const reached = new Set(modules.filter(({ file, isTest }) => file.startsWith(WORKFLOWS) && !isTest));
@@ -20,7 +20,7 @@ export function workflowCode(modules: readonly Module[]): Module[] {
   return [...reached];
 }
 
-/** Every import at run time that code of workflows among `modules` may not have, as sentences. */
+/** Returns a sentence for every forbidden import at run time of workflow code among `modules`. */
 export function workflowProblems(modules: readonly Module[]): string[] {
   const known = new Set(modules.map(({ file }) => file));
   return workflowCode(modules).flatMap(({ file, runtimeImports }) =>
@@ -35,14 +35,14 @@ export function workflowProblems(modules: readonly Module[]): string[] {
 }
 
 /**
- * The name of every module in a bundle of webpack, from the headings that it writes above each. Paths are relative
- * to packages/temporal; a module that was left out is listed with ` (ignored)` behind it.
+ * Returns the name of every module in a bundle of webpack, from the heading above each. Paths are relative to
+ * packages/temporal; an omitted module ends with ` (ignored)`.
  */
 export function bundledModules(code: string): string[] {
   return [...code.matchAll(/^\s*!\*\*\* (.+) \*\*\*!$/gm)].map(([, name = '']) => name);
 }
 
-/** Ours in the bundle: the machine, the workflows, and the modules that say what is sent to them. */
+/** Our modules in the bundle: the machine, the workflows, and the modules with their messages. */
 const OURS = [
   /^\.\.\/core\/dist\/machine\/[\w-]+\.js$/,
   /^\.\/dist\/workflow\/[\w-]+\.js$/,
@@ -50,13 +50,13 @@ const OURS = [
   /^\.\/dist\/(messages|event-codec|search-attributes)\.js$/,
 ];
 
-/** The SDK's part of workflows, with what that imports. */
+/** The SDK for workflows, with its dependencies. */
 const THIRD_PARTY = ['@temporalio/workflow', '@temporalio/common', 'nexus-rpc', 'long', 'ms'];
 
-/** Left out by the SDK's bundler, because none is configured. */
+/** Converters, which the SDK's bundler omits because none is configured. */
 const IGNORED = /^__temporal_custom_(payload|failure)_converter \(ignored\)$/;
 
-/** True for a module that may stand in the bundle of the workflows. */
+/** Returns whether a module is allowed in the bundle of the workflows. */
 export function mayBeBundled(name: string): boolean {
   const [, owner] = /^(?:\.\.\/)+node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(name) ?? [];
   if (owner !== undefined) return THIRD_PARTY.includes(owner);

@@ -36,7 +36,7 @@ interface World extends TestApi {
   patch(id: string, body?: object, key?: string): Promise<Reply>;
   remove(id: string, workspaceId?: string, key?: string): Promise<Reply>;
   show(id: string, workspaceId?: string, key?: string): Promise<Reply>;
-  /** The sandbox, when its build has this state. */
+  /** Resolves with the sandbox when its build has this state. */
   settled(id: string, state: string): Promise<Sandbox>;
 }
 
@@ -51,7 +51,7 @@ async function world({
 }): Promise<World> {
   const secret = 'x'.repeat(32);
   const store = await openServiceStore(
-    // Of its own, because each service continues the builds of the one before.
+    // A separate schema, because each service continues the builds of the previous one.
     url === undefined ? {} : { postgres: { url, schema: `s${crypto.randomUUID()}` }, secret },
   );
   const images = createImages({ folder, builders: { javascript: builder } });
@@ -179,7 +179,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(await api.images.list()).toEqual([]);
   });
 
-  it('whose builds a process did not finish are built by the next one', async () => {
+  it('whose builds were interrupted are built by the next process', async () => {
     const database = name === 'postgres' ? await postgresDatabase() : undefined;
     const folder = imageFolder();
     const hanging = fakeBuilder({
@@ -203,7 +203,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await next.close();
   });
 
-  it('answer 503 before anything is stored if the image store cannot be opened; without packages they need none', async () => {
+  it('answer 503 without a change if the image store cannot be opened, except without packages', async () => {
     const before = await world({ url });
     const { data: built } = await before.create();
     await before.settled(built.id, 'ready');
@@ -250,7 +250,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect((await call('DELETE', `/${empty.data.id}?workspaceId=${workspaceId}`)).status).toBe(200);
   });
 
-  it('have unique names in a workspace, for creation and renaming', async () => {
+  it('have unique names in a workspace, when they are created and renamed', async () => {
     const api = await world({ url });
     const one = await api.create();
     const twice = await api.create();
@@ -261,7 +261,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect((await api.patch(one.data.id, { name: 'tools' })).status).toBe(200);
   });
 
-  it('refuse bad lines with their numbers, unknown and duplicate tools, and an update without a field', async () => {
+  it('refuse invalid lines with their numbers, unknown and duplicate tools, and an update without a field', async () => {
     const api = await world({ url });
     const bad = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
     expect(bad.status).toBe(400);
@@ -284,7 +284,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect((await api.patch(data.id, { language: 'python', dependencies: ['@scope/x'] })).status).toBe(400);
   });
 
-  it('keep what an update leaves out, and replace whole lists', async () => {
+  it('keep fields that an update omits, and replace whole lists', async () => {
     const api = await world({ url });
     const { data } = await api.create({ dependencies: ['alpha', 'beta'] });
     expect((await api.patch(data.id, { name: 'renamed' })).data).toMatchObject({
@@ -382,7 +382,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(errorIn(refused.body)).toMatchObject({ details: { retryAfter: 6 } });
   });
 
-  it('record who created, changed and deleted them; refusals record nothing', async () => {
+  it('record who created, changed and deleted them, and do not record refusals', async () => {
     const api = await world({ url });
     const { data } = await api.create({ dependencies: [] });
     await api.create({ dependencies: [] });

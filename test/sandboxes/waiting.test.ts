@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../support/api.ts';
 import { fakeBuilder, openImages } from '../support/images.ts';
 
-it('a process with its own images builds a sandbox when a block first needs it, and the block waits', async () => {
+it('a process with its own images builds a sandbox when a block first needs it, while the block waits', async () => {
   const store = await openServiceStore();
   const faults: unknown[] = [];
   const onError = (error: unknown): void => void faults.push(error);

@@ -22,7 +22,7 @@ const KEYS = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
 const [OLD_KEY, NEW_KEY] = KEYS as [string, string];
 const VALUE = 'a very secret value';
 
-/** Returns a value that only a run of a workspace with the secret can know, and prints it. */
+/** A workflow that returns and prints a value that depends on the secret of its workspace. */
 const READER = workflow(
   [
     block('Read', 'function', {
@@ -44,7 +44,7 @@ interface Secret {
 interface World extends TestApi {
   sealer: Sealer;
   database: Kysely<unknown>;
-  /** Another member of the workspace, with this role. */
+  /** Adds another member of the workspace with this role. Returns the key. */
   member(role: 'read' | 'write' | 'admin'): Promise<{ userId: string; key: string }>;
   put(name: string, body?: object, key?: string): Promise<{ status: number; body: unknown; data: Secret }>;
   names(query?: object, key?: string): Promise<string[]>;
@@ -85,7 +85,7 @@ async function world(postgres: string | undefined, keys = OLD_KEY): Promise<Worl
   };
 }
 
-/** Everything in the table of secrets, as text. */
+/** Returns the whole table of secrets as text. */
 async function stored(database: Kysely<unknown>): Promise<string> {
   return JSON.stringify((await sql`select * from secrets`.execute(database)).rows);
 }
@@ -118,7 +118,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     url = name === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  it('are created, replaced, listed and deleted, and no answer has a value', async () => {
+  it('are created, replaced, listed and deleted, and no response has a value', async () => {
     const api = await world(url);
     const made = await api.put('TOKEN', { description: 'of the shop' });
     expect(made.status).toBe(201);
@@ -144,7 +144,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(await api.names()).toEqual([]);
   });
 
-  it('are read by runs of their workspace and of no other, and redacted in all that a run records', async () => {
+  it('are read only by runs of their workspace, and redacted in all records of a run', async () => {
     const api = await world(url);
     const workflowId = await api.deployed(READER);
     const path = `/api/v2/workflows/${workflowId}/execute`;
@@ -162,7 +162,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(logs).not.toContain(VALUE);
   });
 
-  it('of a person are seen and changed by that person only', async () => {
+  it('of a person are visible and changeable only for that person', async () => {
     const api = await world(url);
     const member = await api.member('read');
     await api.put('MINE', { scope: 'personal' });
@@ -176,7 +176,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect((await api.call('DELETE', path, { key: member.key })).status).toBe(404);
   });
 
-  it('of a workspace are changed by its admins only; the others learn that they exist', async () => {
+  it('of a workspace can be changed only by its admins, and are visible to other members', async () => {
     const api = await world(url);
     await api.put('SHARED');
     for (const role of ['read', 'write'] as const) {
@@ -254,7 +254,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(await api.names({ search: '%' })).toEqual(['a%1', 'a%1']);
   });
 
-  it('record who created, changed and deleted them, without values; refusals record nothing', async () => {
+  it('record who created, changed and deleted them, without values, and do not record refusals', async () => {
     const api = await world(url);
     const unique = `TOKEN_${crypto.randomUUID()}`;
     const { key } = await api.member('read');
@@ -273,7 +273,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(JSON.stringify(events)).not.toContain(VALUE);
   });
 
-  it('moved to another row by a person who can write the database are not opened', async () => {
+  it('that were copied to another row of the database are not opened', async () => {
     const api = await world(url);
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     await api.put('TOKEN');
@@ -284,7 +284,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     await expect(async () => values(other, ['TOKEN'])).rejects.toMatchObject({ code: 'NOT_AUTHENTIC' });
   });
 
-  it('are opened while they get a new key; an interrupted rotation continues', async () => {
+  it('can be read during a rotation of keys, and an interrupted rotation continues', async () => {
     const api = await world(name === 'postgres' ? await postgresDatabase() : undefined);
     const names = Array.from({ length: 250 }, (_, index) => `TOKEN_${index}`);
     for (const each of names)
@@ -294,7 +294,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
         value: `value of ${each}`,
       });
     const both = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
-    // What an interrupted rotation has left: some values with the new key.
+    // The state after an interrupted rotation: some values have the new key.
     for (const each of names.slice(0, 50))
       await setStoredSecret(api.database, both, {
         workspaceId: api.workspaceId,

@@ -97,7 +97,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect(rows.map(({ action }) => action)).toEqual(['SKILL_CREATED', 'SKILL_UPDATED', 'SKILL_DELETED']);
   });
 
-  it('have names of small letters, digits and hyphens, each once in a workspace', async () => {
+  it('have unique names of lower-case letters, digits and hyphens in a workspace', async () => {
     const api = await world();
     for (const bad of ['', 'Write', 'a b', '-a', 'a-', 'a--b', 'ä', 'a'.repeat(65)])
       expect((await api.add(bad)).status, bad).toBe(400);
@@ -111,7 +111,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect(await api.names({ sortBy: 'name' })).toEqual(['two', 'one']);
   });
 
-  it('are changed by their editors and workspace admins; others read them', async () => {
+  it('can be changed by their editors and workspace admins, and read by other members', async () => {
     const api = await world();
     const [reader, writer, admin] = [
       await api.member('read'),
@@ -153,7 +153,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect((await api.grant(data.id, reader.email)).status).toBe(400);
   });
 
-  it('are granted to members only, and tell nothing about other people', async () => {
+  it('can be granted only to members, and do not reveal other people', async () => {
     const api = await world();
     const { data } = await api.add('mine');
     await api.store.workspaces.createUser({ email: `${data.id}@elsewhere.test`, name: 'Eve' });
@@ -165,7 +165,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect(errorIn(known.body).message).toBe(errorIn(unknown.body).message);
   });
 
-  it('of other workspaces do not exist, and workspace keys only read', async () => {
+  it('of other workspaces are not found, and workspace keys can only read', async () => {
     const api = await world();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add('mine');
@@ -181,7 +181,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
 
-  it('are listed in pages, by text, and so are editors', async () => {
+  it('are listed in pages and by text, like their editors', async () => {
     const api = await world();
     for (const given of ['b-1', 'a-1', 'c']) await api.add(given);
     await api.add('d', { description: '100% of A-1' });

@@ -28,7 +28,7 @@ function agentWith(skillId: string): Json {
   return workflow([block('A', 'agent', fields)], ['Start -> A']);
 }
 
-/** A service whose agents read the first skill that they have, and repeat it. */
+/** Starts a service whose agents read their first skill and repeat it. */
 async function world() {
   const server = await startModelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: string }[];
@@ -59,7 +59,7 @@ async function world() {
 }
 
 describe('skills of workspaces', () => {
-  it('are used by the workflows of their workspace only, until they are deleted', async () => {
+  it('are used only by the workflows of their workspace, until they are deleted', async () => {
     const api = await world();
     const mine = await api.skillIn(api.workspaceId, 'Ask first.');
     const theirs = await api.skillIn(api.other, 'Never refund.');
@@ -72,7 +72,7 @@ describe('skills of workspaces', () => {
     expect(await api.run(agentWith(mine))).toContain('it was deleted or never existed');
   });
 
-  it('are resolved when a workflow is imported: one of the workspace stays, another needs a target', async () => {
+  it('are resolved when a workflow is imported: a skill of the workspace stays, another skill needs a target', async () => {
     const api = await world();
     const mine = await api.skillIn(api.workspaceId, 'Ask first.');
     const theirs = await api.skillIn(api.other, 'Never refund.');

@@ -13,7 +13,7 @@ function print(value: Json): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** The stores in `data`: a data folder, or `schema` of a database. */
+/** Opens the stores in `data`: a data folder, or `schema` of a database. */
 async function shared(schema: string): Promise<SharedStores> {
   return data.startsWith('postgresql:')
     ? openPostgres({ url: data, schema })
@@ -76,8 +76,8 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     stores.close();
   },
   /**
-   * Shares the stores (`argument`: schema, run and number of entries): prints whether it created the run, and writes its
-   * entries, record and log step by step, as others do with the same ones.
+   * Shares the stores (`argument`: schema, run and number of entries): prints whether it created the run, and writes
+   * entries, record and log step by step, while other processes write the same ones.
    */
   async share() {
     const [schema = '', runId = '', count] = argument.split('|');

@@ -35,12 +35,12 @@ describeLiveEvents('sqlite, two processes', () => shared('live'));
 describeSpending('sqlite, two processes', () => shared('spending'));
 describeRates('sqlite, two processes', () => shared('rates'));
 
-/** The same store under both names. */
+/** Returns the same store under both names. */
 function twice<Store>(store: Store): Record<'one' | 'other', Store> {
   return { one: store, other: store };
 }
 
-/** A store of two processes that share a folder. */
+/** Opens a store as two processes that share a folder. */
 function shared<Name extends keyof Stores>(name: Name): Record<'one' | 'other', Stores[Name]> {
   const data = dataFolder();
   const [one, other] = [stores({ data, shared: true }), stores({ data, shared: true })];

@@ -13,7 +13,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 const SECRET = 'x'.repeat(32);
 
-/** Returns what calls the interface over the store as the person. */
+/** Returns a function that calls the interface over the store as the person. */
 async function callerOf(store: ServiceStore, userId: string) {
   const engine = await createEngine(ownership(store));
   const api = await serviceApi({ engine, store });
@@ -32,7 +32,7 @@ async function callerOf(store: ServiceStore, userId: string) {
   };
 }
 
-/** Tests the ports of the service over stores that `open` opens empty. */
+/** Tests the ports of the service. `open` opens an empty store. */
 function describePorts(name: string, open: () => Promise<ServiceStore>): void {
   async function opened() {
     const store = await open();
@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     const report = (error: unknown): void => {
       throw error;
     };
-    // Many checks at once wait for four connections.
+    // Many concurrent checks wait for four connections.
     const timeoutMs = 60_000;
     const shared = await openSharedLimits({ url, schema: schemaOf(), ...given, timeoutMs, report });
     onTestFinished(() => shared.close());

@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     url = await postgresDatabase();
   });
 
-  it('gives an error if nothing listens, nothing answers, or the host is unknown', async () => {
+  it('fails with an error if nothing listens, nothing answers, or the host is unknown', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await once(silent, 'listening');
@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     ).toMatch(/host name (is unknown|cannot be resolved)/);
   });
 
-  it('gives an error if it refuses the user or the password, or the database does not exist', async () => {
+  it('fails with an error if it refuses the user or the password, or the database does not exist', async () => {
     const wrong = [
       urlWith((changed) => (changed.password = PASSWORD)),
       urlWith((changed) => (changed.username = 'nobody-at-all')),
@@ -79,7 +79,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     { schema: 'x'.repeat(64) },
     { maxConnections: 0 },
     { maxConnections: 1.5 },
-  ])('is not asked with %o: OPTIONS_INVALID', async (options) => {
+  ])('gets no connection for the options %o, which fail with OPTIONS_INVALID', async (options) => {
     await expectFault(() => open(options), 'OPTIONS_INVALID');
   });
 
@@ -94,7 +94,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 99 }]);
   });
 
-  it('is refused if the schema has tables of another program; an empty schema is used', async () => {
+  it('is refused if the schema has tables of another program, but not if it is empty', async () => {
     await rows('CREATE SCHEMA theirs; CREATE TABLE theirs.plans (x integer)');
     const { message } = await expectFault(() => open({ schema: 'theirs' }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(/"theirs".*has tables, but not those of Heddle\. Choose another schema/);
@@ -141,7 +141,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     await rows(`DROP OWNED BY ${user}`);
   });
 
-  it('names data that was changed from outside', async () => {
+  it('fails with an error that names data changed from outside', async () => {
     const schema = `s ${randomUUID()}`;
     const { runs } = await open({ schema });
     await runs.create(newRun('r'), started());

@@ -55,14 +55,14 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   ];
   for (const describeSuite of sample(suites, 4, 'suites of stores on PostgreSQL')) describeSuite();
 
-  it('wakes watchers of live events also after the connection that listens was lost', async () => {
+  it('notifies watchers of live events also after the listening connection was lost', async () => {
     const schema = `s ${randomUUID()}`;
     const [one, other] = [(await open({ schema })).live, (await open({ schema })).live];
     let wakes = 0;
     onTestFinished(other.watch('r', () => (wakes += 1)));
     await expect.poll(() => wakes).toBeGreaterThan(0);
     expect(await cutConnections('idle')).toBeGreaterThan(0);
-    // A new connection wakes all watchers, because notifications may have been missed.
+    // A new connection notifies all watchers, because notifications may have been lost.
     const before = wakes;
     await expect.poll(() => wakes, { timeout: 5000 }).toBeGreaterThan(before);
     const reconnected = wakes;
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 8 }]);
     });
 
-    it('migrate a schema of format 2: runs get their parents, and old values are never pruned', async () => {
+    it('migrate a schema of format 2 so that runs have their parents and old values are never pruned', async () => {
       const schema = `s ${randomUUID()}`;
       const database = new Database({ url, schema, maxConnections: 1 });
       onTestFinished(() => database.close());
@@ -127,7 +127,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       expect(await runs.logs('r')).toMatchObject([{ startedMs: count }]);
     });
 
-    it('lose no commit if one of them is killed, and do not wait for it', async () => {
+    it('lose no commit if one process is killed, and do not wait for it', async () => {
       const schema = `s ${randomUUID()}`;
       const writer = child('append', url, `${schema}|r`);
       await writer.printed(50);
@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await expect.poll(() => stores.runs.open()).toEqual(['r']);
     });
 
-    it('give DATA_UNREACHABLE if they are lost during a write; the next call has a new one', async () => {
+    it('fail with DATA_UNREACHABLE if they are lost during a write, and the next call opens a new one', async () => {
       const schema = `s ${randomUUID()}`;
       const stores = await open({ schema, maxConnections: 1 });
       const other = new Client({ connectionString: url });

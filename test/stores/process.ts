@@ -21,7 +21,7 @@ export interface Child {
   ended: Promise<number | null>;
 }
 
-/** Starts a process with a command of child.ts. It is killed when the test has finished. */
+/** Starts child.ts with a command. The process is killed when the test has finished. */
 export function child(...args: string[]): Child {
   return start(process.execPath, ['--conditions=@heddle/source', CHILD, ...args]);
 }

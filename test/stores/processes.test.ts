@@ -24,7 +24,7 @@ describe('a data folder and several processes', () => {
     expect(() => stores({ data })).not.toThrow();
   });
 
-  it('stays locked for others if its owner opens it twice, or checks the lock', async () => {
+  it('stays locked for other processes if its owner opens it twice or checks the lock', async () => {
     const data = dataFolder();
     expect(isOwned(data)).toBe(false);
     stores({ data });
@@ -60,7 +60,7 @@ describe('a data folder and several processes', () => {
     }
   });
 
-  it('prints nothing on stderr, whatever warnings this Node emits for SQLite', async () => {
+  it('prints nothing on stderr, even if this Node emits warnings for SQLite', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -86,10 +86,10 @@ describe('a data folder and several processes', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'throws DATA_UNWRITABLE if the system refuses a write, and keeps what was committed',
+    'throws DATA_UNWRITABLE if the system refuses a write, and keeps the committed data',
     async () => {
       const data = dataFolder();
-      // A limit on the size of files, in blocks of 512 bytes, stands in for a full disk: the write itself fails.
+      // A limit on the size of files, in blocks of 512 bytes, simulates a full disk: the write itself fails.
       const limited = start('/bin/sh', [
         '-c',
         'ulimit -f 2048; exec "$0" "$@"',
@@ -146,7 +146,7 @@ describe('a data folder and several processes', () => {
     ).toEqual(['cancel r1', 'cancel r2', 'cancel r3']);
   });
 
-  it('keeps a request for the next owner if its owner is killed before it is done', async () => {
+  it('keeps a request for the next owner if its owner is killed before it handles the request', async () => {
     const data = dataFolder();
     const first = child('serve', data, 'hang');
     await first.printed(1);

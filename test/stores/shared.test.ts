@@ -10,7 +10,7 @@ import { child } from './process.ts';
 import { stores } from './stores.ts';
 
 describe('a data folder that several processes share', () => {
-  it('is created once if many processes start at the same time, and has each of their entries once, in order', async () => {
+  it('is created once if many processes start at the same time, and has each entry once, in order', async () => {
     const data = dataFolder();
     const writers = Array.from({ length: 4 }, () => child('share', data, '|r|200'));
     const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
@@ -23,7 +23,7 @@ describe('a data folder that several processes share', () => {
     expect(await runs.logs('r')).toMatchObject([{ startedMs: 200 }]);
   });
 
-  it('refuses an exclusive owner, and says what to do', async () => {
+  it('refuses an exclusive owner, with a remedy in the error', async () => {
     const data = dataFolder();
     const sharer = child('append', data, '|r');
     await sharer.printed(1);
@@ -113,7 +113,7 @@ describe('a data folder that several processes share', () => {
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
   });
 
-  it('keeps unfinished files, which others may be writing', () => {
+  it('keeps unfinished files, because other processes may be writing them', () => {
     const data = dataFolder();
     const draft = join(data, 'values/unfinished/draft');
     mkdirSync(join(data, 'values/unfinished'), { recursive: true });

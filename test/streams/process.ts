@@ -11,7 +11,7 @@ const { stop, ...where } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
 const blocks = [
   talk(async (nth, name) => {
     if (name !== 'T') return;
-    // The words before are published a few milliseconds later.
+    // Earlier words are published a few milliseconds later.
     if (nth === stop) await new Promise((resolve) => setTimeout(resolve, 100));
     process.stdout.write(`${nth}\n`);
     if (nth === stop) await new Promise(() => undefined);

@@ -14,7 +14,7 @@ const emit = ({ context }: Call, ...all: readonly BlockEmission[]): void => {
 };
 const text = (of: string): BlockEmission => ({ type: 'text', text: of });
 
-/** How attempts end whose texts may be incomplete, and the events that follow. */
+/** Ends of attempts whose text may be incomplete, with the events that follow. */
 const CUTS: {
   [title: string]: {
     end: (call: Call, run: RunHandle, clock: TestClock) => Promise<void> | void;
@@ -39,7 +39,7 @@ const CUTS: {
 };
 
 describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engine on %s', (name, locate) => {
-  it('is redacted for every listener, however the text is divided', async () => {
+  it('is redacted for every listener, for any division of the text', async () => {
     const location = await locate();
     const script = new Script();
     const engine = await open({ ...location, env: { KEY: SECRET }, blocks: [script.executor] });
@@ -54,7 +54,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
   });
 
   it.each(Object.entries(CUTS))(
-    'is not published in part when the attempt has %s, and its last word is lost',
+    'is not published in part when the attempt has %s, and the last word is omitted',
     async (_title, { end, events: expected }) => {
       const clock = new TestClock();
       const script = new Script();
@@ -77,7 +77,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
     },
   );
 
-  it('is redacted when a block pauses, and the rest comes before the pause', async () => {
+  it('is redacted when a block pauses, and the remaining text arrives before the pause', async () => {
     const pausing: BlockResult = { pause: { question: 'Which door?' } };
     const engine = await open({
       ...(await locate()),

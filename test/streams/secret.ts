@@ -17,7 +17,7 @@ export const PARTS = [
   ...[BASE64.slice(0, 9), BASE64.slice(9), '; sesa'],
 ];
 
-/** The events are those of a run whose block A emitted the parts and completed. */
+/** Expects the events of a run whose block A emitted the parts and completed. */
 export function expectRedacted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));

@@ -20,10 +20,10 @@ const WHOLE = [
   'run ended',
 ];
 
-const drawn = sample(Object.entries(LOCATIONS), 2, 'stores whose blocks emit');
+const drawn = sample(Object.entries(LOCATIONS), 2, 'stores with emissions of blocks');
 
-describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) => {
-  it('reaches listeners of the process in order, with numbers from 1', async () => {
+describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate) => {
+  it('reach listeners of the process in order, with numbers from 1', async () => {
     const engine = await open({ ...(await locate()), blocks: [talk()] });
     const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
     const events = await collect(run.events());
@@ -31,14 +31,14 @@ describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) =>
     expect(emissions.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
     expect(inShort(events)).toEqual(WHOLE);
-    // Listeners that come after the end get the same.
+    // Listeners that are added after the end get the same events.
     for (const late of [await collect(engine.follow('r')), await collect(run.events())]) {
       expect(inShort(late)).toEqual(WHOLE);
       expect(emissionsIn(late)).toEqual(emissions);
     }
   });
 
-  it('reaches a listener that comes while a block runs: what was before, and what comes', async () => {
+  it('reach a listener that is added while a block runs: earlier and later ones', async () => {
     const script = new Script();
     const engine = await open({ ...(await locate()), blocks: [script.executor] });
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
@@ -57,7 +57,7 @@ describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) =>
     expect(await second).toEqual(seen);
   });
 
-  it('reaches a listener that comes when the run waits for a person, and ends there', async () => {
+  it('reach a listener that is added when the run waits for a person, and the stream ends at the pause', async () => {
     const engine = await open({ ...(await locate()), blocks: [talk()] });
     const drawn = workflow(
       [block('T', 'talk'), block('H', 'human_in_the_loop'), block('Z', 'talk')],
@@ -68,7 +68,7 @@ describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) =>
     const events = inShort(await collect(run.events()));
     const before = [...WHOLE.slice(0, 9), 'H started', 'H paused', 'run paused'];
     expect(events).toEqual(before);
-    // A handle from now on has only what comes.
+    // A new handle has only later events.
     const later = (await engine.attach(run.runId)).events();
     await engine.resume(run.runId);
     const after = ['H completed', ...WHOLE.slice(9)];
@@ -76,7 +76,7 @@ describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) =>
     expect(inShort(await collect(run.events()))).toEqual([...before.slice(0, -1), ...after]);
   });
 
-  it('is discarded before an attempt that repeats a failed one', async () => {
+  it('are discarded before an attempt that repeats a failed one', async () => {
     const engine = await open({
       ...(await locate()),
       blocks: [
@@ -100,7 +100,7 @@ describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) =>
   });
 
   it.skipIf(name === 'memory')(
-    'reaches a reader in another process while the block runs, also one that comes late',
+    'reach a reader in another process while the block runs, also a late reader',
     async () => {
       const location = await locate();
       const script = new Script();
@@ -137,7 +137,7 @@ describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) =>
   );
 
   it.skipIf(name === 'memory')(
-    'is discarded when its process is killed, and then comes whole from the next process',
+    'are discarded when their process is killed, and repeated completely by the next process',
     async () => {
       const location = await locate();
       const engine = location.postgres
@@ -152,7 +152,7 @@ describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) =>
 });
 
 describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
-  it('passes on what a block of another engine emits', async () => {
+  it('forwards emissions of a block of another engine', async () => {
     const postgres = { url: await postgresDatabase() };
     const script = new Script();
     const owner = await open({ postgres, blocks: [script.executor] });
@@ -163,7 +163,7 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
     const followed = other.follow('r')[Symbol.asyncIterator]();
     const seen: RunEvent[] = [];
     while (emissionsIn(seen).length === 0) seen.push((await followed.next()).value as RunEvent);
-    // `events` begins where the handle was made.
+    // `events` begins at the creation of the handle.
     const events = (await other.attach('r')).events()[Symbol.asyncIterator]();
     const first = events.next();
     const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));

@@ -2,13 +2,16 @@ import type { BlockEmission, BlockExecutor } from '@heddle/core/blocks';
 import type { RunEvent } from '@heddle/engine';
 import { block, workflow } from '../support/workflow.ts';
 
-/** What a block of the type `talk` emits. */
+/** The emissions of a block of the type `talk`. */
 export const WORDS = ['Once ', 'upon ', 'a ', 'time'];
 export const TEXT = WORDS.join('');
 
 export const TALK = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z'], { id: 'talk' });
 
-/** Blocks that emit their text in words and return it. `before` is called before each word and at the end. */
+/**
+ * Returns the executor of blocks that emit their text in words and output it. `before` is called before each word and
+ * at the end.
+ */
 export function talk(
   before: (nth: number, name: string) => Promise<void> | void = () => undefined,
 ): BlockExecutor {
@@ -38,7 +41,7 @@ export function emissionsIn(events: readonly RunEvent[]): EmissionEvent[] {
   return events.flatMap((event) => (event.type === 'block:emission' ? [event] : []));
 }
 
-/** The text that a reader sees at the end: a reset discards the text of its block. */
+/** Returns the texts that a reader sees at the end, by block. A reset discards the text of its block. */
 export function textIn(emissions: readonly { blockName: string; emission: BlockEmission }[]): {
   [name: string]: string;
 } {
@@ -49,7 +52,7 @@ export function textIn(emissions: readonly { blockName: string; emission: BlockE
   return texts;
 }
 
-/** Events in short: `T started`, `T "Once "`, `T reset`, `T completed`, `run started`. */
+/** Returns the events as short texts: `T started`, `T "Once "`, `T reset`, `T completed`, `run started`. */
 export function inShort(events: readonly RunEvent[]): string[] {
   return events.map((event) => {
     if (event.type === 'block:emission') {

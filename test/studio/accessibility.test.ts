@@ -1,4 +1,4 @@
 import { accessibilityFlows } from './flows/accessibility.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('the Studio for everybody', accessibilityFlows);
+describeStores('accessibility of the Studio', accessibilityFlows);

@@ -16,12 +16,12 @@ import {
 } from './baselines/compare.ts';
 import { chromiumTool, startBrowser } from './setup.ts';
 
-/** True if the images are made anew. */
+/** True if the images are made again. */
 const isMaking = process.env['HEDDLE_BASELINES'] === 'make';
 
-/** Most pixels that may differ. Fewer than a mark of a state has. */
+/** Maximum number of different pixels. The mark of a state has more. */
 const TOLERANCE = 20;
-/** All images together: they are cloned by everybody. */
+/** Maximum size of all images, which every clone of the repository downloads. */
 const MOST_BYTES = 150_000;
 
 type Colours = 'light' | 'dark';
@@ -81,7 +81,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
   leftOut(() => reason);
   afterAll(() => browser.close());
 
-  /** Opens a page with answers made here, at one time, in one zone and language. */
+  /** Opens a page with fixed answers, at a fixed time, zone and language. */
   async function opened({ path, colours }: { path: string; colours: Colours }): Promise<Page> {
     const context = await browser.newContext({
       ...{ viewport: { width: 1010, height: 540 }, timezoneId: 'UTC', locale: 'en-US' },
@@ -108,7 +108,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     return page;
   }
 
-  /** Returns a picture of a part of the page, once two in a row are equal. */
+  /** Returns a picture of a part of the page when two successive pictures are equal. */
   async function picture(part: Locator): Promise<Buffer> {
     await part.waitFor();
     await expect.poll(() => part.page().locator('.loading').count()).toBe(0);
@@ -125,22 +125,22 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
 
   for (const { name, path, colours, locate } of COMPONENTS)
     for (const each of colours)
-      it(`look as before: ${name}, ${each}`, async ({ skip }) => {
+      it(`look the same as their baseline: ${name}, ${each}`, async ({ skip }) => {
         skip(reason !== undefined, reason);
         const page = await opened({ path, colours: each });
         onTestFinished(() => page.context().close());
         const now = await picture(locate(page));
         const file = join(FOLDER, `${name}-${each}.png`);
         if (isMaking) writeFileSync(file, compressed(now));
-        expect(existsSync(file), `${file} has not been made`).toBe(true);
+        expect(existsSync(file), `${file} does not exist`).toBe(true);
         const differing = differingPixels(readFileSync(file), now) ?? Infinity;
         if (differing <= TOLERANCE) return;
         const seen = join(mkdtempSync(join(tmpdir(), 'heddle-baseline-')), `${name}-${each}.png`);
         writeFileSync(seen, now);
-        expect.fail(`${differing} pixels differ from ${file}. It looks like ${seen} now.`);
+        expect.fail(`${differing} pixels differ from ${file}. The current image is ${seen}.`);
       });
 
-  it('differ if the state of one row, or the width, is another one', async () => {
+  it('differ if the state of one row or the width changes', async () => {
     const page = await opened({ path: '/runs', colours: 'light' });
     onTestFinished(() => page.context().close());
     const table = page.getByRole('table', { name: 'Runs' });
@@ -153,7 +153,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     expect(differingPixels(before, await picture(table))).toBeUndefined();
   });
 
-  it('ask for nothing that has no answer here, and have no faults', () => {
+  it('send only requests with a fixed answer, and have no errors', () => {
     expect([...unknown]).toEqual([]);
     expect(faults).toEqual([]);
   });

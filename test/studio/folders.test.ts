@@ -57,7 +57,7 @@ describe('the tree of folders', () => {
     expect(after('A', 'x')).toBeUndefined();
   });
 
-  it('encodes names as the interface does', () => {
+  it('encodes names like the API', () => {
     for (const name of ['A B', "it's (1)!*", 'Ä/ö', '%41', '100%', '~._-']) {
       expect(pathIn('/', name)).toBe(`/${encodeName(name)}`);
       expect(pathText(pathIn('/A', name))).toBe(`A / ${name}`);

@@ -7,7 +7,7 @@ import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { CALL } from './workflows.ts';
 
 describe('copied texts', () => {
-  it('are single words of a shell, whatever the input has', () => {
+  it('are single words of a shell for any input', () => {
     const input = { text: `'; touch /tmp/x; '$(id)\`id\`\\` };
     const command = curlOf({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
       /^curl/,
@@ -45,7 +45,7 @@ describe('calls that wait for a decision', () => {
     expect(bare).toEqual({ id: '1.1', name: 'f', arguments: {}, parameters: {} });
   });
 
-  it('have a field for each argument, by its schema, or as JSON where the value does not fit', () => {
+  it('have a field for each argument, by its schema, or as JSON if the value does not match', () => {
     const types = fieldsOfCall({ ...CALL, arguments: { ...CALL.arguments, urgent: 'yes' } });
     expect(types.map(({ name, type, initial }) => [name, type, initial])).toEqual([
       ['to', 'string', 'ada@example.org'],
@@ -55,7 +55,7 @@ describe('calls that wait for a decision', () => {
     ]);
   });
 
-  it('need one decision each', () => {
+  it('each need one decision', () => {
     expect(() => decisionsOf([CALL], {})).toThrow('Decide about send_mail.');
     expect(decisionsOf([CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
       decisions: { '1.2': { decision: 'deny', reason: 'no' } },
@@ -64,7 +64,7 @@ describe('calls that wait for a decision', () => {
   });
 });
 
-describe('what is changed before a run starts at a block', () => {
+describe('changes before a run starts at a block', () => {
   const named = (id: string, parentId: string | null = null) => ({
     ...{ id, name: id, type: 'function', enabled: true, position: null },
     ...{ parentId, width: null, height: null, ports: [] },
@@ -82,7 +82,7 @@ describe('what is changed before a run starts at a block', () => {
   type Named = (typeof graph.blocks)[number];
   const titles = (block: Named) => targetsOf(graph, block).map(({ title }) => title);
 
-  it('is the input of the run, the fields of the block, or an output before it', () => {
+  it('concern the input of the run, the fields of the block, or outputs of earlier blocks', () => {
     expect(titles(a)).toEqual(['The input of the run']);
     expect(titles(b)).toEqual(['The fields of B', 'The output of A']);
     expect(titles(l)).toEqual(['The output of B', 'The output of A']);
@@ -92,7 +92,7 @@ describe('what is changed before a run starts at a block', () => {
     expect(startOf(circle, circle.blocks[0] as Named).id).toMatch(/X|Y/);
   });
 
-  it('has of the fields only those that have changed, and no code', () => {
+  it('contain only changed fields, and no code', () => {
     const [fields, output] = targetsOf(graph, b) as [EditTarget, EditTarget];
     const before = { code: 'return 1', url: 'a', list: [1] };
     expect(editsOf(fields, before, JSON.stringify({ ...before, url: 'b' }))).toEqual({

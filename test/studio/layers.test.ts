@@ -10,13 +10,13 @@ function viewAt(x: number, y: number, zoom: number): View {
   return { ...SIZE, transform: [x, y, zoom] };
 }
 
-/** What of the graph a view shows. */
+/** Returns the visible part of the graph. */
 function shownIn({ transform: [x, y, zoom], width, height }: View): Box {
   return { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
 }
 
 describe('the part of a graph whose blocks are mounted', () => {
-  it('contains the view and little more', () => {
+  it('contains the view and a small margin', () => {
     const places = fc.integer({ min: -100_000, max: 100_000 });
     const zooms = fc.double({ min: 0.02, max: 2, noNaN: true });
     fc.assert(
@@ -66,7 +66,7 @@ describe('the layers of a graph', () => {
     ['In', { x: 320, y: 60, width: 172, height: 56 }],
   ]);
 
-  it('have containers below the blocks in them, and lines only between placed blocks, not to the first block of a container', () => {
+  it('have containers below their blocks, and lines only between placed blocks, but not to the first block of a container', () => {
     const layers = layersOf(graph, boxes);
     expect(layers.map(({ blocks }) => blocks.map(({ block: { id } }) => id))).toEqual([
       ['Loop', 'If'],
@@ -78,7 +78,7 @@ describe('the layers of a graph', () => {
     expect(lines).toEqual([[['If', 'Loop', 'yes']], [['In', 'If', 'error']]]);
   });
 
-  it('have lines within their boxes, also those that lead back', () => {
+  it('have lines within their boxes, also lines that lead back', () => {
     const lines = layersOf(graph, boxes).flatMap((layer) => layer.lines);
     for (const { path, box } of lines) {
       const numbers = (path.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);

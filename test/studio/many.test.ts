@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { placesOf } from '../../packages/studio/web/graph/layout.ts';
 
 describe('the layout', () => {
-  it('places 20,000 blocks, also in a cycle, without two at one place', () => {
+  it('places 20,000 blocks at different places, also in a cycle', () => {
     const block = (id: number) => ({
       ...{ id: `b${id}`, name: '', type: 'function', enabled: true, position: null },
       ...{ parentId: null, width: null, height: null, ports: [] },
@@ -37,7 +37,7 @@ describe('the files that a browser loads', () => {
     [name: string]: Chunk;
   };
 
-  /** The compressed size of a chunk and of all that it loads at once. */
+  /** Returns the compressed size of a chunk with all its static imports. */
   function bytesOf(name: string, seen = new Set<string>()): number {
     const chunk = manifest[name];
     if (!chunk || seen.has(name)) return 0;

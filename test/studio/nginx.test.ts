@@ -17,7 +17,7 @@ import { chromiumTool, cleaned } from './setup.ts';
 
 const nginx = requireTool('nginx');
 
-/** The path below which a host serves the interface and the pages. */
+/** The base path at which a host serves the API and the pages. */
 const BASE = '/internal/heddle';
 
 const TICKS = workflow(
@@ -31,7 +31,7 @@ const TICKS = workflow(
   ['Start -> Minute -> Count'],
 );
 
-/** Starts nginx in front of a server, with its defaults for buffers and times. Returns its address. */
+/** Starts nginx in front of a server, with default buffers and timeouts. Returns its address. */
 async function startNginx(path: string, port: number, upstream: string): Promise<string> {
   const folder = dataFolder();
   for (const name of ['logs', 'temp']) mkdirSync(join(folder, name));
@@ -71,9 +71,9 @@ async function startNginx(path: string, port: number, upstream: string): Promise
   throw new Error(`nginx does not answer: ${errors}`);
 }
 
-describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx, below a path', () => {
+describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path', () => {
   it(
-    'signs in, follows a run live without buffers in between, and steers it',
+    'signs in, follows a run live without buffering, and controls it',
     { timeout: 90_000 },
     async () => {
       const port = await freePort();
@@ -104,7 +104,7 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx, below a path'
       const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
       const chunk = async () => new TextDecoder().decode((await reader.read()).value);
       expect(await chunk()).toContain('data: {');
-      // Each second has an iteration. A buffer of 4 KB would collect those of many seconds.
+      // An iteration takes a second. A buffer of 4 KB would collect many iterations.
       const next = await chunk();
       expect(next).toContain('data: {');
       expect(next.length).toBeLessThan(2000);

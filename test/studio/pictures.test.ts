@@ -5,7 +5,7 @@ import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import { chromiumTool, studio } from './setup.ts';
 import { ASKS, scheduled } from './workflows.ts';
 
-/** Where the pictures of docs/studio.md are written; without it, none are made. */
+/** The folder for the pictures of docs/studio.md; without it, none are made. */
 const folder = process.env['HEDDLE_SCREENSHOTS'];
 
 const PRICES = workflow(
@@ -79,7 +79,7 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
     });
   });
 
-  /** Returns a picture as WebP, which browsers write: it is half as large as PNG. */
+  /** Returns a picture as WebP, written by the browser, which is half as large as PNG. */
   async function asWebp(png: Buffer): Promise<Buffer> {
     const page = await world.browser.newPage();
     const text = await page.evaluate<string>(`(async () => {
@@ -107,7 +107,7 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
         if (name === 'run') await page.getByRole('button', { name: 'Total, completed' }).click();
         await expect.poll(() => page.locator('.loading').count()).toBe(0);
         const picture = await asWebp(await page.screenshot());
-        // The documentation is cloned by everybody.
+        // Every clone of the repository downloads the pictures.
         expect(picture.length).toBeLessThan(60_000);
         writeFileSync(join(folder ?? '', `${name}-${colorScheme}.webp`), picture);
         expect(await page.getByRole('alert').count()).toBe(0);

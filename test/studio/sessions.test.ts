@@ -31,7 +31,7 @@ async function world() {
 }
 
 describe('sessions of browsers', () => {
-  it('begin with the token, once', async () => {
+  it('begin with the token, which can be used once', async () => {
     const { signIn, token, cookieOf, list } = await world();
     expect((await signIn({ token: `${token.text}x` })).status).toBe(401);
     const first = await signIn({ token: token.text });
@@ -47,7 +47,7 @@ describe('sessions of browsers', () => {
     const { 'X-Heddle-Studio': _header, ...without } = OWN;
     const attacks = {
       'no header of the page': without,
-      'a name that was changed to lead here': { ...OWN, Host: 'evil.test:7373' },
+      'a host name that points to this server': { ...OWN, Host: 'evil.test:7373' },
       'another site': { ...OWN, Origin: 'https://evil.test' },
       'another port': { ...OWN, Origin: 'http://127.0.0.1:8080' },
       'an opaque origin': { ...OWN, Origin: 'null' },
@@ -68,7 +68,7 @@ describe('sessions of browsers', () => {
       expect([value, await list({ ...OWN, Cookie: value })]).toEqual([value, 401]);
   });
 
-  it('that began with a key end with the key', async () => {
+  it('that began with a key end when the key is revoked', async () => {
     const { signIn, cookieOf, list, store, userId } = await world();
     const { id, key } = await store.keys.create({ userId }, 'browser');
     expect((await signIn({ apiKey: 'sk-heddle-unknown' })).status).toBe(401);
@@ -78,7 +78,7 @@ describe('sessions of browsers', () => {
     expect(await list({ ...OWN, Cookie })).toBe(401);
   });
 
-  it('cannot be begun by other sites, or with a body that is large or no JSON', async () => {
+  it('cannot be started by other sites, or with a body that is too large or not JSON', async () => {
     const { signIn, send, token } = await world();
     for (const headers of [
       { Host: HOST },
@@ -110,7 +110,7 @@ describe('the pages of the Studio', () => {
     expect((await get('/internal/heddle'))?.headers.get('location')).toBe('/internal/heddle/');
   });
 
-  it('leave all other paths to the interface, and serve no other file', async () => {
+  it('leave all other paths to the API, and serve no other files', async () => {
     for (const path of [
       '/internal/heddle/api/v2/logs',
       '/internal/heddle/docs',
@@ -121,7 +121,7 @@ describe('the pages of the Studio', () => {
       expect([path, await get(path)]).toEqual([path, undefined]);
   });
 
-  it('keep to their budgets: 250 KB for the lists, 350 KB with the graph', async () => {
+  it('stay within their budgets: 250 KB for the lists, 350 KB with the graph', async () => {
     const sizes = new Map<string, Promise<number>>();
     const bytes = async (path: string): Promise<number> => {
       const request = new Request(`http://${HOST}/internal/heddle/${path}`, {

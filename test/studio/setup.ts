@@ -11,7 +11,7 @@ import { requireTool } from '../tools/fetch.ts';
 export interface Studio {
   /** `http://127.0.0.1:port`. */
   url: string;
-  /** The printed address with its token, which is used up. */
+  /** The printed address with its token, which has been used. */
   address: string;
   key: string;
   workspaceId: string;
@@ -31,7 +31,7 @@ export interface Studio {
   blockId(runId: string, name: string): Promise<string>;
 }
 
-/** Servers on PostgreSQL have no folder with these. */
+/** Servers on PostgreSQL have no data folder with these secrets. */
 const SECRET = {
   HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
   HEDDLE_SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
@@ -41,11 +41,11 @@ export const chromiumTool = requireTool('chromium');
 
 type WhenDone = (stop: () => void) => void;
 
-/** Options of `heddle serve`: where its store is, and others. */
+/** Options of `heddle serve`, for its store and others. */
 export type ServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
 
 interface StudioOptions {
-  /** Where the server stores its data. Default: in a new folder. */
+  /** Options for the store of the server. Default: a new folder. */
   store?: ServeArgs;
   /** Other options of the server. */
   more?: ServeArgs;
@@ -114,7 +114,7 @@ export function startBrowser(): Promise<Browser> {
 
 const inFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
 
-/** Returns the environment without names that have no value. */
+/** Returns the environment without undefined values. */
 export function cleaned(env: Readonly<Record<string, string | undefined>>): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
@@ -129,7 +129,7 @@ function watch({ context, faults, loaded }: Studio): void {
   });
 }
 
-/** The computed style of the element, as a browser draws it. */
+/** Returns the computed style of the element in the browser. */
 export function styleOf(element: Locator, property: string): Promise<string> {
   return element.evaluate(
     (drawn, name) => drawn.ownerDocument.defaultView?.getComputedStyle(drawn).getPropertyValue(name) ?? '',

@@ -9,7 +9,7 @@ describe('the scale of a timeline', () => {
   it('collapses idle time to a small part of the time with work', () => {
     const hour = 3_600_000;
     const scale = timeScale([span(0, 1000), span(hour, 1000)], hour + 1000);
-    // Of 2,000 ms of work, a gap may take 4 %: 80 ms.
+    // A gap may take 4 % of 2,000 ms of work: 80 ms.
     expect(scale.collapsedMs).toBe(hour - 1000 - 80);
     expect(scale.at(0)).toBe(0);
     expect(scale.at(1000)).toBeCloseTo(1000 / 2080);
@@ -18,14 +18,14 @@ describe('the scale of a timeline', () => {
     expect(scale.width(span(0, 1000))).toBeCloseTo(scale.width(span(hour, 1000)));
   });
 
-  it('keeps short gaps, and gaps that a container covers are still idle', () => {
+  it('keeps short gaps, and collapses gaps that only a container covers', () => {
     const scale = timeScale([span(0, 10_000, 2), span(0, 1000), span(1020, 980), span(9000, 1000)], 10_000);
     expect(scale.at(1020) - scale.at(1000)).toBeCloseTo(20 / (2980 + 20 + scale.at(0) + 2980 * 0.04));
     expect(scale.collapsedMs).toBeCloseTo(7000 - 2980 * 0.04);
     expect(scale.width(span(0, 10_000, 2))).toBe(1);
   });
 
-  it('collapses nothing when blocks ran all the time, side by side or one in another', () => {
+  it('collapses nothing when blocks ran all the time, in parallel or nested', () => {
     const scale = timeScale([span(0, 600), span(100, 100), span(500, 500)], 1000);
     expect(scale.collapsedMs).toBe(0);
     expect([0, 250, 1000].map((ms) => scale.at(ms))).toEqual([0, 0.25, 1]);
@@ -38,14 +38,14 @@ describe('the scale of a timeline', () => {
     expect(scale.at(50_000)).toBe(scale.at(100_000));
   });
 
-  it('gives an open span the time until now, and every span a width that can be seen', () => {
+  it('extends an open span until now, and gives every span a visible width', () => {
     const open = timeScale([span(0, 100), span(100, null)], 400);
     expect(open.width(span(100, null))).toBeCloseTo(0.75);
     expect(open.width(span(50, 0))).toBe(0.002);
     expect(timeScale([], 0).at(0)).toBe(0);
   });
 
-  it('stays within the line, in order, for any spans', () => {
+  it('keeps any spans within the line and in order', () => {
     let seed = 7;
     const draw = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most;
     for (let round = 0; round < 50; round += 1) {

@@ -1,6 +1,6 @@
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
 
-/** Text that a page must show and never take for HTML. */
+/** Text that a page must show as text and not as HTML. */
 export const HOSTILE =
   '<img src=x onerror="document.title=\'hacked\'"><script>document.title="hacked"</script>\u202Egnp.exe';
 
@@ -31,7 +31,7 @@ export const NESTED = workflow(
   ],
 );
 
-/** A run that ends with hostile text everywhere that a workflow can put it. */
+/** A run with hostile text everywhere that a workflow can have text. */
 export const HOSTILE_OUTPUT = workflow(
   [
     fn(
@@ -62,7 +62,7 @@ export const LONG_WAIT = workflow(
   ['Start -> Wait'],
 );
 
-/** Runs, and does not wait, for longer than a test. */
+/** Runs for longer than a test, without waiting for a time. */
 export const RUNS_LONG = workflow(
   [
     fn(
@@ -75,7 +75,7 @@ export const RUNS_LONG = workflow(
 
 export const ONE_STEP = workflow([fn('Step', 'return 1')], ['Start -> Step']);
 
-/** A report on every hour. */
+/** A report every hour. */
 export const scheduled = (code: string) =>
   workflow(
     [block('Every hour', 'schedule', { scheduleType: 'hourly', hourlyMinute: '0' }), fn('Report', code)],

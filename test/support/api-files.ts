@@ -1,10 +1,10 @@
 import { block, workflow } from './workflow.ts';
 
-/** A file as a caller sends it, and its content. */
+/** A file in the format of callers, and its content. */
 export const FILE = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
 export const CONTENT_FILE = 'YWJj';
 
-/** Answers with the files that it was given, and with the content of the first. */
+/** Responds with the files of its input, and with the content of the first. */
 export const ECHO = workflow(
   [
     block('Reply', 'response', {

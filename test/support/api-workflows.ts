@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import type { TestApi } from './api.ts';
 import { block, workflow } from './workflow.ts';
 
-/** Answers with the name that it was given. */
+/** Responds with the name in its input. */
 export const GREETING = workflow(
   [
     block('Words', 'variables', {}),
@@ -12,7 +12,7 @@ export const GREETING = workflow(
   { inputFormat: [{ name: 'name', type: 'string', value: 'nobody' }] },
 );
 
-/** Waits for a person, who says yes or no. */
+/** Waits for a person, who approves or rejects. */
 export const APPROVAL = workflow(
   [
     block('Ask', 'human_in_the_loop', {
@@ -23,7 +23,7 @@ export const APPROVAL = workflow(
   ['Start -> Ask -> Reply'],
 );
 
-/** Fails: it may not go where it wants to. */
+/** Fails, because its address is not allowed. */
 export const BROKEN = workflow(
   [block('Fetch', 'api', { url: 'http://127.0.0.1:9/', method: 'GET' })],
   ['Start -> Fetch'],
@@ -47,7 +47,7 @@ export async function greetingOf(api: TestApi): Promise<string> {
   return `/api/v2/workflows/${await api.deployed(GREETING)}`;
 }
 
-/** Queues a run of a deployed workflow as a process does that ends before it starts the run. Returns the run's id. */
+/** Queues a run of a deployed workflow like a process that ends before it starts the run. Returns the id of the run. */
 export async function queueRun(
   { store, workspaceId }: Pick<TestApi, 'store' | 'workspaceId'>,
   workflowId: string,
@@ -67,7 +67,7 @@ export async function queueRun(
   return runId;
 }
 
-/** The run at `path`, once it has this status. */
+/** Resolves with the run at `path` when it has this status. */
 export async function untilStatus(api: TestApi, path: string, status: string): Promise<ShownRun> {
   for (let looks = 0; looks < 1000; looks += 1) {
     const { data } = await api.call<ShownRun | undefined>('GET', path);

@@ -19,7 +19,7 @@ import { servedParts } from './served.ts';
 
 export { draftOf, openServiceStore };
 
-/** An answer with its JSON read; `data` is what the test takes it to be. */
+/** A response with its parsed JSON; `data` has the type that the test expects. */
 export interface Answer<Data> {
   status: number;
   headers: Headers;
@@ -31,7 +31,7 @@ export interface CallOptions {
   /** Null: no credential. */
   key?: string | null;
   body?: unknown;
-  /** The text of the body as it is. */
+  /** The text of the body, sent unchanged. */
   raw?: string;
   headers?: { [name: string]: string };
   signal?: AbortSignal;
@@ -41,7 +41,7 @@ export interface TestApi {
   api: Api<ServiceAreas>;
   engine: Engine;
   store: ServiceStore;
-  /** A person who is admin of the workspace, and a key of theirs. */
+  /** A person who is admin of the workspace, with a personal key. */
   userId: string;
   workspaceId: string;
   key: string;
@@ -51,7 +51,7 @@ export interface TestApi {
   deployed(exported: Json): Promise<string>;
   /** The id of a workflow with this draft, which is not deployed. */
   drafted(exported: Json): Promise<string>;
-  /** What reached no caller. */
+  /** Errors that were not returned to a caller. */
   faults: unknown[];
 }
 
@@ -62,11 +62,11 @@ export interface TestApiOptions
     Omit<ServicePortOptions, 'limits'>,
     Partial<ServiceAreaOptions> {
   limiter?: Limiter;
-  /** Decides over access in place of the store. */
+  /** Decides about access instead of the store. */
   access?: (stored: Access) => Access;
   storeOptions?: ServiceStoreOptions;
   engineOptions?: EngineOptions;
-  /** Areas besides those of the service. */
+  /** Areas in addition to those of the service. */
   areas?: readonly Area[];
 }
 
@@ -75,7 +75,7 @@ export function ownership({ definitions: { resolveChild, tenant } }: Pick<Servic
   return { resolveChild, tenant };
 }
 
-/** The interface of a service over an engine and a store, as `heddle serve` has it. */
+/** Returns the API of a service over an engine and a store, like that of `heddle serve`. */
 export function serviceApi({
   engine,
   store,
@@ -142,7 +142,7 @@ function defined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Ke
 
 export const ORIGIN = 'http://heddle.test';
 
-/** Gives the environment to every workspace: `env` alone is for workflows without one. */
+/** Returns options that give the environment to every workspace; `env` is only for workflows without a workspace. */
 function forTenants(options: EngineOptions = {}): EngineOptions {
   const { env } = options;
   if (!env) return options;
@@ -213,7 +213,7 @@ export async function queuedStart(store: ServiceStore, engineId: string): Promis
   return (await store.reservations.queue.list()).find((each) => each.engineId === engineId)?.start;
 }
 
-/** What an error says, in the envelope of either interface. */
+/** Returns the error of a response, from the envelope of the current or the older interface. */
 export function errorIn(body: unknown): { code?: string; message: string; details?: { code?: string } } {
   const { error, details } = body as { error: unknown; details?: { code?: string } };
   if (typeof error !== 'string') return error as ReturnType<typeof errorIn>;

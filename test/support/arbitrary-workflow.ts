@@ -104,7 +104,7 @@ const variable = fc.record({
   value,
 });
 
-/** Exported files with one start, some sound and most of them not: wild edges, containers, names and references. */
+/** Exported files with one start and random edges, containers, names and references. Most of them are invalid. */
 export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .record({
     blocks: fc.dictionary(fc.constantFrom(...IDS), block, { maxKeys: 9, noNullPrototype: true }),
@@ -128,7 +128,7 @@ export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
     });
   });
 
-/** Sound files: a graph without circles in which every edge leads from an earlier block to a later one of the same container. */
+/** Valid files: an acyclic graph in which every edge leads from a block to a later block of the same container. */
 export const soundFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .record({
     parents: fc.array(fc.nat(), { minLength: 1, maxLength: 12 }),

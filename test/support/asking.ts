@@ -1,9 +1,9 @@
 import { EngineError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
 
-/** Blocks of the type `ask` that pause in the middle of their work until a person has answered `times` questions. */
+/** Blocks of the type `ask`, which pause during their work until a person has answered `times` questions. */
 export class Asking {
-  /** Steps that were done, by block and key. */
+  /** Executed steps, by block and key. */
   readonly done: string[] = [];
   /** Called after each answer is read; a rejection fails the attempt. */
   readonly afterAnswers: (context: BlockContext, answers: Json[]) => Promise<void>;

@@ -15,7 +15,7 @@ import { createBlockContext } from '../../packages/engine/src/executors/context.
 import type { EngineContext, ExecutorServices } from '../../packages/engine/src/executors/services.ts';
 import { TestClock } from './test-clock.ts';
 
-/** A block as a test draws it, with what it can see. */
+/** A block of a test, with the data that it can read. */
 export interface Scene {
   type?: string;
   name?: string;
@@ -24,11 +24,11 @@ export interface Scene {
   params?: JsonObject;
   code?: string;
   language?: 'javascript' | 'python' | 'shell';
-  /** Condition rows: id, title, expression; the title `else` makes the row the last resort. */
+  /** Condition rows: id, title, expression; the title `else` makes a row without an expression. */
   rows?: [id: string, title: string, value: string][];
   /** Outputs of other blocks, by name; the id is the name in lower case. Also the order of the sources. */
   outputs?: { [name: string]: JsonObject };
-  /** Blocks that are there and have not run. */
+  /** Blocks that exist and have not run. */
   notRun?: string[];
   env?: { [name: string]: string };
   variables?: VariableConfig[];
@@ -48,7 +48,7 @@ const absent = (what: string) => (): never => {
   throw new Error(`this test has no ${what}`);
 };
 
-/** Where references of the scene's block are read. */
+/** Returns the context in which references of the scene's block are compiled. */
 export function readerOf(scene: Scene): TemplateContext {
   const others = [...Object.keys(scene.outputs ?? {}), ...(scene.notRun ?? [])];
   const blocks = others.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
@@ -60,7 +60,7 @@ export function readerOf(scene: Scene): TemplateContext {
   };
 }
 
-/** The scene's block as the compiler would give it. */
+/** Returns the scene's block in the form of the compiler. */
 export function blockOf(scene: Scene): BlockConfig {
   const reader = readerOf(scene);
   const block: BlockConfig = {
@@ -93,17 +93,17 @@ export function blockOf(scene: Scene): BlockConfig {
   return block;
 }
 
-/** An expression of a container that stands in the scene. */
+/** Returns an expression of a container in the scene. */
 export function loopExpression(text: string, scene: Scene = {}): ExpressionTemplate {
   return compileExpression(text, { ...readerOf(scene), fieldPosition: 'container' }, 'loop').expression;
 }
 
-/** A field of a container that stands in the scene. */
+/** Returns a field of a container in the scene. */
 export function fieldTemplate(value: Json, scene: Scene = {}): Template {
   return compileTemplate(value, readerOf(scene)).template;
 }
 
-/** The values the scene's block can see. */
+/** Returns the lookup of values for the scene's block. */
 export function lookupOf(scene: Scene): Lookup {
   const outputs = new Map<string, Json>(
     Object.entries(scene.outputs ?? {}).map(([name, output]) => [idOf(name), output]),
@@ -124,7 +124,7 @@ export function lookupOf(scene: Scene): Lookup {
   };
 }
 
-/** The context of the scene's block; services that the scene does not bring fail the test when they are used. */
+/** Returns the context of the scene's block. Using a service that the scene does not have fails the test. */
 export function contextOf(scene: Scene): EngineContext {
   const signal = scene.signal ?? new AbortController().signal;
   return createBlockContext({
@@ -173,7 +173,7 @@ export function contextOf(scene: Scene): EngineContext {
   });
 }
 
-/** What `work` fails with. */
+/** Returns the error of `work`. */
 export async function failureOf(
   work: () => unknown,
 ): Promise<{ code: string; message: string; retryable?: boolean; retryAfterMs?: number; details?: Json }> {

@@ -13,7 +13,7 @@ import { join, relative } from 'node:path';
 import { libraries, requireTool, type Found } from '../tools/fetch.ts';
 import { othersPass } from './other-users.ts';
 
-/** A copy of a fetched tree at `home`, with `bwrap` beside it, which says where its libraries are. */
+/** Copies a fetched tree to `home`, with a script `bwrap` that sets the path of its libraries. */
 function copyTo(home: string, path: string, tree: string): void {
   const scratch = mkdtempSync(`${home}.`);
   try {
@@ -24,7 +24,7 @@ function copyTo(home: string, path: string, tree: string): void {
     const script = `#!/bin/sh\nLD_LIBRARY_PATH=${moved.join(':')} exec ${program} "$@"\n`;
     writeFileSync(join(scratch, 'bwrap'), script, { mode: 0o755 });
     chmodSync(join(scratch, 'bwrap'), 0o755);
-    // Another process of the tests may be quicker.
+    // Another process of the tests may have created it first.
     if (!existsSync(home)) renameSync(scratch, home);
   } catch (error) {
     if (!existsSync(home)) throw error;
@@ -33,18 +33,22 @@ function copyTo(home: string, path: string, tree: string): void {
   }
 }
 
-/** Where the copy is kept: where all users can read, by the version of what is copied, so that it is made once. */
+/**
+ * Returns the path of the copy, which all users can read. Its folder depends on the version of the tree, so that each
+ * version is copied once.
+ */
 function copyOf({ path, tree }: Found & { tree: string }): string {
   const user = process.getuid?.() ?? 0;
   const home = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
   if (!existsSync(home)) copyTo(home, path, tree);
-  if (statSync(home).uid !== user) throw new Error(`${home} belongs to somebody else; remove it.`);
+  if (statSync(home).uid !== user) throw new Error(`${home} belongs to another user; remove it.`);
   return join(home, 'bwrap');
 }
 
 /**
- * The path of a bubblewrap that any user can run with an empty environment, as a sandbox starts it, or undefined where
- * the machine has none. What was fetched stands in the cache of this user, so it is copied to where all can read.
+ * Returns the path of a bubblewrap that any user can run with an empty environment, as a sandbox starts it; undefined
+ * if the machine has none. A fetched one is in the cache of this user, so it is copied to a folder that all users can
+ * read.
  */
 export function bubblewrap(): string | undefined {
   if (!othersPass) return undefined;

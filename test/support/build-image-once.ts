@@ -13,7 +13,7 @@ const images = createImages({
       runtimeParts: async () => ({}),
       async resolve() {
         appendFileSync(log, 'resolve\n');
-        // Long enough for the others to come.
+        // Long enough for the other processes to request the build.
         await sleep(1_500);
         return { entries: [], data: null };
       },

@@ -7,12 +7,12 @@ import { untilStatus } from './api-workflows.ts';
 import type { ShownRun } from './api-workflows.ts';
 import { block, workflow } from './workflow.ts';
 
-/** Lets blocks reach the server at `url` on this machine. */
+/** Returns the option that lets blocks connect to the server at `url` on this machine. */
 export function egressTo(url: string): { allowPrivate: true; ports: number[] } {
   return { allowPrivate: true, ports: [Number(new URL(url).port)] };
 }
 
-/** The address of the server, which listens from now on. */
+/** Starts listening. Returns the address of the server. */
 export async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -20,7 +20,7 @@ export async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A server that keeps the call chain of each request. */
+/** A server that records the call chain of each request. */
 interface ChainServer {
   url: string;
   chains: (string | undefined)[];
@@ -36,7 +36,7 @@ export async function chainServer(): Promise<ChainServer> {
   return { url: await listening(server), chains };
 }
 
-/** Expects that runs, children and requests of `api` blocks carry the chain of the request on. */
+/** Expects that runs, children and requests of `api` blocks extend the chain of the request. */
 export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainServer): Promise<void> {
   const forged = [{ id: 'row', cells: { Key: 'x-sim-via', Value: 'forged' } }];
   const child = await api.deployed(

@@ -24,7 +24,7 @@ export interface Certificate {
   key: string;
 }
 
-/** The name and the key with which certificates are signed. */
+/** The name and the key of the issuer of certificates. */
 interface Issuer {
   name: string;
   privateKey: KeyObject;
@@ -35,7 +35,7 @@ export function selfSigned(): Certificate {
   return issued('heddle tests', FOR_THIS_MACHINE);
 }
 
-/** A certificate authority: its certificate, and one that it has signed for 127.0.0.1. */
+/** Returns the certificate of a certificate authority, and a certificate for 127.0.0.1 that it has signed. */
 export function authority(): { ca: string; signed: Certificate } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = 'heddle test authority';

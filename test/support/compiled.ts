@@ -6,7 +6,7 @@ import { Script } from './scripted.ts';
 import { workflow } from './workflow.ts';
 import type { Drawing, Drawn } from './workflow.ts';
 
-/** The plan of a drawn workflow; blocks of the type `work` are known. */
+/** Returns the plan of a drawn workflow, in which blocks of the type `work` are known. */
 export function compiled(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Plan {
   const parsed = parseWorkflow(workflow(blocks, edges, drawing));
   if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));

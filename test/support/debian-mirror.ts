@@ -5,20 +5,20 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import { tar, type TarEntry } from './tarball.ts';
 
-/** A package of a mirror. `fields` are those of its index: `Depends`, `Conflicts` … */
+/** A package of a mirror. `fields` are the fields of the index: `Depends`, `Conflicts` … */
 export interface FixtureDeb {
   readonly name: string;
   readonly version?: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly files?: readonly TarEntry[];
   readonly packing?: 'gz' | 'zst' | '';
-  /** Takes the place of the file that is announced. */
+  /** Is served instead of the announced file. */
   readonly served?: Buffer;
 }
 
 export interface DebianMirror {
   readonly url: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly asked: readonly string[];
   /** Responses by path; may be changed. */
   readonly routes: Map<string, Buffer | number>;
@@ -34,7 +34,7 @@ function member(name: string, bytes: Buffer): Buffer {
   ]);
 }
 
-/** The bytes of a .deb. */
+/** Returns the bytes of a .deb. */
 export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>): Buffer {
   const bytes = tar(files);
   const data = packing === 'gz' ? gzipSync(bytes) : packing === 'zst' ? zstdCompressSync(bytes) : bytes;
@@ -48,7 +48,10 @@ export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>):
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A mirror of Debian packages over HTTP, with suite `stable`; `more` adds or replaces paths, an empty one is missing. */
+/**
+ * Starts a mirror of Debian packages over HTTP, with suite `stable`; `more` adds or replaces paths. A path with an
+ * empty body is missing.
+ */
 export async function debianMirror(
   debs: readonly FixtureDeb[],
   more: Readonly<Record<string, Buffer | number>> = {},

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
 
-/** The draft of an export, with new ids, because the workflows of a workspace have different ones. */
+/** Returns the draft of an export with new ids, because ids are unique in a workspace. */
 export function draftOf(exported: Json): JsonObject {
   const { blocks, edges, variables = {} } = (exported as { state: { [key: string]: JsonObject } }).state;
   const mark = crypto.randomUUID().slice(0, 8);

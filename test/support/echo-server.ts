@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server on this machine that tells what it was asked. */
+/** A server on this machine that returns its requests. */
 export interface EchoServer {
   readonly url: string;
   readonly port: number;
-  /** What it was asked so far, in order. */
+  /** The requests so far, in order. */
   requests(): readonly Asked[];
   close(): void;
 }
 
-/** A request as the server got it; `body` is its text. */
+/** A received request; `body` is its text. */
 export interface Asked {
   method: string;
   path: string;
@@ -38,8 +38,9 @@ function answer(
 }
 
 /**
- * Such a server, listening. It answers with the request's method, path, body (Base64) and some headers as JSON, but at
- * `/bytes` with bytes, at `/silent` never, at `/moved` with a redirect to `/there`, at `/no` with 404; `/set` sets a cookie.
+ * Starts an echo server. It answers with the method, path, body (Base64) and some headers of a request as JSON.
+ * Exceptions: `/bytes` answers with bytes, `/silent` never, `/moved` with a redirect to `/there`, `/no` with 404;
+ * `/set` sets a cookie.
  */
 export async function echoServer(): Promise<EchoServer> {
   const asked: Asked[] = [];

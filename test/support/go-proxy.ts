@@ -9,25 +9,25 @@ export interface FixtureModule {
   readonly path: string;
   /** Default v1.0.0. */
   readonly version?: string;
-  /** Path in the module → text. Without a go.mod it gets one. */
+  /** Texts by path in the module. A go.mod is added if there is none. */
   readonly files?: Readonly<Record<string, string>>;
-  /** More entries of the archive, with their whole paths. */
+  /** Further entries of the archive, with full paths. */
   readonly entries?: readonly ZipEntry[];
 }
 
 export interface GoProxy {
   readonly url: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly asked: string[];
-  /** The authorization headers that came. */
+  /** Received authorization headers. */
   readonly tokens: Set<string>;
-  /** Answers in place of the proxy, where it returns true. */
+  /** Answers instead of the proxy if it returns true. */
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data);
 
-/** The sum of files, written from Go's description and not from what is tested. */
+/** Returns the sum of files, written from Go's description and not from the tested code. */
 function sumOf(files: readonly (readonly [name: string, content: string])[]): string {
   const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
   const hash = createHash('sha256');
@@ -39,7 +39,7 @@ function filesOf({ path, files = {} }: FixtureModule): Record<string, string> {
   return { 'go.mod': `module ${path}\n\ngo 1.24\n`, ...files };
 }
 
-/** What a recipe says of a module. */
+/** Returns a module in the form of a recipe. */
 export function pinned(module: FixtureModule): { path: string; version: string; sum: string } {
   const { path, version = 'v1.0.0', entries = [] } = module;
   const own = Object.entries(filesOf(module)).map(
@@ -49,7 +49,7 @@ export function pinned(module: FixtureModule): { path: string; version: string; 
   return { path, version, sum: sumOf([...own, ...more]) };
 }
 
-/** The lines of a go.sum for modules. */
+/** Returns the lines of a go.sum for modules. */
 export function goSum(...modules: readonly FixtureModule[]): string {
   return modules
     .flatMap((module) => {
@@ -60,7 +60,7 @@ export function goSum(...modules: readonly FixtureModule[]): string {
     .join('');
 }
 
-/** A module proxy over HTTP, closed after the test. */
+/** Starts a module proxy over HTTP, which is closed after the test. */
 export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProxy> {
   const routes = new Map<string, string | Buffer>();
   for (const module of modules) {

@@ -94,7 +94,7 @@ function draw(text: string, ids: Set<string>, edges: Edge[]): void {
   });
 }
 
-/** Kahn's algorithm, ties by id. */
+/** Returns the ids in topological order (Kahn's algorithm), ties by id. */
 function sorted(ids: string[], edges: readonly Edge[]): string[] {
   const open = new Map(ids.map((id) => [id, edges.filter(({ to }) => to === id).length]));
   const order: string[] = [];

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 /** Faults in drains: grace periods, nested drains, the end. */
 export const endings: readonly Mutant[] = [
   ...faultsIn('drain.ts', [
-    { from: 'context.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'no grace period is waited for' },
+    { from: 'context.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'a drain does not wait for the grace period' },
     {
       from: "cell.w === 'run' && nodeAt(level.region, index).class !== 'child'",
       to: "cell.w === 'run'",
@@ -18,7 +18,7 @@ export const endings: readonly Mutant[] = [
     {
       from: "cell.w === 'run' && nodeAt",
       to: "cell.w !== 'pause' && nodeAt",
-      why: 'waits get a grace period',
+      why: 'wait blocks get a grace period',
     },
     {
       from: 'return isOpenContainer(cell) || (cell',
@@ -28,7 +28,7 @@ export const endings: readonly Mutant[] = [
     {
       from: 'dueMs: context.atMs + context.state.graceMs',
       to: 'dueMs: context.state.graceMs',
-      why: 'the grace period is over before it begins',
+      why: 'the grace period ends before it begins',
     },
     {
       from: 'if (drain.running === 0) finishDrain',
@@ -79,10 +79,10 @@ export const endings: readonly Mutant[] = [
     {
       from: "  if (timedOut) context.commands.push({ type: 'abort', at, why: 'timeout' });\n",
       to: '',
-      why: 'a block whose time is up in the grace period runs on',
+      why: 'a block that times out in the grace period continues',
     },
-    { from: '    delete container.drain;\n', to: '', why: 'an inner container keeps a drain of its own' },
-    { from: '    delete level.frame.drain;\n', to: '', why: 'an inner branch keeps a drain of its own' },
+    { from: '    delete container.drain;\n', to: '', why: 'an inner container keeps its own drain' },
+    { from: '    delete level.frame.drain;\n', to: '', why: 'an inner branch keeps its own drain' },
     {
       from: '    if (container.asking) work.push({ level, index });\n',
       to: '',
@@ -96,7 +96,7 @@ export const endings: readonly Mutant[] = [
     {
       from: "why === 'failed'\n        ?",
       to: "why !== 'until'\n        ?",
-      why: 'a run that has answered fails',
+      why: 'a run with a Response fails',
     },
     {
       from: "status: 'failed', reason: 'block'",
@@ -145,7 +145,7 @@ export const endings: readonly Mutant[] = [
     {
       from: 'stop(context, level, index, why);\n  finishDrain',
       to: "if (why !== 'deadline') stop(context, level, index, why);\n  finishDrain",
-      why: 'the deadline aborts what is in its grace period for the wrong reason',
+      why: 'the deadline aborts work in its grace period with the wrong reason',
     },
     {
       from: "status === 'cancelled' ? 'cancelled' : ",

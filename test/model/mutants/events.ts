@@ -35,22 +35,22 @@ export const events: readonly Mutant[] = [
     {
       from: 'Math.max(0, dueMs - event.atMs)',
       to: 'dueMs',
-      why: 'an attempt that continues has more time than it had left',
+      why: 'an attempt that continues has more than its remaining time',
     },
     {
       from: "    level.frame.cells[index] = { w: 'run', try: attempt, resumes };\n",
       to: "    level.frame.cells[index] = { w: 'run', try: attempt };\n",
-      why: 'an attempt that continues takes results of before the answer',
+      why: 'an attempt that continues accepts results from before the answer',
     },
     {
       from: '  if (!event.continues) {',
       to: '  if (event.continues) {',
-      why: 'a pause continues blocks that it should end, and ends the others',
+      why: 'a pause continues blocks that it should end, and ends blocks that it should continue',
     },
     {
       from: '  if (!isAwaited(work, event)) return false;\n  removeFromCounters(context.state, work);\n',
       to: '  if (!isAwaited(work, event)) return false;\n',
-      why: 'a wait that is over is still counted',
+      why: 'a wait that has ended is still counted',
     },
     {
       from: "return event.type === 'resumed'",
@@ -60,7 +60,7 @@ export const events: readonly Mutant[] = [
     {
       from: ' || event.timer !== work.w) return false',
       to: ') return false',
-      why: 'the timer of something else ends a wait',
+      why: 'the timer of another block ends a wait',
     },
     {
       from: "return work.w === 'wait' || event.attempt === work.try",
@@ -73,7 +73,7 @@ export const events: readonly Mutant[] = [
       why: 'a resumed block leaves by another port',
     },
     { from: "event.port ?? 'source'", to: "'source'", why: 'the port of a block is ignored' },
-    { from: 'event.dueMs ?? event.atMs', to: 'event.atMs', why: 'a wait is over at once' },
+    { from: 'event.dueMs ?? event.atMs', to: 'event.atMs', why: 'a wait ends at once' },
     {
       from: 'event.dueMs ?? event.atMs',
       to: 'event.dueMs as number',
@@ -92,7 +92,7 @@ export const events: readonly Mutant[] = [
     {
       from: "    context.commands.push({ type: 'abort', at: event.at, why: 'timeout' });\n",
       to: '',
-      why: 'a block whose time is up runs on',
+      why: 'a block that times out continues',
     },
     {
       from: '{ attempt: work.try, timedOut: true }',
@@ -146,7 +146,7 @@ export const events: readonly Mutant[] = [
     {
       from: 'event.atMs + event.timeoutMs',
       to: 'event.timeoutMs',
-      why: 'the deadline is before the start',
+      why: 'the deadline lies before the start',
     },
     {
       from: 'abortDrain(context, target.scope, target.drain, target.drain.why)',
@@ -256,7 +256,7 @@ export const events: readonly Mutant[] = [
     {
       from: 'return event.resumes === resumes',
       to: 'return true',
-      why: 'results of before an answer are accepted',
+      why: 'results from before an answer are accepted',
     },
     {
       from: "return event.timer === 'timeout' && work.dueMs !== undefined && isDue",
@@ -271,7 +271,7 @@ export const events: readonly Mutant[] = [
     {
       from: 'work.dueMs !== undefined && isDue',
       to: 'work.dueMs !== undefined',
-      why: 'the timeout of before an answer is accepted',
+      why: 'the timeout from before an answer is accepted',
     },
     { from: "  if (state.busy > 0) return 'running';\n", to: '', why: 'a run is idle while blocks run' },
     {
@@ -297,12 +297,12 @@ export const events: readonly Mutant[] = [
     {
       from: " || work.w === 'retry') state.busy--",
       to: ') state.busy--',
-      why: 'a pending retry counts as waiting for a person once it is over',
+      why: 'a pending retry counts as waiting for a person after it has ended',
     },
     {
       from: " || (work.w === 'blocked' && work.on === 'time')) state.timers--",
       to: ') state.timers--',
-      why: 'a child that waited counts as waiting for a person once it runs',
+      why: 'a child that waited counts as waiting for a person when it runs again',
     },
     {
       from: 'if (Array.isArray(value)) return value.map(clone)',
@@ -312,7 +312,7 @@ export const events: readonly Mutant[] = [
     {
       from: 'address.unshift(at.node, at.iteration)',
       to: 'address.push(at.node, at.iteration)',
-      why: 'deep addresses are inside out',
+      why: 'deep addresses are reversed',
     },
   ]),
   ...faultsIn('locate.ts', [

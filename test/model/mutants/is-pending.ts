@@ -27,7 +27,7 @@ export const isPending: readonly Mutant[] = [
     {
       from: ' && one.resumes === other.resumes',
       to: '',
-      why: 'an attempt is pending as it was before an answer',
+      why: 'an attempt is pending in its state before an answer',
     },
     {
       from: "work.w === 'pause' && isSameAttempt(work, command)",
@@ -57,7 +57,7 @@ export const isPending: readonly Mutant[] = [
     {
       from: 'frame?.drain?.dueMs === dueMs',
       to: 'frame?.drain === undefined',
-      why: 'the grace timer of a branch is pending where there is none',
+      why: 'the grace timer of a branch is pending even if it has none',
     },
   ]),
 ];

@@ -11,7 +11,7 @@ import type { Mutant } from './mutant.ts';
 const MACHINE = fileURLToPath(new URL('../../../packages/core/src/machine/', import.meta.url));
 const MODEL = fileURLToPath(new URL('..', import.meta.url));
 
-/** The test suites that judge a machine: its own tests, and the model's. */
+/** The test suites that judge a machine: its own tests, and the tests of the model. */
 export type Bench = 'rules' | 'model';
 
 interface Case {

@@ -3,7 +3,7 @@ export interface Mutant {
   file: string;
   from: string;
   to: string;
-  /** What the faulty machine does wrong. */
+  /** The wrong behaviour of the faulty machine. */
   why: string;
 }
 

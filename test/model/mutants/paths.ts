@@ -12,7 +12,7 @@ export const paths: readonly Mutant[] = [
     {
       from: "port === 'source' && cell !== 'error'",
       to: "port === 'source' && cell === 'source'",
-      why: '`source` does not fire beside a chosen port',
+      why: '`source` is not taken in addition to a chosen port',
     },
     {
       from: '(cell === port || (port',
@@ -24,7 +24,7 @@ export const paths: readonly Mutant[] = [
       to: '(cell === port',
       why: 'a skipped node leaves by `source`',
     },
-    { from: '| (live ? 1 : 0)', to: '+ (live ? 1 : 0)', why: 'a second live edge counts as half a source' },
+    { from: '| (live ? 1 : 0)', to: '+ (live ? 1 : 0)', why: 'a second live edge counts as another source' },
     {
       from: 'if (cell === 1) context',
       to: 'if (cell % 2 === 1) context',
@@ -51,7 +51,7 @@ export const paths: readonly Mutant[] = [
     {
       from: ".answers && cell === 'source'",
       to: '.answers',
-      why: 'a Response that was skipped or failed answers',
+      why: 'a skipped or failed Response ends the run',
     },
     {
       from: 'const dueMs = context.atMs + timeoutMs',
@@ -89,14 +89,14 @@ export const paths: readonly Mutant[] = [
     {
       from: 'for (const from of reached) for (const { to } of outs[from] ?? []) cells',
       to: 'for (const from of region.nodes.keys()) for (const { to } of outs[from] ?? []) cells',
-      why: 'a join waits for sources that take no part',
+      why: 'a join waits for sources that cannot run',
     },
   ]),
   ...faultsIn('step.ts', [
     {
       from: 'for (let head = 0; head < tasks.length; head++) runTask(context, tasks[head] as Task);',
       to: 'while (tasks.length > 0) runTask(context, tasks.pop() as Task);',
-      why: 'tasks run last come, first served',
+      why: 'tasks run in reverse order',
     },
     {
       from: '  if (failed) delete level.frame.drain;\n',
@@ -134,7 +134,7 @@ export const paths: readonly Mutant[] = [
     {
       from: ' || root.region.nodes[event.start] === undefined',
       to: '',
-      why: 'a run starts at a block that is not there',
+      why: 'a run starts at an unknown block',
     },
     { from: 'outcome.changed ? next : state', to: 'next', why: 'a void event makes a new state' },
     { from: "state.phase !== 'ended' && ", to: '', why: 'an ended run accepts events' },
@@ -166,6 +166,6 @@ export const paths: readonly Mutant[] = [
       to: '',
       why: 'blocks in a draining branch continue',
     },
-    { from: 'depth += 2', to: 'depth += 4', why: 'deep addresses are resolved up to the first frame only' },
+    { from: 'depth += 2', to: 'depth += 4', why: 'deep addresses are resolved only up to the first frame' },
   ]),
 ];

@@ -3,7 +3,7 @@ import { region } from '../../support/graph.ts';
 import { play } from '../../support/play.ts';
 
 describe('work in a grace period', () => {
-  it('R30 does not end by a timeout that it does not have', () => {
+  it('R30 does not end by a timeout that it has not set', () => {
     const { run } = play(region('s -> f, a'));
     run.complete('s');
     expect(run.fail('f')).toEqual(['timer grace 1050']);
@@ -34,7 +34,7 @@ describe('an expand command', () => {
     expect(run.expand('P/0/L', 1)).toEqual(['end completed']);
   });
 
-  it('R25 is not waited for once it is stopped', () => {
+  it('R25 does not keep the run waiting after it is stopped', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
     const { run } = play(
       region('P -> a', {
@@ -60,13 +60,13 @@ describe('an expand command', () => {
   });
 });
 
-it('R22 a block that answers and has paused answers when it is resumed', () => {
+it('R22 a paused block with a Response ends the run when it is resumed', () => {
   const { run } = play(region('r -> after', { r: { answers: true } }));
   run.pause('r');
   expect(run.resume('r')).toEqual(['end completed r']);
 });
 
-it('R26 a deadline that is running again does not move', () => {
+it('R26 a resumed deadline does not move', () => {
   const { run } = play(region('p -> a -> b'), { timeoutMs: 500, activeOnly: true });
   run.nowMs = 1100;
   run.pause('p');
@@ -77,13 +77,13 @@ it('R26 a deadline that is running again does not move', () => {
   expect(run.pending()).toEqual(['run b', 'timer deadline 9400']);
 });
 
-it('R24 a change of a child run is a change', () => {
+it('R24 a `blocked` event of a child run changes the state', () => {
   const { run } = play(region('c', { c: { class: 'child' } }));
   run.block('c', 'human');
   expect(run.changed).toBe(true);
 });
 
-it('R29 nothing of a drained run is left at its end', () => {
+it('R29 the state of a drained run is cleared at its end', () => {
   const { run } = play(region('s -> a, b'), { timeoutMs: 500 });
   run.complete('s');
   run.fail('a');

@@ -1,6 +1,6 @@
 import type { paths } from '../../client/fixtures/api.d.ts';
 
-/** The body with which a GET of this path succeeds. */
+/** The body of a successful GET of this path. */
 type Answer<Path extends keyof paths> = paths[Path] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } };
 }
@@ -24,7 +24,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const WORKSPACE = 'workspace-1';
 const WORKFLOW = 'workflow-1';
-/** A run in which blocks are in all states. */
+/** A run with blocks in all states. */
 export const RUN = 'run-1';
 
 const page = <Item>(data: Item[]) => ({ data, nextCursor: null });
@@ -140,7 +140,7 @@ const states: Answer<'/api/v2/logs/{runId}/states'> = {
 interface Times {
   /** Milliseconds after the start of the run. */
   at: number;
-  /** null while it is open. */
+  /** null if the span is open. */
   for: number | null;
 }
 
@@ -265,7 +265,7 @@ const deployment: Answer<'/api/v2/workflows/{workflowId}/deployment'> = {
 
 const DRAFT = { blocks: {}, edges: [] };
 
-/** What the pages get for the paths that they read. */
+/** The answers to the requests of the pages, by path. */
 export const ANSWERS: { readonly [path: string]: unknown } = {
   '/api/studio/session': { data: { signedIn: true } },
   '/api/v2/workspaces': workspaces,

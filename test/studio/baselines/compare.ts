@@ -8,15 +8,15 @@ import { PNG } from 'pngjs';
 export const FOLDER = import.meta.dirname;
 export const SYSTEM_FILE = join(FOLDER, 'system.json');
 
-/** What decides how a browser draws text. */
+/** The properties of a system that affect how a browser draws text. */
 export interface System {
   platform: string;
   chromium: string;
-  /** Fonts that the pages are drawn with. */
+  /** The fonts of the pages. */
   fonts: string[];
 }
 
-/** Returns what draws the page. */
+/** Returns the system that draws the page. */
 export async function systemOf(browser: Browser, page: Page): Promise<System> {
   const session = await page.context().newCDPSession(page);
   await session.send('DOM.enable');
@@ -36,19 +36,19 @@ export async function systemOf(browser: Browser, page: Page): Promise<System> {
   };
 }
 
-/** Returns why images that were made on one system cannot be compared on another; undefined if they can. */
+/** Returns the reason why the stored images cannot be compared on this system; undefined if they can. */
 export function otherSystem(here: System): string | undefined {
   const made = readFileSync(SYSTEM_FILE, 'utf8');
   const known = JSON.parse(made) as System;
   if (JSON.stringify(known) === JSON.stringify(here)) return undefined;
-  return `the images of components were made on another system (${textOf(known)}) than this one (${textOf(here)})`;
+  return `the images of components were made on another system (${textOf(known)}), this one is ${textOf(here)}`;
 }
 
 function textOf({ platform, chromium, fonts }: System): string {
   return `${platform}, Chromium ${chromium}, ${fonts.join(', ')}`;
 }
 
-/** Returns how many pixels of two PNG images differ, apart from smoothed edges; undefined for images of different sizes. */
+/** Returns the number of different pixels of two PNG images, without smoothed edges; undefined for images of different sizes. */
 export function differingPixels(one: Buffer, other: Buffer): number | undefined {
   const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
   if (a.width !== b.width || a.height !== b.height) return undefined;
@@ -62,7 +62,7 @@ export function compressed(png: Buffer): Buffer {
   return PNG.sync.write(image, { colorType: 2, deflateLevel: 9, deflateStrategy: 0, filterType: 0 });
 }
 
-/** Rounds the channels of an image to multiples of 8, a difference that is not visible, and returns it. */
+/** Rounds the channels of an image in place to multiples of 8, which is not a visible difference. Returns the channels. */
 function rounded(channels: Uint8Array): Uint8Array {
   for (const [at, value] of channels.entries()) channels[at] = Math.min(Math.round(value / 8) * 8, 255);
   return channels;

@@ -6,10 +6,10 @@ import { studio, styleOf } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 import { ASKS, HOSTILE, HOSTILE_OUTPUT, NESTED, RUNS_LONG } from '../workflows.ts';
 
-/** A name with no place to break, as callers may give one. */
+/** A name without a place for a line break, which callers may choose. */
 const LONG_NAME = `W${'w'.repeat(90)}`;
 
-/** Defines the tests of the Studio for everybody. */
+/** Defines the tests of the accessibility of the Studio. */
 export function accessibilityFlows(store: ServeArgs): void {
   const world = studio({ store });
   const paths = new Map<string, string>();
@@ -57,7 +57,7 @@ export function accessibilityFlows(store: ServeArgs): void {
     await expect.poll(() => page.locator('.loading').count()).toBe(0);
   }
 
-  /** What axe finds on a page: the rule and the elements. */
+  /** Returns the findings of axe on a page: the rule and the elements. */
   async function findingsOn(page: Page): Promise<string[]> {
     const { violations } = await page.evaluate(() =>
       (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
@@ -66,7 +66,7 @@ export function accessibilityFlows(store: ServeArgs): void {
   }
 
   it(
-    'has no finding of axe on any page, in light and in dark, and fits 320 pixels and 200 % zoom',
+    'has no finding of axe on any page in light and dark colours, and fits 320 pixels and 200 % zoom',
     { timeout: 120_000 },
     async () => {
       const page = await open('/runs');
@@ -79,7 +79,7 @@ export function accessibilityFlows(store: ServeArgs): void {
           await page.emulateMedia({ colorScheme });
           findings.push(...(await findingsOn(page)).map((each) => `${name}, ${colorScheme}: ${each}`));
         }
-        // 640 pixels are what a window of 1280 pixels has at 200 %.
+        // A window of 1280 pixels has 640 pixels at 200 %.
         for (const width of [640, 320]) {
           await page.setViewportSize({ width, height: 720 });
           const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
@@ -106,7 +106,7 @@ export function accessibilityFlows(store: ServeArgs): void {
     expect(await findingsOn(page)).toEqual([]);
   });
 
-  it('moves nothing for readers who want less motion', async () => {
+  it('has no animations for readers who prefer reduced motion', async () => {
     const page = await open('/runs?status=running');
     const mark = page.locator('.status[data-status=running] .status-mark').first();
     const animation = () => styleOf(mark, 'animation-name');

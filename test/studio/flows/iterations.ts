@@ -17,7 +17,7 @@ const OFTEN = workflow(
   { variables: { n: { type: 'number', value: 0 } } },
 );
 
-/** Defines the test of a run that takes a minute. */
+/** Defines the test of a run that lasts a minute. */
 export function iterationFlows(store: ServeArgs): void {
   const world = studio({ store });
 

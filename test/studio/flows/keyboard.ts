@@ -4,7 +4,7 @@ import { studio, styleOf } from '../setup.ts';
 import type { ServeArgs, Studio } from '../setup.ts';
 import { ASKS, LONG_WAIT } from '../workflows.ts';
 
-/** Most presses of Tab on the way to an element. */
+/** Maximum number of presses of Tab to reach an element. */
 const MOST_TABS = 40;
 
 /** Presses Tab until an element with this role and name has the focus, which must be visible. */
@@ -22,7 +22,10 @@ async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: s
   throw new Error(`${MOST_TABS} presses of Tab did not lead to the ${role} "${name}".`);
 }
 
-/** Signs in, filters runs, opens one, walks its blocks, answers its pause and cancels another one, all by keys. Returns the status that the page shows of the cancelled one. */
+/**
+ * Signs in, filters runs, opens a run, steps through its blocks, answers its pause and cancels another run, all by
+ * keyboard. Returns the shown status of the cancelled run.
+ */
 async function keyboardJourney(world: Studio): Promise<string> {
   const asking = await world.run(await world.deployed('Refunds', ASKS));
   await world.run(await world.deployed('Waits', LONG_WAIT), { async: true });
@@ -84,12 +87,12 @@ async function keyboardJourney(world: Studio): Promise<string> {
   return (await page.locator('.run-title .status').textContent()) ?? '';
 }
 
-/** Defines the test of the Studio without a mouse. */
+/** Defines the test of the Studio with the keyboard only. */
 export function keyboardFlows(store: ServeArgs): void {
   const world = studio({ store });
 
   it(
-    'signs in, filters, walks the blocks of a run, answers a pause and cancels a run',
+    'signs in, filters, steps through the blocks of a run, answers a pause and cancels a run',
     { timeout: 90_000 },
     async () => {
       expect(await keyboardJourney(world)).toBe('Cancelled');

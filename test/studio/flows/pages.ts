@@ -9,7 +9,7 @@ import { studio, styleOf } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 import { HOSTILE, NESTED, ONE_STEP } from '../workflows.ts';
 
-/** Where providers reach the server. */
+/** The public address of the server for providers. */
 const ORIGIN = 'https://flows.heddle.test';
 
 /** Defines the tests of pages of the Studio. */
@@ -31,7 +31,7 @@ export function pageFlows(store: ServeArgs): void {
     return page;
   }
 
-  it('shows the graphs of a draft and of its versions, with the fields of a block, also by keys', async () => {
+  it('shows the graphs of a draft and of its versions, with the fields of a block, also by keyboard', async () => {
     const workflowId = await world.deployed('Orders', NESTED);
     await world.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
     const page = await open(`/workflows/${workflowId}`);
@@ -56,7 +56,7 @@ export function pageFlows(store: ServeArgs): void {
     expect(await outline.getByRole('button').count()).toBe(2);
   });
 
-  it('shows folders as a tree, filters by them, and creates, moves and deletes them, by keys', async () => {
+  it('shows folders as a tree, filters by them, and creates, moves and deletes them by keyboard', async () => {
     const { workspaceId } = world;
     const ops = await world.deployed('In a folder', ONE_STEP);
     for (const path of ['/Ops', '/Ops/Nightly%20jobs'])
@@ -111,7 +111,7 @@ export function pageFlows(store: ServeArgs): void {
     await page.getByText('No workflow is in this folder').waitFor();
   });
 
-  it('starts a run inside an iteration, with a changed output before the block', async () => {
+  it('starts a run inside an iteration, with a changed output of an earlier block', async () => {
     const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
     const source = workflow(
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
@@ -148,7 +148,7 @@ export function pageFlows(store: ServeArgs): void {
     expect(await iterations.getByRole('button', { name: '#0' }).count()).toBe(0);
   });
 
-  it('shows the runs that a block has called, and the way back', async () => {
+  it('shows the runs that a block has called, with a link back', async () => {
     const child = await world.deployed('Prices of a shop', ONE_STEP);
     const call = block('Call', 'workflow', { workflowId: child });
     const runId = await world.run(await world.deployed('All shops', workflow([call], ['Start -> Call'])));
@@ -183,7 +183,7 @@ export function pageFlows(store: ServeArgs): void {
     expect(await page.content()).not.toContain(key);
     const sandboxes = page.getByRole('region', { name: 'List of sandboxes' });
     await sandboxes.getByRole('row', { name: 'Plain javascript' }).waitFor();
-    // Builds take minutes, so the page gets their states from a changed answer.
+    // Builds take minutes, so the test changes the states in the answer.
     await page.route('**/api/v2/sandboxes?*', async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { data: object[] };
@@ -206,7 +206,7 @@ export function pageFlows(store: ServeArgs): void {
     expect(await page.title()).toBe('Heddle');
   });
 
-  it('shows the webhook of a trigger at its provider, and why another one could not be created', async () => {
+  it('shows the webhook of a trigger at its provider, and the reason why another could not be created', async () => {
     const { workspaceId } = world;
     const hooked = async (name: 'github' | 'githubWeak'): Promise<Locator> => {
       const credentials = JSON.stringify({ apiToken: HOOK_CREDENTIALS[name] });

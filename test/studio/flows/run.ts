@@ -81,7 +81,7 @@ export function runFlows(store: ServeArgs): void {
     return page;
   }
 
-  it('shows what an agent used of a model, and its calls of tools', async () => {
+  it('shows the usage of a model by an agent, and its calls of tools', async () => {
     const page = await open(`/runs/${agentRun}?pane=details`);
     await page.getByRole('button', { name: 'Helper, completed' }).click();
     const use = page.getByRole('region', { name: 'Model' });
@@ -92,7 +92,7 @@ export function runFlows(store: ServeArgs): void {
     await use.getByText('"add"').waitFor();
   });
 
-  it('shows an error at the line of its author', async () => {
+  it('shows an error at its line in the code', async () => {
     const page = await open(`/runs/${agentRun}?pane=details`);
     await page.getByRole('button', { name: 'Fail, failed' }).click();
     await page.locator('.span-error').getByText('no umbrella when dry').waitFor();
@@ -101,7 +101,7 @@ export function runFlows(store: ServeArgs): void {
     expect(await marked.textContent()).toContain('throw new Error');
   });
 
-  it('starts a run at a block with a changed output before it, and at the container of an iteration', async () => {
+  it('starts a run at a block with a changed output of an earlier block, and at the container of an iteration', async () => {
     const priced = workflow(
       [
         fn('Price', 'return 10'),
@@ -132,14 +132,14 @@ export function runFlows(store: ServeArgs): void {
   });
 
   const large =
-    'shows 2,000 blocks with under 1,500 elements, as a whole and near, and finds one by the outline';
+    'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
   drawn(large, { timeout: 90_000 }, async () => {
     const runId = await world.run(await world.deployed('Large', LARGE));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.graph .block');
     const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
     await page.locator('.far-blocks path').first().waitFor();
-    // All blocks are in view, and none of them is an element.
+    // All blocks are in view, but none has an element of its own.
     expect(await page.locator('.far-blocks path').count()).toBeLessThan(5);
     expect(await nodes.count()).toBe(0);
     expect(await elements()).toBeLessThan(1500);
@@ -171,7 +171,7 @@ export function runFlows(store: ServeArgs): void {
     await page.locator('.graph .block').first().waitFor();
   });
 
-  /** A span as the interface lists it; `at`: its number. */
+  /** Returns a span in the format of the API; `at`: its number. */
   function span(at: number, parentId = '', index: number | null = null) {
     return {
       ...{
@@ -191,7 +191,7 @@ export function runFlows(store: ServeArgs): void {
     };
   }
 
-  /** Answers requests for spans of a run as if it had `total`. Returns the queries of the requests. */
+  /** Answers requests for spans as for a run with `total` spans. Returns the queries of the requests. */
   async function withSpans(
     page: Page,
     total: number,
@@ -210,7 +210,7 @@ export function runFlows(store: ServeArgs): void {
   }
 
   drawn(
-    'shows a timeline of 40,000 spans with the rows in view only, and reads it in pages',
+    'shows a timeline of 40,000 spans with only the rows in view, and reads it in pages',
     { timeout: 60_000 },
     async () => {
       const page = await open('/runs');
@@ -235,7 +235,7 @@ export function runFlows(store: ServeArgs): void {
     },
   );
 
-  drawn('shows 100,000 iterations by pages, and jumps to one by its number', async () => {
+  drawn('shows 100,000 iterations in pages, and jumps to an iteration by its number', async () => {
     const runId = await world.run(
       await world.deployed(
         'Often',
@@ -244,7 +244,7 @@ export function runFlows(store: ServeArgs): void {
     );
     const page = await open('/runs');
     await page.route('**/states*', async (route) => {
-      // The iterations that are made up have no blocks.
+      // The simulated iterations have no blocks.
       if (route.request().url().includes('scope=')) return route.fulfill({ json: { data: { blocks: [] } } });
       const response = await route.fetch();
       const { data } = (await response.json()) as { data: { blocks: { iterations: object | null }[] } };
@@ -270,7 +270,7 @@ export function runFlows(store: ServeArgs): void {
     expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
 
-  drawn('reads little of an output of 64 MB', { timeout: 90_000 }, async () => {
+  drawn('reads only parts of an output of 64 MB', { timeout: 90_000 }, async () => {
     const code =
       'return { text: "x".repeat(3_000_000), list: Array.from({ length: 1000 }, () => "y".repeat(1000)) }';
     const parts = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
@@ -293,7 +293,7 @@ export function runFlows(store: ServeArgs): void {
     expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
 
-  it('keeps the whole of a small graph in view, also in a narrow window', async () => {
+  it('keeps a small graph completely in view, also in a narrow window', async () => {
     const page = await open(`/runs/${agentRun}`);
     for (const width of [1280, 700, 390]) {
       await page.setViewportSize({ width, height: 800 });
@@ -340,7 +340,7 @@ export function runFlows(store: ServeArgs): void {
     await expect.poll(copied).toContain("import { createEngine } from '@heddle/engine';");
   });
 
-  it('asks for a decision about each call of a tool that waits', async () => {
+  it('asks for a decision about each waiting call of a tool', async () => {
     const runId = await world.run(await world.deployed('Asks', ASKS));
     const page = await open('/runs');
     await page.route('**/overview', async (route) => {
@@ -371,7 +371,7 @@ export function runFlows(store: ServeArgs): void {
     });
   });
 
-  it('continues a real agent with the decisions: an edited call is made as edited, a denied one is not made', async () => {
+  it('continues a real agent with the decisions: makes the edited call, and not the denied call', async () => {
     const workflowId = await world.deployed('Approved', APPROVED);
     const runId = await world.run(workflowId);
     const page = await open(`/runs/${runId}`);

@@ -28,7 +28,7 @@ export function studioFlows(store: ServeArgs): void {
     return page;
   }
 
-  drawn('lists runs, filters them, and shows an empty result and a failure differently', async () => {
+  drawn('lists runs, filters them, and distinguishes an empty result from a failure', async () => {
     const page = await open('/');
     const rows = page.getByRole('row');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
@@ -106,7 +106,7 @@ export function studioFlows(store: ServeArgs): void {
     expect(await page.title()).toBe('Heddle');
   });
 
-  drawn('shows the beginning of a huge value with its true size, and downloads all of it', async () => {
+  drawn('shows the beginning of a huge value with its full size, and downloads the whole value', async () => {
     const [failed] = await world.call<{ runId: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
@@ -135,7 +135,7 @@ export function studioFlows(store: ServeArgs): void {
     expect(await page.getByRole('listitem').count()).toBeGreaterThan(10);
   });
 
-  drawn('answers a pause by its form and shows the end of the run', async () => {
+  drawn('answers a pause with its form and shows the end of the run', async () => {
     const asks = await world.deployed('Refunds', ASKS);
     const runId = await world.run(asks);
     const page = await open(`/runs/${runId}`);
@@ -148,7 +148,7 @@ export function studioFlows(store: ServeArgs): void {
     expect(value.text).toContain('paid');
   });
 
-  drawn('cancels a run, and starts one again from its beginning and from a block', async () => {
+  drawn('cancels a run, and starts a run again from its beginning and from a block', async () => {
     const waits = await world.deployed('Waits', LONG_WAIT);
     const runId = await world.run(waits, { async: true });
     const page = await open('/runs');
@@ -189,7 +189,7 @@ export function studioFlows(store: ServeArgs): void {
     await expect.poll(() => page.getByRole('row').getByText('Cancelled').count()).toBe(3);
   });
 
-  drawn('finds runs by their values and errors, and tells how far it has searched', async () => {
+  drawn('finds runs by their values and errors, and shows the progress of the search', async () => {
     const page = await open('/runs');
     await page.getByLabel('Value or error').fill('all orders have');
     const matches = page.getByRole('region', { name: 'Matches' });
@@ -245,7 +245,7 @@ export function studioFlows(store: ServeArgs): void {
     await page.getByText(/deploy version 3: active/).waitFor();
   });
 
-  it('lists secrets by name, never with their value, credentials and sandboxes', async () => {
+  it('lists secrets by name without their values, credentials and sandboxes', async () => {
     const { workspaceId } = world;
     const body = { workspaceId, scope: 'workspace', value: 'hunter2-of-a-test' };
     await world.call('PUT', '/api/v2/secrets/SHOP_KEY', body);
@@ -275,7 +275,7 @@ export function studioFlows(store: ServeArgs): void {
     expect(await status()).toBe(401);
   });
 
-  it('shows who did what with a workflow and with a run', async () => {
+  it('shows the audit log of a workflow and of a run', async () => {
     const again = await world.call<{ runId: string }>(
       'POST',
       `/api/v2/workflows/${nested}/runs/${nestedRun}/rerun`,
@@ -289,7 +289,7 @@ export function studioFlows(store: ServeArgs): void {
     await log.getByText('Run rerun').waitFor();
   });
 
-  it('loads nothing from elsewhere and violates no policy', () => {
+  it('loads nothing from other servers and does not violate its content security policy', () => {
     expect(world.loaded.filter((url) => !url.startsWith(world.url) && !url.startsWith('blob:'))).toEqual([]);
     expect(world.faults.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
   });
