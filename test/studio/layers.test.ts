@@ -66,7 +66,7 @@ describe('the layers of a graph', () => {
     ['In', { x: 320, y: 60, width: 172, height: 56 }],
   ]);
 
-  it('have containers below their blocks, and lines only between placed blocks, but not to the first block of a container', () => {
+  it('have containers below their blocks, and lines between placed blocks except to the first block of a container', () => {
     const layers = layersOf(graph, boxes);
     expect(layers.map(({ blocks }) => blocks.map(({ block: { id } }) => id))).toEqual([
       ['Loop', 'If'],

@@ -49,8 +49,8 @@ export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>):
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /**
- * Starts a mirror of Debian packages over HTTP, with suite `stable`; `more` adds or replaces paths. A path with an
- * empty body is missing.
+ * Starts a mirror of Debian packages over HTTP, with suite `stable`; `more` adds or replaces paths, each with a body or
+ * a status.
  */
 export async function debianMirror(
   debs: readonly FixtureDeb[],

@@ -7,7 +7,7 @@ import { isFull } from './scale.ts';
 
 const BIN = fileURLToPath(new URL('../../packages/cli/bin/heddle.js', import.meta.url));
 
-/** How a command has ended. */
+/** The exit code and output of a command. */
 export interface Ended {
   exit: number | null;
   signal: NodeJS.Signals | null;
@@ -17,11 +17,11 @@ export interface Ended {
 
 export interface Started {
   child: ChildProcess;
-  /** Resolves once stdout and stderr together hold the text; rejects when the command ends before. */
+  /** Resolves when stdout or stderr contains the text; rejects if the command ends before. */
   until(text: string): Promise<void>;
-  /** The first line of stdout, once it is there. */
+  /** Resolves with the first line of stdout. */
   line(): Promise<string>;
-  /** The first line of stdout that holds the text, once it is there. */
+  /** Resolves with the first line of stdout that contains the text. */
   lineWith(text: string): Promise<string>;
   ended: Promise<Ended>;
 }
@@ -30,11 +30,11 @@ export interface HeddleOptions {
   cwd?: string;
   /** Standard input. */
   input?: string;
-  /** Beside PATH and HOME, which every command has. */
+  /** In addition to PATH and HOME, which every command has. */
   env?: { [name: string]: string };
   /** Options of Node. */
   node?: readonly string[];
-  /** Registers what kills the command; default: when the test has finished. */
+  /** Registers a function that kills the command; default: it is called when the test has finished. */
   whenDone?: (clean: () => void) => void;
   /** The Node executable; default: that of the tests. */
   execPath?: string;
@@ -44,9 +44,9 @@ export interface HeddleOptions {
 let isBusy = false;
 
 /**
- * Runs a command to its end, in this process from the sources: a process of the real command line (`startHeddle`) takes a
- * second of processor time. A second command at the same time, one with options of Node, and every command of a full run
- * gets a process.
+ * Runs a command to its end, in this process from the sources, because a process of the real command line
+ * (`startHeddle`) takes a second of processor time. A concurrent second command, a command with options of Node, and
+ * every command of a full run get a process.
  */
 export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<Ended> {
   const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;
@@ -93,18 +93,18 @@ function commonEnv(): { PATH: string; HOME: string } {
 export interface Served {
   process: Started;
   url: string;
-  /** Printed at the first start of its store only, as the key. */
+  /** Printed only at the first start of its store, like the key. */
   workspaceId: string;
   key: string;
 }
 
-/** Starts `heddle serve` on a free port. Resolves once it accepts requests. */
+/** Starts `heddle serve` on a free port. Resolves when it accepts requests. */
 export async function startServe(args: readonly string[], options: HeddleOptions = {}): Promise<Served> {
   const process = startHeddle(['serve', '--port', '0', '--json', ...args], options);
   return { ...(JSON.parse(await process.line()) as Omit<Served, 'process'>), process };
 }
 
-/** Starts the real, bundled command line; it is killed when the test is over, or when `whenDone` says. */
+/** Starts the real, bundled command line. It is killed when the test is over, or when `whenDone` calls its function. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): Started {
   const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
     cwd: options.cwd,
@@ -167,13 +167,13 @@ function until(
     ended.then(({ exit }) => {
       look();
       reject(
-        new Error(`heddle ended with ${exit} and never said "${text}":\n${said.stdout}\n${said.stderr}`),
+        new Error(`heddle ended with ${exit} without printing "${text}":\n${said.stdout}\n${said.stderr}`),
       );
     }, reject);
   });
 }
 
-/** Returns text for people without what differs from run to run: times, ids of runs, and lines about slow blocks. */
+/** Returns printed text without the parts that vary: times, ids of runs, and lines about slow blocks. */
 export function steady(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'RUN')

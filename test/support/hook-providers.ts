@@ -8,7 +8,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 
-/** A webhook that a simulated provider has. */
+/** A webhook at a simulated provider. */
 export interface SimulatedHook {
   provider: 'github' | 'linear' | 'stripe' | 'telegram';
   /** The repository, team, account or bot. */
@@ -16,7 +16,7 @@ export interface SimulatedHook {
   id: string;
   url: string;
   secret: string;
-  /** What it sends. */
+  /** The events that it sends. */
   events: string[];
 }
 
@@ -32,20 +32,20 @@ interface Answer {
   status?: number;
   headers?: { [name: string]: string };
   body?: Json;
-  /** The answer is never complete: nothing is sent, or its head and single bytes now and then, or bytes without an end. */
+  /** The answer is never complete: `silent` sends nothing, `slow` the head and single bytes, `fast` bytes without end. */
   unfinished?: 'silent' | 'slow' | 'fast';
-  /** The provider does what is asked, before it sends this answer. */
+  /** The provider executes the request before it sends this answer. */
   isDone?: true;
 }
 
-/** Simulated GitHub, Linear, Stripe and Telegram, as their public documentation describes their webhooks. */
+/** Simulated webhooks of GitHub, Linear, Stripe and Telegram, according to their public documentation. */
 export interface HookProviders {
   /** Their addresses, by name. */
   services: { [name in SimulatedHook['provider']]: string };
   hooks: SimulatedHook[];
   /** Method and path of each request, with names of mutations. */
   requests: string[];
-  /** Called before each request is answered. Returns an answer that replaces the provider's; undefined: none does. */
+  /** Called before each request is answered. May return an answer that replaces the provider's. */
   before: (request: string) => Answer | undefined | Promise<Answer | undefined>;
   close(): Promise<void>;
 }
@@ -116,7 +116,7 @@ function send({ status = 200, headers, body = null, unfinished }: Answer, respon
   else response.end(JSON.stringify(body));
 }
 
-/** Returns bytes without an end. */
+/** Yields bytes without end. */
 async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
   for (;;) {
     yield pace === 'slow' ? ' ' : ' '.repeat(2 ** 16);
@@ -124,7 +124,7 @@ async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
   }
 }
 
-/** Returns the path without credentials; of GraphQL, the name of the field. */
+/** Returns the path without credentials; for GraphQL the name of the field. */
 function nameOf(path: string, text: string): string {
   if (path === '/graphql') return ` ${/\b(webhook\w*)\(/.exec(jsonOf(text)['query'] as string)?.[1] ?? ''}`;
   return path.replace(/\/bot[^/]+/, '/bot');

@@ -12,14 +12,14 @@ import { onTestFinished } from 'vitest';
 
 export const SPEC = { language: 'javascript', dependencies: ['alpha', 'beta@^2'] };
 
-/** A folder for images, gone after the test. */
+/** Returns a folder for images, which is removed after the test. */
 export function imageFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'images-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** A builder that writes one file, and what was asked of it. */
+/** Returns a builder that writes one file and records its calls. */
 export function fakeBuilder(more: Partial<ImageBuilder> = {}): ImageBuilder & { calls: string[] } {
   const calls: string[] = [];
   return {
@@ -42,14 +42,14 @@ export function fakeBuilder(more: Partial<ImageBuilder> = {}): ImageBuilder & { 
   };
 }
 
-/** Images that are closed after the test. */
+/** Opens images, which are closed after the test. */
 export function openImages(builders: ImageBuilders, more: Partial<ImagesOptions> = {}): Images {
   const made = createImages({ folder: imageFolder(), builders, ...more });
   onTestFinished(() => made.close());
   return made;
 }
 
-/** A clock that stands still until it is moved. */
+/** Returns a clock that advances only by `pass`. */
 export function stillClock() {
   let nowMs = 1_700_000_000_000;
   return { now: () => nowMs, sleep: () => Promise.resolve(), pass: (ms: number) => (nowMs += ms) };

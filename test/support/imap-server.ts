@@ -13,7 +13,7 @@ export interface StoredMessage {
   flags: Set<string>;
 }
 
-/** A simulated mail server (IMAP4rev1) with the commands that reading messages and setting flags need. */
+/** A simulated mail server (IMAP4rev1) with the commands for reading messages and setting flags. */
 export interface ImapServer {
   port: number;
   /** The lines of clients, without the arguments of LOGIN. */
@@ -27,7 +27,7 @@ export interface ImapServer {
   /** Assigns new numbers to all messages. */
   renumber(validity: number): void;
   messages(mailbox?: string): readonly StoredMessage[];
-  /** What the server does instead of answering commands with this name. */
+  /** Sets the behaviour of the server instead of answering commands with this name. */
   behave(command: string, instead: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ interface Mailbox {
   uidNext: number;
 }
 
-/** How a mail server encrypts: from the first byte, or after STARTTLS, before which it accepts no LOGIN. */
+/** The encryption of a mail server: from the first byte, or after STARTTLS, before which it refuses LOGIN. */
 export interface ImapTls extends Certificate {
   from: 'begin' | 'starttls';
 }
@@ -242,7 +242,7 @@ class Session {
   }
 
   #list(args: string): void {
-    // An empty pattern asks for the separator.
+    // An empty pattern requests the separator.
     if (args.endsWith('""')) this.#say('* LIST (\\Noselect) "/" ""');
     else for (const name of this.#state.names()) this.#say(`* LIST () "/" ${name}`);
   }

@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream';
 
-/** A stream that keeps what is written to it. */
+/** A stream that keeps the written text. */
 export class Kept extends Writable {
   text = '';
   readonly isTTY: boolean;
@@ -16,7 +16,7 @@ export class Kept extends Writable {
   }
 }
 
-/** The streams of a command, without a terminal: `stdin` is what is typed, the others keep what is written. */
+/** Returns the streams of a command without a terminal: `stdin` has this text, the others keep the written text. */
 export function keptIo(stdin = ''): { stdin: Readable; stdout: Kept; stderr: Kept } {
   return { stdin: Readable.from([stdin]), stdout: new Kept(), stderr: new Kept() };
 }

@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** Where ports are looked for: above those of services, below those that systems give out, and that 16 bits with a sign hold. */
+/** The range of the ports: above common services, and below the ephemeral ports and the maximum of a signed 16-bit number. */
 const FROM = 15_000;
 const BELOW = 32_768;
 const TRIES = 1000;
 
 /**
- * The numbers of `count` free ports of the loopback address below 32,768. A full Temporal server on PostgreSQL needs
- * them: its table of members has room for no greater numbers, and the free ports a system gives out are mostly greater.
+ * Returns `count` free ports of the loopback address below 32,768. A full Temporal server on PostgreSQL needs them: its
+ * table of members cannot store greater numbers, and the free ports that a system assigns are mostly greater.
  */
 export async function lowPorts(count: number): Promise<number[]> {
   const held = new Map<number, Server>();
@@ -23,7 +23,7 @@ export async function lowPorts(count: number): Promise<number[]> {
   return [...held.keys()];
 }
 
-/** A server that holds `port`, or undefined where another one does. */
+/** Returns a server that listens on `port`; undefined if the port is in use. */
 async function hold(port: number): Promise<Server | undefined> {
   const server = createServer().listen(port, '127.0.0.1');
   try {

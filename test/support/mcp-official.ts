@@ -53,7 +53,7 @@ function officialServer({ calls }: Called): McpServer {
   return server;
 }
 
-/** A server of both generations of the protocol. */
+/** Starts a server of both generations of the protocol. */
 export async function startServer() {
   const called: Called = { calls: [] };
   const handler = createMcpHandler(() => officialServer(called));
@@ -61,7 +61,7 @@ export async function startServer() {
   return { ...called, ...served, changed: () => handler.notify.toolsChanged() };
 }
 
-/** A server of the older generation with sessions. It forgets a session at requests of the method `forgets`. */
+/** Starts a server of the older generation with sessions. It loses its sessions at requests of the method `forgets`. */
 export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const called: Called = { calls: [] };
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 
-/** A request as a test sees it. */
+/** A received request. */
 export interface SeenRequest {
   method: string;
   headers: IncomingMessage['headers'];

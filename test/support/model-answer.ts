@@ -1,39 +1,39 @@
 import type { Json, JsonObject } from '@heddle/core';
 
-/** The interface that a request speaks. */
+/** The interface of a request. */
 export type Protocol = 'openai' | 'compatible' | 'anthropic' | 'google' | 'bedrock';
 
-/** What the server answers. */
+/** An answer of the server. */
 export interface ModelAnswer {
   text?: string;
   /** Sent as several pieces. Default: as one. */
   pieces?: readonly string[];
   /** Precedes the text. */
   reasoning?: string;
-  /** `id` is that of the call, with the interface of OpenAI's chat completions. */
+  /** `id` is the id of the call, for the interface of OpenAI's chat completions. */
   tools?: readonly { name: string; args: Json | string; id?: string }[];
   input?: number;
   output?: number;
   cached?: number;
   /** Tokens of the output that were reasoning. */
   reasoned?: number;
-  /** True: the answer is one JSON document, although a stream was asked for. Default: as the request asks. */
+  /** True: the answer is one JSON document even if the request asks for a stream. Default: as requested. */
   whole?: true;
-  /** The body in place of an answer. */
+  /** The body instead of an answer. */
   body?: string;
-  /** The declared type of the body. Default: that of the answer. */
+  /** The declared type of the body. Default: the type of the answer. */
   type?: string;
   /** A refusal instead of an answer. */
   status?: number;
   message?: string;
   headers?: { [name: string]: string };
-  /** Nothing follows the text, or half of a whole answer, and the connection stays open. */
+  /** The answer stops after the text, or after half of a document, and the connection stays open. */
   stalls?: true;
   /** The stream ends after the text, without its last events. */
   ends?: true;
-  /** The connection breaks after the text, or after half of a whole answer. */
+  /** The connection breaks after the text, or after half of a document. */
   cut?: true;
-  /** Nothing is sent before this resolves. */
+  /** The answer is sent after this resolves. */
   after?: Promise<unknown>;
 }
 
@@ -42,7 +42,7 @@ export function piecesOf({ pieces, text }: ModelAnswer): readonly string[] {
   return pieces ?? (text === undefined ? [] : [text]);
 }
 
-/** Returns the arguments of a call as models write them. */
+/** Returns the arguments of a call as the text of a model. */
 export function argumentsOf(args: Json | string): string {
   return typeof args === 'string' ? args : JSON.stringify(args);
 }
@@ -178,7 +178,7 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
   }),
 };
 
-/** Returns a list with the part of a text; an empty one for no text. */
+/** Returns a list with the part for a text; an empty list without a text. */
 function partIf(text: string | undefined, part: (text: string) => JsonObject): JsonObject[] {
   return text === undefined || text === '' ? [] : [part(text)];
 }

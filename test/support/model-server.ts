@@ -11,7 +11,7 @@ export type { ModelAnswer } from './model-answer.ts';
 /** A request to the server. */
 export interface ModelRequest {
   protocol: Protocol;
-  /** From 1. */
+  /** Counted from 1. */
   number: number;
   path: string;
   headers: IncomingMessage['headers'];
@@ -25,7 +25,7 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-/** Providers with an address here; `local` is any that is compatible with OpenAI. */
+/** Simulated providers; `local` is any provider that is compatible with OpenAI. */
 const SERVICES = [
   'openai',
   'anthropic',
@@ -38,7 +38,7 @@ const SERVICES = [
   'local',
 ] as const;
 
-/** Paths of the addresses of providers; of the others: their names and a version. */
+/** Paths of the addresses of providers. Other providers have their name and a version. */
 const PATHS: { readonly [provider: string]: string } = {
   openai: '/v1',
   anthropic: '/v1',
@@ -129,7 +129,7 @@ function protocolOf(url: string): Protocol {
 
 const ERRORS: Record<Protocol, (message: string) => JsonObject> = {
   openai: (message) => ({ error: { message, type: 'error', code: null, param: null } }),
-  // At the top as Mistral has it.
+  // At the top level as in Mistral's answers.
   compatible: (message) => {
     const error = { message, type: 'error', code: null, param: null };
     return { object: 'error', ...error, error };

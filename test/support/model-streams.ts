@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core';
 import { argumentsOf, piecesOf } from './model-answer.ts';
 import type { ModelAnswer, Protocol } from './model-answer.ts';
 
-/** Returns an answer as a stream of the interface: its type, and its events before and after the place of a fault. */
+/** Returns an answer as a stream of the interface: its type, and its events before and after the position of a fault. */
 export function streamOf(
   protocol: Protocol,
   answer: ModelAnswer,
@@ -116,7 +116,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
   },
   compatible: (answer) => {
     const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
-    // Callers may tell answers apart by it.
+    // Callers may distinguish answers by this id.
     const answerId = randomUUID();
     const chunk = (delta: JsonObject, more: JsonObject = {}): StreamEvent => ({
       id: answerId,
@@ -155,7 +155,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         {
           ...chunk({}, { finish_reason: tools.length > 0 ? 'tool_calls' : 'stop' }),
           usage,
-          // Where Groq has it.
+          // Groq sends the usage here.
           x_groq: { usage },
         },
       ],
@@ -283,7 +283,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
   },
 };
 
-/** Block of the reasoning: one that no other content has. */
+/** The index of the block of the reasoning, which no other content has. */
 const REASONING_BLOCK = 99;
 
 function openaiReasoning(text: string): StreamEvent[] {

@@ -21,10 +21,10 @@ import {
 } from '@heddle/images';
 import { bubblewrap } from './bubblewrap.ts';
 
-/** Kept between runs of the tests: a build fetches some 30 MiB and unpacks them. */
+/** Kept between runs of the tests, because a build downloads and unpacks some 30 MiB. */
 const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 
-/** The folder of images that tests share, made. */
+/** Creates the folder of images that tests share, and returns its path. */
 export function sharedFolder(): string {
   mkdirSync(FOLDER, { recursive: true });
   // Native jobs run under other user ids, which must be able to read this folder.
@@ -33,12 +33,12 @@ export function sharedFolder(): string {
 }
 
 interface RealOptions {
-  /** The registry of npm, where it is another than that of this machine. */
+  /** The registry of npm, if it is not that of this machine. */
   readonly npm?: string;
   readonly maxImageMiB?: number;
 }
 
-/** Images of real packages, from the mirrors that this machine uses. */
+/** Opens images of real packages, from the mirrors of this machine. */
 function realImages(bubblewrap: string, { npm, ...rest }: RealOptions = {}): Images {
   const debian = readAptSettings();
   return createImages({
@@ -57,7 +57,10 @@ function realImages(bubblewrap: string, { npm, ...rest }: RealOptions = {}): Ima
   });
 }
 
-/** The id of the image of a spec; undefined, and said why, where its registries cannot be reached. Other failures are thrown. */
+/**
+ * Returns the id of the image of a spec. If its registries cannot be reached, prints the reason and returns undefined.
+ * Throws other failures.
+ */
 async function realImage(images: Images, spec: unknown): Promise<string | undefined> {
   const { id, state, errorCode, errorMessage } = await images.build(spec);
   if (state === 'ready') return id;
@@ -67,7 +70,10 @@ async function realImage(images: Images, spec: unknown): Promise<string | undefi
   return undefined;
 }
 
-/** What builds native images with these options, or undefined where this machine cannot, and says why. */
+/**
+ * Returns images that can build native images with these options. If this machine cannot build them, prints the reason
+ * and returns undefined.
+ */
 export async function nativeImagesOf(options: RealOptions): Promise<Images | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
@@ -77,7 +83,7 @@ export async function nativeImagesOf(options: RealOptions): Promise<Images | und
   return id === undefined ? undefined : realImages(path, options);
 }
 
-/** The image of scripts, and what they need to run in it. */
+/** The image of scripts, with the options for a sandbox that runs them. */
 export interface ScriptImage {
   readonly id: string;
   readonly images: Images;
@@ -88,7 +94,10 @@ const SCRIPTS = { language: 'python', systemPackages: ['jq', 'curl'] };
 
 const strict = (bubblewrap: string) => ({ level: 'strict', bubblewrap }) as const;
 
-/** The image of scripts, whose images the caller closes; undefined where this machine cannot have it, which it says. */
+/**
+ * Returns the image of scripts; the caller closes its images. If this machine cannot build it, prints the reason and
+ * returns undefined.
+ */
 export async function scriptImage(): Promise<ScriptImage | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
@@ -101,7 +110,10 @@ export async function scriptImage(): Promise<ScriptImage | undefined> {
 
 type Part = Partial<FunctionJob> & { readonly code: string };
 
-/** Native images of this machine, and jobs in them; `python` and the like are ids, undefined where they cannot be had. */
+/**
+ * Native images of this machine, and jobs in them. `python`, `javascript` and `numpy` are ids; undefined if the image
+ * cannot be built.
+ */
 export interface NativeBench {
   readonly python: string | undefined;
   readonly javascript: string | undefined;
@@ -109,14 +121,14 @@ export interface NativeBench {
   readonly images: Images | undefined;
   readonly isolation: NonNullable<SandboxOptions['isolation']>;
   sandboxOf(more?: SandboxOptions): Sandbox;
-  /** How a job ends in the image of its language, in bash where it names none. */
+  /** Runs a job in the image of its language, by default bash. */
   run(job: Part, where?: Sandbox): Promise<FunctionOutcome>;
   valueOf(job: Part, where?: Sandbox): Promise<unknown>;
   failureOf(job: Part, where?: Sandbox): Promise<SandboxFailure>;
   close(): Promise<void>;
 }
 
-/** The bench of a test file, which closes it. */
+/** Opens the bench of a test file. The file closes it. */
 export async function nativeBench(): Promise<NativeBench> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   const images = path === undefined ? undefined : realImages(path);
@@ -142,7 +154,7 @@ export async function nativeBench(): Promise<NativeBench> {
     },
     async failureOf(job, where) {
       const outcome = await run(job, where);
-      if (outcome.ok) throw new Error(`It gave ${outcome.json}\n${outcome.stdout}`);
+      if (outcome.ok) throw new Error(`The job succeeded with ${outcome.json}\n${outcome.stdout}`);
       return outcome.error;
     },
     async close() {
@@ -152,7 +164,7 @@ export async function nativeBench(): Promise<NativeBench> {
   };
 }
 
-/** Whether a process of this machine has a text in its command line. */
+/** Returns whether a process of this machine has the text in its command line. */
 export function isRunning(text: string): boolean {
   return readdirSync('/proc').some((name) => {
     try {

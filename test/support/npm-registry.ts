@@ -10,11 +10,11 @@ export interface FixturePackage {
   /** Default 1.0.0. */
   readonly version?: string;
   readonly files?: Readonly<Record<string, string>>;
-  /** Of its package.json, besides name and version. */
+  /** Further fields of its package.json, in addition to name and version. */
   readonly manifest?: Readonly<Record<string, unknown>>;
-  /** More entries of the archive, with their whole paths. */
+  /** Further entries of the archive, with full paths. */
   readonly entries?: readonly TarEntry[];
-  /** Whether what is served is not what was announced. */
+  /** Whether the served file differs from the announced one. */
   readonly forged?: boolean;
 }
 
@@ -22,9 +22,9 @@ export interface NpmRegistry {
   readonly url: string;
   close(): void;
   readonly requests: string[];
-  /** The authorization headers that came. */
+  /** Received authorization headers. */
   readonly tokens: Set<string>;
-  /** Answers in place of the registry, where it returns true. */
+  /** Answers instead of the registry if it returns true. */
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -69,7 +69,7 @@ function serve(packages: readonly FixturePackage[], origin: string): Map<string,
   return served;
 }
 
-/** A registry of npm packages over HTTP on this machine, gone after the test. */
+/** Starts a registry of npm packages over HTTP on this machine, which is closed after the test. */
 export async function npmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
   const registry = await openNpmRegistry(packages);
   onTestFinished(() => registry.close());

@@ -10,13 +10,13 @@ export interface TokenRequest {
   headers: IncomingMessage['headers'];
 }
 
-/** What the token endpoint does instead of an answer, or before it. */
+/** A behaviour of the token endpoint before or instead of an answer. */
 export interface TokenFault {
-  /** Resolves before the request is looked at. */
+  /** Awaited before the request is read. */
   before?: () => Promise<void>;
-  /** Resolves before the answer, when the new tokens are in effect. */
+  /** Awaited before the answer is sent, after the new tokens are in effect. */
   after?: () => Promise<void>;
-  /** Answered in place of tokens, with this body. */
+  /** Status of an answer with this body instead of tokens. */
   status?: number;
   body?: object | string;
   headers?: { [name: string]: string };
@@ -28,23 +28,23 @@ export interface OAuthServer {
   requests: TokenRequest[];
   /** Faults of the next requests to the token endpoint, in order. */
   faults: TokenFault[];
-  /** Makes a refresh token that the server accepts. */
+  /** Returns a new refresh token that the server accepts. */
   issue(): string;
-  /** No refresh token is accepted any more. */
+  /** Revokes all refresh tokens. */
   revoke(): void;
   close(): Promise<void>;
 }
 
 export interface OAuthServerOptions {
-  /** Seconds; absent: the answers say none. */
+  /** Lifetime in seconds; absent: the answers have none. */
   expiresIn?: number;
-  /** True: each refresh gives a new refresh token, and the used one is refused from then on. */
+  /** True: each refresh returns a new refresh token, and the used one is refused afterwards. */
   rotates?: boolean;
-  /** In the metadata; default: that of the server. */
+  /** The token endpoint in the metadata; default: that of the server. */
   tokenEndpoint?: string;
 }
 
-/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. Its person agrees to everything. */
+/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. It grants every request without a person. */
 export async function startOAuthServer(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   const state = { codes: new Map<string, URLSearchParams>(), refreshTokens: new Set<string>() };
   const requests: TokenRequest[] = [];
@@ -149,7 +149,7 @@ function tokensForCode(
   };
 }
 
-/** A refusal whose description shows what was sent, as that of a careless server. */
+/** Returns a refusal with the sent value in its description, like a careless server. */
 function refused(sent: string): object {
   return { error: 'invalid_grant', error_description: `${sent} is unknown.` };
 }
@@ -159,7 +159,7 @@ function issued({ expiresIn }: OAuthServerOptions): object {
   return expiresIn === undefined ? token : { ...token, expires_in: expiresIn };
 }
 
-/** An id token with a signature that nothing checks: it comes from the server itself. */
+/** Returns an id token with a dummy signature. Clients do not check it, because the token comes directly from the server. */
 function idToken(issuer: string, audience: string): string {
   const seconds = Math.floor(Date.now() / 1000);
   const claims = { iss: issuer, aud: audience, sub: 'person-1', email: 'ada@example.com' };

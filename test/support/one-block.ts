@@ -10,10 +10,10 @@ const names: NameTable = buildNames(
   [{ id: 'v', name: 'v' }],
 );
 
-/** Where a field of that block is read. */
+/** The context of a field of this block. */
 export const context: TemplateContext = { names, reader: 'p', fieldPosition: 'inside' };
 
-/** The block has put out `value`; the variable and every environment value are it, too. */
+/** Returns a lookup in which the output of the block, the variable and every environment value are `value`. */
 export function lookup(value: Json): Lookup {
   return {
     block: () => ({ ran: true, output: value }),

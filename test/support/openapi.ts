@@ -21,14 +21,14 @@ export async function imported(
 
 export const schemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
 
-/** An operation with one body. */
+/** Returns a document with an operation with this body. */
 export const posting = (schema: Json, mediaType = 'application/json'): JsonObject => ({
   paths: {
     '/x': { post: { operationId: 'x', ...ok, requestBody: { content: { [mediaType]: { schema } } } } },
   },
 });
 
-/** The schema of the body as a model gets it. */
+/** Returns the schema of the body that a model gets. */
 export function shownBody({ file }: ImportedTools): JsonObject {
   const schema = new ServiceTools([file]).get('svc_x')?.schema ?? {};
   const { properties, $defs } = schema as { properties: JsonObject; $defs?: JsonObject };

@@ -2,18 +2,18 @@ import { Session } from 'node:inspector';
 import type { Profiler } from 'node:inspector';
 
 /**
- * Returns how many operations each of the runs executes, so that a test can say how work grows with its input. Unlike a
+ * Returns the number of operations of each run, so that a test can measure how work grows with its input. Unlike a
  * time, the count is the same on every machine and under any load.
  *
- * Two counts are added up. V8's precise coverage counts every run of every block of JavaScript (a function's body, a
- * branch, the body of a loop) in the packages and in what they depend on. Built-in functions are opaque to it, so those
- * that take time in proportion to a text or a list are wrapped while counting and add the characters or elements that
- * they look at: searches, replacements, sorting, copies, JSON, and every step of a built-in iterator (spread,
- * destructuring, `new Map(list)`).
+ * The number is the sum of two counts. V8's precise coverage counts every execution of every block of JavaScript (a
+ * function's body, a branch, the body of a loop) in the packages and their dependencies. It does not see into built-in
+ * functions, so those that take time in proportion to a text or a list are wrapped during the count and add the
+ * characters or elements that they read: searches, replacements, sorting, copies, JSON, and every step of a built-in
+ * iterator (spread, destructuring, `new Map(list)`).
  *
- * Not counted: joining and comparing texts, copies of objects by `{...object}`, and the steps back of a regular
- * expression inside one match. Functions that were compiled before counting began have no counters, so a test imports
- * what it counts by `await import()` after this module, and its file runs in its own process (`COUNTED` in
+ * Not counted: joining and comparing texts, copies of objects by `{...object}`, and backtracking of a regular
+ * expression inside one match. Functions that were compiled before the count began have no counters, so a test imports
+ * the measured code by `await import()` after this module, and its file runs in its own process (`COUNTED` in
  * test/vitest.config.ts).
  */
 export async function countOperations(runs: readonly (() => unknown)[]): Promise<number[]> {
@@ -58,7 +58,7 @@ function blocksIn(scripts: readonly Profiler.ScriptCoverage[]): number {
   return blocks;
 }
 
-/** What built-in functions have looked at since counting began. */
+/** Characters and elements that built-in functions have read since the count began. */
 let spent = 0;
 
 type Method = (...args: never[]) => unknown;
@@ -78,7 +78,7 @@ const ofResult: Cost = (_receiver, _args, result) => length(result ?? '');
 const ofReceiver: Cost = (receiver) => length(receiver);
 const ofBoth: Cost = (receiver, _args, result) => length(receiver) + length(result ?? '');
 const ofArgument: Cost = (_receiver, [first]) => length(first ?? '');
-/** From the place where a search began to the place where it ended. */
+/** The distance from the start of a search to its end. */
 const found: Cost = (receiver, [, from], result: number) =>
   result < 0 ? length(receiver) - Number(from ?? 0) : result + 1 - Number(from ?? 0);
 const foundFromEnd: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);
@@ -138,7 +138,7 @@ const BUILT_INS: readonly BuiltIn[] = [
   ...iterators.flatMap((each) => builtIns(Object.getPrototypeOf(each) as object, 'next', () => 1)),
 ];
 
-/** Wraps the function; the result puts it back. */
+/** Wraps the function. Returns a function that restores the original. */
 function wrap({ owner, name, cost }: BuiltIn): () => void {
   const original = Object.getOwnPropertyDescriptor(owner, name) as PropertyDescriptor;
   const method = original.value as Method;

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder that keeps other users out of this checkout. */
+/** Returns the folder that other users cannot pass on the way to this checkout; undefined if there is none. */
 function closedFolder(): string | undefined {
   for (let folder = fileURLToPath(new URL('.', import.meta.url)); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o001) === 0) return folder;
@@ -13,8 +13,8 @@ function closedFolder(): string | undefined {
 const closed = process.geteuid?.() === 0 ? closedFolder() : undefined;
 if (closed !== undefined)
   process.stderr.write(
-    `No process of the sandbox is another user or in strict isolation: others cannot pass ${closed}, where Heddle is.\n`,
+    `The sandbox runs without other users and strict isolation, because other users cannot pass ${closed}, which contains Heddle.\n`,
   );
 
-/** True where the users that a sandbox's processes become can read this checkout; where not, the reason has been printed. */
+/** True if the users of sandbox processes can read this checkout; otherwise the reason is printed. */
 export const othersPass = closed === undefined;

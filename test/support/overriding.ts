@@ -1,4 +1,7 @@
-/** Returns `target` with the given methods in place of its own. Its other methods run on `target`, which has private members. */
+/**
+ * Returns `target` with the given methods instead of its own. Its other methods run on `target`, because they use
+ * private members.
+ */
 export function overriding<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {

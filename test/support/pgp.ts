@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Whether texts can be signed and signatures be checked on this machine. */
+/** Whether this machine can sign texts and check signatures. */
 export const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
 
-/** A new key, deleted after the test. */
+/** A new key, which is deleted after the test. */
 export interface Signer {
   /** The file of its public half. */
   readonly keyring: string;
-  /** The text, clearsigned. */
+  /** Returns the clearsigned text. */
   sign(text: string): Buffer;
 }
 
 export function signer(name: string): Signer {
-  // Short: the agent's socket stands in it.
+  // A short path, because it contains the socket of the agent.
   const home = mkdtempSync(join(tmpdir(), 'pgp-'));
   const gpg = (args: readonly string[], input = ''): Buffer =>
     execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', '--passphrase', '', ...args], {

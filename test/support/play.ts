@@ -14,9 +14,9 @@ type FailedEvent = Extract<Event, { type: 'failed' }>;
 /** A run for tests: each method feeds one event and returns the resulting commands as texts. */
 export interface Play {
   readonly state: State;
-  /** The time of the events. Set it to let time pass. */
+  /** The time of the events. Set it to advance time. */
   nowMs: number;
-  /** Whether the last event changed anything. */
+  /** Whether the last event changed the state. */
   changed: boolean;
   notices: string[];
   feed(event: Event): string[];
@@ -25,7 +25,7 @@ export interface Play {
   expand(name: string, count: number, iteration?: number): string[];
   wait(name: string, dueMs?: number): string[];
   pause(name: string): string[];
-  /** Pauses an attempt that the answer continues. */
+  /** Pauses an attempt, which continues with the answer. */
   pauseToContinue(name: string, which?: { attempt?: number; resumes?: number }): string[];
   resume(name: string, which?: { attempt?: number; resumes?: number }): string[];
   block(name: string, on: 'human' | 'time' | null): string[];

@@ -36,12 +36,12 @@ interface Facts {
   password: string;
 }
 
-/** PostgreSQL refuses to run as root, so root starts it as this user ("nobody"). */
+/** PostgreSQL refuses to run as root, so tests as root start it as this user ("nobody"). */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const START_MS = 60_000;
 const POLL_MS = 25;
 
-/** Its data need not survive the tests, so writes do not wait for the disk. */
+/** The data need not survive the tests, so writes do not wait for the disk. */
 const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -57,8 +57,8 @@ const SETTINGS = {
 };
 
 /**
- * Starts the server with the command from $3 on. Stops it and removes its folder $2 after process $1 has ended, in whatever
- * way.
+ * Starts the server with the command from $3 on. Stops it and removes its folder $2 after process $1 has exited or been
+ * killed.
  */
 const KEEPER = `
 owner=$1; folder=$2; shift 2
@@ -99,7 +99,7 @@ function served(facts: Facts): PostgresServer {
   return { ...facts, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
 }
 
-/** Returns when a process started, where the system has that: process ids are reused. */
+/** Returns the start time of a process, because process ids are reused; empty if the system has no /proc. */
 function startOf(pid: number): string {
   const file = `/proc/${pid}/stat`;
   return existsSync(file) ? (readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') : '';
@@ -148,7 +148,10 @@ async function start(tool: Found, folder: string, owner: number): Promise<Facts>
   return facts;
 }
 
-/** The programs, from a copy where the server's user cannot get at them: below root's home, for instance. */
+/**
+ * Returns the folder of the programs. If the user of the server cannot read them, for example below root's home, it is
+ * a copy.
+ */
 function programFor(
   as: { uid?: number },
   { path, env }: Found,

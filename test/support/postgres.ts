@@ -6,13 +6,13 @@ import { serverOf } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { drawing, isFull, leftOut } from './scale.ts';
 
-/** Whether there is a PostgreSQL for tests: for `describe.skipIf(!hasPostgres)`. The reason is printed where there is none. */
+/** Whether there is a PostgreSQL for tests, for `describe.skipIf(!hasPostgres)`. If there is none, the reason is printed. */
 export const hasPostgres = requireTool('postgres') !== undefined;
 
-/** Share of the tests for both stores that a quick run has on PostgreSQL, where they take longer. */
+/** Share of the tests for both stores that a quick run executes on PostgreSQL, where they take longer. */
 const POSTGRES_SHARE = 1 / 4;
 
-/** Returns the stores with which `what` is tested: a quick run draws one of SQLite (in memory) and PostgreSQL. */
+/** Returns the stores for tests of `what`: a quick run draws SQLite (in memory) or PostgreSQL. */
 export function drawnStores(what: string): readonly ('sqlite' | 'postgres')[] {
   if (!hasPostgres) return ['sqlite'];
   if (isFull) return ['sqlite', 'postgres'];
@@ -21,14 +21,14 @@ export function drawnStores(what: string): readonly ('sqlite' | 'postgres')[] {
   return [drawing(subject)() < POSTGRES_SHARE ? 'postgres' : 'sqlite'];
 }
 
-/** The server of this run of the tests, started when it is asked for the first time. */
+/** Returns the server of this run of the tests. The first call starts it. */
 export function postgresServer(): Promise<PostgresServer> {
   const tool = requireTool('postgres');
-  if (!tool) throw new Error('There is no PostgreSQL here: skip these tests with hasPostgres.');
+  if (!tool) throw new Error('There is no PostgreSQL for tests: skip these tests with hasPostgres.');
   return serverOf(tool);
 }
 
-/** What `query` gives, as the superuser of the server. */
+/** Returns the rows of `query`, run as the superuser of the server. */
 export async function asSuperuser(server: PostgresServer, query: string): Promise<unknown[]> {
   const client = new Client({ connectionString: server.url('postgres') });
   await client.connect();
@@ -39,7 +39,7 @@ export async function asSuperuser(server: PostgresServer, query: string): Promis
   }
 }
 
-/** The URL of a new, empty database of this test file's own, dropped after its tests. */
+/** Returns the URL of a new, empty database for this test file, which is dropped after its tests. */
 export async function postgresDatabase(): Promise<string> {
   const server = await postgresServer();
   const name = `test_${randomUUID().replaceAll('-', '')}`;

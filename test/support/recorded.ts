@@ -7,11 +7,11 @@ import { dataFolder } from './data-folder.ts';
 
 export type Rows = { [table: string]: number };
 
-/** An API whose records are in a folder. */
+/** An API whose records are in a data folder. */
 export interface RecordingApi extends TestApi {
-  /** How many rows its tables have: what a refused request must not change. */
+  /** Returns the number of rows of each table, which a refused request must not change. */
   rows(): Rows;
-  /** Waits until runs that have ended, and the log of them, are written. Returns the rows, which only requests change then. */
+  /** Waits until ended runs and their log are written. Returns the rows, which after that only requests change. */
   settledRows(): Promise<Rows>;
 }
 
@@ -34,10 +34,13 @@ export async function recordingApi(options: TestApiOptions = {}): Promise<Record
   return { ...api, rows, settledRows };
 }
 
-/** The records in a folder, which is read until the tests of the file are over. */
+/** The records in a data folder, which stays open until the tests of the file are over. */
 interface Records {
   rows(): Rows;
-  /** True while changes of runs are not in the log, or ended runs not in its totals: both are written in the background. */
+  /**
+   * Returns whether changes of runs are not yet in the log, or ended runs not yet in its totals. Both are written in
+   * the background.
+   */
   isIndexing(): boolean;
   close(): void;
 }

@@ -1,13 +1,13 @@
 import type { AnyOperation } from '@heddle/api/areas';
 import type { Triggered } from './triggered.ts';
 
-/** What the requests act on. */
+/** The resources of the requests. */
 export interface Subject {
   workflowId: string;
   /** A run of the workflow. */
   runId: string;
   workspaceId: string;
-  /** Absent: the request names triggers and deliveries that do not exist. */
+  /** Absent: the requests name unknown triggers and deliveries. */
   triggers?: Triggered;
 }
 
@@ -15,8 +15,8 @@ export interface Subject {
 const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 
 /**
- * Returns a request of the operation that is valid apart from its caller. It may find nothing once the caller has passed the
- * access checks. A new operation needs a row here if its query or body has required fields.
+ * Returns a request of the operation that is valid except for its caller. It may name unknown resources, which are
+ * found missing after the access checks. A new operation needs a row here if its query or body has required fields.
  */
 export function requestOf(
   { id, method, path }: Pick<AnyOperation, 'id' | 'method' | 'path'>,

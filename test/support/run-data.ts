@@ -1,6 +1,6 @@
 import type { BlockLog, Entry, NewRun, RunRecord } from '@heddle/core';
 
-/** A run as a driver creates it. */
+/** Returns a run like a driver creates it. */
 export function newRun(runId: string, more: Partial<NewRun> = {}): NewRun {
   return {
     runId,
@@ -29,7 +29,7 @@ export function started(atMs = 1000): Entry {
   };
 }
 
-/** Any later entry. */
+/** Returns a later entry of a journal. */
 export function entry(seq: number, text = 'x'): Entry {
   return {
     seq,
@@ -43,7 +43,7 @@ export function entry(seq: number, text = 'x'): Entry {
   };
 }
 
-/** A record as it is projected. */
+/** Returns a record of a run. */
 export function record(runId: string, more: Partial<RunRecord> = {}): RunRecord {
   return {
     runId,
@@ -65,7 +65,7 @@ export function record(runId: string, more: Partial<RunRecord> = {}): RunRecord 
   };
 }
 
-/** The log of one block run. */
+/** Returns the log of one execution of a block. */
 export function log(runId: string, executionOrder: number, more: Partial<BlockLog> = {}): BlockLog {
   return {
     runId,

@@ -10,7 +10,7 @@ import { afterAll, inject, vi } from 'vitest';
 import { fetchTool, foundIn, toolNamed } from '../tools/fetch.ts';
 import type { Search } from '../tools/fetch.ts';
 
-/** Returns the server's program: from the machine, or built while other tests run (test/integrations/s3-setup.ts). */
+/** Returns the program of the server: from the machine, or built while other tests run (test/integrations/s3-setup.ts). */
 async function searchOfProject(): Promise<Search> {
   const file = inject('s3') as string | undefined;
   if (file === undefined) return fetchTool('versitygw', { ...toolNamed('versitygw'), routes: [] });
@@ -20,7 +20,7 @@ async function searchOfProject(): Promise<Search> {
 
 const tool = foundIn('versitygw', await searchOfProject());
 
-/** Whether there is a server of S3 for tests. The reason is printed where there is none. */
+/** Whether there is a server of S3 for tests. If there is none, the reason is printed. */
 export const hasS3 = tool !== undefined;
 
 /** A server of S3 for a test file, on this machine only, with empty buckets. */
@@ -32,7 +32,7 @@ export interface S3Server {
 
 /** Starts a server with these buckets. It ends with the tests of the file. */
 export async function s3Server(...buckets: readonly string[]): Promise<S3Server> {
-  if (!tool) throw new Error('There is no server of S3 here: skip these tests with hasS3.');
+  if (!tool) throw new Error('There is no server of S3 for tests: skip these tests with hasS3.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-'));
   const [root, sidecar] = ['objects', 'sidecar'].map((name) => join(folder, name)) as [string, string];
   for (const name of [root, sidecar, ...buckets.map((bucket) => join(root, bucket))]) mkdirSync(name);

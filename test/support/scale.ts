@@ -5,7 +5,10 @@ import { isDrawn, numbersFor } from './seeded.ts';
 /** True in `npm run test:full`. */
 export const isFull = process.env['HEDDLE_SCALE'] === 'full';
 
-/** Returns `full` in `npm run test:full`, else `quick`: how many cases a property test draws, how long a soak runs. */
+/**
+ * Returns `full` in `npm run test:full`, else `quick`, for example the number of cases of a property test or the length
+ * of a soak.
+ */
 export function scale(quick: number, full: number): number {
   return isFull ? full : quick;
 }
@@ -49,14 +52,20 @@ export interface Steps {
   readonly stride: number;
 }
 
-/** Returns all steps in `npm run test:full`, else each `stride`th from a drawn one on. The reporter lists the rest as `what`. */
+/**
+ * Returns all steps in `npm run test:full`, else each `stride`th step from a drawn one on. The reporter lists the other
+ * steps as `what`.
+ */
 export function drawnSteps(stride: number, what: string): Steps {
   if (isFull) return { first: 1, stride: 1 };
   leftOut(`${stride - 1} of ${stride} ${what}`);
   return { first: 1 + Math.floor(drawing(what)() * stride), stride };
 }
 
-/** Has the reporter list `what` as left out of a quick run or on this system, if it is not undefined once the file is collected. */
+/**
+ * Makes the reporter list `what` as left out of a quick run or on this system. A function is called after the file is
+ * collected; undefined lists nothing.
+ */
 export function leftOut(what: string | (() => string | undefined)): void {
   beforeAll(({}, { file }) => {
     const left = typeof what === 'string' ? what : what();
@@ -64,7 +73,7 @@ export function leftOut(what: string | (() => string | undefined)): void {
   });
 }
 
-/** Returns a generator of numbers in [0, 1) for what is drawn as `what`, with the seed of this run. */
+/** Returns a generator of numbers in [0, 1) for the draw `what`, with the seed of this run. */
 export function drawing(what: string): () => number {
   return numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
 }

@@ -2,7 +2,7 @@ import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@hedd
 
 /** A call of a scripted block, which the test answers. */
 export interface Call {
-  /** The block's name with its turn and branch numbers: `A`, `A.0.2`. */
+  /** The block's name with its iteration and branch numbers: `A`, `A.0.2`. */
   at: string;
   try: number;
   context: BlockContext;
@@ -11,8 +11,8 @@ export interface Call {
 }
 
 /**
- * An executor of blocks of the type `work` that leaves every answer to the test: `await script.called('A')` gives the
- * next call of the block. Calls to a block that has an `auto` answer are answered at once.
+ * An executor of blocks of the type `work` whose calls the test answers: `await script.called('A')` returns the next
+ * call of the block. Calls of a block in `answers` are answered at once.
  */
 export class Script {
   readonly calls: string[] = [];
@@ -23,7 +23,7 @@ export class Script {
   readonly #answers: { [name: string]: (context: BlockContext) => BlockResult };
   readonly #otherwise: ((context: BlockContext) => BlockResult) | undefined;
 
-  /** `otherwise` answers the calls to all other blocks. */
+  /** `otherwise` answers the calls of all other blocks. */
   constructor(
     answers: { [name: string]: (context: BlockContext) => BlockResult } = {},
     otherwise?: (context: BlockContext) => BlockResult,
@@ -62,14 +62,14 @@ export class Script {
     });
   }
 
-  /** Resolves when a call of the block at `at` has been aborted: a worker elsewhere learns of it a moment later. */
+  /** Resolves when a call of the block at `at` has been aborted. A worker in another process aborts it with a delay. */
   stopped(at: string): Promise<void> {
     return this.aborted.includes(at)
       ? Promise.resolve()
       : new Promise((tell) => this.#stops.push({ at, tell }));
   }
 
-  /** The next call of the block at `at` that was not taken yet. */
+  /** Resolves with the next call of the block at `at` that no earlier `called` has returned. */
   called(at: string): Promise<Call> {
     const index = this.#waiting.findIndex((call) => call.at === at);
     const [call] = index < 0 ? [] : this.#waiting.splice(index, 1);

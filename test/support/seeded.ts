@@ -17,8 +17,8 @@ export function numbersFor(seed: number, parts: Iterable<number>): () => number 
 }
 
 /**
- * Returns whether the item at an index is drawn, if a share of all is drawn at equal distances: of any `1 / share` items in a row
- * one. `first`, in [0, 1), is where the draw begins.
+ * Returns whether the item at an index is drawn, if a share of all items is drawn at equal distances: one of any `1 /
+ * share` successive items. `first`, in [0, 1), is the offset of the draw.
  */
 export function isDrawn(index: number, share: number, first: number): boolean {
   return Math.floor(first + (index + 1) * share) > Math.floor(first + index * share);

@@ -15,9 +15,9 @@ const ECHO_TOOL: CatalogTool = {
   run: (args) => Promise.resolve(args),
 };
 
-/** Returns what the areas of secrets, sandboxes and the catalog need; images cannot be built. */
+/** Returns the options of the areas of secrets, sandboxes and the catalog; images cannot be built. */
 export function servedParts(store: ServiceStore) {
-  const images = (): Promise<never> => Promise.reject(new Error('There are no images.'));
+  const images = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
   const credentialProviders = { keys: knownProviders, oauth: ['shop'] };
   const sandboxes = openSandboxes({ store, images, onError: () => undefined });
   return {
@@ -30,7 +30,7 @@ export function servedParts(store: ServiceStore) {
   };
 }
 
-/** The rows say nothing of the store, so none is opened. */
+/** The list of operations does not depend on the store, so none is opened. */
 const store = {} as ServiceStore;
 
 /** Every operation that `heddle serve` has. Their handlers cannot be called. */

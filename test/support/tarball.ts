@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 
-/** An entry of a tar archive, with whatever name: also such as no honest archive has. */
+/** An entry of a tar archive. Its name may be one that only a hostile archive has. */
 export interface TarEntry {
   readonly path: string;
   readonly content?: string | Buffer;
-  /** `0` a file, `1` another name of one, `2` a symbolic link, `3` a device, `5` a folder. */
+  /** `0` a file, `1` a hard link, `2` a symbolic link, `3` a device, `5` a folder. */
   readonly type?: '0' | '1' | '2' | '3' | '5';
   /** Default 644. */
   readonly mode?: number;
@@ -28,7 +28,7 @@ function header({ path, type = '0', link = '', mode = 0o644 }: TarEntry, size: n
   return block;
 }
 
-/** A tar archive with the entries, in their order. */
+/** Returns a tar archive with the entries, in their order. */
 export function tar(entries: readonly TarEntry[]): Buffer {
   const blocks = entries.flatMap((entry) => {
     const content = Buffer.from(entry.content ?? '');
@@ -38,7 +38,7 @@ export function tar(entries: readonly TarEntry[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(1024)]);
 }
 
-/** The archive, gzipped. */
+/** Returns a gzipped tar archive with the entries. */
 export function tarball(entries: readonly TarEntry[]): Buffer {
   return gzipSync(tar(entries));
 }

@@ -7,7 +7,7 @@ import { isFull } from './scale.ts';
 
 const server = await serverOfProject();
 
-/** Waits for the server: the first time it may have to be built. */
+/** Waits for the server, which may have to be built the first time. */
 async function serverOfProject(): Promise<TemporalForTests | undefined> {
   const file = inject('temporal') as string | undefined;
   if (file === undefined) return undefined;
@@ -19,21 +19,21 @@ async function serverOfProject(): Promise<TemporalForTests | undefined> {
 type Serving = Extract<TemporalForTests, { kind: 'serving' }>;
 
 /**
- * A `describe` whose tests share the development server of this run, or below test/temporal/production/ the production server.
- * Without a server they are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files share the namespace, so each test
- * uses its own workflow ids and task queues.
+ * A `describe` whose tests share the development server of this run, or in test/temporal/production/ the production
+ * server. Without a server they are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files share the namespace,
+ * so each test uses its own workflow ids and task queues.
  */
 export function describeTemporal(name: string, tests: (server: Serving) => void): void {
   if (!server) {
     throw new Error(
-      'Tests that need a Temporal server belong under test/temporal/: no other file is given one.',
+      'Tests that need a Temporal server belong in test/temporal/: only files there get one.',
     );
   }
   if (server.kind === 'none' && server.isRequired) {
     it(`on Temporal: ${name}: needs a server`, () => expect.fail(server.reason));
     return;
   }
-  // Skipped tests are still collected, with a server that is never called.
+  // Skipped tests are still collected, so they get a server that is never called.
   const given = server.kind === 'serving' ? server : NOBODY;
   describe.skipIf(server.kind === 'none')(`on Temporal: ${name}`, { timeout: TIMEOUT_MS }, () => {
     tests(given);

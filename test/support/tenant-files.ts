@@ -15,12 +15,12 @@ interface Kept {
 
 type Tenant = string | undefined;
 
-/** Files of tenants in memory, as a host could store them. */
+/** Files of tenants in memory, like a host could store them. */
 export class MemoryFiles implements TenantFiles {
   readonly #kept = new Map<Tenant, Map<string, Kept>>();
   readonly #done = new Map<string, TenantFile>();
   #count = 0;
-  /** How many changes were made. */
+  /** Number of changes. */
   changes = 0;
 
   readonly find: TenantFiles['find'] = (tenant, id) => this.#of(tenant).get(id)?.file;
@@ -124,7 +124,7 @@ export class MemoryFiles implements TenantFiles {
   }
 }
 
-/** A folder and those around it. */
+/** Returns a folder and its parents. */
 function withParents(path: string): string[] {
   const steps = path === '/' ? [] : path.slice(1).split('/');
   return steps.map((_, at) => `/${steps.slice(0, at + 1).join('/')}`);
@@ -159,7 +159,7 @@ async function readWhole(chunks: TenantFileChange['chunks']): Promise<Uint8Array
   return Buffer.concat(parts);
 }
 
-/** The bytes in several chunks. */
+/** Yields the bytes in several chunks. */
 export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   const half = Math.ceil(bytes.length / 2);
   yield bytes.subarray(0, half);

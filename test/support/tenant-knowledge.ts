@@ -21,14 +21,17 @@ interface Base {
 
 const AT = '2026-01-01T00:00:00.000Z';
 
-/** Knowledge bases of tenants in memory, as a host could store them. A chunk is a line, and similarity is the share of found words. */
+/**
+ * Knowledge bases of tenants in memory, like a host could store them. A chunk is a line, and similarity is the share of
+ * found words.
+ */
 export class MemoryKnowledge implements TenantKnowledge {
   readonly #bases = new Map<string, Base>();
   readonly #done = new Map<string, unknown>();
   #count = 0;
-  /** How many changes were made. */
+  /** Number of changes. */
   changes = 0;
-  /** What was searched for. */
+  /** The searches so far. */
   readonly searches: Parameters<TenantKnowledge['search']>[1][] = [];
 
   /** Adds an empty knowledge base. */

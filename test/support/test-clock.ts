@@ -1,6 +1,6 @@
 import type { Clock } from '@heddle/core';
 
-/** A clock that stands still until it is moved. */
+/** A clock that advances only by `advance`. */
 export class TestClock implements Clock {
   #nowMs: number;
   #timers: { atMs: number; fire: () => void }[] = [];
@@ -15,7 +15,7 @@ export class TestClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Resolves when there is a timer that is due in exactly `ms`, and what set it has had its turn. */
+  /** Resolves when there is a timer that is due in exactly `ms`, one turn of the event loop after it was set. */
   async due(ms: number): Promise<void> {
     const atMs = this.#nowMs + ms;
     if (!this.#timers.some((timer) => timer.atMs === atMs))
@@ -36,7 +36,7 @@ export class TestClock implements Clock {
     };
   }
 
-  /** Moves on by `ms`, firing what becomes due in order, also what is set meanwhile. */
+  /** Advances by `ms` and fires due timers in order, also timers that are set by others. */
   advance(ms: number): void {
     const endMs = this.#nowMs + ms;
     for (;;) {

@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 
-/** How a service is called here, as an admin of the workspace. */
+/** Calls of a service by an admin of the workspace. */
 export interface TriggerCalls {
   workspaceId: string;
   /** Deploys the workflow and returns its id. */
@@ -9,7 +9,7 @@ export interface TriggerCalls {
   request(method: string, path: string, body?: unknown): Promise<unknown>;
 }
 
-/** A schedule, a paused one, and a webhook with a delivery. */
+/** A schedule, a paused schedule, and a webhook with a delivery. */
 export interface Triggered {
   triggerId: string;
   pausedId: string;
@@ -46,7 +46,10 @@ function firstId(data: unknown): string {
   return first.id;
 }
 
-/** A workflow with a schedule whose fields are given, and a block that ends at once. `type` is that of the trigger. */
+/**
+ * Returns a workflow with a trigger with these fields and a block that ends at once. `type` is the type of the trigger,
+ * by default a schedule.
+ */
 export function scheduledWorkflow(
   fields: { [name: string]: Json },
   { type = 'schedule', last = {} }: { type?: string; last?: { [name: string]: Json } } = {},

@@ -1,6 +1,6 @@
 import type { Confinement } from '../../packages/sandbox/src/isolation/confine.ts';
 
-/** Processes as a host without any tool for it confines them: it starts the fastest, where the test is of something else. */
+/** The confinement of processes on a host without tools for it. It starts fastest, for tests that are not about confinement. */
 export const UNCONFINED: Confinement = {
   level: 'basic',
   tools: { bubblewrap: null, setpriv: null, prlimit: null },

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 
-/** A block of an exported file, as far as a test has something to say about it. */
+/** The parts of a block of an exported file that a test sets. */
 export interface DrawnBlock {
   type?: string;
   name?: string;
@@ -17,13 +17,13 @@ export interface DrawnBlock {
 
 export interface DrawnWorkflow {
   blocks: { [id: string]: DrawnBlock };
-  /** `a > b`; `a:error > b` names the port it leaves by. */
+  /** `a > b`; `a:error > b` names the port. */
   edges?: readonly string[];
   /** Further keys of the state. */
   state?: JsonObject;
 }
 
-/** An exported file; every block is a function and has its id as name unless it says otherwise. */
+/** Returns an exported file. By default a block is a function with its id as name. */
 export function workflowFile({ blocks, edges = [], state = {} }: DrawnWorkflow): { state: JsonObject } {
   const entries = Object.entries(blocks).map(([id, block]): [string, JsonObject] => [
     id,
@@ -42,7 +42,7 @@ export function start(more: DrawnBlock = {}): DrawnBlock {
   return { type: 'start_trigger', name: 'Start', ...more };
 }
 
-/** A condition with a row for each expression: `if`, `else if` …, and `else` where it is empty. */
+/** Returns a condition with a row for each expression: `if`, `else if` …, and `else` for an empty one. */
 export function condition(id: string, ...expressions: string[]): DrawnBlock {
   const rows = expressions.map((value, index) => ({
     id: `${id}-${index}`,
@@ -75,7 +75,7 @@ function fileEdge(drawn: string, index: number): JsonObject {
   return { id: `e${index}`, source, target, ...(port.length > 0 && { sourceHandle: port.join(':') }) };
 }
 
-/** A person is asked whether it is all right, and what is said is the run's result. */
+/** A workflow that asks a person for an approval, whose answer is the result of the run. */
 export const ASK: DrawnWorkflow = {
   blocks: {
     s: start(),

@@ -21,7 +21,7 @@ export function fn(name: string, code: string, more: Fields = {}): Drawn {
   return block(name, 'function', { code }, more);
 }
 
-/** A condition: rows of id and expression; an empty expression is the else row. */
+/** Returns a condition with these rows of id and expression; an empty expression is the else row. */
 export function condition(name: string, rows: { [id: string]: string }): Drawn {
   const conditions = Object.entries(rows).map(([id, value]) => ({
     id,
@@ -48,8 +48,8 @@ export interface Drawing {
 }
 
 /**
- * An exported workflow: a start block named Start, the blocks, and edges such as `Start -> A -> B`, `A:error -> H`,
- * `C:if -> X`. An edge from a container to a block in it is its start.
+ * Returns an exported workflow: a start block named Start, the blocks, and edges such as `Start -> A -> B`, `A:error ->
+ * H`, `C:if -> X`. An edge from a container to a block inside is its start.
  */
 export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Json {
   const { id = 'test-workflow', name = 'Test', description, inputFormat = [] } = drawing;

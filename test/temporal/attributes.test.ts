@@ -15,7 +15,7 @@ const drawn = workflow(
 );
 
 describeTemporal('search attributes', (server) => {
-  it.skipIf(!server.binary)('are registered once, and runs are found by them as they stand', async () => {
+  it.skipIf(!server.binary)('are registered once, and find runs by their current values', async () => {
     // A separate server: the shared server has no attributes, and other tests count events.
     const started = await startDevServer({ binary: server.binary ?? '', namespace: 'named' });
     if (started.kind === 'failed') throw new Error(started.reason);
@@ -42,7 +42,7 @@ describeTemporal('search attributes', (server) => {
     const ended = 'HeddleWorkflowId = "loom" AND HeddleRunStatus = "completed"';
     await expect.poll(() => found(ended), POLL).toEqual([runId]);
     expect(await found(paused)).toEqual([]);
-    // Paused, resumed, ended.
+    // One for the pause, the resume and the end.
     const { upsertWorkflowSearchAttributes: upserts } = await eventsOf(client, runId);
     expect(upserts).toBe(3);
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({});
@@ -68,7 +68,7 @@ describeTemporal('search attributes', (server) => {
     });
   });
 
-  it('that a deployment requires and the server does not know prevent runs from starting, with the reason', async () => {
+  it('that the deployment requires but the server does not have prevent the start of runs, with the reason', async () => {
     const { address, namespace } = server;
     const { queue, data } = placeOn(server);
     const runtime = temporal({ address, namespace, queue, data, worker: false, attributes: true });

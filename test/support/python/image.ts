@@ -4,15 +4,15 @@ import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandb
 import { onTestFinished } from 'vitest';
 import { openImages } from '../images.ts';
 
-/** A Python image that was built for a test, and a sandbox that has it. */
+/** A Python image that was built for a test, with a sandbox. */
 export interface BuiltImage {
   readonly record: ImageRecord;
   readonly images: Images;
-  /** The result of code with the image, in a separate run. */
+  /** Runs code with the image, in a separate run. */
   run(code: string): Promise<FunctionOutcome>;
 }
 
-/** The image of the dependencies. Throws when it is not ready. */
+/** Builds an image with the dependencies. Throws if the build fails. */
 export async function pythonImage(
   dependencies: readonly string[],
   python: NonNullable<Registries['python']>,

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type FixtureWheel, wheelBytes, wheelFilename, wheelMetadata } from './wheel.ts';
 
-/** A wheel in the index, with what the index says of it. */
+/** A wheel in the index, with the data of the index about it. */
 export interface IndexedWheel extends FixtureWheel {
   readonly yanked?: string;
-  /** Whether its metadata is beside it. */
+  /** Whether its metadata is a separate file next to it. */
   readonly metadataBeside?: boolean;
-  /** Whether what is served is not what was announced. */
+  /** Whether the served file differs from the announced one. */
   readonly forged?: boolean;
   /** Metadata that differs from the wheel's. */
   readonly announced?: readonly string[];
@@ -18,17 +18,17 @@ export interface IndexedWheel extends FixtureWheel {
 export interface PythonIndexOptions {
   /** The form of its pages; default json. */
   readonly form?: 'json' | 'html';
-  /** Whether parts of files can be had; default true. */
+  /** Whether the index supports range requests; default true. */
   readonly ranges?: boolean;
 }
 
 export interface PythonIndex {
-  /** With the path of the projects. */
+  /** The URL with the path of the projects. */
   readonly url: string;
   close(): void;
-  /** Paths, with the range where one was asked for. */
+  /** Requested paths, with the range if one was requested. */
   readonly requests: string[];
-  /** Answers in place of the index, where it returns true. */
+  /** Answers instead of the index if it returns true. */
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -86,7 +86,7 @@ function sendFile(
   response.writeHead(206).end(bytes.subarray(Number(from), Number(to) + 1));
 }
 
-/** A simple index of Python packages over HTTP on this machine, gone after the test. */
+/** Starts a simple index of Python packages over HTTP on this machine, which is closed after the test. */
 export async function pythonIndex(
   wheels: readonly IndexedWheel[],
   options?: PythonIndexOptions,

@@ -18,10 +18,10 @@ interface Release {
   readonly digest?: string;
 }
 
-/** Project → version → release; a list is what a release requires. */
+/** Releases by project and version; a list has the requirements of a release. */
 export type World = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
 
-/** A source that has these releases. */
+/** Returns a source with these releases. */
 export function source(world: World, kind: Source['kind'] = 'index'): Source {
   const releaseOf = (name: string, version: string): Release => {
     const release = world[name]?.[version] ?? {};
@@ -78,7 +78,7 @@ function offer(
   };
 }
 
-/** `name version` of everything that was chosen. */
+/** Returns `name version` of every chosen release. */
 export async function resolve(
   wanted: readonly string[],
   world: World,
@@ -88,7 +88,7 @@ export async function resolve(
   return chosen.map(({ name, version }) => `${name} ${version}`);
 }
 
-/** The resolution with one index that has these releases. */
+/** Returns the resolution with one index with these releases. */
 export async function resolution(
   wanted: readonly string[],
   world: World,

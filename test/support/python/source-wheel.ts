@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { wheelBytes, wheelFilename } from './wheel.ts';
 
-/** A project whose Python files stand in a folder of its source archive. */
+/** A project whose Python files are in a folder of its source archive. */
 export interface SourceProject {
   readonly name: string;
   readonly version: string;
-  /** Folder in the archive, without its first part, whose content is the site folder's. */
+  /** The folder in the archive that becomes the site folder, without the first part of its path. */
   readonly folder: string;
 }
 
@@ -18,7 +18,7 @@ interface IndexFile {
   readonly hashes: { readonly sha256: string };
 }
 
-/** The regular files of a tar archive. */
+/** Returns the regular files of a tar archive. */
 function filesOf(tar: Buffer): Map<string, string> {
   const files = new Map<string, string>();
   const text = (at: number, length: number): string =>
@@ -35,8 +35,8 @@ function filesOf(tar: Buffer): Map<string, string> {
 }
 
 /**
- * Writes the wheel of a project that is published for other platforms only and runs without its compiled parts: what an
- * operator makes for a wheelhouse.
+ * Writes the wheel of a project that is published only for other platforms and runs without its compiled parts, like an
+ * operator does for a wheelhouse.
  */
 export async function writeSourceWheel(
   { name, version, folder }: SourceProject,
@@ -51,7 +51,7 @@ export async function writeSourceWheel(
   if (!source) throw new Error(`The index has no source archive of ${name} ${version}.`);
   const bytes = Buffer.from(await (await fetch(source.url)).arrayBuffer());
   if (createHash('sha256').update(bytes).digest('hex') !== source.hashes.sha256)
-    throw new Error('Another archive than announced.');
+    throw new Error('The source archive does not have the announced hash.');
   const root = `${name}-${version}/${folder}/`;
   const entries = [...filesOf(gunzipSync(bytes))].filter(
     ([path]) => path.startsWith(root) && path.endsWith('.py'),

@@ -9,9 +9,9 @@ export interface FixtureWheel {
   readonly tags?: string;
   readonly requires?: readonly string[];
   readonly python?: string;
-  /** Path → text; default one module with the name of the package. */
+  /** Texts by path; default: one module with the name of the package. */
   readonly files?: Readonly<Record<string, string>>;
-  /** More entries of the archive. */
+  /** Further entries of the archive. */
   readonly entries?: readonly ZipEntry[];
 }
 

@@ -1,19 +1,19 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** An entry of an archive, with everything that an attacker may set as well. */
+/** An entry of an archive, including fields that an attacker may set. */
 export interface ZipEntry {
   readonly path: string;
   readonly content?: string | Uint8Array;
-  /** Packed; default true. */
+  /** Whether the content is compressed; default true. */
   readonly deflate?: boolean;
   /** Mode of a Unix file, such as 0o120777 for a link. */
   readonly mode?: number;
-  /** What the archive says of the size. */
+  /** The declared size. */
   readonly claimedSize?: number;
   readonly encrypted?: boolean;
 }
 
-/** A zip archive of the entries, sound or not. */
+/** Returns a zip archive of the entries, which may be invalid. */
 export function zip(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -8,7 +8,7 @@ import { openEnvironment } from './environment.ts';
 const RUNS = 12;
 
 describeTemporal('answers', ({ address, namespace }) => {
-  it('an answer that arrives while a child still reports its pause to its parent is not lost with the workflow task', async () => {
+  it('an answer that arrives while a child reports its pause to its parent is not lost with the workflow task', async () => {
     const { engine, stores } = await openEnvironment({
       address,
       namespace,
@@ -32,7 +32,7 @@ describeTemporal('answers', ({ address, namespace }) => {
       const open = runs.flatMap(({ runId, pauses }) => pauses.map(({ token }) => ({ runId, token })));
       for (const { runId, token } of open.filter((one) => !answered.has(one.token))) {
         answered.add(token);
-        // A refused answer is an error for its caller, who may repeat it.
+        // A refused answer is an error for the caller, which may repeat it.
         engine.resume(runId, { token, input: { n: 1 } }).catch(() => answered.delete(token));
       }
       return runs.length;

@@ -10,11 +10,11 @@ import { recordOf } from '../../../packages/engine/src/records/run-record.ts';
 export interface Journaled {
   runs: number;
   entries: number;
-  /** How often each attempt of a block completed or failed, by `key#try`. */
+  /** The number of ends (completed or failed) of each attempt of a block, by `key#try`. */
   ended: Map<string, number>;
-  /** The attempts among them that call the effect server. */
+  /** The attempts that call the effect server. */
   outside: Set<string>;
-  /** How often each pause was answered, by token. */
+  /** The number of answers to each pause, by token. */
   answered: Map<string, number>;
   /** Problems of the runs; expected to be empty. */
   faults: string[];
@@ -59,11 +59,11 @@ async function auditRun(
   const replica = new Replica(runId, plan);
   const folded = fold(replica, entries, fault);
   if (!same(recordOf(replica, header, undefined), record))
-    fault(`the record (${record.status}, ${record.seq}) is not what the journal of ${entries.length} says`);
+    fault(`the record (${record.status}, ${record.seq}) does not match the journal of ${entries.length} entries`);
   const logs = (await runs.logs(runId)).toSorted((a, b) => a.executionOrder - b.executionOrder);
-  if (!same(folded, logs)) fault(`${logs.length} logs are not the ${folded.length} that the journal tells`);
+  if (!same(folded, logs)) fault(`${logs.length} logs do not match the ${folded.length} of the journal`);
   for (const { blockName, status } of logs)
-    if (status === 'running' || status === 'paused') fault(`the log of ${blockName} says ${status}`);
+    if (status === 'running' || status === 'paused') fault(`the log of ${blockName} has the status ${status}`);
 }
 
 function note({ runId, plan, entry }: { runId: string; plan: Plan; entry: Entry }, found: Journaled): void {
