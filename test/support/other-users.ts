@@ -13,7 +13,7 @@ function closedFolder(): string | undefined {
 const closed = process.geteuid?.() === 0 ? closedFolder() : undefined;
 if (closed !== undefined)
   process.stderr.write(
-    `The sandbox runs without other users and strict isolation, because other users cannot pass ${closed}, which contains Heddle.\n`,
+    `The sandbox runs without other users and strict isolation: other users cannot pass ${closed}, which contains Heddle.\n`,
   );
 
 /** True if the users of sandbox processes can read this checkout; otherwise the reason is printed. */

@@ -8,6 +8,6 @@ export function valueIn(outcome: FunctionOutcome): unknown {
 
 /** Returns the failure of a function. Throws if it succeeded. */
 export function failureIn(outcome: FunctionOutcome): SandboxFailure {
-  if (outcome.ok) throw new Error(`It gave ${outcome.json}.`);
+  if (outcome.ok) throw new Error(`The job succeeded with ${outcome.json}.`);
   return outcome.error;
 }

@@ -26,7 +26,7 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
   }
 
   it.skipIf(binary === '')(
-    'starts a server and a worker, says where they are, ends both, and has its runs again the next time',
+    'starts a server and a worker, prints their addresses, ends both, and keeps its runs for the next start',
     POLL,
     async () => {
       const cwd = dataFolder();
@@ -54,7 +54,7 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
     },
   );
 
-  it.skipIf(binary === '')('tells people where things are, and how to run a workflow there', async () => {
+  it.skipIf(binary === '')('prints the addresses, and the command that runs a workflow there', async () => {
     const [port = 0] = await freePorts(1);
     const command = startHeddle(['dev', '--port', String(port), '--queue', 'mine'], {
       cwd: dataFolder(),
@@ -69,7 +69,7 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
     );
   });
 
-  it.skipIf(binary === '')('ends with 1, with its worker, when the server ends', async () => {
+  it.skipIf(binary === '')('stops its worker and exits with 1 when the server ends', async () => {
     const [port = 0] = await freePorts(1);
     const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd: dataFolder(), env });
     const { server } = JSON.parse(await command.line()) as { server: number };
@@ -97,7 +97,7 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
     ['no server can be found', [], { TEMPORAL_CLI: '/no/such/command' }, 'No Temporal server found.'],
     ['the port is taken', ['--port', taken.split(':')[1] ?? ''], env, 'Use --port for another port.'],
     ['the port is invalid', ['--port', '0'], env, 'Use a whole number from 1 to 65535.'],
-  ])('reports it with exit code 2 when %s', async (_, args, given, said) => {
+  ])('reports the error with exit code 2 if %s', async (_, args, given, said) => {
     const { exit, stdout, stderr } = await heddle(['dev', ...args], { cwd: dataFolder(), env: given });
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(said);

@@ -21,7 +21,7 @@ const drawn = drawnTests(1 / 2, 'tests of heddle run on Temporal');
 
 describeTemporal('heddle run', (server) => {
   drawn(
-    'runs a file with a worker of its own: output on stdout, progress on stderr, as in one process',
+    'runs a file with its own worker, with the same output and progress as in one process',
     async () => {
       const place = placeOn(server, ADD);
       const input = ['--input', '{"a": 1, "b": 2}'];
@@ -36,7 +36,7 @@ describeTemporal('heddle run', (server) => {
     },
   );
 
-  drawn('exits with 1 for a failed block, and names the block and how to continue on Temporal', async () => {
+  drawn('exits with 1 for a failed block, and prints the command that continues on Temporal', async () => {
     const place = placeOn(server, {
       blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
       edges: ['s > bad'],
@@ -102,7 +102,7 @@ describeTemporal('heddle run', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  drawn('exits with 3 when the run waits for a person; the printed command continues the run', async () => {
+  drawn('exits with 3 when the run waits for a person, and the printed command continues the run', async () => {
     const place = placeOn(server, ASK);
     const asked = await place.run();
     expect(asked.exit).toBe(3);
@@ -127,12 +127,12 @@ describeTemporal('errors before a run', (server) => {
   const REFUSED: [what: string, args: string[], said: string][] = [
     ['an unreachable server', [...ON_TEMPORAL, '--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
     [
-      'a namespace that is missing',
+      'a missing namespace',
       [...ON_TEMPORAL, '--address', server.address, '--namespace', 'nowhere'],
       'The namespace "nowhere"',
     ],
     ['an invalid address', [...ON_TEMPORAL, '--address', 'here'], 'Use HOST:PORT.'],
-    ['an option of Temporal alone', ['--queue', 'q'], 'Add --runtime temporal.'],
+    ['an option for Temporal only', ['--queue', 'q'], 'Add --runtime temporal.'],
     ['--no-worker without Temporal', ['--no-worker'], '--no-worker is for runs on Temporal.'],
     ['two stores', [...ON_TEMPORAL, '--postgres', 'postgresql://x', '--data', 'd'], 'cannot be used with'],
     ['an unknown runtime', ['--runtime', 'cloud'], 'Allowed choices are local, temporal'],
@@ -160,7 +160,7 @@ describeTemporal('errors before a run', (server) => {
   ];
 
   it.each(sample(ENVIRONMENTS, 3, 'environments of heddle run on Temporal'))(
-    'the environment says where the server is: %j',
+    'the environment has the address of the server: %j',
     async (env, said) => {
       const { exit, stderr } = await refused(ON_TEMPORAL, env);
       expect(exit).toBe(2);
@@ -168,7 +168,7 @@ describeTemporal('errors before a run', (server) => {
     },
   );
 
-  it('an invalid key is not shown', async () => {
+  it('an invalid key is not printed', async () => {
     const { stderr } = await refused(ON_TEMPORAL, { HEDDLE_ENCRYPTION_KEYS: 'mine=almost-secret' });
     expect(stderr).not.toContain('almost-secret');
   });

@@ -29,7 +29,7 @@ const DRAWN = workflow(
   ['Start -> T -> H -> F'],
 );
 
-/** A process that serves runs on the server; `before`: the process whose records it uses. */
+/** Starts a process that serves runs on the server; `before`: the process whose records it uses. */
 async function serve(server: readonly string[], place: readonly string[], before?: Server): Promise<Server> {
   const args = ['--grace', '5', ...ON_TEMPORAL, ...server, ...place];
   const served = { ...before, ...(await startServe(args, { env: SECRET })) };
@@ -89,7 +89,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
   });
 
   it.skipIf(!hasPostgres)(
-    'goes on with its runs after a kill, their records in PostgreSQL',
+    'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
       const run = await outlived(placeOn(server, flow).server, ['--postgres', await postgresDatabase()]);

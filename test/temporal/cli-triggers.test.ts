@@ -22,7 +22,7 @@ describeTemporal('heddle worker --triggers', (server) => {
     const data = join(place.cwd, '.heddle');
     const { address, namespace } = server;
     const runtime = temporal({ address, namespace, queue: place.queue, data, worker: false });
-    // A process that deploys, and whose triggers do nothing.
+    // A process that deploys, and whose triggers are inactive.
     const api = await testApi({
       ...{ storeOptions: { data }, engineOptions: { runtime } },
       every: () => () => undefined,

@@ -13,7 +13,7 @@ import { clientOf, eventsOf, historyText } from './history.ts';
 
 const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
 const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
-/** Occupies a worker for `ms` milliseconds. */
+/** Returns a workflow that occupies a worker for `ms` milliseconds. */
 const busy = (ms: number): DrawnWorkflow => ({
   blocks: { s: start(), work: code(`await new Promise((resolve) => setTimeout(resolve, ${ms})); return 7`) },
   edges: ['s > work'],
@@ -45,7 +45,7 @@ async function isAtWork({ health }: Ready): Promise<boolean> {
 const drawn = drawnTests(1 / 2, 'tests of workers as processes');
 
 describeTemporal('heddle worker', (server) => {
-  drawn('runs what another process has started and waits for', async () => {
+  drawn('runs a workflow that another process has started and waits for', async () => {
     const place = placeOn(server, {
       blocks: { s: start(), end: code('return {{NAME}}', { name: 'End' }) },
       edges: ['s > end'],
@@ -99,7 +99,7 @@ describeTemporal('heddle worker', (server) => {
     const { exit, stderr } = await worker.ended;
     expect(exit).toBe(0);
     expect(stderr).toContain('Stopping: running blocks have 30 s');
-    // Its result was reported: the next worker repeats nothing.
+    // The result was reported, so the next worker repeats no block.
     const { worker: next } = await workerAt(place);
     const ended = await run.ended;
     expect(JSON.parse(ended.stdout)).toMatchObject({ result: 7 });
@@ -107,7 +107,7 @@ describeTemporal('heddle worker', (server) => {
     expect((await next.ended).exit).toBe(0);
   });
 
-  drawn('cancels blocks that exceed the grace period; another worker runs them', async () => {
+  drawn('cancels blocks that exceed the grace period, so that another worker runs them', async () => {
     const place = placeOn(server, busy(4000));
     const { worker, ready } = await workerAt(place, '--grace', '0');
     const run = place.start(['run', 'flow.json', ...REMOTE]);
@@ -181,7 +181,7 @@ describeTemporal('runs of a shared folder', (server) => {
   );
 
   drawn(
-    'are neither cancelled nor resumed without the options of Temporal: exits with 2 and names them',
+    'are neither cancelled nor resumed without the options of Temporal, which the error names',
     async () => {
       const { place, runId } = await waiting();
       for (const verb of ['cancel', 'resume']) {
@@ -193,7 +193,7 @@ describeTemporal('runs of a shared folder', (server) => {
     },
   );
 
-  drawn('are not continued by a local process, nor are local runs by Temporal', async () => {
+  drawn('are not continued by a local process, and local runs not by Temporal', async () => {
     const place = placeOn(server, WAITING);
     const { cwd } = place;
     const { worker } = await workerAt(place);
@@ -222,7 +222,7 @@ describeTemporal('runs of a shared folder', (server) => {
   });
 
   drawn(
-    'without a worker keep a cancel request, which the next worker executes; the caller is told',
+    'without a worker keep a cancel request for the next worker, and inform the caller',
     async () => {
       const place = placeOn(server, WAITING);
       const run = place.start(['run', 'flow.json', ...REMOTE]);

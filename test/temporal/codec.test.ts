@@ -20,7 +20,7 @@ const child = workflow([fn('Inner', 'return "about " + <start.topic>')], ['Start
   inputFormat: TOPIC,
 });
 
-/** Computes, sends a request, uses a secret, a large value, a child and a pause, and fails. */
+/** A workflow that computes, runs an effect, uses a secret, a large value, a child and a pause, and fails. */
 const parent = workflow(
   [
     fn('Weave', 'return { said: <start.topic> + "!", key: "{{API_KEY}}" }'),
@@ -34,7 +34,7 @@ const parent = workflow(
   { id: 'parent-of-ada', name: 'Parent of Ada', inputFormat: TOPIC },
 );
 
-/** The histories of a run of `parent` and of its child. */
+/** Returns the histories of a run of `parent` and of its child. */
 async function histories(
   server: { address: string; namespace: string },
   engine: Engine,
@@ -92,7 +92,7 @@ describeTemporal('the data on the server', (server) => {
     }
   });
 
-  it('encrypted with a key that a worker lacks waits for a worker with the key, and the run names the key', async () => {
+  it('encrypted with a key that a worker does not have waits for a worker with the key, and the run names the key', async () => {
     const place = placeOn(server);
     const [old, both] = [
       { keyId: 'key-1', keys: { 'key-1': k1 } },

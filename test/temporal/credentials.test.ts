@@ -25,7 +25,7 @@ const shop: AgentTool = {
 
 describeTemporal('stored credentials', (server) => {
   it.each(STORES)(
-    'are used by workers with %s, and are in no history, log, event or answer',
+    'are used by workers with %s, and are not in histories, logs, events or answers',
     async (kind) => {
       const model = await startModelServer(({ number, headers }) =>
         number === 1

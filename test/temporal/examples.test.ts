@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('../../examples/two-workers/two-workers.ts
 
 describeTemporal('the example with two workers', ({ address, namespace }) => {
   it(
-    'has one killed with -9 while it has a run, and the other one finish it',
+    'completes a run after one worker is killed with SIGKILL',
     { timeout: 120_000 },
     async () => {
       const server = ['--address', address, '--namespace', namespace, '--queue', `weavers-${randomUUID()}`];

@@ -18,7 +18,7 @@ const POLL = { timeout: 45_000 };
 const quiet = { onError: (): void => undefined };
 const one = workflow([fn('A', 'return 1')], ['Start -> A']);
 
-/** Stores of `data` with some calls replaced; closed after the test. */
+/** Opens the stores of `data` with some methods replaced. They are closed after the test. */
 function changed(
   data: string,
   change: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
@@ -73,7 +73,7 @@ describeTemporal('faults', (server) => {
 
   describe('a run that was recorded when its server was unreachable', () => {
     const drawn = drawnTests(1 / 3, 'runs of an unreachable server of Temporal');
-    /** An engine that lost its server, with a run that it could not start. */
+    /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
     async function stranded(): Promise<{ place: ReturnType<typeof placeOn>; runId: string; error: unknown }> {
       const place = placeOn(server);
       const line = await lineTo(server.address);
@@ -86,7 +86,7 @@ describeTemporal('faults', (server) => {
       return { place, runId, error };
     }
 
-    drawn('is recorded, its caller gets an error, and a later worker starts it', async () => {
+    drawn('is recorded, fails for its caller, and is started by a later worker', async () => {
       const { place, runId, error } = await stranded();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
       await place.worker();
@@ -123,7 +123,7 @@ describeTemporal('faults', (server) => {
       // A worker that gets a task would complete the run.
       const worker = await place.worker({ tuning: { roles: ['effects'] } });
       const engine = await place.engine();
-      const cancelled = engine.cancel(runId, 'not wanted any more');
+      const cancelled = engine.cancel(runId, 'no longer needed');
       await place.worker();
       expect(await cancelled).toBe(true);
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
@@ -132,7 +132,7 @@ describeTemporal('faults', (server) => {
   });
 
   drawn(
-    'a worker without an environment value leaves the run to a worker that has it, and the run has the reason',
+    'a worker without an environment value leaves the run to a worker with it, and the run has the reason',
     { timeout: 240_000 },
     async () => {
       const place = placeOn(server);
@@ -143,8 +143,8 @@ describeTemporal('faults', (server) => {
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
-      // The worker without the value does not hold the run. Either worker gets the next attempt, and the pause between
-      // attempts doubles up to 30 s.
+      // The worker without the value does not keep the run. Either worker gets the next attempt, and the wait between attempts
+      // doubles up to 30 s.
       await place.worker({ env: { WOOL: 'sheep' } });
       await expect
         .poll(() => engine.getRun(runId), { timeout: 150_000 })
@@ -170,7 +170,7 @@ describeTemporal('faults', (server) => {
   });
 
   drawn(
-    'a plan that is newer than the worker waits for a newer one, and the run has the reason',
+    'a plan that is newer than the worker waits for a newer worker, and the run has the reason',
     async () => {
       const place = placeOn(server);
       const engine = await place.engine();
@@ -193,7 +193,7 @@ describeTemporal('faults', (server) => {
   );
 
   drawn(
-    'a run that a newer version of Heddle started fails on the server, and its record says why',
+    'a run of a newer version of Heddle fails on the server, and its record has the reason',
     async () => {
       const place = placeOn(server);
       const engine = await place.engine();
@@ -245,7 +245,7 @@ describeTemporal('faults', (server) => {
 
   describe('over the size limits of the server', () => {
     const drawn = drawnTests(1 / 3, 'limits of the server of Temporal');
-    // Ids are part of the control flow.
+    // Ids count for the size, because they are part of the control flow.
     const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
     const wide = workflow(
       wideNames.map((name) => fn(name, 'return 1')),
@@ -274,7 +274,7 @@ describeTemporal('faults', (server) => {
     });
 
     drawn(
-      'the state of a run suspends the run before the server refuses it, and its record says why',
+      'the state of a run suspends the run before the server refuses it, and its record has the reason',
       async () => {
         const script = new Script({}, () => ({ output: {} }));
         const blocks = [script.executor];
@@ -295,7 +295,7 @@ describeTemporal('faults', (server) => {
   });
 });
 
-/** Changes the input with which this test starts workflows. */
+/** Changes the input of the workflows that this test starts. */
 function passing(change: (input: object) => object): void {
   const start = WorkflowClient.prototype.start;
   vi.spyOn(WorkflowClient.prototype, 'start').mockImplementation(function (

@@ -22,7 +22,7 @@ describeTemporal('files of an input', (server) => {
   it.each([
     ['passed on', PASSED_ON, TEXT, false],
     ['read by a worker', ECHO, TEXT.repeat(500), true],
-  ])('stay in the stores, and come from there, when they are %s', async (_how, exported, text, isRead) => {
+  ])('stay in the stores and out of histories, when they are %s', async (_how, exported, text, isRead) => {
     const place = placeOn(server);
     const store = await openServiceStore();
     const engine = await place.engine(ownership(store));

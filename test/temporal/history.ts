@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 
 const { History } = proto.temporal.api.history.v1;
 
-/** Returns a plain Temporal client of the server; closed after the test. */
+/** Returns a plain Temporal client of the server, which is closed after the test. */
 export async function clientOf({
   address,
   namespace,
@@ -17,13 +17,13 @@ export async function clientOf({
   return new Client({ connection, namespace });
 }
 
-/** Returns a run's whole history on the server as text to search in. */
+/** Returns the whole history of a run on the server as text. */
 export async function historyText(client: Client, runId: string): Promise<string> {
   const history = await client.workflow.getHandle(runId).fetchHistory();
   return Buffer.from(History.encode(history).finish()).toString('latin1');
 }
 
-/** Counts the events of a run's history by type. */
+/** Returns the number of events in the history of a run, by type. */
 export async function eventsOf(client: Client, runId: string): Promise<{ [type: string]: number }> {
   const { events } = await client.workflow.getHandle(runId).fetchHistory();
   const counts: { [type: string]: number } = {};

@@ -11,7 +11,7 @@ import { placeOn } from './worker-place.ts';
 const KEY = 'key-of-the-shop';
 
 describeTemporal('tools of services on a worker', (server) => {
-  it('of OpenAPI documents are called by agents and tool blocks, and keys are in no history, log or answer', async () => {
+  it('of OpenAPI documents are called by agents and tool blocks, without keys in histories, logs or answers', async () => {
     const { file } = await importOpenApi(SHOP, { name: 'shop' });
     const shop = await startShop(({ headers, url }) => ({
       body: JSON.stringify({ url, sent: headers.authorization ?? null }),
@@ -60,7 +60,7 @@ describeTemporal('tools of services on a worker', (server) => {
     expect(texts[1]).toContain('redacted:shop');
   });
 
-  it('of MCP servers are called in sessions, which end with their activities, and calls are cancelled', async () => {
+  it('of MCP servers are called in sessions, which end with their activities, and can be cancelled', async () => {
     const sky = await startSessions();
     const models = await startModelServer(({ number }) =>
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },

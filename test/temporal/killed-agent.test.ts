@@ -3,7 +3,7 @@ import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, counting, play } from '../agen
 import { describeTemporal } from '../support/temporal.ts';
 import { placeOn } from './worker-place.ts';
 
-describeTemporal('a workflow that an agent has called as a tool, whose worker is killed', (server) => {
+describeTemporal('a workflow called as a tool by an agent whose worker is killed', (server) => {
   it('continues on another worker, and is not started again', async () => {
     const { common, calls, expectOneRepeated } = await counting();
     const place = placeOn(server);
@@ -24,7 +24,7 @@ describeTemporal('a workflow that an agent has called as a tool, whose worker is
 });
 
 describeTemporal('an agent whose worker is killed in its fourth call of a tool', (server) => {
-  it('repeats that call on another worker, and no other call of a tool or model', async () => {
+  it('repeats only the interrupted call, on another worker', async () => {
     const { common, calls, expectOneRepeated } = await counting();
     const place = placeOn(server);
     const { address, namespace } = server;

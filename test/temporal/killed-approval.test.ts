@@ -10,7 +10,7 @@ describeTemporal('an agent whose worker is killed after a person approved its ca
     const place = placeOn(server);
     const { address, namespace } = server;
     const worker = { address, namespace, queue: place.queue, data: place.data };
-    // It has no agents: the answer is recorded as it is given, and the worker checks it.
+    // This engine has no agents, so it records the answer unchecked, and the worker checks it.
     const engine = await place.engine();
     const run = await engine.start({ workflow: PAYING });
     const killed = play({ worker, ...common, stop: 'answered' }, 'paying');

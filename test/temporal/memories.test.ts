@@ -9,7 +9,7 @@ describeTemporal('agents with a memory', (server) => {
   describeMemories((whenDone) => onServer(server, whenDone));
 
   describe('whose worker is killed after the answer of the model', () => {
-    it.each(MEMORY_POINTS)('%s, %s: the conversation has the exchange once', async (stop, _when, calls) => {
+    it.each(MEMORY_POINTS)('killed %s, %s: the conversation has the exchange once', async (stop, _when, calls) => {
       const { common, expectOneExchange } = await remembering();
       const place = placeOn(server);
       const { address, namespace } = server;

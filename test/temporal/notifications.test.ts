@@ -13,7 +13,7 @@ describeTemporal('notifications of pauses', (server) => {
     return place.engine(options);
   });
 
-  it('whose worker is killed after it has sent one: another opens the pause at its address', async () => {
+  it('are not repeated if the worker is killed: another worker opens the pause at the sent address', async () => {
     const place = placeOn(server);
     const { address, namespace } = server;
     const worker = { address, namespace, queue: place.queue, data: place.data };

@@ -3,42 +3,48 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
-/** The server of a file's project, or why there is none: started by test/temporal/setup.ts or test/temporal/production/setup.ts. */
+/**
+ * The server of the project of a file, or the reason why there is none. test/temporal/setup.ts or
+ * test/temporal/production/setup.ts starts it.
+ */
 export type TemporalForTests =
   | {
       readonly kind: 'serving';
       readonly address: string;
       readonly namespace: string;
-      /** Path of Temporal's command; undefined where the server was there before (TEMPORAL_ADDRESS), or is a full one. */
+      /**
+       * Path of Temporal's command; undefined for a server that was already running (TEMPORAL_ADDRESS), and for a full
+       * server.
+       */
       readonly binary: string | undefined;
     }
   | {
       readonly kind: 'none';
       readonly reason: string;
-      /** True where a missing server is a failure. */
+      /** True if a missing server is a failure. */
       readonly isRequired: boolean;
     };
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Path of the file that has the project's `TemporalForTests` once its server is started. */
+    /** Path of the file with the project's `TemporalForTests`, which is written when its server has started. */
     temporal: string;
   }
 }
 
-/** Ends the name of the file with which a test asks for the server whose file it is. */
+/** Suffix of the file that a test writes to request the server. */
 export const SERVER_ASKED = '.asked';
 const ASKED_MS = 100;
 
-/** A server for the tests of a project, or why there is none. */
+/** A server for the tests of a project, or the reason why there is none. */
 export interface Opened {
   readonly server: TemporalForTests;
   stop(): Promise<void>;
 }
 
 /**
- * Gives a project the path of a file that tells its tests which server they have, once it is opened: at once, or when a test
- * asks for it (`SERVER_ASKED`). Returns a function that stops the server.
+ * Provides a project with the path of a file that describes its server. The server is opened at once, or when a test
+ * requests it (`SERVER_ASKED`). Returns a function that stops the server.
  */
 export function provideServer(
   project: TestProject,
@@ -68,7 +74,7 @@ export function provideServer(
   };
 }
 
-/** Reports that no server was found. Where one is required, each file of the project fails, not the whole run. */
+/** Reports that no server was found. If one is required, each file of the project fails, but not the whole run. */
 export function noServer(reason: string): Opened {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);

@@ -21,6 +21,6 @@ async function execute(context: BlockContext, kind: Asking['kind'], url: string)
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify(asking), signal });
   await answer.text();
   if (context.attempt <= Number(fail))
-    throw new BlockError('BLOCK_FAILED', `Try ${context.attempt} is to fail.`);
+    throw new BlockError('BLOCK_FAILED', `Attempt ${context.attempt} fails on purpose.`);
   return { output: { by: block.name, ...fields } };
 }

@@ -41,7 +41,7 @@ describeTemporal('chaos', ({ binary = '' }) => {
   }
 
   it.skipIf(binary === '')(
-    'workers and the server are killed with -9 in a loop: nothing is lost, nothing doubled, every run ends as it should',
+    'killing workers and the server with SIGKILL in a loop loses and repeats no work, and every run ends as expected',
     { timeout: FOR_MS + 420_000 },
     async () => {
       const folder = dataFolder();

@@ -33,7 +33,7 @@ export interface Figures {
   startsTakenLater: number;
 }
 
-/** Writes the figures into the file that HEDDLE_CHAOS_FIGURES names; those of a full run are in docs/reliability.md. */
+/** Writes the figures into the file that HEDDLE_CHAOS_FIGURES names. docs/reliability.md has the figures of a full run. */
 export function tellFigures(figures: Figures): void {
   const { HEDDLE_CHAOS_FIGURES: file } = process.env;
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
@@ -57,7 +57,7 @@ export async function expectWhole({ stores, fleet, effects, outcome }: Ruins): P
 
   const { calls } = effects;
   const called = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
-  // Calls and journals must agree in both directions.
+  // Every call must be in a journal, and every journal entry must have a call.
   expect([...called].toSorted()).toEqual([...found.outside].toSorted());
 
   const repeats = repeatsIn(calls, { killed: fleet.killed, outages: outcome.outages });

@@ -20,7 +20,7 @@ export interface Asking {
 /** A call of a block that has run or is running. */
 export interface Called extends Asking {
   beganMs: number;
-  /** Time of the answer, or of the caller's disconnect. */
+  /** Time of the answer, or of the disconnect of the caller. */
   endedMs: number | undefined;
   answered: boolean;
 }
@@ -31,7 +31,7 @@ export interface EffectServer {
   readonly calls: readonly Called[];
   /** Calls of the key, in order. */
   of(key: string): Called[];
-  /** Answers all calls immediately from now on. */
+  /** Answers all current and later calls immediately. */
   hurry(): void;
   close(): Promise<void>;
 }

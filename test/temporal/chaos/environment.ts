@@ -30,7 +30,7 @@ export interface EnvironmentOptions {
   local?: boolean;
 }
 
-/** Returns an environment with `workers` ready worker processes; stopped after the test. */
+/** Returns an environment with `workers` ready worker processes, which are stopped after the test. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { address, namespace, place, workers, worker, local = true } = options;
   const shared = { address, namespace, queue: `chaos-${randomUUID()}`, local };

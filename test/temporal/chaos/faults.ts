@@ -23,19 +23,19 @@ export interface FaultOptions {
   stores: SharedStores;
   fleet: Fleet;
   server: KillableServer;
-  /** How long processes are killed, in milliseconds; after that the test waits for the runs in flight. */
+  /** Duration of the kills, in milliseconds; after that the test waits for the runs in flight. */
   forMs: number;
-  /** Runs in flight at once. */
+  /** Number of concurrent runs. */
   width: number;
 }
 
-/** What the faults did. */
+/** The effects of the faults. */
 export interface FaultRecord {
   runs: { runId: string; subject: Subject }[];
   outages: Outage[];
-  /** Number of answers by token of the pause; above 1 if an answer was repeated because it was not confirmed. */
+  /** Number of answers to each pause, by token; above 1 if an unconfirmed answer was repeated. */
   answers: Map<string, number>;
-  /** Starts that the server did not accept at the first attempt. */
+  /** Number of starts that the server did not accept at the first attempt. */
   refusedStarts: number;
   /** Unexpected errors of the engine. */
   faults: string[];
@@ -52,7 +52,7 @@ const TIMEOUT_MS = 15_000;
 const STUCK_MS = 90_000;
 const RUNNING = ['running', 'paused'] as const;
 
-/** Keeps runs in flight and answers their pauses while it kills workers and the server, until all runs have ended. */
+/** Starts runs and answers their pauses while it kills workers and the server, until all runs have ended. */
 export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
   const done: FaultRecord = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
   const finished = new AbortController();
@@ -90,7 +90,7 @@ async function start(engine: Engine, done: FaultRecord, count: number): Promise<
   try {
     await engine.start({ workflow: subject.workflow }, {}, { runId });
   } catch (error) {
-    // The run is recorded: the next process that reaches the server starts it.
+    // The run is recorded. The next process that reaches the server starts it.
     if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
     done.refusedStarts++;
   }
@@ -154,7 +154,7 @@ function isAnswerable(error: unknown): boolean {
   return isEngineError(error) && ANSWERABLE.has(error.code);
 }
 
-/** Resolves when no run is open, or when no run has made progress for long; the records show the open ones. */
+/** Resolves when no run is open, or when no run has made progress for a long time. The records then show the open runs. */
 async function drained({ runs }: SharedStores): Promise<void> {
   let last = '';
   let movedMs = performance.now();

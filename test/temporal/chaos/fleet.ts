@@ -38,7 +38,7 @@ export class Fleet {
     return [...this.#children.keys()];
   }
 
-  /** Starts a worker; resolves with its process id when it serves, or with undefined when it was killed before. */
+  /** Starts a worker. Resolves with its process id when it is ready, or with undefined if it was killed before. */
   async start(): Promise<number | undefined> {
     const args = ['--conditions=@heddle/source', WORKER, JSON.stringify(this.#options)];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -61,7 +61,7 @@ export class Fleet {
     return ready.promise;
   }
 
-  /** Kills the worker with SIGKILL; resolves when it is gone. */
+  /** Kills the worker with SIGKILL. Resolves when it has exited. */
   async kill(pid: number): Promise<void> {
     const child = this.#children.get(pid);
     if (!child) return;

@@ -18,7 +18,7 @@ export function descendantsOf(pid: number): number[] {
   return [...found];
 }
 
-/** Returns those of the processes that use processor time within `withinMs` milliseconds. */
+/** Returns the processes that use processor time within `withinMs` milliseconds. */
 export async function burning(pids: readonly number[], withinMs: number): Promise<number[]> {
   const before = cpuTimesOf(pids);
   await delay(withinMs);
@@ -27,25 +27,25 @@ export async function burning(pids: readonly number[], withinMs: number): Promis
     .map(([pid]) => pid);
 }
 
-/** Returns the live ones of these processes. */
+/** Returns the processes that are alive. */
 export function alive(pids: readonly number[]): number[] {
   return [...cpuTimesOf(pids).keys()];
 }
 
-/** Returns the processor time of each live process, in hundredths of a second or finer, as text of the system. */
+/** Returns the processor time of each live process as text of the system, in hundredths of a second or finer. */
 function cpuTimesOf(pids: readonly number[]): Map<number, string> {
   const rows = execFileSync('ps', ['-A', '-o', 'pid=,stat=,time='], { encoding: 'utf8' }).trim().split('\n');
   const times = new Map<number, string>();
   for (const row of rows) {
     const [pid = '', state = '', time = ''] = row.trim().split(/\s+/);
-    // A zombie.
+    // Zombies have ended.
     if (state.startsWith('Z') || !pids.includes(Number(pid))) continue;
     times.set(Number(pid), ticksOf(pid) ?? time);
   }
   return times;
 }
 
-/** On Linux `ps` counts in seconds: too coarse for a process that gets little time on a busy machine. */
+/** Returns the processor time from /proc. On Linux, `ps` counts in seconds, which is too coarse on a busy machine. */
 function ticksOf(pid: string): string | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');

@@ -10,13 +10,13 @@ export interface Deaths {
 
 /** An attempt of a block that ran more than once. */
 export interface Repeated {
-  /** What died while it was in flight; undefined if nothing did. */
+  /** The process that died during the first call; undefined if none did. */
   by: 'worker' | 'server' | undefined;
   first: Called;
   again: Called;
 }
 
-/** Milliseconds within which a result reaches the server if worker and server live. */
+/** Milliseconds within which a result reaches the server if the worker and the server are alive. */
 const HANDED_IN_MS = 10_000;
 
 /** Returns the repeated calls of attempts, each with its explanation. */

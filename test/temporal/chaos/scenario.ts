@@ -6,10 +6,13 @@ import type { EnvironmentOptions } from './environment.ts';
 import { injectFaults } from './faults.ts';
 import type { KillableServer } from './faults.ts';
 
-/** Runs in flight at once. */
+/** Number of concurrent runs. */
 const WIDTH = 9;
 
-/** Kills a server and three workers repeatedly while runs are in flight, and expects no lost or doubled call. Returns the figures. */
+/**
+ * Kills a server and three workers repeatedly while runs are in flight, and expects no lost or repeated recorded call.
+ * Returns the figures.
+ */
 export async function runScenario({
   server,
   forMs,

@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 
-/** A workflow to disturb, and its expected output. */
+/** A workflow for the chaos test, with its expected output. */
 export interface Subject {
   name: string;
   workflow: Json;
@@ -62,7 +62,7 @@ const waits: Subject = {
 };
 
 const branches: Subject = {
-  name: 'a parallel of effects with code behind each, and a loop in every branch',
+  name: 'a parallel of effects with code after each, and a loop in every branch',
   workflow: workflow(
     [
       parallel(
@@ -81,7 +81,7 @@ const branches: Subject = {
 };
 
 const children: Subject = {
-  name: 'a child that pauses, between effects, with a large value carried past it',
+  name: 'a child that pauses, between effects, and a large value that is used before and after it',
   workflow: workflow(
     [
       effect('A', { large: 'x'.repeat(LARGE) }),
@@ -96,7 +96,7 @@ const children: Subject = {
 };
 
 const failures: Subject = {
-  name: 'tries that fail, and a failure that is handled',
+  name: 'failed attempts, and a handled failure',
   workflow: workflow(
     [
       effect('A', { fail: 2 }, tries(3)),

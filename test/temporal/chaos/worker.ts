@@ -17,7 +17,7 @@ const say = (error: unknown): void => {
   process.stdout.write(`${text.replaceAll('\n', ' | ')}\n`);
 };
 
-/** Opens an engine; tries again while the server is down. */
+/** Opens a worker. Retries while the server is down. */
 async function open(): Promise<void> {
   try {
     await createEngine({

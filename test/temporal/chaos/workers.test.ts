@@ -15,14 +15,14 @@ const TEST_MS = 240_000;
 const BUSY_MS = 2000;
 /** Milliseconds of a block that is cancelled before its end. */
 const LONG_MS = 300_000;
-/** Far less than that, but enough for a busy machine. */
+/** Much less than LONG_MS, but enough for a busy machine. */
 const SOON_MS = 30_000;
 
 describeTemporal('several workers', ({ address, namespace }) => {
   const open = (workers: number, more: Partial<EnvironmentOptions> = {}): Promise<Environment> =>
     openEnvironment({ address, namespace, place: { data: dataFolder() }, workers, ...more });
 
-  /** Types of the activities of the run, without local ones. */
+  /** Returns the types of the activities of the run, without local activities. */
   async function activitiesOf(runId: string): Promise<string[]> {
     const connection = await Connection.connect({ address });
     onTestFinished(() => connection.close());
@@ -33,7 +33,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   }
 
   it(
-    'a worker is killed in a long segment: blocks that a heartbeat has reported do not run again',
+    'a kill of a worker in a long segment does not repeat blocks that a heartbeat has reported',
     { timeout: TEST_MS },
     async () => {
       const { engine, stores, effects, fleet } = await open(2, { local: false });
@@ -47,9 +47,9 @@ describeTemporal('several workers', ({ address, namespace }) => {
       );
       const { runId } = await engine.start({ workflow: drawn });
       await expect.poll(() => effects.of(`${runId}/L`).length, POLL).toBe(1);
-      // Some heartbeats: one of them reports the blocks that have ended.
+      // Waits for some heartbeats, one of which reports the ended blocks.
       await delay(2500);
-      // One activity runs all blocks: only its heartbeat reports those that have ended.
+      // One activity runs all blocks, so only its heartbeat reports the ended blocks.
       expect(await activitiesOf(runId)).toEqual(['heddle.segment']);
       expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual(['started']);
       const [{ pid } = { pid: 0 }] = effects.of(`${runId}/L`);
@@ -64,7 +64,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   );
 
   it(
-    'a cancel from another process reaches a block that waits for the world, long before its time',
+    'a cancel from another process aborts a waiting block long before its end',
     { timeout: TEST_MS },
     async () => {
       const { engine, stores, effects } = await open(2);
@@ -75,7 +75,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       expect(await engine.cancel(runId)).toBe(true);
       await expect.poll(() => effects.calls[0]?.endedMs, POLL).toBeDefined();
       const tookMs = performance.now() - fromMs;
-      tell('a cancel reached a block that waits', tookMs);
+      tell('a cancel reached a waiting block', tookMs);
       expect(tookMs).toBeLessThan(SOON_MS);
       expect(effects.calls[0]).toMatchObject({ answered: false });
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
@@ -84,7 +84,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   );
 
   it(
-    'a cancel from another process stops code that never ends, and the process in which it runs',
+    'a cancel from another process stops endless code and its process',
     { timeout: TEST_MS },
     async () => {
       const { engine, stores, fleet } = await open(2);
@@ -100,7 +100,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       const fromMs = performance.now();
       expect(await engine.cancel(runId)).toBe(true);
       const tookMs = performance.now() - fromMs;
-      tell('a cancel ended a run of code that never ends', tookMs);
+      tell('a cancel ended a run of endless code', tookMs);
       expect(tookMs).toBeLessThan(SOON_MS);
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
       await expect.poll(busy, POLL).toEqual([]);
@@ -109,7 +109,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   );
 
   it(
-    'a worker that is killed leaves no process behind in which code goes on',
+    'a killed worker leaves no process with running code',
     { timeout: TEST_MS },
     async () => {
       const { engine, fleet } = await open(1);
@@ -149,7 +149,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   });
 });
 
-/** Prints times without asserting them; docs/reliability.md has those of one run. */
+/** Prints times without asserting them. docs/reliability.md has the times of one run. */
 function tell(what: string, tookMs: number): void {
   process.stderr.write(`${what} after ${Math.round(tookMs)} ms\n`);
 }

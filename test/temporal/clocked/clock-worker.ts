@@ -26,7 +26,7 @@ export async function serveClock(
 
 function until(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
   const given = AbortSignal.any([closing, Context.current().cancellationSignal]);
-  // A test clock fires no timer whose time has already passed.
+  // A test clock does not fire timers whose time has already passed.
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const cancel = clock.at(dueMs, resolve);

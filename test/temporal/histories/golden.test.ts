@@ -8,13 +8,13 @@ import type { Subject } from './subjects.ts';
 
 const RECORDS = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
 
-/** How to mend a failure of these tests. */
+/** The remedy for a failure of these tests. */
 const BROKEN =
   'The workflow code of this checkout sends other commands than the code that started the run: runs in flight would stop when workers are updated. Keep the old behaviour for runs that have already started, by a version step, and add histories of the new behaviour: see CONTRIBUTING.md, "Golden histories".';
 
 describeTemporal('golden histories', (server) => {
   it.runIf(RECORDS)(
-    'are recorded anew',
+    'are recorded again',
     async () => {
       for (const subject of SUBJECTS) keep(subject.name, await record(server, subject, dataFolder()));
       tidy(SUBJECTS);
@@ -32,24 +32,24 @@ describeTemporal('golden histories', (server) => {
 // These need no server.
 describe('golden histories', () => {
   it.each(keptNames())(
-    '%s: a run that began before goes on, or a change of workflow code needs a step of the version',
+    '%s: an earlier run replays; otherwise the change of workflow code needs a version step',
     async (name) => {
       expect(await replayFaults(replayable(readKept(name))), BROKEN).toEqual([]);
     },
   );
 
-  it('are there for all that a run does on a server', () => {
+  it('exist for every subject', () => {
     expect(keptNames()).toEqual(SUBJECTS.map(({ name }) => name).toSorted());
     expect(readKept('continued').length).toBeGreaterThan(1);
     expect(readKept('child').length).toBe(2);
   });
 
-  it('tell nothing of the machine that they were recorded on', () => {
+  it('have no data of the machine that recorded them', () => {
     const names = keptNames();
     expect(names.filter((name) => machineIn(JSON.stringify(readKept(name))) !== undefined)).toEqual([]);
   });
 
-  it('do not replay where the workflow code does something else', async () => {
+  it('do not replay if the workflow code behaves differently', async () => {
     const kept = readKept('retries');
     const { events } = kept[0]!.history;
     const [scheduled] = events.flatMap((event) => event['activityTaskScheduledEventAttributes'] ?? []);

@@ -14,10 +14,10 @@ const { History } = proto.temporal.api.history.v1;
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
-/** Stored histories as JSON: the run's own in order, then those of its children. */
+/** Stored histories as JSON: first those of the run in order, then those of its children. */
 export type Kept = { workflowId: string; history: { events: { [key: string]: unknown }[] } }[];
 
-/** Names of the subjects that have histories. */
+/** Returns the names of the subjects with stored histories. */
 export function keptNames(): string[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.json'))
@@ -29,7 +29,7 @@ export function readKept(name: string): Kept {
   return JSON.parse(readFileSync(`${FOLDER}${name}.json`, 'utf8')) as Kept;
 }
 
-/** Histories that can be replayed. */
+/** Returns stored histories in the form for a replay. */
 export function replayable(kept: Kept): RunHistory[] {
   return kept.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
 }
@@ -39,7 +39,7 @@ export function keep(name: string, histories: readonly RunHistory[]): void {
   const kept = histories.map(({ workflowId, history }) => ({ workflowId, history: plain(history) }));
   const text = `${JSON.stringify(kept)}\n`;
   const found = machineIn(text);
-  if (found !== undefined) throw new Error(`The history "${name}" tells of this machine: ${found}`);
+  if (found !== undefined) throw new Error(`The history "${name}" has data of this machine: ${found}`);
   writeFileSync(`${FOLDER}${name}.json`, text);
 }
 

@@ -24,7 +24,7 @@ describeTemporal('recorded outcomes', (server) => {
     for (const engine of engines.values()) await (await engine).close();
   });
 
-  /** One engine, with one worker, for each environment: its values are options of an engine. */
+  /** Returns the engine, with one worker, for the environment of a case, whose values are options of an engine. */
   function engineFor(outcome: OutcomeCase): Promise<Opened> {
     const options = optionsFor(outcome);
     const id = JSON.stringify(options);
@@ -33,7 +33,7 @@ describeTemporal('recorded outcomes', (server) => {
     return engine;
   }
 
-  /** Outcomes by case; the first request starts all of them. */
+  /** Returns the outcomes by case. The first call starts all cases. */
   function judge(): Map<string, Promise<string>> {
     judged ??= inFlight(cases, {
       most: FLIGHT,
@@ -50,7 +50,7 @@ describeTemporal('recorded outcomes', (server) => {
     expect(await judge().get(id)).toBe('as recorded');
   });
 
-  it('replays every history of them as it was', async () => {
+  it('have histories that can all be replayed', async () => {
     await Promise.allSettled(judge().values());
     const histories = await Histories.at(server);
     const known = new Set<string>();
@@ -60,7 +60,7 @@ describeTemporal('recorded outcomes', (server) => {
     }
     const fetched = await Promise.all([...known].map((runId) => histories.of(runId)));
     await histories.close();
-    // Workflows that are refused have no history. In a sample, they can be more than a fifth.
+    // Refused workflows have no history. In a sample, they can be more than a fifth.
     expect(fetched.length).toBeGreaterThan(cases.length / 2);
     expect(await replayFaults(fetched.flat())).toEqual([]);
   });

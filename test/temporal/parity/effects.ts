@@ -21,7 +21,7 @@ export function callName(block: string, scope: readonly number[], nth: number): 
   return `${[block, ...scope].join('.')}#${nth}`;
 }
 
-/** Holds effects until the test answers them, each according to its seed. */
+/** Effects that wait until the test answers them, each according to its seed. */
 export class HeldEffects {
   readonly #open = new Map<string, Map<string, () => void>>();
 
@@ -38,7 +38,7 @@ export class HeldEffects {
     { types: ['parity-hang'], class: 'effect', execute: hang },
   ];
 
-  /** Pending calls of the run. */
+  /** Returns the pending calls of the run. */
   calls(runId: string): string[] {
     return [...(this.#open.get(runId)?.keys() ?? [])];
   }
@@ -49,7 +49,7 @@ export class HeldEffects {
     give();
   }
 
-  /** Ends the run's calls. */
+  /** Removes the calls of the run. */
   clear(runId: string): void {
     this.#open.delete(runId);
   }
@@ -65,7 +65,7 @@ export class HeldEffects {
       };
       const give = (): void => {
         leave();
-        // A failure rejects the call.
+        // Inside a promise, so that a failure rejects the call.
         resolve(Promise.resolve().then(() => answerOf(context)));
       };
       const stop = (): void => {
@@ -81,7 +81,7 @@ export class HeldEffects {
   }
 }
 
-/** Returns the numbers of an attempt. Throws for the attempts that are drawn to fail. */
+/** Returns the random numbers of an attempt. Throws for attempts that are drawn to fail. */
 function draws({ block, scope, field, attempt: nth }: BlockContext): () => number {
   const draw = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
   if (draw() < 0.12) {
@@ -93,7 +93,7 @@ function draws({ block, scope, field, attempt: nth }: BlockContext): () => numbe
 
 function answerOf(context: BlockContext): BlockResult {
   const { works } = context.fields();
-  if (works === false) throw new BlockError('BLOCK_FAILED', 'The block is to fail.', { retryable: false });
+  if (works === false) throw new BlockError('BLOCK_FAILED', 'The block fails on purpose.', { retryable: false });
   if (works === true) return { output: { works } };
   const port = ['source', 'a', 'b'][Math.floor(draws(context)() * 3)] as string;
   const { block, scope } = context;

@@ -9,7 +9,7 @@ import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
 import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';
 
-/** What the test does to a run that is quiet: its journal has `seq` entries, and nothing happens without the test. */
+/** An action of the test on an idle run, whose journal has `seq` entries and which makes no progress without the test. */
 export type Step = { seq: number } & (
   | { do: 'answer'; call: string }
   | { do: 'resume'; block: string; scope: readonly number[] }
@@ -47,7 +47,7 @@ export class JournalReader {
 
 /**
  * Executes the scenario and returns its script: the steps, in an order that the scenario draws, one whenever the run is
- * quiet. `apart`: the other runtime executes every block by itself. `racy`: the order of events is undefined, so that
+ * idle. `apart`: the other runtime executes every block separately. `racy`: the order of events is undefined, so that
  * another runtime may have another journal.
  */
 export async function playLocally(
@@ -75,7 +75,7 @@ export async function playLocally(
   environment.effects.clear(runId);
   return { steps, entries: journal.entries, racy: race.found };
 
-  /** Waits until the run is quiet. Returns what can be done next; undefined if the run has ended. */
+  /** Waits until the run is idle. Returns the possible actions; undefined if the run has ended. */
   async function quiet(): Promise<Action[] | undefined> {
     const sinceMs = performance.now();
     const { seq } = replica;
@@ -89,7 +89,7 @@ export async function playLocally(
       }
       if (refusal) throw refusal.error;
       if (performance.now() - sinceMs > 20_000)
-        throw new Error(`never quiet: ${JSON.stringify(replica.pendingCommands())}`);
+        throw new Error(`never idle: ${JSON.stringify(replica.pendingCommands())}`);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
@@ -121,7 +121,7 @@ export async function act(
     const token = entries.findLast(
       (entry) => entry.type === 'paused' && entry.block === step.block && entry.scope.join('.') === scope,
     ) as { token?: string } | undefined;
-    // The promise resolves when the run is idle again, which may take further steps.
+    // Not awaited, because the promise resolves when the run is idle again, which may take further steps.
     engine.resume(runId, { token: token?.token ?? '', input: { ok: true } }).catch(refused);
   }
 }

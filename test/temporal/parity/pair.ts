@@ -16,7 +16,7 @@ import { shapeOf } from './shape.ts';
 import { HeldEffects } from './effects.ts';
 import { playAlong } from './temporal-run.ts';
 
-/** Time that a run has on both runtimes together. */
+/** Maximum time of a run on both runtimes together. */
 const RUN_TIMEOUT_MS = 200_000;
 
 /** All effects of a run can be open at once, because the script decides which one is answered next. */
@@ -26,12 +26,12 @@ export type Deployment = Omit<DeploymentOptions, 'queue'> & { worker?: WorkerTun
 
 type OpenEnvironment = Environment & { close(): Promise<void> };
 
-/** The local runtime in memory and the Temporal runtime on a server, which must execute every run alike. */
+/** The local runtime in memory and the Temporal runtime on a server, which must execute every run with the same result. */
 export class Pair {
   readonly #local: OpenEnvironment;
   readonly #temporal: OpenEnvironment;
   readonly #histories: Histories;
-  /** True if the Temporal runtime executes every block by itself. */
+  /** True if the Temporal runtime executes every block separately. */
   readonly #apart: boolean;
   readonly #played: { scenario: Scenario; histories: RunHistory[] }[] = [];
 
@@ -69,7 +69,10 @@ export class Pair {
     });
   }
 
-  /** Executes the scenario on both and expects equal runs. Returns false, without comparing, if the order of events is undefined. */
+  /**
+   * Executes the scenario on both and expects equal runs. Returns false without a comparison if the order of events is
+   * undefined.
+   */
   async compare(scenario: Scenario): Promise<boolean> {
     const run = { plan: planOf(scenario), scenario, runId: randomUUID(), apart: this.#apart };
     let at = 'the local run';

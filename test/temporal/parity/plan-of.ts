@@ -20,7 +20,7 @@ export const CHILDREN: readonly Json[] = [true, false].map((works) =>
 
 /** Timeout of blocks that never answer. */
 const HANG_MS = 20;
-/** The grace period is zero or longer than any run, so that durations never decide a result. */
+/** The grace period is zero or longer than any run, so that results never depend on durations. */
 const LONG_GRACE_MS = 600_000;
 
 /** Returns the plan of a scenario, with blocks that answer according to its seed. */

@@ -32,7 +32,7 @@ class Run {
     return this.#race.found;
   }
 
-  /** The condition of the loop of a branch is true. */
+  /** Records that the condition of the loop of a branch is true. */
   expands(branch: number): this {
     return this.#post({ type: 'expanded', block: 'L', scope: [branch], turn: 0, count: 1 });
   }
@@ -46,7 +46,7 @@ class Run {
     return this.#post({ type: 'failed', block, scope, try: 1, startedMs: 1, error });
   }
 
-  /** Nothing happens any more without the test. */
+  /** Records that the run makes no progress without the test. */
   quiet(): this {
     this.#race.quiet();
     return this;
@@ -61,7 +61,7 @@ class Run {
   }
 }
 
-it('two conditions are no race while their branches succeed', () => {
+it('two conditions are not a race if their branches succeed', () => {
   const run = new Run().expands(0).completes('A', [0, 0]).expands(1).completes('A', [1, 0]);
   expect(run.isRacy).toBe(false);
 });
@@ -90,22 +90,22 @@ it('a failure that an error edge handles races for its place in the journal', ()
   expect(run.fails('A', [0, 0]).isRacy).toBe(true);
 });
 
-it('a condition that fails the run races with the other one', () => {
+it('a condition that fails the run races with the other condition', () => {
   expect(new Run().fails('L', [0]).isRacy).toBe(true);
 });
 
-it('a condition whose failure its own error edge handles is no race', () => {
+it('a condition whose error edge handles its failure is not a race', () => {
   expect(new Run({ edges: ['L:error -> M'] }).fails('L', [0]).isRacy).toBe(false);
 });
 
-it('a failure after a quiet moment is no race', () => {
+it('a failure after an idle moment is not a race', () => {
   expect(new Run().expands(0).expands(1).quiet().fails('A', [0, 0]).isRacy).toBe(false);
 });
 
-it('a failure after a single condition is no race', () => {
+it('a failure after a single condition is not a race', () => {
   expect(new Run({ branches: 1 }).expands(0).fails('A', [0, 0]).isRacy).toBe(false);
 });
 
-it('two conditions are a race where every block runs by itself', () => {
+it('two conditions are a race if every block runs separately', () => {
   expect(new Run({ apart: true }).isRacy).toBe(true);
 });

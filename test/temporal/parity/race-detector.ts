@@ -1,34 +1,34 @@
 import type { Address } from '../../../packages/core/src/machine/index.ts';
 import type { Applied, Command, Entry, Replica } from '@heddle/core/run';
 
-/** Timers that end by themselves, each at its own time. */
+/** Timers that end independently of other events. */
 export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'timeout']);
 
 /**
- * Detects that the order of a run's events is undefined: two things are under way, and each ends at its own time. The
- * journals of two runtimes may then differ although both are right.
+ * Detects that the order of a run's events is undefined, because two operations are in progress that end independently.
+ * The journals of two runtimes may then differ although both are correct.
  *
- * Two blocks, timers or child runs are such a pair, and so are two expansions of containers (R9: branches run
- * concurrently; a condition is evaluated in a sandbox). The order of two expansions alone is harmless, because both runtimes
- * evaluate in the order of the commands. It decides the journal where blocks that follow the first expansion fail, or end
- * a scope that also contains the second container (R17): this happens before or after the second expansion ends.
+ * Such operations are blocks, timers, child runs and expansions of containers (R9: branches run concurrently; a
+ * condition is evaluated in a sandbox). The order of two expansions alone does not matter, because both runtimes
+ * evaluate in the order of the commands. It changes the journal if a block after the first expansion fails or ends a
+ * scope that also contains the second container (R17), which may happen before or after the second expansion ends.
  */
 export class RaceDetector {
   found = false;
   readonly #replica: Replica;
   readonly #apart: boolean;
-  /** Addresses of the expansions that were pending at the same time since the run was last quiet. */
+  /** Addresses of the expansions that were pending at the same time since the run was last idle. */
   #groups: Address[][] = [];
   /** True if an expansion of a group has ended. */
   #isOneAnswered = false;
 
-  /** `apart`: the other runtime executes every block by itself, so any two blocks end in an undefined order. */
+  /** `apart`: the other runtime executes every block separately, so any two blocks end in an undefined order. */
   constructor(replica: Replica, { apart }: { apart: boolean }) {
     this.#replica = replica;
     this.#apart = apart;
   }
 
-  /** To be called after each entry that the replica has applied. */
+  /** Must be called after each entry that the replica has applied. */
   applied(entry: Entry, applied: Applied): void {
     const pending = this.#replica.pendingCommands();
     this.found ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
@@ -37,7 +37,7 @@ export class RaceDetector {
     if (expanding.length > 1) this.#groups.push(expanding);
   }
 
-  /** To be called when nothing moves the run: what happens next cannot race with anything before. */
+  /** Must be called when the run is idle: later events cannot race with earlier ones. */
   quiet(): void {
     this.#groups = [];
     this.#isOneAnswered = false;
@@ -68,7 +68,7 @@ export class RaceDetector {
     return this.#groups.some((group) => group.some((at) => at.join('.') === name));
   }
 
-  /** Addresses of the run (`[]`), the containers and the branches that start nothing new from this entry on. */
+  /** Returns the addresses of the run (`[]`), the containers and the branches that start no more blocks after this entry. */
   #endedScopes({ commands, notices }: Applied): Address[] {
     const ofCommands = commands.flatMap((command): Address[] => {
       if (command.type === 'end') return [[]];

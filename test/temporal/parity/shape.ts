@@ -15,7 +15,7 @@ const DIFFERING = new Set([
   'endedAt',
 ]);
 
-/** What equal runs have in common. */
+/** The parts of runs that must be equal. */
 export interface Shape {
   journal: Json[];
   result: Json;

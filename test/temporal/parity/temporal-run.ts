@@ -3,7 +3,7 @@ import type { Scenario } from '../../model/arbitraries.ts';
 import { act, JournalReader } from './local-run.ts';
 import type { Environment, Step } from './local-run.ts';
 
-/** Time that a run has to reach the next step of its script. */
+/** Maximum time of a run to reach the next step of its script. */
 const STEP_TIMEOUT_MS = 60_000;
 
 /**
@@ -47,7 +47,7 @@ export async function playAlong(
     return step.do === 'answer' ? environment.effects.calls(runId).includes(step.call) : isThrough(runId);
   }
 
-  /** The record of a run is written after its journal. */
+  /** Polls, because the record of a run is written after its journal. */
   async function isOver(): Promise<boolean> {
     return (await environment.stores.runs.record(runId))?.endedMs !== undefined;
   }

@@ -15,7 +15,7 @@ const FOR_MS = scale(30_000, 600_000);
 /** A production server for one test, which can be killed with SIGKILL and restarted on the same databases and ports. */
 async function mortalServer(): Promise<KillableServer & { address: string }> {
   const { tools } = productionTools();
-  if (!tools) throw new Error('There are no tools for a production server.');
+  if (!tools) throw new Error('The tools for a production server are missing.');
   const postgres = await serverOf(tools.postgres);
   const name = `chaos_${randomUUID().replaceAll('-', '')}`;
   const start = (ports?: readonly number[]): Promise<ProductionServer> =>
@@ -35,7 +35,7 @@ async function mortalServer(): Promise<KillableServer & { address: string }> {
 
 describeTemporal('chaos on the production server', () => {
   it(
-    'workers and the server are killed with -9 in a loop, over PostgreSQL: nothing is lost, nothing doubled, every run ends as it should',
+    'killing workers and the server in a loop, on PostgreSQL, loses and repeats no work, and every run ends as expected',
     { timeout: FOR_MS + 600_000 },
     async () => {
       const place = { postgres: await postgresDatabase() };

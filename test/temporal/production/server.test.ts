@@ -29,11 +29,11 @@ const problemAt = async (address: string, namespace: string): Promise<string | u
   whyNotReady({ address, namespace, searchAttributes: [] });
 
 describeTemporal('the production server', ({ address, namespace }) => {
-  it('answers, and has the namespace', async () => {
+  it('responds and has the namespace', async () => {
     expect(await problemAt(address, namespace)).toBeUndefined();
   });
 
-  it('knows the poll limits by their names and types', async () => {
+  it('accepts the poll limits by their names and types', async () => {
     const file = join(dataFolder(), 'dynamic.yaml');
     const { server } = tools();
     const validate = async (config: object): Promise<unknown> => {

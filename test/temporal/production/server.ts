@@ -29,7 +29,7 @@ export interface ProductionServerOptions {
   readonly logFile?: string;
 }
 
-/** A Temporal server as in production, with all services in one process and its own databases. */
+/** A full Temporal server like in production, with all services in one process and its own databases. */
 export interface ProductionServer {
   readonly address: string;
   readonly namespace: string;
@@ -41,7 +41,7 @@ export interface ProductionServer {
 
 const SCHEMA_MS = 120_000;
 const READY_MS = 120_000;
-/** At a stop the server waits until other members know of it. */
+/** Time that the server waits at a stop until other members have noticed it. */
 const GRACE_MS = 15_000;
 const RETENTION = '86400s';
 const ALREADY_EXISTS = 409;
