@@ -9,8 +9,8 @@ import { placeOn } from './worker-place.ts';
 
 const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
 
-describeTemporal('workers that resolve children in workspaces', (server) => {
-  it('run the deployed version of a child, not the engine’s own', async () => {
+describeTemporal('workers that look up child workflows in workspaces', (server) => {
+  it('run the version of a child that the service has deployed, not the newest one of the engine', async () => {
     const place = placeOn(server);
     const store = await openServiceStore({ data: place.data });
     const engine = await place.engine(ownership(store));
@@ -19,7 +19,7 @@ describeTemporal('workers that resolve children in workspaces', (server) => {
     onTestFinished(() => owners.close());
     await place.worker({ resolveChild: owners.resolveChild, tenant: owners.tenant });
     const child = await api.deployed(GREETING);
-    // A deployment that was interrupted before it was recorded.
+    // Simulates a deployment that was interrupted before the service recorded it.
     await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
     const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
     const id = await api.deployed(call);

@@ -14,7 +14,7 @@ const ASKED = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> 
 
 describeTemporal('answers', (server) => {
   // A worker that dies within a task has recorded a pause that the run reaches only later, when it is replayed from its history.
-  it('to a pause that the run has not reached yet wait until the run reaches it', async () => {
+  it('wait until the run reaches the pause, if it has not reached it yet', async () => {
     const script = new Script();
     const { engine, stores, close } = await openOn(server, {
       data: dataFolder(),

@@ -11,7 +11,7 @@ import { serveClock } from './clocked/clock-worker.ts';
 
 let clocked: Promise<string> | undefined;
 
-/** Engines on a server, each with a worker in this process, over one data folder and one queue. */
+/** Returns a factory of engines on a server, each with a worker in this process; all share one data folder and one queue. */
 export function onServer(
   { address, namespace }: { address: string; namespace: string },
   whenDone: WhenDone = onTestFinished,
@@ -19,20 +19,20 @@ export function onServer(
   const queue = `test-${randomUUID()}`;
   const data = dataFolder(whenDone);
   const engines: Engine[] = [];
-  let going: { clock: Clock; stop: () => Promise<void> } | undefined;
-  const goBy = async (clock: Clock): Promise<void> => {
-    if (going?.clock === clock) return;
-    await going?.stop();
-    going = { clock, stop: await serveClock(clock, { address, namespace, queue }) };
+  let servedClock: { clock: Clock; stop: () => Promise<void> } | undefined;
+  const serve = async (clock: Clock): Promise<void> => {
+    if (servedClock?.clock === clock) return;
+    await servedClock?.stop();
+    servedClock = { clock, stop: await serveClock(clock, { address, namespace, queue }) };
   };
   whenDone(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
-    await going?.stop();
+    await servedClock?.stop();
   });
   return {
     open: async (options = {}) => {
       const { clock } = options;
-      if (clock) await goBy(clock);
+      if (clock) await serve(clock);
       const bundle = clock && (await (clocked ??= bundleClocked()));
       const engine = await createEngine({
         ...options,

@@ -8,7 +8,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { placeOn } from './worker-place.ts';
 
 describeTemporal('heddle worker', (server) => {
-  it('uses the sandboxes of the workspace of a run, and of no other', async () => {
+  it('uses only the sandboxes of the workspace of a run', async () => {
     const place = placeOn(server);
     const store = await openServiceStore({ data: place.data });
     const sandboxes = openSandboxes({

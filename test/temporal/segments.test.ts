@@ -14,7 +14,7 @@ describeTemporal('segments', (server) => {
     onTestFinished(() => connection.close());
     return new Client({ connection, namespace: server.namespace });
   };
-  /** Types of the activities of the run; names of the local ones. */
+  /** Returns the types of the activities of the run. */
   const activitiesOf = async (client: Client, runId: string): Promise<string[]> => {
     const { events } = await client.workflow.getHandle(runId).fetchHistory();
     return (events ?? []).flatMap(
@@ -31,7 +31,7 @@ describeTemporal('segments', (server) => {
     for (;;) (await script.called(at)).done(output);
   };
 
-  it('a block that takes too long for a workflow task continues in an activity, and does not run again', async () => {
+  it('a block that takes too long for a workflow task continues in an activity without a second execution', async () => {
     const client = await clientOf();
     const script = new Script();
     const slow = { ...script.executor, class: 'compute' as const };
@@ -55,7 +55,7 @@ describeTemporal('segments', (server) => {
     expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
   });
 
-  it('a loop of compute blocks needs no activity, whatever its number of iterations', async () => {
+  it('a loop of compute blocks needs no activity for any number of iterations', async () => {
     const client = await clientOf();
     const engine = await onServer(server).open();
     const drawn = workflow(
@@ -70,7 +70,7 @@ describeTemporal('segments', (server) => {
     expect(await activitiesOf(client, run.runId)).toEqual([]);
   });
 
-  it('parallel blocks have all started before the first result continues, as in one process', async () => {
+  it('all parallel blocks start before the run continues after the first result, as in one process', async () => {
     const calc = { types: ['calc'], class: 'compute' as const, execute: () => ({ output: {} }) };
     const drawn = workflow(
       [block('H', 'human_in_the_loop'), ...['A', 'B', 'C'].map((name) => block(name, 'calc'))],

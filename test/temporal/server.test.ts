@@ -23,12 +23,12 @@ const problemAt = async (
   searchAttributes: string[] = [],
 ): Promise<string | undefined> => whyNotReady({ address, namespace, searchAttributes });
 
-describeTemporal('the server of this run', ({ address, namespace }) => {
-  it('answers, and has the namespace', async () => {
+describeTemporal('the server of this test run', ({ address, namespace }) => {
+  it('is ready, and has the namespace', async () => {
     expect(await problemAt(address, namespace)).toBeUndefined();
   });
 
-  it('reports an unknown namespace and unknown search attributes', async () => {
+  it('is not ready for an unknown namespace or unknown search attributes', async () => {
     expect(await problemAt(address, 'nowhere')).toMatch(/Namespace nowhere is not found/);
     expect(await problemAt(address, namespace, ['Loom', 'Weft'])).toBe(
       'it does not know the search attribute Loom, Weft',
@@ -37,7 +37,7 @@ describeTemporal('the server of this run', ({ address, namespace }) => {
 });
 
 describeTemporal('a development server', ({ binary = '' }) => {
-  /** Starts a server for one test; stopped after the test. */
+  /** Starts a server, which is stopped after the test. */
   async function start(more: Partial<DevServerOptions> = {}): Promise<DevServer> {
     const started = await startDevServer({ binary, namespace: 'loom', ...more });
     if (started.kind === 'failed') throw new Error(started.reason);
@@ -58,7 +58,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
     expect(args).toContain(`--ip 127.0.0.1 --port ${address.split(':')[1]}`);
   });
 
-  it.skipIf(binary === '')('ends when it is stopped, in order', async () => {
+  it.skipIf(binary === '')('exits with code 0 when it is stopped', async () => {
     const { address, exited, stop } = await start();
     await stop();
     expect(await exited).toBe('exit code 0');
@@ -66,7 +66,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
   });
 
   it.skipIf(binary === '')(
-    'has the search attributes that are asked for, and prints into its log',
+    'registers the given search attributes, and writes to its log file',
     async () => {
       const logFile = join(dataFolder(), 'server.log');
       const { address } = await start({ logFile, searchAttributes: { Weft: 'Keyword' } });
@@ -75,7 +75,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
     },
   );
 
-  it.skipIf(binary === '')('with a file keeps what it has across restarts, on the same port', async () => {
+  it.skipIf(binary === '')('keeps its namespaces across restarts if it has a file, and can use the same port again', async () => {
     const dbFile = join(dataFolder(), 'data/temporal.db');
     const searchAttributes = { Weft: 'Keyword' } as const;
     const first = await start({ dbFile, searchAttributes });
@@ -86,7 +86,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
     expect(await problemAt(again.address, 'kept')).toBeUndefined();
   });
 
-  it.skipIf(binary === '')('does not outlive a starter that is killed with -9', async () => {
+  it.skipIf(binary === '')('ends when the process that started it is killed with -9', async () => {
     const module = JSON.stringify(
       new URL('../../packages/temporal/src/server/index.ts', import.meta.url).href,
     );

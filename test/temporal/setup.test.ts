@@ -4,12 +4,12 @@ import type { TestProject } from 'vitest/node';
 import { SERVER_ASKED } from './opened.ts';
 import { setup } from './setup.ts';
 
-describe('without a server', () => {
+describe('if no server answers', () => {
   it.each([
     ['', 'are skipped', false, 'temporal'],
     ['1', 'fail', true, 'heddle'],
   ])(
-    'and HEDDLE_REQUIRE_TEMPORAL is "%s", tests %s, and the reason is printed',
+    'and HEDDLE_REQUIRE_TEMPORAL is "%s", the tests %s, and the reason is printed',
     async (value, word, isRequired, name) => {
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       onTestFinished(() => void vi.useRealTimers());
@@ -21,7 +21,7 @@ describe('without a server', () => {
       const provide = vi.fn<(key: string, file: string) => void>();
       const stop = setup({ name, provide } as unknown as TestProject);
       const file = provide.mock.calls[0]?.[1] ?? '';
-      // Where the server need not be built, it starts when a test asks for it.
+      // If the server need not be built, it starts only when a test asks for it.
       if (name === 'heddle') {
         vi.advanceTimersByTime(60_000);
         expect(write).not.toHaveBeenCalled();

@@ -12,9 +12,9 @@ const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
 
 /**
- * Starts the server that the tests of this project share, when the first of them needs it. Where it has to be built first,
- * that happens at once, in the background while other tests run: Vitest calls this only if one of the project's files is to
- * be run.
+ * Starts the server that the tests of this project share, when the first of them needs it. If it must be built first,
+ * the build starts at once, in the background while other tests run. Vitest calls this only if the run includes one of
+ * the project's files.
  */
 export function setup(project: TestProject): () => Promise<void> {
   const ended = new AbortController();
@@ -31,7 +31,7 @@ async function open(signal: AbortSignal): Promise<Opened> {
   if (found.kind === 'none') return noServer(found.reason);
   if (found.kind === 'address') return existing(found.address);
   const binary = found.binary.path;
-  // In a file: a database in memory is lost with its last connection, which the server closes when a request is cut off.
+  // The database is a file: one in memory is lost with its last connection, which the server closes when a request is aborted.
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const clean = (): void => rmSync(folder, { recursive: true, force: true });
   const started = await startDevServer({ binary, namespace: NAMESPACE, dbFile: join(folder, 'temporal.db') });
@@ -61,8 +61,8 @@ function fetched(signal: AbortSignal): Promise<FoundServer> {
     const none = (reason: string): void => resolve({ kind: 'none', reason });
     const child = fork(FETCH, [], { execArgv: ['--conditions=@heddle/source', '--no-warnings'], signal });
     child.once('message', (found) => resolve(found as FoundServer));
-    child.once('error', (error) => none(`It was not fetched: ${error.message}.`));
-    child.once('exit', (code, by) => none(`Fetching it ended with ${code ?? by}.`));
+    child.once('error', (error) => none(`The download failed: ${error.message}.`));
+    child.once('exit', (code, by) => none(`The process of the download ended with ${code ?? by}.`));
   });
 }
 

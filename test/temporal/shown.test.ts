@@ -8,7 +8,7 @@ import { placeOn } from './worker-place.ts';
 describeTemporal('the server’s status of a run that the engine cancelled', (server) => {
   const shown = async (runId: string): Promise<string> => {
     const handle = (await clientOf(server)).workflow.getHandle(runId);
-    // The record is written before the workflow ends.
+    // The run's record is written before its workflow ends on the server.
     await handle.result().catch(() => undefined);
     return (await handle.describe()).status.name;
   };
@@ -25,7 +25,7 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('is the same for a paused run, and for a run whose caller disconnected before its start', async () => {
+  it('is cancelled for a paused run, and for a run whose caller disconnected before its start', async () => {
     const place = placeOn(server);
     const engine = await place.engine();
     await place.worker();

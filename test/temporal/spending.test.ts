@@ -23,7 +23,7 @@ function optionsFor(
 }
 
 describeTemporal('agents on Temporal workers that share a data folder', (address) => {
-  it('share a cap on spending', async () => {
+  it('share one spending limit', async () => {
     const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
     const place = placeOn(address);
     const options = optionsFor(server, { maxCost: { tenant: { dollars: 0.025 } } });
@@ -38,8 +38,8 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
 
   it.each([
     ['while a call streams', { text: 'Hel', stalls: true as const }, {}],
-    ['in the pause before a call is repeated', { status: 503, headers: { 'retry-after': '50' } }, {}],
-    ['while it waits for the rate of its key', ANSWER, { openai: { requestsPerMinute: 2 } }],
+    ['in the delay before a call is retried', { status: 503, headers: { 'retry-after': '50' } }, {}],
+    ['while it waits for the rate limit of its key', ANSWER, { openai: { requestsPerMinute: 2 } }],
   ])('stop within a second when their run is cancelled %s', async (_when, answer, rates) => {
     const server = await modelServer(() => answer);
     const place = placeOn(address);
@@ -61,7 +61,7 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
     await worker.stop({ drainMs: 500, killMs: 2000 });
   });
 
-  it('read the skills of their workspace from the worker, and have the same at the next attempt', async () => {
+  it('read the skills of their workspace from the worker, and get the same ones at the next attempt', async () => {
     const refund = {
       id: '1f0c',
       name: 'refund-orders',

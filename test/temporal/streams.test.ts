@@ -10,7 +10,7 @@ import { expectRetracted, play } from '../streams/killed.ts';
 import { expectRedacted, PARTS, SECRET, SECRETIVE } from '../streams/secret.ts';
 import { collect, emissionsIn, inShort, TALK } from '../streams/talk.ts';
 
-describeTemporal('what blocks emit on a worker', (server) => {
+describeTemporal('a chunk that a block emits on a worker', (server) => {
   it('reaches the engine that started the run, while the block runs', async () => {
     const place = placeOn(server);
     const script = new Script();
@@ -36,7 +36,7 @@ describeTemporal('what blocks emit on a worker', (server) => {
       expect(inShort(await collect(late)).slice(-5)).toEqual([...ofBlock, 'run ended']);
   });
 
-  it('is redacted across texts with the secrets of the worker, and is not published in part after a timeout', async () => {
+  it('is redacted with the secrets of the worker, also across chunks, and is not published in part after a timeout', async () => {
     const place = placeOn(server);
     const script = new Script();
     const engine = await place.engine({ env: { KEY: { value: '', secret: false } } });
@@ -70,7 +70,7 @@ describeTemporal('what blocks emit on a worker', (server) => {
     await expectStreamed(await testApi({ engine, store }), script);
   });
 
-  it('is discarded when the worker is killed, and then comes whole from the next worker', async () => {
+  it('is discarded when the worker is killed, and is then emitted again by the next worker', async () => {
     const place = placeOn(server);
     const { address, namespace } = server;
     const worker = { address, namespace, queue: place.queue, data: place.data };

@@ -12,7 +12,7 @@ import { expectEventsOnceWhenKilled, expectOnceWhenKilled } from '../triggers/ki
 
 interface Killed {
   what: string;
-  /** Of a quick run. */
+  /** The distance of the steps at which the process is killed, in a quick run of the tests. */
   stride: number;
   expectOnce: (place: Place, steps: Steps) => Promise<void>;
 }
@@ -21,7 +21,7 @@ const KILLED: readonly Killed[] = [
   {
     what: 'from the due time of a schedule to its run',
     stride: 2,
-    // The steps before the last four know nothing of the server.
+    // The steps before the last four do not use the server.
     expectOnce: (place, { first, stride }) =>
       expectOnceWhenKilled(place, { stride, first: first + scale(3, 0) }),
   },
@@ -53,7 +53,7 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
   for (const { what, stride, expectOnce } of KILLED) {
     const steps = drawnSteps(stride, `steps ${what} on Temporal`);
     it(
-      `at each step ${what} loses nothing and starts nothing twice`,
+      `at each step ${what} still starts exactly one run`,
       { timeout: scale(300_000, 1_800_000) },
       async () => {
         const data = dataFolder();
@@ -65,7 +65,7 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
 
   if (hasPostgres)
     it(
-      'beside a worker with triggers, which is killed in turn, loses nothing and starts nothing twice',
+      'in turn with a worker with triggers still starts exactly one run for each event',
       { timeout: 600_000 },
       async () => {
         const postgres = await postgresDatabase();

@@ -6,7 +6,7 @@ import type { HeddleWorker, TemporalOptions, WorkerOptions } from '@heddle/tempo
 import { onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 
-/** A deployment of one test on a server: engines that only start runs, and workers that run them. */
+/** A deployment for one test on a server: engines that only start runs, and workers that run them. */
 export interface Place {
   readonly queue: string;
   readonly data: string;

@@ -4,7 +4,7 @@ import { placeOn } from './worker-place.ts';
 
 describeTemporal('versions of workers', (server) => {
   // The development server does not support versions; test/temporal/production/ tests one that does.
-  it('that the server does not support are an error, not a worker without tasks', async () => {
+  it('are an error if the server does not support them', async () => {
     const version = { deployment: 'looms', build: '7' };
     await expect(placeOn(server).worker({ tuning: { version } })).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',

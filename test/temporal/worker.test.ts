@@ -10,7 +10,7 @@ import { placeOn } from './worker-place.ts';
 const POLL = { timeout: 30_000 };
 const twoSteps = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
 
-/** An executor that never ends and ignores its abort signal. */
+/** Executes a block that never ends and ignores its abort signal. */
 const deaf = { ...new Script().executor, execute: () => new Promise<never>(() => undefined) };
 
 async function get(url: string): Promise<{ status: number; text: string }> {
@@ -19,7 +19,7 @@ async function get(url: string): Promise<{ status: number; text: string }> {
 }
 
 describeTemporal('a worker', (server) => {
-  it('runs what engines without a worker start, and stops on request', async () => {
+  it('runs the workflows that engines without a worker start, and stops on request', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const place = placeOn(server);
     const engine = await place.engine({ blocks: [script.executor] });
@@ -52,7 +52,7 @@ describeTemporal('a worker', (server) => {
     expect(workers.status().taskCounters.map(({ task }) => task)).not.toContain('effect');
   });
 
-  it('with sandboxes on separate workers runs only workflow code', async () => {
+  it('runs only workflow code if the sandboxes are on separate workers', async () => {
     const place = placeOn(server);
     const engine = await place.engine({}, { local: false });
     const one = await place.worker({ local: false, tuning: { roles: ['engine', 'effects'] } });
@@ -67,7 +67,7 @@ describeTemporal('a worker', (server) => {
   });
 
   describe('that stops', () => {
-    it('waits for running blocks, whose results are kept', async () => {
+    it('waits for running blocks when it stops, and reports their results', async () => {
       const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
       const place = placeOn(server);
       const engine = await place.engine({ blocks: [first.executor] });
@@ -83,7 +83,7 @@ describeTemporal('a worker', (server) => {
       expect([first.aborted, second.calls]).toEqual([[], []]);
     });
 
-    it('cancels blocks after the grace period and reports finished work: other workers continue at once', async () => {
+    it('cancels blocks after the grace period and reports finished work, so that other workers continue at once', async () => {
       const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
       const place = placeOn(server);
       const engine = await place.engine({ blocks: [first.executor] });
@@ -96,7 +96,7 @@ describeTemporal('a worker', (server) => {
       expect([first.aborted, first.calls, second.calls]).toEqual([['A'], ['A'], ['A']]);
     });
 
-    it('abandons blocks that do not stop: another worker continues the run', async () => {
+    it('abandons blocks that do not stop, and another worker continues the run', async () => {
       const second = new Script({ A: () => ({ output: { n: 7 } }) });
       const place = placeOn(server);
       const engine = await place.engine({ blocks: [deaf] });
@@ -110,7 +110,7 @@ describeTemporal('a worker', (server) => {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
     });
 
-    it('may be stopped twice', async () => {
+    it('can be stopped twice', async () => {
       const worker = await placeOn(server).worker();
       await Promise.all([worker.stop(), worker.stop({ drainMs: 0 })]);
       await worker.stop();
@@ -119,7 +119,7 @@ describeTemporal('a worker', (server) => {
   });
 
   describe('with an endpoint', () => {
-    it('shows whether it polls, and its counters', async () => {
+    it('serves its state and its counters over HTTP', async () => {
       const script = new Script();
       const place = placeOn(server);
       const engine = await place.engine({ blocks: [script.executor] });
@@ -144,7 +144,7 @@ describeTemporal('a worker', (server) => {
       expect((await get(`${next.url}/metrics`)).text).toMatch(done);
     });
 
-    it('that cannot be opened is an error, and nothing stays open', async () => {
+    it('cannot start if the port is in use', async () => {
       const taken = createServer().listen(0, '127.0.0.1');
       onTestFinished(() => void taken.close());
       await once(taken, 'listening');
@@ -156,7 +156,7 @@ describeTemporal('a worker', (server) => {
     });
   });
 
-  it('with two executors for one block type is refused', async () => {
+  it('cannot have two executors for one block type', async () => {
     const blocks = [new Script().executor, new Script().executor];
     await expect(placeOn(server).worker({ blocks })).rejects.toMatchObject({ code: 'EXECUTOR_DUPLICATE' });
   });

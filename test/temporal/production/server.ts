@@ -77,7 +77,7 @@ export async function startProductionServer(options: ProductionServerOptions): P
       return { ...child, ports: numbers, address: addressOf(ports), namespace: options.namespace };
     await child.stop();
     throw new Error(
-      `Temporal's server ${options.name} does not serve: ${problem}. It said: ${log.lastLine()}`,
+      `Temporal's server ${options.name} is not ready: ${problem}. Its last output: ${log.lastLine()}`,
     );
   } finally {
     log.close();
@@ -116,7 +116,7 @@ async function registerNamespace(httpPort: number, namespace: string): Promise<s
     body: JSON.stringify({ namespace, workflowExecutionRetentionPeriod: RETENTION }),
   });
   const said = await answer.text();
-  return answer.ok || answer.status === ALREADY_EXISTS ? undefined : `the namespace is refused: ${said}`;
+  return answer.ok || answer.status === ALREADY_EXISTS ? undefined : `the server refused the namespace: ${said}`;
 }
 
 /** Creates the database if it does not exist, and migrates its tables to the newest version. */

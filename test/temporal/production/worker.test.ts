@@ -10,7 +10,7 @@ import { placeOn } from '../worker-place.ts';
 const drawn = workflow([work('A'), fn('Z', 'return <a.n>')], ['Start -> A -> Z']);
 
 describeTemporal('workers of the production server', (server) => {
-  it('with versions keep the runs that they have started; new runs get the current version', async () => {
+  it('with versions finish the runs that they have started; new runs start on the current version', async () => {
     const place = placeOn(server);
     const deployment = `looms-${place.queue}`;
     const [one, two] = [new Script(), new Script()];
@@ -38,7 +38,7 @@ describeTemporal('workers of the production server', (server) => {
     expect([one.calls, two.calls]).toEqual([['A'], ['A']]);
   });
 
-  it('with a version can be started from the command line, which is ready when the server knows the version', async () => {
+  it('with a version can be started from the command line, and are ready when the server knows the version', async () => {
     const place = placeOn(server);
     const where = ['--address', server.address, '--namespace', server.namespace, '--queue', place.queue];
     const build = `looms-${place.queue}:7`;
@@ -46,7 +46,7 @@ describeTemporal('workers of the production server', (server) => {
     expect(JSON.parse(await worker.line())).toMatchObject({ ready: true, queue: place.queue });
   });
 
-  it('get runs of their process at once with eager start', async () => {
+  it('get the runs that their own process starts at once, with eager start', async () => {
     const start = vi.spyOn(WorkflowClient.prototype, 'start');
     const engine = await placeOn(server).engine({}, { worker: true, eager: true });
     const run = await engine.execute({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });

@@ -11,12 +11,12 @@ import { openOn } from './open.ts';
 
 const TURNS = scale(40, 200);
 const BUDGET = 20;
-/** Events that one iteration can add to a history that has reached its budget, plus those at its start and end. */
+/** The most events that one iteration can add to a history that has reached its budget, plus those at its start and end. */
 const EVENTS = BUDGET * 6 + 60;
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 5 };
 
-/** A loop of effects, with a parallel in some iterations, beside a pause and a wait that stay open. */
+/** A workflow with a loop of effects (some iterations contain a parallel) beside a pause and a wait that stay open. */
 const LONG = workflow(
   [
     block('H', 'human_in_the_loop'),
@@ -44,13 +44,13 @@ const LONG = workflow(
 
 /** Number of runs at once, and size of the worker's cache. */
 const CACHES: [title: string, sizes: { runs: number; cachedWorkflows: number }][] = [
-  ['as a worker keeps them', { runs: 1, cachedWorkflows: 500 }],
-  ['forgotten in turns, for there is no room for all of them', { runs: 3, cachedWorkflows: 2 }],
+  ['with a cache for all of them', { runs: 1, cachedWorkflows: 500 }],
+  ['with a cache that is too small for all of them', { runs: 3, cachedWorkflows: 2 }],
 ];
 
 describeTemporal('runs that continue in new histories', (server) => {
   it.each(sample(CACHES, 1, 'caches of a worker with long runs'))(
-    'lose nothing and do nothing twice: %s',
+    'run each effect exactly once, %s',
     async (_title, { runs, cachedWorkflows }) => {
       const done = new Map<string, number>();
       const { promise: halfway, resolve } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ describeTemporal('runs that continue in new histories', (server) => {
   );
 });
 
-/** Answers both pauses, the second one when everything else has ended. */
+/** Answers both pauses: the second one after everything else has ended. */
 async function toTheEnd(engine: Engine, runId: string): Promise<void> {
   const open = async (name: string): Promise<string> =>
     (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';

@@ -9,7 +9,7 @@ import { block, loop, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults, typeOf } from './histories-of.ts';
 import { openOn } from './open.ts';
 
-/** A block without effects. */
+/** Executes a block without effects. */
 const calc: BlockExecutor = {
   types: ['calc'],
   class: 'compute',
@@ -18,7 +18,7 @@ const calc: BlockExecutor = {
 const NAMES = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'];
 const LINE = [`Start -> ${NAMES.join(' -> ')}`];
 
-describeTemporal('what a run costs on a server', (server) => {
+describeTemporal('the number of events of a run on a server', (server) => {
   /** Runs the workflow until it ends. Returns the types of the events in all its histories. */
   async function events(
     drawn: Json,
@@ -43,7 +43,7 @@ describeTemporal('what a run costs on a server', (server) => {
     }
   }
 
-  it('ten blocks that compute take one workflow task, and eight events at most', async () => {
+  it('is at most eight, with one workflow task, for ten blocks that only compute', async () => {
     const types = await events(
       workflow(
         NAMES.map((name) => block(name, 'calc')),
@@ -54,7 +54,7 @@ describeTemporal('what a run costs on a server', (server) => {
     expect(types.length).toBeLessThanOrEqual(8);
   });
 
-  it('ten effects take six events each, and a dozen for the run', async () => {
+  it('is at most six for each of ten effects, and twelve for the run itself', async () => {
     const types = await events(
       workflow(
         NAMES.map((name) => work(name)),
@@ -66,7 +66,7 @@ describeTemporal('what a run costs on a server', (server) => {
   });
 
   it(
-    'a loop of turns that only compute takes an event for many turns',
+    'is far below the number of iterations of a loop that only computes',
     async () => {
       const turns = scale(4000, 100_000);
       const drawn = workflow(

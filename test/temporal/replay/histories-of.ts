@@ -85,11 +85,11 @@ export async function replayFaults(
     replayed++;
     if (error) faults.push(`${workflowId}: ${error.message}`);
   }
-  if (replayed !== histories.length) faults.push(`${replayed} of ${histories.length} were replayed`);
+  if (replayed !== histories.length) faults.push(`${replayed} of ${histories.length} histories were replayed`);
   return faults;
 }
 
-/** Returns the type of an event, with its failure. */
+/** Returns the type of an event, followed by its failure if it has one. */
 function eventText(event: NonNullable<History['events']>[number]): string {
   const { workflowExecutionFailedEventAttributes: run, workflowTaskFailedEventAttributes: task } = event;
   const failure = (run ?? task)?.failure;

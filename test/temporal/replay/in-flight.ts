@@ -1,4 +1,4 @@
-/** Calls `work` for each item, at most `most` at a time. Returns the promises by the names of the items. */
+/** Calls `work` for each item, with at most `most` calls at a time. Returns the promises by the names of the items. */
 export function inFlight<Item, Result>(
   items: readonly Item[],
   { most, name, work }: { most: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },
