@@ -13,11 +13,11 @@ describeTenantFiles('memory', () => new MemoryFiles());
 const DIVIDER = `\n${'='.repeat(80)}\n\n`;
 const PDF = Buffer.from('%PDF-1.7\n%%EOF');
 
-describe('a block that reads files without a store of the host', () => {
+describe('a block that reads files, on a host without a store of files', () => {
   it.each([
     ['file', { inputMethod: 'upload', file: '<start.docs>' }],
     ['file_v2', { file: '<start.docs>' }],
-  ])('parses files of the input, each with its text: %s', async (type, fields) => {
+  ])('parses the files of the input and outputs their texts: %s', async (type, fields) => {
     const engine = await engineWith();
     const docs = [fileOf('a.csv', 'id,name\n1,Ada', 'text/csv'), fileOf('b.json', '{"n": 1}')];
     const result = await run(engine, type, fields, docs);
@@ -34,7 +34,7 @@ describe('a block that reads files without a store of the host', () => {
     expect(filesIn(result.output).map(({ name }) => name)).toEqual(['a.csv', 'b.json']);
   });
 
-  it('reads an address, whose file becomes one of the run', async () => {
+  it('downloads a file from an address and stores it as a file of the run', async () => {
     const web = await webServer({ '/notes/loom%20one.md': '# Looms' });
     const engine = await engineWith(web.allowed);
     const filePath = `${web.url}/notes/loom%20one.md`;
@@ -55,7 +55,7 @@ describe('a block that reads files without a store of the host', () => {
     expect(content?.bytes).toBe(7);
   });
 
-  it('encodes values in an authored address, which stay in their place', async () => {
+  it('encodes the values of references in an address, so that they stay in their part of it', async () => {
     const web = await webServer({ '/a/..%2Fsecret.txt': 'kept' });
     const engine = await engineWith(web.allowed);
     const source = {
@@ -69,7 +69,7 @@ describe('a block that reads files without a store of the host', () => {
     expect(web.requests.map(({ path }) => path)).toEqual(['/a/..%2Fsecret.txt']);
   });
 
-  it('reads some lines of each file', async () => {
+  it('reads a range of lines of each file', async () => {
     const engine = await engineWith();
     const fields = { operation: 'file_get_content', getContentFile: '<start.docs>', contentOffset: '2' };
     const docs = [fileOf('a.txt', 'one\ntwo\nthree'), fileOf('b.txt', 'alone')];
@@ -104,7 +104,7 @@ describe('a block that reads files without a store of the host', () => {
 
   it.each<[what: string, fields: JsonObject]>([
     [
-      'a file of an editor',
+      'a file that the editor has stored',
       { file: [{ name: 'x', path: '/api/files/serve/x', key: 'workspace/x', size: 1 }] },
     ],
     ['a path', { file: '/etc/passwd' }],
@@ -116,7 +116,7 @@ describe('a block that reads files without a store of the host', () => {
     expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
   });
 
-  it('fails with the name of the missing feature, and deploying and checking warn of it', async () => {
+  it('fails with the name of the missing feature; deployment and check warn of it', async () => {
     const engine = await engineWith();
     const fields = { operation: 'file_write', fileName: 'a.txt', content: 'x' };
     const result = await run(engine, 'file_v5', fields);
@@ -180,7 +180,7 @@ describe('files of the workspace', () => {
     expect(logs.get('Read')).toMatchObject({ files: [{ name: 'log.md', workspaceFileId: 'wf_1' }] });
   });
 
-  it('take files of the run, keep names apart, and are replaced only where an author asks for it', async () => {
+  it('are copied from files of the run, get different names, and are replaced only if the author sets it', async () => {
     const files = new MemoryFiles();
     const engine = await engineWith({ tenantFiles: files });
     const write = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };
@@ -193,7 +193,7 @@ describe('files of the workspace', () => {
     expect(files.text('mine', 'a (1).csv')).toBe('id\n1');
   });
 
-  it('of another workspace are treated exactly like unknown ones by each operation', async () => {
+  it('of another workspace get the same errors as unknown ones in each operation', async () => {
     const files = new MemoryFiles();
     const id = await files.put('theirs', 'secret.txt', 'Buy low.', '/Plans');
     const engine = await engineWith({ tenantFiles: files });
@@ -221,7 +221,7 @@ describe('files of the workspace', () => {
     expect(files.changes).toBe(1);
   });
 
-  it('are changed once by a call whose outcome was lost', async () => {
+  it('are changed once by a call whose answer was lost', async () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
     let lost = 0;
@@ -244,7 +244,7 @@ describe('files of the workspace', () => {
     expect(lost).toBe(1);
   });
 
-  it('are changed on top of a change that came first', async () => {
+  it('include a change that another call makes first', async () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
     let others = 1;
@@ -268,12 +268,12 @@ describe('files of the workspace', () => {
 
   it.each<[what: string, fields: JsonObject, message: RegExp]>([
     [
-      'a text that is there twice',
+      'a text that the file contains twice',
       { operation: 'file_edit', oldString: 'a', newString: 'b' },
       /2 times, in the lines 1, 3/,
     ],
-    ['a text that is not there', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
-    ['a line behind the last', { operation: 'file_insert', afterLine: 9, insertContent: 'x' }, /3 lines/],
+    ['a text that the file does not contain', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
+    ['a line number after the last line', { operation: 'file_insert', afterLine: 9, insertContent: 'x' }, /3 lines/],
   ])('refuse %s', async (_what, fields, message) => {
     const files = new MemoryFiles();
     await files.put('mine', 'log.txt', 'a\nb\na');
@@ -283,7 +283,7 @@ describe('files of the workspace', () => {
     expect(files.changes).toBe(1);
   });
 
-  it('are changed and read with many lines, up to the characters of one result', async () => {
+  it('are changed and read with many lines, up to the maximum length of one result', async () => {
     const files = new MemoryFiles();
     const lines = (count: number): string => 'a b\n'.repeat(count);
     for (const name of ['a.txt', 'b.txt']) await files.put('mine', name, lines(1000) + 'x'.repeat(4_500_000));
@@ -297,7 +297,7 @@ describe('files of the workspace', () => {
     expect((await run(engine, 'file_v5', read)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
   });
 
-  it('fail with a code that can be retried if the host fails, and its error is reported', async () => {
+  it('fail with a retryable code if the host fails, and its error is reported', async () => {
     const reported: unknown[] = [];
     const broken = new MemoryFiles().with({
       list: () => {
@@ -318,12 +318,12 @@ describe('files of the workspace', () => {
   });
 });
 
-/** The arguments of a tool that a model was offered. */
+/** Returns the properties of the arguments of a tool that a model was offered. */
 const propertiesOf = (offered: JsonObject | undefined): object =>
   (offered as { parameters: { properties: object } } | undefined)?.parameters.properties ?? {};
 
 describe('files as tools of an agent', () => {
-  /** Runs an agent with these tools, whose model makes these calls. */
+  /** Runs an agent that has these tools and whose model makes these calls. */
   async function play(tools: JsonObject[], calls: { name: string; args: Json }[], options: object = {}) {
     const model = await calling(calls);
     const engine = await engineWith({ ...model.options, ...options });
@@ -338,7 +338,7 @@ describe('files as tools of an agent', () => {
     params,
   });
 
-  it('write and read files of the workspace, where the author says', async () => {
+  it('write and read files of the workspace in the folder that the author has chosen', async () => {
     const files = new MemoryFiles();
     const { result, offered } = await play(
       [tool('file_write', { writeFolderPath: '/Agents' }), tool('file_get_content')],
@@ -359,7 +359,7 @@ describe('files as tools of an agent', () => {
     ]);
   });
 
-  it('reach no private address, no path of the host, and no file of another workspace', async () => {
+  it('cannot reach private addresses, paths of the host, or files of another workspace', async () => {
     const files = new MemoryFiles();
     const theirs = await files.put('theirs', 'secret.txt', 'Buy low.');
     const forged = { id: 'x', name: 'x', size: 1, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
@@ -396,7 +396,7 @@ describe('files as tools of an agent', () => {
     expect(files.changes).toBe(1);
   });
 
-  it('send headers of the author only to an address of the author', async () => {
+  it('send headers that the author has set only to an address that the author has set', async () => {
     const web = await webServer({ '/a.txt': 'yes' });
     const headers = { Authorization: 'Bearer of-the-author' };
     const open = await play(

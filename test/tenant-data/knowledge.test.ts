@@ -17,7 +17,7 @@ describeTenantKnowledge('memory', () => {
 
 const CONNECTOR = { id: 'con_1', connectorType: 'notion', status: 'active' };
 
-/** Knowledge bases with one of the tenant `mine` and one of `theirs`. */
+/** Returns a store with one knowledge base of the tenant `mine` and one of `theirs`. */
 async function stored(): Promise<MemoryKnowledge> {
   const knowledge = new MemoryKnowledge();
   knowledge.add('mine', 'kb', { con_1: CONNECTOR });
@@ -35,7 +35,7 @@ const put = async (
 };
 
 describe('a knowledge block', () => {
-  it('searches, with the filters and settings that editors write', async () => {
+  it('searches with the filters and settings that editors write', async () => {
     const knowledge = await stored();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
     await put(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
@@ -128,7 +128,7 @@ describe('a knowledge block', () => {
     expect(await call('list_documents')).toMatchObject({ totalDocuments: 0 });
   });
 
-  it('treats everything of another workspace exactly like unknown ids, in each operation', async () => {
+  it('returns the same errors for ids of another workspace as for unknown ids, in each operation', async () => {
     const knowledge = await stored();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const { changes } = knowledge;
@@ -158,7 +158,7 @@ describe('a knowledge block', () => {
     expect(knowledge.changes).toBe(changes);
   });
 
-  it('stores a document once if the answer of the host was lost', async () => {
+  it('stores a document once if the answer of the host is lost', async () => {
     const knowledge = await stored();
     const before = knowledge.changes;
     let lost = 0;
@@ -181,26 +181,26 @@ describe('a knowledge block', () => {
   });
 
   it.each<[what: string, fields: JsonObject, message: RegExp]>([
-    ['nothing to search for', {}, /neither a "query" nor "tagFilters"/],
+    ['a search without a query and filters', {}, /neither a "query" nor "tagFilters"/],
     [
       'an unknown operator',
       { tagFilters: [{ tagName: 'a', tagValue: 'b', operator: 'like' }] },
       /not one of eq/,
     ],
     [
-      'a range without an end',
+      'a range without an upper bound',
       { tagFilters: [{ tagName: 'a', tagValue: 1, operator: 'between' }] },
       /valueTo/,
     ],
     ['too many results', { query: 'x', topK: 101 }, /topK/],
-    ['an operation that is not here', { operation: 'list_folders' }, /does not have here: use search,/],
+    ['an unsupported operation', { operation: 'list_folders' }, /does not have here: use search,/],
   ])('refuses %s', async (_what, fields, message) => {
     const engine = await engineWith({ tenantKnowledge: await stored() });
     const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
     expect(result.error?.message).toMatch(message);
   });
 
-  it('fails with the name of the missing feature, and deploying warns of it', async () => {
+  it('fails with the name of the missing feature; the deployment warns of it', async () => {
     const engine = await engineWith();
     const fields = { knowledgeBaseId: 'kb', query: 'looms' };
     const result = await run(engine, 'knowledge', fields);
@@ -211,7 +211,7 @@ describe('a knowledge block', () => {
 });
 
 describe('knowledge as a tool of an agent', () => {
-  it('searches the knowledge base of the author, and none of another workspace', async () => {
+  it('searches only the knowledge base that the author has chosen, and none of another workspace', async () => {
     const knowledge = await stored();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.');
     const calls: { name: string; args: Json }[] = [

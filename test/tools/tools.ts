@@ -1,17 +1,17 @@
-/** How one system tool is recognised and obtained; `routes` are tried in order after PATH and cache. */
+/** How to find and install one system tool. `routes` are tried in order after PATH and the cache. */
 export interface Tool {
   /** The executable's name. */
   readonly command: string;
-  /** Names of other executables that serve as well. */
+  /** Names of other executables that can be used instead. */
   readonly alternatives?: readonly string[];
-  /** Arguments that exit with 0 where the tool works on this machine. */
+  /** Arguments with which the tool exits with 0 if it works on this machine. */
   readonly check: readonly string[];
-  /** Folders below the root of a system that may contain it although they are not on PATH. */
+  /** Folders, relative to the root of a system, that may contain it although they are not on PATH. */
   readonly folders?: readonly string[];
   readonly routes: readonly Route[];
 }
 
-/** Debian packages to download and unpack. `dependencies`: also all that they depend on and the machine does not have. */
+/** Debian packages to download and unpack. `dependencies`: also the packages that they depend on, except those of the machine. */
 export interface AptRoute {
   readonly apt: readonly string[];
   readonly dependencies?: boolean;
@@ -23,7 +23,7 @@ export type Route = AptRoute | { readonly go: string } | { readonly pip: string 
 /** Eager starts of workflows need at least 1.29. */
 const TEMPORAL_SERVER = 'v1.31.2';
 
-/** The system tools that tests use. Nothing else may be asked of a machine beside Node and npm. */
+/** The system tools that tests use. Tests may need nothing else on a machine except Node and npm. */
 export const TOOLS: Readonly<Record<string, Tool>> = {
   bubblewrap: {
     command: 'bwrap',
@@ -34,7 +34,8 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     command: 'postgres',
     check: ['--version'],
     folders: [17, 16, 15, 14].map((version) => `usr/lib/postgresql/${version}/bin`),
-    // With the libraries that a bare Debian does not have; those of its compiler to machine code are not needed.
+    // Includes the libraries that a bare Debian does not have, except those of PostgreSQL's JIT compiler, which tests do not
+    // need.
     routes: [
       {
         apt: [
@@ -59,9 +60,9 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     command: 'chromium',
     alternatives: ['chromium-headless-shell'],
     check: ['--version'],
-    // The scripts in usr/bin start what the machine has, not what was unpacked.
+    // The scripts in usr/bin start the program of the machine, not the unpacked one.
     folders: ['usr/lib/chromium'],
-    // Without windows it needs a third of the packages. A bare Debian has no fonts.
+    // The headless variant needs a third of the packages. A bare Debian has no fonts.
     routes: [
       {
         apt: ['chromium-headless-shell', 'fontconfig-config', 'fonts-dejavu-core'],
@@ -75,11 +76,11 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     folders: ['usr/sbin'],
     routes: [{ apt: ['nginx', 'nginx-common'], dependencies: true }],
   },
-  // With all that it needs of its system; where it does not stand, the page of its calls is not run.
+  // It is not installed: on a machine without it, the tests of the page with curl commands are skipped.
   curl: { command: 'curl', check: ['--version'], routes: [] },
   schemathesis: {
     command: 'schemathesis',
-    // Version 3 has no such option.
+    // Version 3 does not have the option --max-time.
     check: ['run', '--max-time', '1', '--help'],
     routes: [{ pip: 'schemathesis==4.32.5' }],
   },
@@ -88,7 +89,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     check: ['--version'],
     routes: [{ go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }],
   },
-  // Their names are common, so each is checked by a command that no other program of that name has.
+  // Their names are common, so each one is checked by a command that other programs with that name do not have.
   'temporal-server': {
     command: 'server',
     check: ['validate-dynamic-config', '--help'],
