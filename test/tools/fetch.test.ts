@@ -18,7 +18,7 @@ const env = (): Record<string, string> => ({
   XDG_CACHE_HOME: join(folder, 'cache'),
 });
 
-/** An executable `name` on the PATH of these tests. */
+/** Creates the executable `name` on the PATH of these tests. */
 function script(name: string, body: string): void {
   writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`);
   chmodSync(join(folder, name), 0o755);
@@ -97,7 +97,7 @@ describe('fetchTool', () => {
     expect(fetchTool('loom', loom({ routes: [{ apt: ['loom'] }] }), env()).found).toBeDefined();
   });
 
-  it('downloads what packages depend on and the machine does not have, except for its C library', () => {
+  it('downloads the dependencies of packages that the machine does not have, except the C library', () => {
     script(
       'apt-get',
       `case "$1" in
@@ -133,7 +133,7 @@ describe('fetchTool', () => {
     expect(found?.path).toMatch(/heddle-tools\/.*\/loom\/bin\/loom$/);
   });
 
-  it('names every way that was tried', () => {
+  it('names every route that was tried', () => {
     script('apt-get', 'echo no such package >&2; exit 100');
     script('go', 'echo no network >&2; exit 1');
     const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
@@ -155,7 +155,7 @@ describe('requireTool', () => {
     expect(write).toHaveBeenCalledWith(expect.stringContaining('Tests skipped: absent (heddle-absent-tool)'));
   });
 
-  it('fails instead where HEDDLE_REQUIRE names the tool', () => {
+  it('throws if HEDDLE_REQUIRE names the absent tool', () => {
     vi.stubEnv('HEDDLE_REQUIRE', 'other, absent');
     expect(() => requireTool('absent', tools)).toThrow(/HEDDLE_REQUIRE asks for absent/);
   });

@@ -9,7 +9,7 @@ import { drawnStores } from '../support/postgres.ts';
 const SECRET = 'sk-live-0123456789abcdef0123456789abcdef';
 const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
 
-/** One block with a secret in each place where a draft can have one, and one with a reference of several kinds. */
+/** One block with a secret in each place where a draft can have one, and one with references of several kinds. */
 const FILE = fileOf([
   fields('mail', 'gmail_v2', {
     credential: ['oauth-input', CREDENTIAL],
@@ -35,7 +35,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     api = await world(name);
   });
 
-  it('have the workflow and no secret, and say what was cleared', async () => {
+  it('contain the workflow without secrets, and list the cleared fields', async () => {
     const id = await api.drafted(FILE);
     const file = await api.exported(id);
     expect(file).toMatchObject({
@@ -51,7 +51,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect(file.warnings).toContain('Block mail: credential was cleared.');
   });
 
-  it('name what the workflow refers to, also in tools, with the manifest', async () => {
+  it('list the references of the workflow, also those in tools, if the manifest is requested', async () => {
     const id = await api.drafted(FILE);
     const file = await api.exported(id, '?includeReferences=true');
     const references = file.referenceManifest?.references ?? [];
@@ -66,7 +66,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect(JSON.stringify(file)).not.toContain(SECRET);
   });
 
-  it('keep what was chosen from the workspace only when asked to, and no credential', async () => {
+  it('keep selected resources of the workspace only on request, and never credentials', async () => {
     const id = await api.drafted(FILE);
     const text = JSON.stringify(await api.exported(id, '?includeWorkspaceBindings=true'));
     expect(text).toContain('INBOX');
@@ -74,7 +74,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     for (const secret of [SECRET, CREDENTIAL]) expect(text).not.toContain(secret);
   });
 
-  it('name no password that somebody typed as a credential', async () => {
+  it('do not list a password that was typed into a credential field', async () => {
     const typed = fields('b', 'x', {
       manualCredential: ['short-input', 'hunter2'],
       credential: ['short-input', SECRET],
@@ -84,7 +84,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     for (const secret of ['hunter2', SECRET]) expect(text).not.toContain(secret);
   });
 
-  it('are recorded, and HEAD, which has no body, is not', async () => {
+  it('are recorded in the audit log, except requests with HEAD', async () => {
     const id = await api.drafted(FILE);
     const head = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`);
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -95,7 +95,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect(after.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
   });
 
-  it('are refused as an absent workflow is: of another workspace, and archived', async () => {
+  it('are refused for archived workflows and those of other workspaces, as for absent ones', async () => {
     const id = await api.drafted(FILE);
     const other = await api.member(await api.workspace(), 'admin');
     const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: other });
@@ -106,7 +106,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`)).status).toBe(404);
   });
 
-  it('need a member, who may only read, and known query keys', async () => {
+  it('need a member with at least the role read, and known query keys', async () => {
     const id = await api.drafted(FILE);
     const reader = await api.member(api.workspaceId, 'read');
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: reader })).status).toBe(200);
@@ -115,7 +115,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
   });
 });
 
-describe('exports of exported files', () => {
+describe('exports of imported files', () => {
   const folder = new URL('../fixtures/exported/', import.meta.url);
   const files = readdirSync(folder).filter((name) => /-[0-9a-f]{12}\.json$/.test(name));
 

@@ -36,7 +36,7 @@ interface Imported {
 }
 
 const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
-/** Calls a workflow of another installation, with a secret and an account that this one lacks. */
+/** A workflow of another installation that refers to a workflow, a secret and an account that this installation does not have. */
 const FOREIGN = fileOf([
   fields('call', 'workflow', {
     workflowId: ['workflow-selector', 'theirs'],
@@ -50,7 +50,7 @@ const nextRequest = (): string => `import-${(requests += 1)}`;
 
 describe.each(drawnStores('imports'))('imports on %s', (name) => {
   let api: World;
-  /** A workflow that files may call. */
+  /** The id of a workflow that imported workflows can call. */
   let child: string;
 
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
   const post = <T>(path: string, body: object, key = api.key) =>
     api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, ...body }, key });
 
-  /** What makes FOREIGN ready. */
+  /** Returns FOREIGN with mappings for all its references. */
   const mapped = () => ({
     workflow: FOREIGN,
     mappings: [
@@ -87,7 +87,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     return (await api.call<ExportFile['state']>('GET', `/api/v2/workflows/${id}/state`)).data;
   }
 
-  it('list what a file of another installation lacks, bind no account, and leave no receipt', async () => {
+  it('list the unresolved references of a file, bind no account, and return no receipt', async () => {
     const { status, data } = await post<Imported>(IMPORT, { workflow: FOREIGN });
     expect(status).toBe(201);
     expect(data.warnings).toEqual([
@@ -106,7 +106,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(await api.actions(data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
-  it('give a free name, or exactly the one that was asked for', async () => {
+  it('choose a free name, or use exactly the requested one', async () => {
     const file = fileOf([], { workflow: { name: 'Twice', description: 'of the file' } });
     const first = await post<Imported>(IMPORT, { workflow: file });
     const second = await post<Imported>(IMPORT, { workflow: JSON.stringify(file), description: 'mine' });
@@ -159,7 +159,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(rest).toMatchObject({ ...receipt.data, workspaceId: api.workspaceId });
   });
 
-  it('map what an export has cleared by its manifest', async () => {
+  it('map the references that an export has cleared, by its manifest', async () => {
     const source = await api.drafted(
       fileOf([fields('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
@@ -183,7 +183,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(call?.subBlocks['workflowId']?.value).toBe(target.data.id);
   });
 
-  it('keep what the export has kept in the same workspace, and warn about it in another', async () => {
+  it('keep the references that the export has kept in the same workspace, and warn about them in another one', async () => {
     const source = await api.drafted(
       fileOf([fields('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
@@ -194,7 +194,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(there.data.warnings).toHaveLength(1);
   });
 
-  it('answer a repetition with the first receipt, also after its target has gone, and add nothing', async () => {
+  it('answer a repeated request with the first receipt, also after its target was deleted, and add no workflow', async () => {
     const target = await api.drafted(fileOf([]));
     const body = mapped();
     body.mappings[0]!.targetId = target;
@@ -206,14 +206,14 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(await api.actions(first.data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
-  it('make one workflow of several calls at once with one request id', async () => {
+  it('create one workflow for several concurrent calls with one request id', async () => {
     const request = await reviewed(mapped());
     const answers = await Promise.all(Array.from({ length: 4 }, () => post<Imported>(IMPORT, request)));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(new Set(answers.map(({ data }) => data.id)).size).toBe(1);
   });
 
-  it('are refused for another request with the same id, a stale preview, and what is not ready', async () => {
+  it('are refused for another request with the same id, a stale preview, and unresolved references', async () => {
     const target = await api.drafted(fileOf([]));
     const body = mapped();
     body.mappings[0]!.targetId = target;
@@ -242,7 +242,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect([status, errorIn(body).message]).toEqual([400, message]);
   });
 
-  it('do not tell ids of other workspaces from absent ones', async () => {
+  it('report ids of other workspaces like absent ones', async () => {
     const other = await api.workspace();
     const { data } = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
       body: { workspaceId: other, name: 'X' },
@@ -261,7 +261,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(foreign.unresolvedBindings).toHaveLength(3);
   });
 
-  it('need the role write, and are concealed from strangers', async () => {
+  it('need the role write, and are hidden from people outside the workspace', async () => {
     const reader = await api.member(api.workspaceId, 'read');
     const stranger = await api.member(await api.workspace(), 'admin');
     for (const path of [IMPORT, PREVIEW]) {
@@ -282,7 +282,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect((await post(IMPORT, { workflow: FOREIGN }, key)).status).toBe(201);
   });
 
-  it('give receipts only to members of the workspace, newest first and in pages', async () => {
+  it('show receipts only to members of the workspace, newest first and in pages', async () => {
     const workspaceId = await api.workspace();
     const at = `/api/v2/workspaces/${workspaceId}/operations`;
     const ids: string[] = [];
@@ -301,7 +301,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     const [one] = listed;
     const found = await api.call<Imported[]>('GET', `${at}?requestId=${one?.requestId}`);
     expect(found.data.map(({ operationId }) => operationId)).toEqual([one?.operationId]);
-    // The cursor of one workspace is no cursor of another.
+    // A cursor of one workspace is not valid in another one.
     const elsewhere = `/api/v2/workspaces/${api.workspaceId}/operations`;
     expect((await api.call('GET', `${elsewhere}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
     expect((await api.call('GET', `${elsewhere}/${one?.operationId}`)).status).toBe(404);
@@ -310,7 +310,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
       expect((await api.call('GET', path, { key: stranger })).status).toBe(404);
   });
 
-  it('keep request ids of workspaces apart', async () => {
+  it('accept the same request id in two workspaces', async () => {
     const workspaceId = await api.workspace();
     const mine = await reviewed({ workflow: fileOf([]), mappings: [] });
     expect((await post<Imported>(IMPORT, mine)).status).toBe(201);
@@ -331,7 +331,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     ['text with too many values', `{"blocks":{},"edges":[],"x":[${'0,'.repeat(500_001)}0]}`],
     ['blocks without a type', { blocks: { a: { name: 'x' } }, edges: [] }],
     ['a name that is too long', { blocks: { a: { type: 'x', name: 'n'.repeat(300) } }, edges: [] }],
-    ['a prototype as block', '{"blocks":{"__proto__":{"type":"a","name":"b"}},"edges":[]}'],
+    ['a block with the id __proto__', '{"blocks":{"__proto__":{"type":"a","name":"b"}},"edges":[]}'],
     ['a broken manifest', { blocks: {}, edges: [], referenceManifest: { version: 9 } }],
   ] as [string, Json][])('refuse %s with 400', async (_, workflow) => {
     for (const path of [IMPORT, PREVIEW]) {
@@ -347,7 +347,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
   });
 });
 
-/** The export without what differs between installations: ids and times. */
+/** Returns the state of an export with its ids replaced, because they differ between installations. */
 function comparable({ state }: ExportFile): Json {
   const ids = [
     ...Object.keys(state.blocks),
@@ -369,7 +369,7 @@ describe('an export that is imported and exported again', () => {
     .filter((name) => name.endsWith('.json'))
     .map((name): [string, URL] => [name, new URL(`file://${given}/${name}`)]);
 
-  it.each([...own, ...more])('is the same up to ids: %s', async (_, file) => {
+  it.each([...own, ...more])('is the same except for ids: %s', async (_, file) => {
     const api = await world('sqlite');
     const { workspaceId } = api;
     const workflow = JSON.parse(readFileSync(file, 'utf8')) as JsonObject;

@@ -9,7 +9,7 @@ import { fields, fileOf, IMPORT, PREVIEW, world } from './setup.ts';
 import type { ExportFile, World } from './setup.ts';
 import { drawnStores } from '../support/postgres.ts';
 
-/** A block for each kind that refers to `theirs`. */
+/** Returns an export with one block for each kind of reference, which refers to `theirs`. */
 const BLOCKS: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
   credential: ['gmail_v2', 'credential', ['oauth-input', 'theirs']],
   'env-var': ['api', 'url', ['short-input', 'https://{{theirs}}/']],
@@ -39,9 +39,9 @@ interface Preview {
   discovery: { kind: string; command: string }[];
 }
 
-describe.each(drawnStores('kinds of references'))('the kinds of references on %s', (name) => {
+describe.each(drawnStores('kinds of references'))('references of each kind on %s', (name) => {
   let api: World;
-  /** The targets of the workspace, by kind, for kinds with an area. */
+  /** The targets in the workspace, by kind, for kinds whose resources the service stores. */
   let targets: { [kind: string]: string };
 
   beforeAll(async () => {
@@ -74,7 +74,7 @@ describe.each(drawnStores('kinds of references'))('the kinds of references on %s
     return data;
   }
 
-  /** Imports the file, and returns the fields of its blocks by kind. */
+  /** Imports the file. Returns the fields of its blocks by kind. */
   async function imported(mappings: object[]): Promise<{ [kind: string]: Json }> {
     const { previewFingerprint } = await previewed(mappings);
     const request = { mappings, previewFingerprint, requestId: crypto.randomUUID() };
@@ -95,7 +95,7 @@ describe.each(drawnStores('kinds of references'))('the kinds of references on %s
     targetId,
   });
 
-  it('are all unresolved at first, and list where to find targets for those with an area', async () => {
+  it('are all unresolved in the first preview, which names the requests that list possible targets', async () => {
     const { ready, unresolvedBindings, discovery } = await previewed([]);
     expect(ready).toBe(false);
     expect(unresolvedBindings.map(({ kind, sourceId }) => [kind, sourceId])).toEqual(
@@ -108,18 +108,18 @@ describe.each(drawnStores('kinds of references'))('the kinds of references on %s
     }
   });
 
-  it.each(KINDS)('a %s can be cleared', async (kind) => {
+  it.each(KINDS)('of the kind %s can be cleared', async (kind) => {
     const { unresolvedBindings } = await previewed([mapping(kind, null)]);
     expect(unresolvedBindings.map((each) => each.kind)).toEqual(KINDS.filter((each) => each !== kind));
   });
 
-  it('are imported cleared, without an id of the file', async () => {
+  it('are imported as cleared, without ids of the file', async () => {
     const values = await imported(KINDS.map((kind) => mapping(kind, null)));
     expect(Object.keys(values)).toEqual(KINDS);
     expect(JSON.stringify(values)).not.toContain('theirs');
   });
 
-  it('are imported with targets of the workspace', async () => {
+  it('are imported with the ids of mapped targets in the workspace', async () => {
     const values = await imported(KINDS.map((kind) => mapping(kind, targets[kind] ?? null)));
     const skills = [{ skillId: targets['skill'] }];
     expect(values).toMatchObject({ ...targets, 'env-var': 'https://{{MINE}}/', skill: skills });

@@ -35,7 +35,7 @@ export interface ExportFile {
 }
 
 export interface World extends TestApi {
-  /** Another workspace of the same person. */
+  /** Creates another workspace of the same person. Returns its id. */
   workspace(): Promise<string>;
   member(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
   exported(workflowId: string, query?: string): Promise<ExportFile>;
@@ -43,7 +43,7 @@ export interface World extends TestApi {
   secret(workspaceId: string, name: string): Promise<void>;
 }
 
-/** A block in the workflow format. */
+/** Returns a block in the workflow format. */
 export function fields(
   id: string,
   type: string,
@@ -65,7 +65,7 @@ export function fields(
   };
 }
 
-/** An exported file of these blocks. */
+/** Returns an exported file with these blocks. */
 export function fileOf(blocks: JsonObject[], more: JsonObject = {}): JsonObject {
   const keyed = Object.fromEntries(blocks.map((block) => [block['id'], block])) as JsonObject;
   return {

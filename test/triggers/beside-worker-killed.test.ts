@@ -3,8 +3,8 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { scale } from '../support/scale.ts';
 import { expectOnceBeside } from './beside-worker-steps.ts';
 
-describe.skipIf(!hasPostgres)('a server and a worker with triggers that are killed in turn', () => {
-  it('lose nothing and start nothing twice, on PostgreSQL', { timeout: 900_000 }, async () => {
+describe.skipIf(!hasPostgres)('a server and a worker with triggers, killed in turn,', () => {
+  it('start exactly one run for each event, on PostgreSQL', { timeout: 900_000 }, async () => {
     const postgres = await postgresDatabase();
     const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
     await expectOnceBeside(place, scale(4, 20));

@@ -73,7 +73,10 @@ export async function expectOnceBeside(place: Place, rounds: number): Promise<vo
     );
     return [...done, ...(await Promise.all(runs))];
   };
-  /** As many due times as have passed, and one of each other event in each round. */
+  /**
+   * Returns the expected counts after a round: one per due time that has passed, two deliveries per round, one of each
+   * other event.
+   */
   const expected = (round: number): number[] => {
     const dues = Math.floor((nowMs - FROM_MS) / MINUTE_MS / INTERVAL_MINUTES);
     return [dues, round, 2 * round, dues, round, 2 * round, round];
@@ -82,7 +85,7 @@ export async function expectOnceBeside(place: Place, rounds: number): Promise<vo
     const compared = async (): Promise<string> => {
       const found = (await counts(from)).join();
       const wanted = expected(round).join();
-      return found === wanted ? 'equal' : `${found} is not ${wanted}`;
+      return found === wanted ? 'equal' : `the runs are ${found}, not ${wanted}`;
     };
     await expect.poll(compared, TIMEOUT).toBe('equal');
   };
@@ -109,7 +112,7 @@ export async function expectOnceBeside(place: Place, rounds: number): Promise<vo
     deaths[dying] += 1;
     all[dying] = await start(dying, round);
   }
-  // No process starts anything later.
+  // No process starts a run later.
   for (let look = 0; look < 3; look += 1) await counts(all.worker);
   await expectAll(all.server, rounds);
   expect(Math.min(deaths.server, deaths.worker)).toBeGreaterThan(0);

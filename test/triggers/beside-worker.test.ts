@@ -54,14 +54,14 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     for (const close of closing) await close();
   });
 
-  /** Moves the clock on while both processes work, or only one: the other one has died. */
+  /** Advances the clock. `only`: the other process has died. */
   function pass(ms: number, only?: 'server' | 'worker'): void {
     server.now.ms += ms;
     if (only !== 'worker') server.pass(0);
     if (only !== 'server') work.beat();
   }
 
-  /** Waits until a workflow has exactly this number of completed runs, while the clock moves on by `stepMs` with each look. */
+  /** Waits until a workflow has exactly `count` runs, all completed. Each poll advances the clock by `stepMs`. */
   async function expectRuns(
     id: string,
     count: number,
@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await expect.poll(completed, { timeout: 10_000, interval: 30 }).toBe(count);
   }
 
-  /** Has something happen each minute, while both work and while only one does. Expects as many runs as `happens` returns. */
+  /** Calls `happens` each minute, while both processes work and while only one does. Expects as many runs as it returns. */
   async function expectEachMinute(
     id: string,
     happens: (minute: number) => Promise<number>,
@@ -127,7 +127,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await expectEachMinute(id, runOf, 1000);
   });
 
-  it('let each event start that flow control has held', async () => {
+  it('start the run of each event that flow control has delayed', async () => {
     const { id, path } = await server.webhook({ flowControl: { concurrency: 1 } });
     let sent = 0;
     await expectEachMinute(id, async (minute) => {
@@ -139,7 +139,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     });
   });
 
-  it('create a webhook at its provider once, and remove only that of a trigger that the worker has suspended', async () => {
+  it('create each webhook at its provider once, and remove only that of the trigger that the worker has suspended', async () => {
     const { type, fields } = HOOKED.github;
     const ids = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
     const draft = draftOf(webhookWorkflow(ids, { type, last: FAILS as never })) as {
@@ -174,7 +174,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       .execute();
     const loom = providers.hooks.find(({ place }) => place === 'ada/loom');
     expect(await server.deliver(loom!, 'fails')).toMatchObject({ status: 200 });
-    // The server has died: the worker counts the failure.
+    // The server has died, so the worker counts the failure.
     const states = async () => {
       pass(1000, 'worker');
       const rows = await server.db

@@ -4,14 +4,14 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { isFull, leftOut } from '../support/scale.ts';
 
-// The due instants of three years, against a calculation with Temporal that shares no code with ours.
+// Compares the due instants of three years with a calculation by the Temporal API, which shares no code with the scheduler.
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const FROM = Temporal.PlainDate.from('2025-01-01');
 const DAYS = 3 * 365;
 
-/** Zones with transitions of all kinds: at midnight, of half an hour, in both hemispheres, and none. */
+/** Time zones with all kinds of transitions: at midnight, of half an hour, in both hemispheres, and none. */
 const TRICKY = [
   ...[
     'UTC',
@@ -40,18 +40,18 @@ const TRICKY = [
   ...['Pacific/Chatham', 'Pacific/Apia'],
 ];
 const ZONES = isFull ? Intl.supportedValuesOf('timeZone') : TRICKY;
-if (!isFull) leftOut('three years of due instants in all time zones');
+if (!isFull) leftOut('the due instants of three years in all time zones');
 
-/** The first instant of a local time; after a gap that skips it, the first instant. */
+/** Returns the first instant of a local time. If a gap skips that time, returns the first instant after the gap. */
 function expected(local: Temporal.PlainDateTime, zone: string): number {
   const earlier = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
   if (earlier.toPlainDateTime().equals(local)) return earlier.epochMilliseconds;
   const transition = earlier.getTimeZoneTransition('next');
-  if (!transition) throw new Error(`${local.toString()} is skipped in ${zone} by no transition.`);
+  if (!transition) throw new Error(`${zone} has no transition that skips ${local.toString()}.`);
   return transition.epochMilliseconds;
 }
 
-/** The instants of the local times on the days that `fits` accepts. */
+/** Returns the instants of the local times on the days that `fits` accepts. */
 function instants(
   zone: string,
   times: readonly Temporal.PlainTime[],
@@ -65,7 +65,7 @@ function instants(
   return [...found].toSorted((a, b) => a - b);
 }
 
-/** The due instants from the first expected one on. */
+/** Returns the due instants, beginning with the first expected one. */
 function dueLike(schedule: Schedule, wanted: readonly number[]): number[] {
   let from = (wanted[0] ?? 0) - 1;
   return wanted.map(() => (from = nextDue(schedule, from) ?? NaN));
@@ -84,7 +84,7 @@ function transitions(zone: string): Temporal.ZonedDateTime[] {
 
 const time = (text: string): Temporal.PlainTime => Temporal.PlainTime.from(text);
 
-describe('three years of due instants', () => {
+describe('the due instants of three years', () => {
   it.each(ZONES)('of daily, weekly and monthly schedules in %s', (timeZone) => {
     const rows: [cron: string, times: string[], fits: (date: Temporal.PlainDate) => boolean][] = [
       ['30 2 * * *', ['02:30'], () => true],
@@ -97,7 +97,7 @@ describe('three years of due instants', () => {
     }
   });
 
-  it.each(ZONES)('of several times a day, around the transitions of %s', (timeZone) => {
+  it.each(ZONES)('of schedules with several times a day, around the transitions of %s', (timeZone) => {
     const cron = '*/20 0-3,22-23 * * *';
     const hours = [0, 1, 2, 3, 22, 23];
     const times = hours.flatMap((hour) => [0, 20, 40].map((minute) => new Temporal.PlainTime(hour, minute)));
@@ -109,7 +109,7 @@ describe('three years of due instants', () => {
     }
   });
 
-  it.each(ZONES)('of every hour, around the transitions of %s', (timeZone) => {
+  it.each(ZONES)('of hourly schedules, around the transitions of %s', (timeZone) => {
     for (const transition of transitions(timeZone)) {
       const middle = transition.epochMilliseconds;
       const wanted: number[] = [];

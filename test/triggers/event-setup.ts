@@ -16,15 +16,15 @@ export type EventInput = JsonObject & { event: string };
 export interface EventApi extends TestApi {
   db: Kysely<Tables>;
   now: { ms: number };
-  /** Beats until no event and no run waits that is due. */
+  /** Does background work until no event and no run is due. */
   settled(): Promise<void>;
-  /** Deploys a workflow with a trigger of events with these fields. */
+  /** Deploys a workflow with an event trigger with these fields. */
   watcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
   /** Deploys a workflow whose runs fail if their input has `fails`. */
   watched(): Promise<string>;
-  /** Runs a workflow to its end, and settles. Returns the id of the run. */
+  /** Runs a workflow to its end, and waits until its events are handled. Returns the id of the run. */
   run(workflowId: string, input?: JsonObject): Promise<string>;
-  /** The inputs of the runs of a workflow, oldest first. */
+  /** Returns the inputs of the runs of a workflow, oldest first. */
   inputs(workflowId: string): Promise<EventInput[]>;
 }
 
@@ -34,7 +34,7 @@ export const FAILS: JsonObject = {
   subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } },
 };
 
-/** An API with the store of this name and a clock that the test moves. Beats do all its background work. */
+/** Starts an API on a store of this kind. The test advances its clock; its background work runs in `settled`. */
 export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
   const now = { ms: Date.now() };
   const { every, beat } = manualBeats();
@@ -45,7 +45,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
   async function settled(): Promise<void> {
     let quiet = 0;
     const isDue = async (): Promise<boolean> => {
-      // Events of the last instant are looked for at the next poll.
+      // Events of the current instant are found only by a later poll.
       now.ms += 5000;
       beat();
       const { changes } = await api.engine.runChanges(1);
@@ -97,7 +97,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
   };
 }
 
-/** A workflow that fails if its input has `fails`. */
+/** Returns a workflow that fails if its input has `fails`. */
 function failing(): Json {
   const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
   const code =

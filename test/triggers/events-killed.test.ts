@@ -4,16 +4,16 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { drawnSteps, scale } from '../support/scale.ts';
 import { expectEventsOnceWhenKilled } from './killed-steps.ts';
 
-describe('triggers of events whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
+describe('event triggers whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(6, 'steps from the end of a run to the run that its event starts');
 
-  it('at each step from the end of a run to the run of its event lose and double nothing, on SQLite', async () => {
+  it('at each step from the end of a run to the run of its event start exactly one run, on SQLite', async () => {
     const data = dataFolder();
     await expectEventsOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process looks for events lose and double nothing, on PostgreSQL',
+    'while another process polls for events start exactly one run, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };

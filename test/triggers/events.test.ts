@@ -19,7 +19,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     if (fault !== undefined) throw new Error('The API has reported a fault.', { cause: fault });
   });
 
-  it('start runs with the failed run as input, and not for runs that complete', async () => {
+  it('start a run with the failed run as input, and none for runs that complete', async () => {
     const watched = await api.watched();
     const other = await api.watched();
     const id = await api.watcher({ eventType: 'execution_error', workflowIds: [watched] });
@@ -41,7 +41,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     });
   });
 
-  it('start no runs for runs that events have started, nor for the runs of their own workflow', async () => {
+  it('start no runs for runs that events have started, or for runs of their own workflow', async () => {
     const watched = await api.watched();
     const failing = await api.watcher(
       { eventType: 'execution_error', workflowIds: [watched] },
@@ -55,7 +55,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     expect(await api.inputs(chained)).toEqual([]);
   });
 
-  it('tell of deployments, with the version that became live', async () => {
+  it('start a run for each deployment, with the version that became live', async () => {
     const watched = await api.watched();
     const workflowIds = [watched];
     const deployed = await api.watcher({ eventType: 'workflow_deployed', workflowIds });
@@ -75,7 +75,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     ]);
   });
 
-  it('fire a condition when the last runs have failed, and then not for the cool-down', async () => {
+  it('start a run when the last runs have failed, and then none during the cooldown', async () => {
     const watched = await api.watched();
     const id = await api.watcher({
       ...{ eventType: 'consecutive_failures', workflowIds: [watched], consecutiveFailures: '2' },
@@ -97,7 +97,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     expect(await api.inputs(id)).toHaveLength(2);
   });
 
-  it('tell of workflows without runs, once for each span of silence', async () => {
+  it('start a run for a workflow without runs, once for each period without runs', async () => {
     const watched = await api.watched();
     const id = await api.watcher({ eventType: 'no_activity', workflowIds: watched, inactivityHours: 12 });
     await api.run(watched);
@@ -114,8 +114,8 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
   });
 });
 
-describe('conditions about the runs of a workflow', () => {
-  it('are met by a share of failures, a number of them, and slow runs, of at least five', async () => {
+describe('conditions on the runs of a workflow', () => {
+  it('are met by a rate of failures, a number of failures, and slow runs, if there are at least five runs', async () => {
     const api = await eventApi('sqlite');
     const watched = await api.watched();
     const workflowIds = `["${watched}"]`;
@@ -128,11 +128,11 @@ describe('conditions about the runs of a workflow', () => {
     for (const fails of [true, false, false, true]) await api.run(watched, { fails });
     expect(await api.inputs(count)).toHaveLength(1);
     expect(await api.inputs(rate)).toEqual([]);
-    // Three of five, of which none has cost anything.
+    // Three of five runs have failed, and none of them had a cost.
     const last = await api.run(watched, { fails: true });
     expect(await api.inputs(rate)).toMatchObject([{ triggeringRun: { runId: last } }]);
     expect(await api.inputs(slow)).toHaveLength(1);
-    // Earlier runs have taken no time.
+    // The earlier runs have a duration of almost 0.
     await api.db.updateTable('run_logs').set({ duration_ms: 0 }).execute();
     expect(await api.inputs(spike)).toEqual([]);
     await api.run(watched);
@@ -160,7 +160,7 @@ describe('conditions about the runs of a workflow', () => {
 });
 
 describe('events of credentials', () => {
-  it('start runs without the secret', async () => {
+  it('start runs whose input does not contain the secret', async () => {
     const api = await eventApi('sqlite');
     const changed = await api.watcher({ eventType: 'credential_changed' });
     const reconnect = await api.watcher({ eventType: 'credential_reconnect' });
@@ -196,8 +196,8 @@ describe('events of credentials', () => {
   });
 });
 
-describe('without a trigger of events in the workspace', () => {
-  it('nothing is recorded, and events of one workspace start no runs of another', async () => {
+describe('without an event trigger in the workspace', () => {
+  it('no events are recorded, and events of one workspace start no runs in another one', async () => {
     const api = await eventApi('sqlite');
     const watched = await api.watched();
     const others = await api.store.workspaces.createWorkspace('Others', api.userId);
@@ -209,7 +209,7 @@ describe('without a trigger of events in the workspace', () => {
     await api.settled();
     expect(await api.db.selectFrom('run_logs').selectAll().execute()).toHaveLength(1);
     expect(await api.db.selectFrom('service_events').selectAll().execute()).toEqual([]);
-    // The event of another workspace finds no trigger here.
+    // The event of another workspace has no trigger in this one.
     const id = await api.watcher({ eventType: 'workflow_undeployed' });
     const theirs = {
       id: 'theirs',
@@ -233,7 +233,7 @@ describe('several processes', () => {
   it('start one run for each event', async () => {
     const kind = hasPostgres ? 'postgres' : 'sqlite';
     const first = await eventApi(kind);
-    // The second one shares the engine and the store.
+    // The second process shares the engine and the store.
     const second = await eventApi(kind, { store: first.store, engine: first.engine });
     const watched = await first.watched();
     const id = await first.watcher({ eventType: 'execution_success', workflowIds: [watched] });
@@ -247,7 +247,7 @@ describe('several processes', () => {
   });
 });
 
-describe('the fields of a trigger of events', () => {
+describe('the fields of an event trigger', () => {
   it('are checked when the workflow is deployed', async () => {
     const api = await eventApi('sqlite');
     const fields = {

@@ -11,12 +11,12 @@ import type { Hook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
 import type { FiringProcess, Place } from './killed.ts';
 
-/** Runs that a process starts at once. */
+/** The number of runs that a process starts at the same time. */
 const STARTS = 16;
 const BURST = scale(100, 1000);
 const TIMEOUT = { timeout: scale(60_000, 600_000), interval: 200 };
 
-/** Queues runs of a workflow, as a process that has died has left them. */
+/** Queues runs of a workflow, like a process that died before it started them. */
 async function queueRuns(
   db: Kysely<TriggerTables>,
   { id, ageMs }: Hook & { ageMs: number },
@@ -41,7 +41,7 @@ async function queueRuns(
       .execute();
 }
 
-/** Returns when the runs of a workflow have started, earliest first, when all of them have. */
+/** Waits until `count` runs of a workflow have started. Returns their start times, earliest first. */
 async function starts(from: FiringProcess, { key, workspaceId }: Hook, count: number): Promise<number[]> {
   const path = `/logs?workspaceId=${workspaceId}&sortOrder=asc&limit=1000`;
   const read = () => from.call<{ startedAt: string }[]>('request', { key, request: ['GET', path] });
@@ -56,7 +56,7 @@ describe('many queued runs of one workspace', { timeout: scale(180_000, 1_800_00
   ];
 
   it.each(sample(cases, 1, 'processes that start queued runs'))(
-    'let the run of another one start in its turn, $name',
+    'do not delay the run of another workspace until all have started, $name',
     async ({ places }) => {
       const place: Place = await (async () => {
         const data = dataFolder();
@@ -85,7 +85,7 @@ describe('many queued runs of one workspace', { timeout: scale(180_000, 1_800_00
       const [asked] = processes as [FiringProcess];
       const [at = 0] = await starts(asked, other, 1);
       const others = await starts(asked, busy, BURST);
-      // Each process begins 16 starts before it takes the workspaces in turn.
+      // Each process begins 16 starts before it alternates between workspaces.
       expect(others.filter((ms) => ms < at).length).toBeLessThan(STARTS * 2 * places);
       const count = () => asked.call<number>('runs', { workflowId: other.id });
       expect(await count()).toBe(1);
