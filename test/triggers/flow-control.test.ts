@@ -16,7 +16,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
   /** Deploys a webhook with flow control, whose runs wait for a resume if `pauses`. */
   const deployed = (flowControl: Json, pauses = false) => api.flow(flowControl, { pauses });
 
-  it('has runs of one key wait for each other, in order, and those of other keys start', async () => {
+  it('starts runs of one key one after the other, in order, and does not delay runs of other keys', async () => {
     const hook = await deployed({ concurrency: 1, key: 'customer.id' }, true);
     const [first, second, third] = [
       await hook.send({ customer: { id: 'a' }, n: 1 }),
@@ -60,7 +60,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     ]);
   });
 
-  it('starts at most so many runs in any span, and has the others wait', async () => {
+  it('starts at most the given number of runs in any period, and delays the others', async () => {
     const hook = await deployed({ throttle: { limit: 2, seconds: 60 } });
     const sent = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
     await api.settled();
@@ -76,7 +76,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await expect.poll(statuses).toEqual(['completed', 'completed', 'completed', 'completed']);
   });
 
-  it('drops what exceeds a throttle that drops, and shows it', async () => {
+  it('drops the events that exceed a throttle with the excess "drop", and lists them', async () => {
     const hook = await deployed({ throttle: { limit: 1, seconds: 60, excess: 'drop' } });
     const first = await hook.send({ n: 1 });
     const second = await hook.send({ n: 2 });
@@ -94,7 +94,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await hook.send({ n: 3 })).toMatchObject({ flow: { state: 'waiting' } });
   });
 
-  it('starts one run for the last of several events when none has come for a time', async () => {
+  it('starts one run for the last of several events when no more events arrive for a time', async () => {
     const hook = await deployed({ debounce: { seconds: 30, maxSeconds: 70 } });
     const first = await hook.send({ n: 1 });
     await api.advance(20 * SECOND);
@@ -111,7 +111,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     ]);
     const next = await hook.send({ n: 3 });
     expect(next.runId).not.toBe(first.runId);
-    // It starts in the end, however often events come.
+    // After the maximum delay, the run starts although events still arrive.
     for (const n of [4, 5, 6]) {
       await api.advance(20 * SECOND);
       expect((await hook.send({ n })).runId).toBe(next.runId);
@@ -181,7 +181,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(second.runId, 'paused');
   });
 
-  it('keeps what waits over a new version, which starts it, and drops it when the workflow is undeployed', async () => {
+  it('starts waiting events with a new version after its deployment, and drops them when the workflow is undeployed', async () => {
     const hook = await deployed({ throttle: { limit: 1, seconds: 60 } });
     const [first, second, third] = [await hook.send({}), await hook.send({ n: 2 }), await hook.send({})];
     await api.expectStatus(first.runId, 'completed');
@@ -200,7 +200,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     ]);
   });
 
-  it('has what waits wait while the trigger is paused', async () => {
+  it('does not start waiting events while the trigger is paused', async () => {
     const hook = await deployed({ debounce: { seconds: 10 } });
     const { runId } = await hook.send({});
     await hook.call('pause');
@@ -212,7 +212,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(runId, 'completed');
   });
 
-  it('refuses further events when too many wait, which the sender keeps', async () => {
+  it('refuses events with 429 when too many are waiting, so that the sender repeats them', async () => {
     const hook = await deployed({ debounce: { seconds: 10 } });
     await hook.send({});
     await api.db
@@ -227,7 +227,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await api.send(hook.path, { headers: JSON_TYPE, body: '{}' })).toMatchObject({ status: 200 });
   });
 
-  it('holds the runs of schedules, too', async () => {
+  it('delays the runs of schedules, too', async () => {
     const id = await api.minutely({ throttle: { limit: 1, seconds: 300 } });
     await api.advance(60 * SECOND);
     await api.advance(60 * SECOND);

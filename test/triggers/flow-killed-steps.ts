@@ -7,9 +7,9 @@ import { atMinute, startProcess } from './killed.ts';
 import type { FiringProcess, Place } from './killed.ts';
 
 const TIMEOUT = { timeout: 60_000, interval: 100 };
-/** Fewer steps than there are from a delivery to its run. */
+/** The test must kill a process at more steps than this. */
 const LEAST_STEPS = 15;
-/** The same without flow control. */
+/** The same lower bound without flow control. */
 const LEAST_UNHELD_STEPS = 8;
 
 interface Delivered {
@@ -54,7 +54,8 @@ export async function expectOnce(
 }
 
 /**
- * Kills a process at steps from a delivery to its run, which flow control lets start if there is a policy. Expects that each delivery is in one run.
+ * Kills a process at steps from a delivery to its run, with flow control if `policy` is given. Expects that each
+ * delivery is in one run.
  */
 export async function expectHeldOnceWhenKilled(
   place: Place,
@@ -71,7 +72,7 @@ export async function expectHeldOnceWhenKilled(
     ids.push(deliveryId);
     const first = await delivered(process, hook, { deliveryId, dieAt: step });
     if (first) {
-      // It may die while it lets the run start.
+      // The process may die while it starts the run.
       const isOver = async (): Promise<boolean> => {
         const found = await processes.deliveries(process).catch((): Delivered[] => []);
         return process.isDead() || found.every(({ status }) => status === 'completed');

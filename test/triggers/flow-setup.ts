@@ -21,12 +21,12 @@ export interface FlowHook {
   id: string;
   path: string;
   send(body: JsonObject): Promise<Receipt>;
-  /** The events, newest first. */
+  /** Returns the events, newest first. */
   events(): Promise<JsonObject[]>;
   deliveries(): Promise<JsonObject[]>;
-  /** Replays the delivery with this place in the list. */
+  /** Replays the delivery at this index of the list. */
   replay(index: number): Promise<{ status: number; data: { runId: string } }>;
-  /** Ends a run that is paused. */
+  /** Resumes a paused run and waits until it has ended. */
   resume(runId: string): Promise<void>;
   redeploy(): Promise<void>;
   undeploy(): Promise<void>;
@@ -36,9 +36,9 @@ export interface FlowHook {
 
 export interface FlowApi extends Omit<Received, 'db'> {
   db: Kysely<FlowTables>;
-  /** Moves the clock on, and waits until what is due is done. */
+  /** Advances the clock, and waits until all due work is done. */
   advance(ms: number): Promise<void>;
-  /** Waits until what is due is done. */
+  /** Waits until all due work is done. */
   settled(): Promise<void>;
   flow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
   /** Deploys a workflow with two webhooks with this flow control. Its runs pause. */
@@ -48,13 +48,13 @@ export interface FlowApi extends Omit<Received, 'db'> {
   statusOf(runId: string): Promise<string>;
   expectStatus(runId: string, status: string): Promise<void>;
   cancel(runId: string): Promise<void>;
-  /** The events of a workflow, oldest first. */
+  /** Returns the events of a workflow, oldest first. */
   eventRows(workflowId: string): Promise<JsonObject[]>;
 }
 
 const PAUSES = { type: 'human_in_the_loop', subBlocks: {} };
 
-/** An API with webhooks whose clock is given, with the store of this name. */
+/** Starts an API with webhooks on a store of this kind. The test advances its clock. */
 export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   const beats = new Set<() => void>();
   const every = (ms: number, beat: () => void): (() => void) => {
@@ -69,7 +69,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   const { now, call } = received;
   const db = received.db as unknown as Kysely<FlowTables>;
 
-  /** Beats until nothing is due. */
+  /** Does background work until no run and no trigger is due. */
   async function settled(): Promise<void> {
     const isDue = async (): Promise<boolean> => {
       for (const beat of beats) beat();
@@ -95,7 +95,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
     return {
       ...{ id, path, deliveries },
       async send(body) {
-        // Lists are in the order of time.
+        // Lists are ordered by time, so each delivery gets another time.
         now.ms += 1;
         const answer = await received.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
         expect(answer.status).toBe(200);

@@ -10,14 +10,14 @@ interface Stored {
   history: number;
 }
 
-/** A simulation of the operations of Gmail's API that a trigger uses. */
+/** A simulation of the operations of Gmail's API that the trigger uses. */
 export interface GmailServer extends WebServer {
   deliver(subject: string, about?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
-  /** Positions before this one are no longer known. */
+  /** The server rejects positions before this one. */
   forgetBefore(history: number): void;
   history(): number;
   labelsOf(id: string): readonly string[];
-  /** The status of all answers, if they are failures. */
+  /** If set, all answers are failures with this status. */
   status: number;
 }
 

@@ -34,7 +34,7 @@ describe('an account of Gmail', () => {
     ]);
   });
 
-  it('gives the parts of a message, and marks it as read when its run has been accepted', async () => {
+  it('outputs the parts of a message, and marks it as read when its run has been accepted', async () => {
     const server = await gmailServer();
     const source = account(server, { markAsRead: true });
     await source.poll();
@@ -96,7 +96,7 @@ describe('an account of Gmail', () => {
     expect(subjects(await source.poll())).toEqual(wanted);
   });
 
-  it('begins with as many messages as the backfill says, and goes through long histories in parts', async () => {
+  it('begins with the number of messages that the backfill sets, and reads long histories in several polls', async () => {
     const server = await gmailServer();
     for (const name of ['a', 'b', 'c', 'd']) server.deliver(name, { receivedMs: NOW_MS - 86_400_000 });
     const source = account(server, { backfill: 3 }, { limit: 2 });
@@ -112,7 +112,7 @@ describe('an account of Gmail', () => {
     expect(found).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  it('gives headers and the first words of a message that is too large', async () => {
+  it('outputs the headers and the snippet of a message that is too large', async () => {
     const server = await gmailServer();
     const source = account(server);
     await source.poll();
@@ -125,7 +125,7 @@ describe('an account of Gmail', () => {
     });
   });
 
-  it('shows nothing of the token or of the answer of a refusal', async () => {
+  it('does not show the token or the body of an error response in its error', async () => {
     const server = await gmailServer();
     const source = account(server);
     server.status = 403;

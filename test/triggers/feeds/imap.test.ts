@@ -12,7 +12,7 @@ function account({ port }: ImapServer, fields: JsonObject = {}, options: SourceO
   return new Source('imap', { ...own, ...fields }, { env: { PASSWORD: IMAP_PASSWORD }, ...options });
 }
 
-/** Trusts an authority until the end of the test. */
+/** Trusts a certificate authority until the end of the test. */
 function trust(ca: string): void {
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, ca]);
@@ -35,7 +35,7 @@ describe('a mail account', () => {
     expect(server.commands.filter((command) => /STORE|SELECT/.test(command))).toEqual([]);
   });
 
-  it('gives the parts of a message', async () => {
+  it('outputs the parts of a message', async () => {
     const server = await imapServer();
     const source = account(server, { includeAttachments: true });
     await source.poll();
@@ -83,7 +83,7 @@ describe('a mail account', () => {
     ]);
   });
 
-  it('selects messages by the criteria, and begins with as many as the backfill says', async () => {
+  it('selects messages by the criteria, and begins with the number that the backfill sets', async () => {
     const server = await imapServer();
     for (const name of ['Ada', 'Bob', 'Ada', 'Ada'])
       server.deliver({ subject: name, from: `${name} <x@example.com>` });
@@ -100,7 +100,7 @@ describe('a mail account', () => {
     expect(subjects(await source.poll())).toEqual([]);
   });
 
-  it('loses and doubles nothing when the server numbers its messages anew (UIDVALIDITY)', async () => {
+  it('outputs each message once, also after the server renumbers its messages (UIDVALIDITY)', async () => {
     const server = await imapServer();
     server.deliver({ subject: 'old', receivedMs: at(1) });
     const source = account(server);
@@ -125,7 +125,7 @@ describe('a mail account', () => {
     expect(subjects(await source.poll())).toEqual([]);
   });
 
-  it('marks messages as read when their runs have been accepted, and not before', async () => {
+  it('marks messages as read only when their runs have been accepted', async () => {
     const server = await imapServer();
     const source = account(server, { markAsRead: 'true' });
     await source.poll();
@@ -142,7 +142,7 @@ describe('a mail account', () => {
     expect(isSeen()).toBe(false);
   });
 
-  it('reads the beginning of a message that is too large, and what cannot be parsed as text', async () => {
+  it('reads the beginning of a message that is too large, and reads a message that cannot be parsed as text', async () => {
     const server = await imapServer();
     const source = account(server, { includeAttachments: true });
     await source.poll();
@@ -165,7 +165,7 @@ describe('a mail account', () => {
     ['huge', 'UID FETCH', /has failed/],
     ['no', 'EXAMINE', /has failed|does not have the mailbox/],
   ] as const)(
-    'cuts the session with a server that answers with %s to %s',
+    'ends the session with a server that sends %s as the answer to %s',
     async (instead, command, message) => {
       const server = await imapServer();
       const source = account(server);
@@ -183,7 +183,7 @@ describe('a mail account', () => {
     },
   );
 
-  it('never sends the password without TLS unless the fields say so', async () => {
+  it('sends the password without TLS only if the fields allow it', async () => {
     const server = await imapServer();
     for (const secure of [false, true]) {
       const failure = await account(server, { secure })
@@ -219,7 +219,7 @@ describe('a mail account', () => {
     expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
   });
 
-  it('shows nothing of the text with which a server refuses the password', async () => {
+  it('does not show the server's text in the error when the server refuses the password', async () => {
     const server = await imapServer();
     const failure = await account(server, {}, { env: { PASSWORD: 'wrong-thread' } })
       .poll()

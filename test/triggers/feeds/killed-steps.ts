@@ -7,7 +7,7 @@ import type { FiringProcess, Place } from '../killed.ts';
 import { newsFeed } from './setup.ts';
 import type { NewsFeed } from './setup.ts';
 
-/** Lower bound for the number of steps from a poll to its run: the test must kill at no fewer steps. */
+/** The test must kill a process at more steps than this. */
 const LEAST_STEPS = 8;
 /** Longer than the lease of the poll of a process that has died. */
 export const MINUTES = 6;
@@ -18,7 +18,7 @@ interface Polled {
   id: string;
 }
 
-/** Deploys a workflow with a feed, and waits until its source was polled once. */
+/** Deploys a workflow with a feed, and waits for the first poll of its source. */
 export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<Polled> {
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
@@ -54,7 +54,10 @@ export async function expectOnceEach(
   expect(await from.call<number>('runs', { workflowId: id })).toBe(titles.length);
 }
 
-/** Moves a process to a time and kills it at a step. False: the run of the item has completed before it reached the step. */
+/**
+ * Advances the clock of a process, which is killed at step `dieAt`. Returns false if the run of the item completed
+ * before that step.
+ */
 async function dies(
   from: FiringProcess,
   at: { nowMs: number; dieAt: number; title: string },
@@ -74,8 +77,8 @@ async function dies(
 }
 
 /**
- * Kills a process at each step from a poll to the run of its item, from `first` on, and expects that another one loses nothing
- * and starts nothing twice.
+ * Kills a process at steps from a poll to the run of its item, and starts another one each time. Expects that each item
+ * has one run.
  */
 export async function expectPolledOnceWhenKilled(place: Place, { first, stride }: Steps): Promise<void> {
   const news = await newsFeed();

@@ -10,13 +10,13 @@ import { newsFeed } from './setup.ts';
 describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(9, 'steps from a poll to its run');
 
-  it('at each step from the poll to the run loses nothing and starts nothing twice, on SQLite', async () => {
+  it('at each step from the poll to the run starts exactly one run for each item, on SQLite', async () => {
     const data = dataFolder();
     await expectPolledOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process polls it too and versions change loses nothing and starts nothing twice, on PostgreSQL',
+    'while another process polls it and versions change starts exactly one run for each item, on PostgreSQL',
     async () => {
       const news = await newsFeed();
       const postgres = await postgresDatabase();
@@ -41,7 +41,7 @@ describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) 
           other.call('now', { nowMs: atMinute(minute) }),
           other.call('request', deploys),
         ]);
-        // The lease of a process that has died has ended.
+        // The lease of the process that has died has ended.
         minute += MINUTES;
         await other.call('now', { nowMs: atMinute(minute) });
         await expectOnceEach(other, polled, titles);

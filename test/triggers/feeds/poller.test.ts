@@ -19,7 +19,7 @@ async function startsFor(api: Fed, id: string, titles: readonly string[]): Promi
 }
 
 describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
-  it('starts one run for each new item, with what was found as its input', async () => {
+  it('starts one run for each new item, with the item as its input', async () => {
     const api = await fedApi(kind);
     const news = await newsFeed();
     news.items = [{ id: 'old' }];
@@ -45,7 +45,7 @@ describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
     });
   });
 
-  it('polls a source once at a time, however many processes there are', async () => {
+  it('polls a source in only one of several processes at a time', async () => {
     const api = await fedApi(kind);
     const store = api.store;
     const other = await fedApi(kind, { store });
@@ -60,7 +60,7 @@ describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
     await expect.poll(() => news.requests.length).toBe(before + 1);
     for (const each of [api, other]) each.moveTo('2026-01-01T00:02:00Z');
     resolve();
-    // Either of them may have polled, and runs what it has found.
+    // Either process may have polled, and it runs the items that it has found.
     const started = async () =>
       (await api.feedDb.selectFrom('feed_items').select('run_id').where('run_id', 'is not', null).execute())
         .length;
@@ -70,7 +70,7 @@ describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
 });
 
 describe('a feed', () => {
-  it('loses and doubles nothing when versions change, also while it is polled', async () => {
+  it('starts exactly one run for each item when versions change, also during a poll', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
@@ -89,7 +89,7 @@ describe('a feed', () => {
     expect(await api.inputs(id)).toHaveLength(1);
   });
 
-  it('begins anew when another source takes its place, or the workflow was not deployed', async () => {
+  it('begins like a new feed after the workflow was undeployed', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, backfill: 1 });
@@ -101,7 +101,7 @@ describe('a feed', () => {
     await startsFor(api, id, ['b']);
   });
 
-  it('remembers 10,000 items, and forgets those last that the source still has', async () => {
+  it('remembers 10,000 items, and among them those that the source still has', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     news.items = [{ id: 'kept' }, { id: 'kept too' }];
@@ -155,7 +155,7 @@ describe('a feed', () => {
     expect((await api.call('POST', `${at}/run`)).status).toBe(409);
   });
 
-  it('is polled later after each failure, and is suspended after a day of them', async () => {
+  it('is polled with a growing delay after each failure, and is suspended after a day of failures', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     news.status = 500;
@@ -183,7 +183,7 @@ describe('a feed', () => {
     expect(data.warnings).toEqual([expect.stringContaining('is suspended')]);
   });
 
-  it('has the clients of public addresses only, unless the operator allows others', async () => {
+  it('connects only to public addresses, unless the operator allows others', async () => {
     const api = await fedApi('sqlite', { feeds: { egress: { ports: 'any' } } });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url });
@@ -209,7 +209,7 @@ describe('a feed', () => {
     expect(news.requests).toHaveLength(0);
   });
 
-  it('waits when limits refuse runs, and starts the rest later', async () => {
+  it('waits when limits refuse runs, and starts the remaining runs later', async () => {
     let isFull = false;
     const concurrency = {
       acquire: () => Promise.resolve(isFull ? undefined : () => undefined),
@@ -227,7 +227,7 @@ describe('a feed', () => {
     await startsFor(api, id, ['a']);
   });
 
-  it('holds its runs back by flow control, one run for a batch of items', async () => {
+  it('delays its runs by flow control, with one run for a batch of items', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     const flowControl = { batch: { size: 3, seconds: 60 } };
@@ -246,7 +246,7 @@ describe('a feed', () => {
     await expect.poll(events).toEqual([['a', 'b', 'c']]);
   });
 
-  it('has secrets of the workspace neither in the input of its runs nor in its configuration', async () => {
+  it('does not store secrets of the workspace in the input of its runs or in its configuration', async () => {
     const values = { KEY: 'hidden-thread-4711', PASSWORD: IMAP_PASSWORD };
     const environments = {
       names: () => Promise.resolve(Object.keys(values)),
@@ -301,7 +301,7 @@ describe('a feed', () => {
     await expect.poll(() => mail.messages()[0]?.flags.has('\\Seen')).toBe(true);
   });
 
-  it('uses a stored credential of its workspace, and no other', async () => {
+  it('uses only stored credentials of its workspace', async () => {
     const store = await openServiceStore({});
     const sealer = new Sealer(keysInText(Buffer.alloc(32, 2).toString('base64')));
     const gmail = await gmailServer();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { feedType, rssOf, Source, titles, webServer } from './source.ts';
 import type { WebServer } from './source.ts';
 
-/** A server of one document, which tests replace. */
+/** Starts a server of one document, which tests replace. */
 async function documentServer(
   headers: { [name: string]: string } = {},
 ): Promise<WebServer & { document: string | Buffer; status: number; headers: { [name: string]: string } }> {
@@ -41,7 +41,7 @@ describe('a feed of RSS or Atom', () => {
     expect(titles(await source.poll())).toEqual([]);
   });
 
-  it('remembers ids and not the newest date: an older item that appears late starts its run', async () => {
+  it('starts a run for an older item that appears late, because it remembers ids, not the newest date', async () => {
     const server = await documentServer();
     const source = new Source('rss', { feedUrl: server.url });
     const at = (day: number) => `<pubDate>0${day} Jan 2026 00:00:00 GMT</pubDate>`;
@@ -54,7 +54,7 @@ describe('a feed of RSS or Atom', () => {
     expect(titles(await source.poll())).toEqual(['late']);
   });
 
-  it('starts runs for as many of the items that are there already as the backfill says, over several polls', async () => {
+  it('starts runs for the number of existing items that the backfill sets, over several polls', async () => {
     const server = await documentServer();
     server.document = rssOf(['e', 'd', 'c', 'b', 'a'].map((id) => ({ id })));
     const source = new Source('rss', { feedUrl: server.url, backfill: '3' }, { limit: 2 });
@@ -65,7 +65,7 @@ describe('a feed of RSS or Atom', () => {
     expect(titles(await source.poll())).toEqual([]);
   });
 
-  it('asks with the validators of the last document, which has not changed then', async () => {
+  it('sends the validators of the last document, and finds no items if it has not changed', async () => {
     const server = await documentServer({ etag: '"1"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' });
     const source = new Source('rss', { feedUrl: server.url });
     server.document = rssOf([{ id: 'a' }]);
@@ -115,7 +115,7 @@ describe('a feed of RSS or Atom', () => {
     });
   });
 
-  it('expands no entity that a document declares', async () => {
+  it('does not expand entities that a document declares', async () => {
     const server = await documentServer();
     const declared =
       '<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>';
@@ -148,7 +148,7 @@ describe('a feed of RSS or Atom', () => {
     expect(items[0]?.input['title']).toHaveLength(200_000);
   });
 
-  it('refuses a document that is too large, whatever the server says of its size', async () => {
+  it('refuses a document that is too large, also if the server declares a smaller size', async () => {
     const server = await documentServer();
     server.document = `${rssOf([]).slice(0, -20)}<!-- ${'x'.repeat(6 * 2 ** 20)}`;
     await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toMatchObject({
@@ -156,7 +156,7 @@ describe('a feed of RSS or Atom', () => {
     });
   });
 
-  it('says with which status a server refuses, and when it wants to be asked again', async () => {
+  it('reports the status with which a server refuses, and the time of its retry-after', async () => {
     const server = await documentServer({ 'retry-after': '120' });
     server.status = 503;
     const source = new Source(

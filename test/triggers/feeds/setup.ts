@@ -13,9 +13,9 @@ import { rssOf, webServer } from './source.ts';
 export interface NewsFeed {
   url: string;
   items: { id: string; title?: string }[];
-  /** The status of its answers. */
+  /** The status of the feed's answers. */
   status: number;
-  /** Answers wait for it. */
+  /** The feed answers when this promise resolves. */
   until: Promise<void>;
   requests: { path: string }[];
 }
@@ -35,13 +35,13 @@ export interface Fed extends Scheduled {
   feedDb: Kysely<FeedTables>;
   /** Deploys a workflow with a feed, and returns its id. */
   feed(type: string, fields: JsonObject, last?: JsonObject): Promise<string>;
-  /** The outputs of the trigger of all runs of a workflow, in the order of their items. */
+  /** Returns the outputs of the trigger in all runs of a workflow, in the order of their items. */
   inputs(workflowId: string): Promise<JsonObject[]>;
   /** Waits until the source was polled at the current time. */
   polled(workflowId: string): Promise<void>;
 }
 
-/** An API that polls sources on this machine. */
+/** Starts an API that polls sources on this machine. */
 export async function fedApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<Fed> {
   const feeds = { egress: { allowPrivate: true, ports: 'any' as const }, ...options.feeds };
   const api = await scheduledApi(kind, '2026-01-01T00:00:00Z', { ...options, feeds });

@@ -10,7 +10,7 @@ import { createEgress } from '@heddle/sandbox/egress';
 import type { Egress } from '@heddle/sandbox/egress';
 import { onTestFinished } from 'vitest';
 
-/** What a source is polled with. */
+/** The options of a source under test. */
 export interface SourceOptions {
   /** The values of `{{NAME}}`. */
   env?: { readonly [name: string]: string };
@@ -21,7 +21,7 @@ export interface SourceOptions {
   nowMs?: number;
 }
 
-/** The source of a trigger, which is polled as the service does it: accepted items are known from then on. */
+/** The source of a trigger. A test polls it like the service, which remembers the items of each poll. */
 export class Source {
   readonly type: FeedTrigger;
   readonly config: JsonObject;
@@ -39,7 +39,7 @@ export class Source {
     this.nowMs = options.nowMs ?? Date.UTC(2026, 0, 1);
   }
 
-  /** Polls, and accepts the items. */
+  /** Polls the source, and remembers the items as accepted. */
   async poll(signal: AbortSignal = new AbortController().signal): Promise<FeedPoll> {
     const found = await this.type.poll(this.config, this.#call(signal));
     for (const { id } of found.items) this.#known.add(id);
@@ -75,19 +75,19 @@ export function feedType(name: string): FeedTrigger {
   return found;
 }
 
-/** A client that reaches this machine. */
+/** Returns a client that can reach this machine. */
 export function localEgress(): Egress {
   const client = createEgress({ allowPrivate: true, ports: 'any' });
   onTestFinished(() => client.close());
   return client;
 }
 
-/** Titles of the items that a poll has found. */
+/** Returns the titles of the items that a poll has found. */
 export function titles({ items }: FeedPoll): unknown[] {
   return items.map(({ input }) => input['title']);
 }
 
-/** Subjects of the messages that a poll has found. */
+/** Returns the subjects of the messages that a poll has found. */
 export function subjects({ items }: FeedPoll): unknown[] {
   return items.map(({ input }) => (input['email'] as JsonObject)['subject']);
 }
@@ -119,7 +119,7 @@ export async function webServer(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, close };
 }
 
-/** A document of RSS with items, the first one first. */
+/** Returns an RSS document with these items, in this order. */
 export function rssOf(items: readonly { id: string; title?: string; more?: string }[]): string {
   const texts = items.map(
     ({ id, title = id, more = '' }) => `<item><guid>${id}</guid><title>${title}</title>${more}</item>`,
