@@ -14,7 +14,7 @@ const conditions = ['@heddle/source'];
 const TEMPORAL = 'test/temporal/**/*.test.ts';
 const S3 = 'test/integrations/s3.test.ts';
 const PRODUCTION = 'test/temporal/production/**/*.test.ts';
-/** What only `npm run test:full` runs, and why. */
+/** Tests that only `npm run test:full` runs, with their descriptions for the reporter. */
 const FULL_ONLY = {
   [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
@@ -25,7 +25,7 @@ const FULL_ONLY = {
  * loaded code.
  */
 const COUNTED = 'test/operations/**/*.test.ts';
-/** What starts Temporal's server at once; none where it has to be built first. */
+/** Temporal's server if it can start at once. Its kind is "none" if it must be built first. */
 const temporal = await findServer({
   env: process.env,
   say: () => undefined,
@@ -33,7 +33,7 @@ const temporal = await findServer({
 });
 const isTemporalReady = temporal.kind !== 'none';
 
-/** Tests that start when the others have ended, because what they need is built meanwhile. */
+/** Returns the tests that start after all others, because a server that they need is built in the meantime. */
 function builtMeanwhile(isFull: boolean): { name: string; files: string; globalSetup: string }[] {
   const server = { name: 'temporal', files: TEMPORAL, globalSetup: 'test/temporal/setup.ts' };
   const s3 = { name: 's3', files: S3, globalSetup: 'test/integrations/s3-setup.ts' };
@@ -43,7 +43,7 @@ function builtMeanwhile(isFull: boolean): { name: string; files: string; globalS
 export default defineConfig(({ mode }) => {
   const isFull = mode === 'full' || process.env['HEDDLE_SCALE'] === 'full';
   const seed = process.env['HEDDLE_SAMPLE_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
-  // Without `vitest run`.
+  // The arguments after `vitest run`.
   const args = process.argv.slice(3);
   const left = isFull ? undefined : { ...FULL_ONLY, ...filesLeftOut(seed, args) };
   const excluded = [...configDefaults.exclude, ...Object.keys(left ?? {})];
@@ -71,7 +71,7 @@ export default defineConfig(({ mode }) => {
       ],
       setupFiles: 'test/setup-file.ts',
       sequence: { sequencer: LongestFirst },
-      // Where a machine is shared, a process can be kept waiting for seconds. The reporter names each test that needed it.
+      // On a shared machine, a process can wait for seconds. The reporter names each test that needed the retry.
       retry: process.env['CI'] ? 1 : 0,
       // Files share processes and the modules that they load: loading both for each file would cost more than most tests.
       isolate: false,
@@ -97,8 +97,8 @@ export default defineConfig(({ mode }) => {
         {
           extends: true,
           test: {
-            // Files of one project share the processes of workers. A process ends where the next file is of another project,
-            // so all files that can start at once are in this one.
+            // Files of one project share worker processes. A process ends if the next file belongs to another project, so all
+            // files that can start at once are in this one.
             name: 'heddle',
             include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
             exclude: [...excluded, COUNTED, PRODUCTION, ...later.map(({ files }) => files)],

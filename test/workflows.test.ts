@@ -10,14 +10,14 @@ const MOCKS = join(FIXTURES, 'mocks.json');
 const INPUT = join(FIXTURES, 'input.json');
 const EXPORTED = process.env['HEDDLE_WORKFLOWS'];
 
-/** Exported workflows in a folder, without the files of this test. */
+/** Returns the exported workflows in a folder, without the files of mocks and inputs. */
 function workflowsIn(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json') && ![MOCKS, INPUT].includes(join(folder, name)))
     .map((name) => join(folder, name));
 }
 
-/** Loads, checks and runs a workflow through the command line, integrations mocked by type and the model scripted. */
+/** Checks and runs a workflow with the command line. Its integrations are mocked by type, and its model is scripted. */
 async function expectItRuns(file: string): Promise<void> {
   const checked = await heddle(['check', '--json', file]);
   const { diagnostics } = JSON.parse(checked.stdout) as { diagnostics: { severity: string; code: string }[] };
@@ -37,9 +37,9 @@ async function expectItRuns(file: string): Promise<void> {
   expect(logs.filter(({ status }) => status !== 'completed')).toEqual([]);
 }
 
-describe('exported workflows of our own', () => {
+describe('exported workflows among the fixtures', () => {
   it.each(workflowsIn(FIXTURES).map((file) => [basename(file), file]))(
-    '%s runs to its end',
+    '%s completes',
     async (_, file) => {
       await expectItRuns(file);
     },
@@ -49,16 +49,16 @@ describe('exported workflows of our own', () => {
 const files = EXPORTED === undefined ? [] : workflowsIn(EXPORTED);
 if (EXPORTED === undefined) {
   process.stderr.write(
-    'Skipped: exported workflows, because HEDDLE_WORKFLOWS names no folder that holds some.\n',
+    'Skipped: exported workflows, because HEDDLE_WORKFLOWS is not set to a folder of workflows.\n',
   );
 }
 
 describe.skipIf(EXPORTED === undefined)('exported workflows of HEDDLE_WORKFLOWS', () => {
-  it('are there', () => {
+  it('exist', () => {
     expect(files.length).toBeGreaterThan(0);
   });
 
-  it.each(files.map((file) => [basename(file), file]))('%s runs to its end', async (_, file) => {
+  it.each(files.map((file) => [basename(file), file]))('%s completes', async (_, file) => {
     await expectItRuns(file);
   });
 });

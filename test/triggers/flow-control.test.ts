@@ -181,7 +181,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(second.runId, 'paused');
   });
 
-  it('starts waiting events with a new version after its deployment, and drops them when the workflow is undeployed', async () => {
+  it('starts waiting events with the new version after a deployment, and drops them after an undeployment', async () => {
     const hook = await deployed({ throttle: { limit: 1, seconds: 60 } });
     const [first, second, third] = [await hook.send({}), await hook.send({ n: 2 }), await hook.send({})];
     await api.expectStatus(first.runId, 'completed');

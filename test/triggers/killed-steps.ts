@@ -6,7 +6,7 @@ import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './
 import type { FiringProcess, Place } from './killed.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 
-/** Fewer steps than there are between a due time and its run: a lower bound that keeps the test honest. */
+/** The test must kill a process at more steps than this. */
 const LEAST_STEPS = 6;
 
 /**
@@ -28,7 +28,7 @@ export async function expectOnceWhenKilled(place: Place, { first, stride }: Step
   expect(step - stride).toBeGreaterThan(LEAST_STEPS);
 }
 
-/** Fewer steps than there are between the end of a run and the run that its event starts. */
+/** The test of events must kill a process at more steps than this. */
 const LEAST_EVENT_STEPS = 5;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
@@ -46,7 +46,10 @@ export async function expectEventsOnceWhenKilled(
   let process = await start();
   const rest = await Promise.all(Array.from({ length: others }, start));
   const { key, watched, watcher } = await deployWatched(process);
-  /** Moves the clock on, so that events are looked for. */
+  /**
+   * Advances the clock, so that the processes poll for events. Returns the number of runs of the watcher, -1 if the
+   * process is dead.
+   */
   const count = async (): Promise<number> => {
     nowMs += 6000;
     for (const each of [process, ...rest])
@@ -71,7 +74,7 @@ export async function expectEventsOnceWhenKilled(
   expect(step - stride).toBeGreaterThan(LEAST_EVENT_STEPS);
 }
 
-/** Deploys a workflow, and one that starts when it has completed. */
+/** Deploys a workflow, and another one that starts when a run of the first one has completed. */
 async function deployWatched(
   from: FiringProcess,
 ): Promise<{ key: string; watched: string; watcher: string }> {

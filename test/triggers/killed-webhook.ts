@@ -9,7 +9,7 @@ export interface Answer {
   body: { runId: string };
 }
 
-/** A webhook of a process that can be killed. */
+/** A deployed webhook, with a key of its workspace. */
 export interface Hook {
   key: string;
   workspaceId: string;
@@ -30,7 +30,7 @@ export async function deployedHook(from: FiringProcess, flowControl?: JsonObject
   return { key, workspaceId, id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
 }
 
-/** Sends a delivery. Undefined: the process has died before it answered. */
+/** Sends a delivery. Returns undefined if the process dies before it answers. */
 export async function delivered(
   to: FiringProcess,
   { path }: Hook,

@@ -8,13 +8,13 @@ import { expectOnceWhenKilled } from './killed-steps.ts';
 describe('schedules whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(3, 'steps from a due time to its run');
 
-  it('at each step from the due time to the run lose nothing and start nothing twice, on SQLite', async () => {
+  it('at each step from the due time to the run start exactly one run, on SQLite', async () => {
     const data = dataFolder();
     await expectOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process fires them too and versions change lose nothing and start nothing twice, on PostgreSQL',
+    'while another process fires them, too, and versions change start exactly one run, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
@@ -28,8 +28,8 @@ describe('schedules whose process is killed', { timeout: scale(300_000, 1_800_00
       for (let minute = 1; minute <= minutes; minute += 1) {
         const nowMs = atMinute(minute);
         const [dying, other] = [processes.shift(), processes.shift()];
-        if (!dying || !other) throw new Error('There are two processes.');
-        // The version changes while both look at what is due.
+        if (!dying || !other) throw new Error('A process is missing.');
+        // The version changes while both processes start due runs.
         const [isDead] = await Promise.all([
           dies(dying, { nowMs, dieAt: ((2 * minute) % 8) + 1 }),
           other.call('now', { nowMs }),

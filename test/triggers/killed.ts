@@ -23,13 +23,13 @@ export interface Place {
 
 export interface ProcessOptions extends Place {
   nowMs: number;
-  /** Creates webhooks at these providers. Steps are the statements on them. */
+  /** Creates webhooks at these providers. Only statements on webhooks are steps. */
   hooks?: { origin: string; services: { [name: string]: string } };
-  /** Serves no requests: it starts runs of triggers as `heddle worker --triggers` does. */
+  /** Starts runs of triggers without serving requests, like `heddle worker --triggers`. */
   isWorker?: true;
-  /** Each result of a statement is a step, too. */
+  /** Counts also each result of a statement as a step. */
   countsResults?: true;
-  /** Steps are those from the end of a run to the runs that its event starts. */
+  /** Counts the steps from the end of a run to the runs that its event starts. */
   countsEvents?: true;
 }
 
@@ -41,10 +41,10 @@ export interface Command {
   nowMs?: number;
   /** The step at which the process is killed, counted from 1. */
   dieAt?: number;
-  /** now: the process still dies at the step that an earlier command has set. */
+  /** For `now`: the process still dies at the step that an earlier command has set. */
   stillDies?: true;
   workflowId?: string;
-  /** The path of a webhook, and the id of the delivery; or what is sent. */
+  /** The path of a webhook, with the id of the delivery or the request to send. */
   path?: string;
   deliveryId?: string;
   sent?: { headers?: { [name: string]: string }; body: string };
@@ -126,7 +126,7 @@ export async function deployMinutely(from: FiringProcess, count: number): Promis
   return { key, workflowIds };
 }
 
-/** Expects that each workflow has one run for each of the first `minutes`, that all have completed, and no other run. */
+/** Expects that each workflow has one completed run for each of the first `minutes`, and no other run. */
 export async function expectOnceEach(
   from: FiringProcess,
   { workflowIds, minutes }: { workflowIds: readonly string[]; minutes: number },
@@ -147,7 +147,10 @@ export async function expectOnceEach(
   return from.call<ReportedFire[]>('fires');
 }
 
-/** Moves a process to a due time and kills it at a step. False: the runs have completed before it reached the step. */
+/**
+ * Advances the clock of a process to a due time, and kills it at a step. Returns false if the runs completed before
+ * that step.
+ */
 export async function dies(from: FiringProcess, at: { nowMs: number; dieAt: number }): Promise<boolean> {
   const unlessDead = async <Value>(called: Promise<Value>): Promise<Value | undefined> =>
     called.catch((error: unknown) => {

@@ -5,31 +5,31 @@ import { scheduledApi } from './setup.ts';
 import type { Scheduled } from './setup.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
-/** A run that waits for a person. */
+/** A block that waits for a person. */
 const ASKS = { type: 'human_in_the_loop' };
-/** A run that fails. */
+/** A block that fails. */
 const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
 
 async function starts(api: Scheduled, id: string, dues: readonly string[]): Promise<void> {
   await expect.poll(() => api.fires(id)).toEqual(dues);
 }
 
-/** Resolves when the last run of the trigger has this status. */
+/** Waits until the last run of the trigger has this status. Returns its id. */
 async function lastRunIs(api: Scheduled, id: string, status: string): Promise<string> {
   const { lastRunId } = await api.trigger(id);
-  if (lastRunId === null) throw new Error('There was no run.');
+  if (lastRunId === null) throw new Error('The trigger has no run.');
   await expect
     .poll(async () => (await api.engine.getRun(lastRunId).catch(() => undefined))?.status)
     .toBe(status);
   return lastRunId;
 }
 
-describe('while the run before waits for a person, a schedule', () => {
+describe('a schedule whose last run waits for a person', () => {
   it.each([
     ['allow', ['2026-01-01T00:01Z', '2026-01-01T00:02Z']],
     ['skip', ['2026-01-01T00:01Z', '2026-01-01T00:04Z']],
     ['queue', ['2026-01-01T00:01Z', '2026-01-01T00:02Z', '2026-01-01T00:04Z']],
-  ])('does what its field says: %s', async (overlap, expected) => {
+  ])('skips, queues or starts the next run as its field "overlap" says: %s', async (overlap, expected) => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, overlap }, { last: ASKS }));
     api.moveTo('2026-01-01T00:01Z');
@@ -57,7 +57,7 @@ describe('while the run before waits for a person, a schedule', () => {
 });
 
 describe('limits', () => {
-  it('delay a run that is due, and start it later', async () => {
+  it('delay a due run and start it later', async () => {
     let isFull = true;
     const concurrency = { acquire: () => (isFull ? undefined : () => undefined) };
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { concurrency });
@@ -79,7 +79,7 @@ describe('limits', () => {
       .toMatchObject({ waitsFor: null, nextDueAt: '2026-01-01T02:00:00.000Z' });
   });
 
-  it('of what is paid for refuse the run, which counts as a failure', async () => {
+  it('of usage refuse the run, which counts as a failure', async () => {
     const usage = { reserve: () => ({ refused: 'limit' }) as const };
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { usage });
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
@@ -96,7 +96,7 @@ describe('limits', () => {
     expect(answer.status).toBe(402);
   });
 
-  it('of a workspace are those of its asynchronous runs, and hold the workspace responsible', async () => {
+  it('of a workspace count the runs of its triggers as asynchronous runs without a user', async () => {
     const asked: object[] = [];
     const usage = { reserve: (run: object) => (asked.push(run), {}) };
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { usage });
@@ -109,7 +109,7 @@ describe('limits', () => {
   });
 });
 
-/** The input of the last run of a trigger; undefined before its first run has ended. */
+/** Returns the input of the last run of a trigger, undefined before its first run has ended. */
 async function lastInput(api: Scheduled, id: string): Promise<unknown> {
   const { lastRunId } = await api.trigger(id);
   const logs = await api.engine.getLogs(lastRunId ?? '').catch(() => []);
@@ -117,7 +117,7 @@ async function lastInput(api: Scheduled, id: string): Promise<unknown> {
 }
 
 describe('a schedule whose runs fail', () => {
-  it('is suspended after ten failures in a row that last a day, says why, and can be resumed', async () => {
+  it('is suspended after ten failures in a row over a day, shows the reason, and can be resumed', async () => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILS }));
     const event = { type: 'sim_workspace_event' };
@@ -159,7 +159,7 @@ describe('a schedule whose runs fail', () => {
     expect(await api.trigger(id)).toMatchObject({ state: 'active', nextDueAt: '2026-01-02T15:00:00.000Z' });
   });
 
-  it('forgets the failures after a run that has completed', async () => {
+  it('resets the number of failures after a completed run', async () => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow(MINUTELY));
     await api.db
@@ -176,7 +176,7 @@ describe('a schedule whose runs fail', () => {
 });
 
 describe('a fault', () => {
-  it('of the engine is reported, delays the trigger, and loses nothing', async () => {
+  it('of the engine is reported and delays the trigger, which loses no run', async () => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     const { store } = api;

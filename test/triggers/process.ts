@@ -1,4 +1,4 @@
-// A process that fires triggers, and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions as JSON.
+// A process that fires triggers and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions as JSON.
 // It reads commands and prints answers, one JSON value per line.
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
@@ -27,7 +27,7 @@ const options = JSON.parse(process.argv[2] ?? '') as ProcessOptions;
 const SECRET = 'x'.repeat(32);
 const beats = new Set<() => void>();
 let { nowMs } = options;
-/** Steps until the process kills itself. */
+/** The number of steps until the process kills itself. */
 let steps = Infinity;
 
 function step(): void {
@@ -43,10 +43,10 @@ const COUNTED = options.hooks ? HOOKS : options.countsEvents ? EVENTS : TRIGGERE
 /** Statements on webhooks at providers. */
 const ofHooks = new WeakSet<QueryId>();
 
-/** Counts the statements on tables of triggers and of queued runs, of events, or of webhooks at providers. */
+/** Counts as steps the statements on the tables of triggers and queued runs, of events, or of webhooks at providers. */
 const counting: KyselyPlugin = {
   transformQuery({ node, queryId }) {
-    // Events and webhooks are looked for again and again.
+    // Reads of events and webhooks are not counted, because polls repeat them.
     const isLook = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
     if (isLook || !COUNTED.test(JSON.stringify(node))) return node;
     step();
@@ -67,7 +67,7 @@ async function openEngine({ definitions: { resolveChild, tenant } }: ServiceStor
   return createEngine({ ...shared, runtime: temporal(server) });
 }
 
-/** Returns an engine whose starts are steps. */
+/** Returns an engine that counts a step before and after each start of a run. */
 function stepped(engine: Engine): Engine {
   const start: Engine['start'] = async (...given) => {
     step();
@@ -136,7 +136,7 @@ async function call<Data>(
   return answer.data;
 }
 
-/** The runs that triggers have started, with what has become of them. */
+/** Returns the runs that triggers have started, with their status. */
 async function fires(): Promise<ReportedFire[]> {
   const rows = await db.selectFrom('trigger_fires').selectAll().orderBy('due_ms').execute();
   const found = rows.map(async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
@@ -155,7 +155,7 @@ async function deliver({ path = '', deliveryId = '', dieAt = Infinity, sent }: C
   return { status: response.status, body: await response.json() };
 }
 
-/** The accepted deliveries, with what has become of their runs. */
+/** Returns the accepted deliveries with the status of their runs. */
 async function deliveries(): Promise<{ deliveryId: string | null; runId: string; status: string }[]> {
   const rows = await hooks.selectFrom('webhook_deliveries').selectAll().orderBy('delivery_id').execute();
   const found = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
@@ -165,7 +165,7 @@ async function deliveries(): Promise<{ deliveryId: string | null; runId: string;
   return Promise.all(found);
 }
 
-/** The items that have started runs, with what has become of them. */
+/** Returns the items that have started runs, with the status of the runs. */
 async function items(): Promise<{ runId: string; status: string; title: unknown }[]> {
   const feeds = store.database as Kysely<FeedTables>;
   const rows = await feeds

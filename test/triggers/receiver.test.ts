@@ -27,7 +27,10 @@ interface Memory {
   reads: () => number;
 }
 
-/** A receiver over a store in memory, as a host may have it. `fields` are those of the block at the path `hook-path`. */
+/**
+ * Returns a receiver over a store in memory, as a host may have it. `fields`: the fields of the block at the path
+ * `hook-path`.
+ */
 function receiver(
   fields: JsonObject = {},
   { type = 'generic_webhook', ...options }: Partial<WebhookReceiverOptions> & { type?: string } = {},
@@ -74,7 +77,7 @@ const post = (body: NonNullable<RequestInit['body']>, type?: string): RequestIni
   ...(type !== undefined && { headers: { 'Content-Type': type } }),
 });
 
-/** The input of the run that a request to a webhook starts, without headers and query. */
+/** Returns the input of the run that a request to a webhook starts, without headers and query. */
 async function inputFrom(init: RequestInit, fields: JsonObject = {}): Promise<JsonObject> {
   const memory = receiver(fields);
   const response = await memory.receive('hook-path', init);
@@ -88,7 +91,7 @@ describe('the body of a delivery becomes the input of the run', () => {
     ['JSON', post('{"a":1}', 'application/json'), { a: 1 }],
     ['JSON of another media type', post('{"a":1}', 'application/cloudevents+json'), { a: 1 }],
     ['JSON without a media type', post(Buffer.from('{"a":1}')), { a: 1 }],
-    ['JSON that is no object', post('[1]', 'application/json'), { input: [1] }],
+    ['JSON that is not an object', post('[1]', 'application/json'), { input: [1] }],
     ['text', post('hello', 'text/plain'), { input: 'hello' }],
     ['text that looks like JSON', post('{not json', 'text/plain'), { input: '{not json' }],
     ['XML', post('<a/>', 'application/xml'), { input: '<a/>' }],
@@ -100,7 +103,7 @@ describe('the body of a delivery becomes the input of the run', () => {
     expect(await inputFrom(init)).toEqual(input);
   });
 
-  it('a form with files: those of declared fields are stored, of others only the names are kept', async () => {
+  it('a form with files: the input has the files of declared fields, and only the names of other files', async () => {
     const form = new FormData();
     form.set('title', 'Two files');
     form.append('docs', new File(['one'], 'one.txt', { type: 'text/plain' }));
@@ -164,7 +167,7 @@ describe('a request is refused', () => {
     return response.status;
   };
 
-  it('with 413 for a body of more than its bytes, values, fields or parts', async () => {
+  it('with 413 for a body with too many bytes, values, fields or parts', async () => {
     expect(await status(post('x'.repeat(101), 'text/plain'))).toBe(413);
     const chunks = ReadableStream.from([Buffer.alloc(60, 32), Buffer.alloc(60, 32)]);
     expect(await status({ ...post(chunks as never), duplex: 'half' } as RequestInit)).toBe(413);
@@ -188,7 +191,7 @@ describe('a request is refused', () => {
     expect(memory.refusals).toEqual(['SIGNATURE_MISSING']);
   });
 
-  it('with 429 beyond the rate of its trigger, whose other requests are accepted later', async () => {
+  it('with 429 above the rate limit of its trigger, which accepts requests again later', async () => {
     let nowMs = START;
     const memory = receiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
     const send = async () => (await memory.receive('hook-path', post('{}'))).status;
@@ -197,7 +200,7 @@ describe('a request is refused', () => {
     expect(await send()).toBe(200);
   });
 
-  it('with 429 after many requests of its address to unknown paths, which are not looked up any more', async () => {
+  it('with 429 and without a lookup after many requests of its address to unknown paths', async () => {
     const memory = receiver({}, { unknownRate: { capacity: 3, perMinute: 1 } });
     const seen: number[] = [];
     for (let index = 0; index < 5; index += 1)
@@ -207,7 +210,7 @@ describe('a request is refused', () => {
     expect((await memory.receive('hook-path', post('{}'), '203.0.113.7')).status).toBe(200);
   });
 
-  it('with 429 when too many of its workspace are in work, before its body is read', async () => {
+  it('with 429 before its body is read when too many requests of its workspace are in progress', async () => {
     const atOnce = { perTrigger: 2, perWorkspace: 2, total: 10 };
     const memory = receiver({}, { atOnce });
     const gate = Promise.withResolvers<void>();

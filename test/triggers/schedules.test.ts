@@ -29,7 +29,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     await expect.poll(() => api.fires(id)).toEqual(dues);
   };
 
-  it('start runs when they are due, once each, with the time as their input', async () => {
+  it('start one run at each due time, with the time as input', async () => {
     api.moveTo('2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...HOURLY, timezone: 'Asia/Kolkata' }));
     expect(await api.trigger(id)).toMatchObject({
@@ -62,7 +62,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(api.faults).toEqual([]);
   });
 
-  it('start nothing for a workflow that is not deployed, is undeployed or archived, until it is live again', async () => {
+  it('start no runs for a workflow that is not deployed, undeployed or archived, until it is live again', async () => {
     api.moveTo('2026-01-02T00:00:30Z');
     const id = await api.drafted(scheduledWorkflow(MINUTELY));
     api.moveTo('2026-01-02T00:01Z');
@@ -85,7 +85,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     await starts(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z', '2026-01-02T00:07Z']);
   });
 
-  it('are stopped with the folder of their workflow', async () => {
+  it('are stopped when the folder of their workflow is deleted', async () => {
     api.moveTo('2026-01-03T00:00:30Z');
     const path = `/f${crypto.randomUUID().slice(0, 8)}`;
     const { workspaceId } = api;
@@ -98,7 +98,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(rows).toEqual([{ due_ms: null }]);
   });
 
-  it('belong to the live version: another one starts its own runs, from its own blocks', async () => {
+  it('belong to the live version, so that another version has its own schedule', async () => {
     api.moveTo('2026-01-04T00:30Z');
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const draft = draftOf(scheduledWorkflow({ ...HOURLY, hourlyMinute: 15 }));
@@ -119,11 +119,11 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(fires.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual([1, 2]);
   });
 
-  it('keep what is due when the same schedule is deployed again', async () => {
+  it('keep a due run when the same schedule is deployed again', async () => {
     api.moveTo('2026-01-05T00:30Z');
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const before = await api.trigger(id);
-    // Due, and not claimed yet: no scheduler looks between the change of time and the deployment.
+    // The run is due but not claimed yet: no scheduler polls between the change of the time and the deployment.
     const paused = await api.db
       .updateTable('triggers')
       .set({ due_ms: Date.parse('2026-01-05T00:29Z') })
@@ -138,7 +138,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     });
   });
 
-  it('can be paused, which lasts over deployments, and resumed', async () => {
+  it('can be paused, also across deployments, and resumed', async () => {
     api.moveTo('2026-01-06T00:00:30Z');
     const id = await api.deployed(scheduledWorkflow(MINUTELY));
     const { id: trigger } = await api.trigger(id);
@@ -157,7 +157,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
   });
 
-  it('can be run by hand, besides what is due', async () => {
+  it('can be run by hand, in addition to due runs', async () => {
     api.moveTo('2026-01-07T00:30Z');
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
@@ -170,7 +170,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(await api.trigger(id)).toMatchObject({ nextDueAt: '2026-01-07T01:00:00.000Z', lastDueAt: null });
   });
 
-  it('are filled in for a span in the past, without what has run', async () => {
+  it('are backfilled for a period in the past, except due times that already have runs', async () => {
     api.moveTo('2026-01-08T00:30Z');
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
@@ -203,7 +203,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     ['last', {}, ['2026-01-09T04:00Z']],
     ['all', { missedLimit: 3 }, ['2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
     ['all', {}, ['2026-01-09T01:00Z', '2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
-  ])('start of what was missed: %s %j', async (missedRuns, more, dues) => {
+  ])('start the missed runs that the fields select: %s %j', async (missedRuns, more, dues) => {
     api.moveTo('2026-01-09T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...HOURLY, missedRuns, ...more }));
     api.moveTo('2026-01-09T04:30Z');
@@ -214,7 +214,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     await expect.poll(() => api.fires(id)).toEqual([...dues, '2026-01-09T05:00Z']);
   });
 
-  it('end, and start nothing after their end', async () => {
+  it('start no runs after their end', async () => {
     api.moveTo('2026-01-10T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...HOURLY, endsAt: '2026-01-10T01:30' }));
     api.moveTo('2026-01-10T01:00Z');
@@ -222,7 +222,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(await api.trigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
   });
 
-  it('are delayed by their jitter, equally each time', async () => {
+  it('are delayed by the same jitter each time', async () => {
     api.moveTo('2026-01-11T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...HOURLY, jitterSeconds: 600 }));
     const fireMs = async (): Promise<number> => {

@@ -6,10 +6,10 @@ import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { manualBeats, storeOf } from './store.ts';
 
-/** Milliseconds of the beat of the scheduler, which tells it apart from other background work. */
+/** The interval of the scheduler in milliseconds, which identifies it among other background work. */
 export const BEAT_MS = 250;
 
-/** A trigger as responses show it. */
+/** A trigger as in responses. */
 export interface ShownTrigger {
   id: string;
   workflowId: string;
@@ -27,16 +27,16 @@ export interface ShownTrigger {
 export interface Scheduled extends TestApi {
   db: Kysely<TriggerTables>;
   now(): number;
-  /** Sets the time, and has the schedulers look at it. */
+  /** Sets the time, and runs the schedulers. */
   moveTo(time: string): void;
-  /** The due instants for which a workflow has a run, earliest first. */
+  /** Returns the due instants for which a workflow has a run, earliest first. */
   fires(workflowId: string): Promise<string[]>;
   trigger(workflowId: string): Promise<ShownTrigger>;
 }
 
 const at = (time: string): number => Date.parse(time);
 
-/** An API whose time is given, with the store of this name. */
+/** Starts an API on a store of this kind. The test sets its time. */
 export async function scheduledApi(
   kind: 'sqlite' | 'postgres',
   time: string,
@@ -57,7 +57,7 @@ export async function scheduledApi(
       beat();
     },
     async fires(workflowId) {
-      // A scheduler that is at work leaves out a beat.
+      // A scheduler that was still working skipped the last beat.
       beat();
       const rows = await db
         .selectFrom('trigger_fires')

@@ -8,7 +8,7 @@ export async function storeOf(kind: 'sqlite' | 'postgres'): Promise<ServiceStore
   return openServiceStore({ postgres: { url: await postgresDatabase() }, secret: 'x'.repeat(32) });
 }
 
-/** Returns an `every` whose work runs only when the test calls `beat`. `isRun`: leaves out work at other intervals. */
+/** Returns an `every` whose work runs only when the test calls `beat`. `isRun`: selects the work by its interval. */
 export function manualBeats(isRun: (ms: number) => boolean = () => true): {
   every: (ms: number, beat: () => void) => () => void;
   beat: () => void;

@@ -8,10 +8,10 @@ import type { Hooked } from './hooks/setup.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
 const HOUR_MS = 3_600_000;
-/** A run that fails. */
+/** A block that fails. */
 const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
 
-describe.each(drawnStores('suspended'))('after ten failures in a row that last a day, on %s', (store) => {
+describe.each(drawnStores('suspended'))('after ten failures in a row over a day, on %s', (store) => {
   let providers: HookProviders;
   let api: Hooked;
 
@@ -24,7 +24,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row that last a
   const row = (id: string) =>
     api.db.selectFrom('triggers').selectAll().where('workflow_id', '=', id).executeTakeFirstOrThrow();
   const failures = async (id: string): Promise<number> => {
-    // The index of the log reads what the engine has recorded.
+    // Background work counts the failures of the runs that the engine has recorded.
     api.pass(0);
     return (await row(id)).failures;
   };
@@ -94,7 +94,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row that last a
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
 
-  it('an event trigger is suspended; a completed run sets the count of failures to zero', async () => {
+  it('an event trigger is suspended; a completed run resets the number of failures', async () => {
     const event = { type: 'sim_workspace_event', last: FAILS };
     const id = await api.deployed(scheduledWorkflow({ eventType: 'workflow_deployed' }, event));
     const healthy = await api.deployed(

@@ -37,16 +37,16 @@ export interface Answered {
 export interface Received extends TestApi {
   db: Kysely<WebhookTables>;
   now: { ms: number };
-  /** Deploys a workflow with a webhook, and returns its id with the path of its URL. */
+  /** Deploys a workflow with a webhook. Returns its id, and the path of its URL. */
   webhook(
     fields: { [name: string]: Json },
     options?: WebhookWorkflowOptions,
   ): Promise<{ id: string; path: string }>;
   /** Sends a request to a path. */
   send(path: string, request?: SentRequest): Promise<Answered>;
-  /** The current path of the webhook of a workflow. */
+  /** Returns the current path of the webhook of a workflow. */
   pathOf(workflowId: string): Promise<string>;
-  /** The output of the webhook's block in the run. */
+  /** Waits until the run has ended. Returns the output of the webhook's block in it. */
   inputOf(runId: unknown): Promise<unknown>;
 }
 
@@ -54,7 +54,7 @@ type WebhookWorkflowOptions = Parameters<typeof scheduledWorkflow>[1];
 
 export const START = Date.parse('2026-01-01T00:00:00Z');
 
-/** An API with webhooks whose clock is given, with the store of this name. */
+/** Starts an API with webhooks on a store of this kind. The test advances its clock. */
 export async function webhookApi(
   kind: 'sqlite' | 'postgres',
   options: TestApiOptions = {},
@@ -103,7 +103,7 @@ export async function webhookApi(
   };
 }
 
-/** Sends a request to a path of the API without a credential of it. */
+/** Sends a request to a path of the API without an API key. */
 export async function sendTo(
   { api }: Pick<TestApi, 'api'>,
   path: string,
@@ -123,7 +123,7 @@ export async function sendTo(
   };
 }
 
-/** A workflow with a webhook whose fields are given, and a block that ends at once. */
+/** Returns a workflow with a webhook with these fields, and a block that ends at once. */
 export function webhookWorkflow(
   fields: { [name: string]: Json },
   { type = 'generic_webhook', ...options }: NonNullable<WebhookWorkflowOptions> = {},
@@ -140,7 +140,7 @@ const hmac = (key: string | Buffer, text: string, encoding: 'hex' | 'base64' = '
 export interface Provider {
   type: string;
   fields: { [name: string]: Json };
-  /** The id by which duplicates are noticed; undefined: the provider has none. */
+  /** The id by which duplicates are detected, undefined if the provider sends none. */
   request(
     body: object,
     about: { id: string; nowMs: number; secret?: string },

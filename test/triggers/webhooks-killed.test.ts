@@ -7,14 +7,14 @@ import type { Hook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
 import type { FiringProcess, Place } from './killed.ts';
 
-/** Fewer steps than there are from a delivery to its run: a lower bound that keeps the test honest. */
+/** The test must kill a process at more steps than this. */
 const LEAST_STEPS = 8;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 const start = (place: Place): Promise<FiringProcess> =>
   startProcess({ ...place, nowMs: atMinute(0), countsResults: true });
 
-/** Expects one completed run for each delivery, that of its answers, and no other run. */
+/** Expects one completed run for each delivery, with the id in its answer, and no other run. */
 async function expectOnceEach(
   from: FiringProcess,
   { id }: Hook,
@@ -31,7 +31,7 @@ async function expectOnceEach(
 describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const { first, stride } = drawnSteps(4, 'steps from a delivery to its run');
 
-  it('at each step from the delivery to the run loses nothing and starts nothing twice, on SQLite', async () => {
+  it('at each step from the delivery to the run starts exactly one run, on SQLite', async () => {
     const data = dataFolder();
     const place = { store: { data }, engine: { data } };
     let process = await start(place);
@@ -41,7 +41,7 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
     for (let isDead = true; isDead; step += stride) {
       const deliveryId = `d${String(step).padStart(3, '0')}`;
       const answer = await delivered(process, hook, { deliveryId, dieAt: step });
-      // The sender repeats what was not answered.
+      // The sender repeats a delivery that was not answered.
       if (!answer) {
         process = await start(place);
         const again = await delivered(process, hook, { deliveryId });
@@ -51,7 +51,7 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
       }
       expect(answer.status).toBe(200);
       answers.set(deliveryId, answer.body.runId);
-      // It may die after the answer.
+      // The process may die after the answer.
       const { runId } = answer.body;
       const hasEnded = async () => {
         const found = await process
@@ -68,7 +68,7 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process gets the same delivery and versions change loses nothing and starts nothing twice, on PostgreSQL',
+    'while another process gets the same delivery and versions change starts exactly one run, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
@@ -88,12 +88,12 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
         expect(two?.status).toBe(200);
         answers.set(deliveryId, two?.body.runId ?? '');
         if (one) expect(one.body.runId).toBe(two?.body.runId);
-        // It may die after the answer: its last step is reached or not.
+        // The process may die after the answer, if it reaches the step.
         if (!dying.isDead()) await dying.call('now').catch(() => undefined);
         processes.splice(0, 2, other, dying.isDead() ? await start(place) : dying);
       }
       const [last] = processes as [FiringProcess, FiringProcess];
-      if (last.isDead()) throw new Error('The last process lives.');
+      if (last.isDead()) throw new Error('The last process is dead.');
       await expectOnceEach(last, hook, answers);
     },
   );

@@ -36,7 +36,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       expect(run).toMatchObject({ engine_id: answer.body['runId'], trigger: 'webhook' });
     });
 
-    it('start one run for deliveries with one id, also at once', async () => {
+    it('start one run for several deliveries with one id, also concurrent ones', async () => {
       const sent = request({ n: 1 }, { id: 'twice', nowMs: api.now.ms });
       const answers = await Promise.all(Array.from({ length: 8 }, () => api.send(hook.path, sent)));
       const runIds = new Set(answers.map(({ body }) => body['runId']));
@@ -50,7 +50,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       expect(runIds.has(other.body['runId'])).toBe(false);
     });
 
-    it('start nothing for another secret, a changed body, or no signature', async () => {
+    it('start no run for a wrong secret, a changed body, or a missing signature', async () => {
       const before = (await runsOf(hook.id)).length;
       const signed = request({ n: 2 }, { id: 'bad', nowMs: api.now.ms });
       const other = request({ n: 2 }, { id: 'bad', nowMs: api.now.ms, secret: 'whsec_b3RoZXI=' });
@@ -75,7 +75,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect(await api.send(without.path, json({}))).toMatchObject({ status: 401 });
   });
 
-  it('are refused outside the window of time of their signature', async () => {
+  it('refuse deliveries whose signature is too old or in the future', async () => {
     for (const name of ['slack', 'stripe', 'linear', 'standard']) {
       const { type, fields, request } = PROVIDERS[name]!;
       const hook = await api.webhook(fields, { type });
@@ -89,7 +89,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     }
   });
 
-  it('accept each of several secrets, and none that is unknown', async () => {
+  it('accept each of several secrets, and nothing if the secret has no value', async () => {
     const { path } = await api.webhook({ token: '{{ROTATED}}' });
     const as = (secret: string) => ({
       ...json({}),
@@ -101,12 +101,12 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     const missing = await api.webhook({ token: '{{NOT_THERE}}' });
     for (const secret of ['', '{{NOT_THERE}}', 'undefined'])
       expect((await api.send(missing.path, as(secret))).status).toBe(401);
-    // No name of a method is a secret that anyone knows.
+    // The name of a property of Object is not a secret with a value.
     const odd = await api.webhook({ token: '{{constructor}}' });
     expect((await api.send(odd.path, as(String(Object)))).status).toBe(401);
   });
 
-  it('without an id are never duplicates', async () => {
+  it('start a run for each delivery without an id', async () => {
     const { id, path } = await api.webhook({});
     const answers = [await api.send(path, json({ a: 1 })), await api.send(path, json({ a: 1 }))];
     expect(new Set(answers.map(({ body }) => body['runId'])).size).toBe(2);
@@ -116,7 +116,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect(twice[1]!.body).toEqual({ ...twice[0]!.body, duplicate: true });
   });
 
-  it('answer handshakes and start no run for them', async () => {
+  it('answer handshakes without a run', async () => {
     const slack = PROVIDERS['slack']!;
     const challenged = await api.webhook(slack.fields, { type: 'slack' });
     const body = { type: 'url_verification', challenge: 'abc' };
@@ -159,7 +159,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     );
   });
 
-  it('have the same 404 at unknown paths, and while they are paused, suspended, archived or not live', async () => {
+  it('answer with the same 404 at unknown paths, and while they are paused, suspended, archived or not live', async () => {
     const hook = await api.webhook({});
     const seen = async (path = hook.path, more = {}) => {
       const { status, body } = await api.send(path, { ...json({}), ...more });
@@ -201,7 +201,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect(JSON.parse(await seen())).toMatchObject({ status: 200 });
   });
 
-  it('move to another version with their path, and are checked by its secret', async () => {
+  it('keep their path in another version, and use its secret', async () => {
     const hook = await api.webhook({ token: 'one' });
     const [block] = Object.keys(
       (await api.call<{ state: { blocks: object } }>('GET', `/api/v2/workflows/${hook.id}/versions/1`)).data
@@ -227,7 +227,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     ]);
   });
 
-  it('have the path of their author, which no other webhook can take', async () => {
+  it('have the path that their author has chosen, which no other webhook can take', async () => {
     const chosen = `orders-${crypto.randomUUID().slice(0, 8)}`;
     const hook = await api.webhook({ triggerPath: chosen });
     expect(hook.path).toBe(`/api/webhooks/trigger/${chosen}`);
@@ -241,7 +241,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     });
     const stranger = await webhookApi(store, { engine: api.engine, store: api.store });
     expect((await deploy(stranger)).status).toBe(409);
-    // It stays with its workspace: the sender may still use it.
+    // The path stays reserved for its workspace, because the sender may still use it.
     await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
     expect((await deploy(stranger)).status).toBe(409);
     expect((await deploy(api)).status).toBe(200);
@@ -317,7 +317,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&limit=100`,
     );
     const shown = hooks.map(({ id }) => listed.data.find(({ workflowId }) => workflowId === id));
-    // Both deliveries came at one time: the one with the greater id is the last.
+    // Both deliveries have the same time, so the one with the greater id is the last.
     const last = await Promise.all(
       hooks.map(
         async ({ id }) => (await deliveriesOf(id)).toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]?.run_id,
@@ -349,7 +349,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect(counts).toEqual([4, 4]);
   });
 
-  it('forget deliveries after their retention', async () => {
+  it('delete deliveries after their retention', async () => {
     const hook = await api.webhook({ idempotencyField: 'id' });
     await api.send(hook.path, json({ id: 'a' }));
     await sweepDeliveries(api.db, api.now.ms);

@@ -33,7 +33,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     });
   });
 
-  /** Another person, with a key. */
+  /** Creates another person with a key. */
   async function person(email = `${crypto.randomUUID()}@x.test`): Promise<{ userId: string; key: string }> {
     const userId = await api.store.workspaces.createUser({ email, name: `Name of ${email}` });
     return { userId, key: (await api.store.keys.create({ userId }, 'test')).key };
@@ -45,7 +45,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     return body as Page<Item>;
   }
 
-  /** Every item, from pages of one. */
+  /** Returns all items, from pages of one item. */
   async function walked<Item>(path: string, key: string): Promise<Item[]> {
     const items: Item[] = [];
     let cursor: string | null = null;
@@ -60,7 +60,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     return items;
   }
 
-  it('are listed for their members, in every order, each on exactly one page', async () => {
+  it('are listed for their members in every order, each on exactly one page', async () => {
     const { userId, key } = await person();
     for (const name of ['b', 'a', 'c']) await api.store.workspaces.createWorkspace(name, userId);
     const names = async (query: string): Promise<string[]> =>
@@ -71,7 +71,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect((await names('?sortBy=updatedAt')).toSorted()).toEqual(['a', 'b', 'c']);
   });
 
-  it('have their number of members and when they changed', async () => {
+  it('show their number of members and the time of their last change', async () => {
     const { userId, key } = await person();
     const id = await api.store.workspaces.createWorkspace('Counted', userId);
     await api.store.workspaces.setMember(id, (await person()).userId, 'read');
@@ -101,7 +101,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect(Date.parse(open?.updatedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(open?.createdAt ?? ''));
   });
 
-  it('of a workspace key are its own workspace only', async () => {
+  it('of a workspace key are only its own workspace', async () => {
     const { userId } = await person();
     const id = await api.store.workspaces.createWorkspace('Keyed', userId);
     const { key } = await api.store.keys.create({ workspaceId: id }, 'workspace');
@@ -110,7 +110,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect((await api.call('GET', `${WORKSPACES}/${api.workspaceId}`, { key })).status).toBe(404);
   });
 
-  it.each(['', '/members'])('of others are not found, as absent ones%s', async (rest) => {
+  it.each(['', '/members'])('of other people are not found, like absent ones%s', async (rest) => {
     const { key } = await person();
     const foreign = await api.call('GET', `${WORKSPACES}/${api.workspaceId}${rest}`, { key });
     const absent = await api.call('GET', `${WORKSPACES}/none${rest}`, { key });
@@ -157,7 +157,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect([status, errorIn(body).code]).toEqual([400, 'BAD_REQUEST']);
   });
 
-  it('refuse the cursor of another order', async () => {
+  it('refuse a cursor of another sort order', async () => {
     const { userId, key } = await person();
     for (const name of ['a', 'b']) await api.store.workspaces.createWorkspace(name, userId);
     const { nextCursor } = await page(`${WORKSPACES}?limit=1&sortBy=name`, key);
@@ -166,7 +166,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     ).toBe(400);
   });
 
-  /** A workspace with an admin and one who may write. */
+  /** Creates a workspace with an admin and a member with the role write. */
   async function team() {
     const [admin, writer] = [await person(), await person()];
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
@@ -174,7 +174,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     return { admin, writer, id, path: `${WORKSPACES}/${id}` };
   }
 
-  it('have keys, which an admin creates, lists without the keys themselves, and revokes', async () => {
+  it('have keys, which an admin can create, list without their values, and revoke', async () => {
     const { admin, writer, id, path } = await team();
     const create = (name: string, key = admin.key) =>
       api.call<{ id: string; key: string }>('POST', `${path}/api-keys`, { key, body: { name } });
@@ -214,7 +214,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect(JSON.stringify(events)).not.toContain(data.key);
   });
 
-  it('have at most a hundred keys, of which none has expired when it is made', async () => {
+  it('have at most a hundred keys, and refuse a new key that has already expired', async () => {
     const { admin, id, path } = await team();
     const create = (body: object) => api.call('POST', `${path}/api-keys`, { key: admin.key, body });
     const old = await create({ name: 'Old', expiresAt: '2020-01-01T00:00:00Z' });
@@ -228,7 +228,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect(await walked(`${path}/api-keys?limit=100`, admin.key)).toHaveLength(100);
   });
 
-  it('show their admins who did what, and show it to no others', async () => {
+  it('show their audit log only to their admins', async () => {
     const { admin, writer, id, path } = await team();
     const body = { workspaceId: id, name: 'Orders' };
     const made = await api.call<{ id: string }>('POST', '/api/v2/workflows', { key: writer.key, body });

@@ -142,7 +142,7 @@ describe('a mail account', () => {
     expect(isSeen()).toBe(false);
   });
 
-  it('reads the beginning of a message that is too large, and reads a message that cannot be parsed as text', async () => {
+  it('outputs the beginning of a message that is too large or cannot be parsed', async () => {
     const server = await imapServer();
     const source = account(server, { includeAttachments: true });
     await source.poll();
@@ -165,7 +165,7 @@ describe('a mail account', () => {
     ['huge', 'UID FETCH', /has failed/],
     ['no', 'EXAMINE', /has failed|does not have the mailbox/],
   ] as const)(
-    'ends the session with a server that sends %s as the answer to %s',
+    'ends the session with a server whose behavior is "%s" after the command %s',
     async (instead, command, message) => {
       const server = await imapServer();
       const source = account(server);

@@ -19,13 +19,13 @@ describe('the next check of a webhook at its provider', () => {
   });
   afterAll(() => providers.close());
 
-  /** Stores a token, or replaces it. Returns the id of the credential. */
+  /** Stores or replaces a token. Returns the id of the credential. */
   const store = async (accessToken: string, name = ROLE): Promise<string> => {
     const material = { type: 'oauth', accessToken } as const;
     const given = { workspaceId: api.workspaceId, name, provider: 'github', material };
     return (await storeCredential(api.store.database, sealer, given)).credential.id;
   };
-  /** Deploys a workflow whose webhook exists. */
+  /** Deploys a workflow, and waits until its webhook exists at the provider. */
   const hooked = async (credential: string): Promise<string> => {
     const id = await api.hooked(type, { ...fields, triggerCredentials: '' });
     await api.redeployed(id, type, { ...fields, triggerCredentials: credential });
@@ -51,7 +51,7 @@ describe('the next check of a webhook at its provider', () => {
     return rows.map(({ action }) => action);
   };
 
-  it('uses the secret that has replaced the credential’s', async () => {
+  it('uses the new secret of a credential whose secret was replaced', async () => {
     const credential = await store(HOOK_CREDENTIALS.github);
     const id = await hooked(credential);
     expect(await store(HOOK_CREDENTIALS.githubWeak)).toBe(credential);
@@ -64,7 +64,7 @@ describe('the next check of a webhook at its provider', () => {
     expect(await delivered(id)).toBe(200);
   });
 
-  it('fails while a person must connect the account again, and succeeds after it', async () => {
+  it('fails until a person has connected the account again', async () => {
     const credential = await store(HOOK_CREDENTIALS.github);
     const id = await hooked(credential);
     await change(credential, { state: 'reconnect' });
@@ -113,7 +113,7 @@ describe('the next check of a webhook at its provider', () => {
     expect(await api.hooksOf(id)).toEqual([]);
   });
 
-  it('does not come after an undeployment: without its credential the webhook stays at the provider, is recorded, and gets 404', async () => {
+  it('does not happen after an undeployment: the webhook stays at the provider, is recorded, and gets 404', async () => {
     const credential = await store(HOOK_CREDENTIALS.github, 'deleted too');
     const id = await hooked(credential);
     const { id: trigger } = await api.triggerOf(id);

@@ -56,7 +56,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(providers.requests).toHaveLength(asked);
     });
 
-    it('is created once when the record of its creation was lost', async () => {
+    it('is created once, also if the record of its creation is lost', async () => {
       const [before] = (await api.hooksOf(id)) as [SimulatedHook];
       const row = await api.rowOf(id);
       const present = (JSON.parse(row?.present ?? '[]') as object[]).map((hook) => ({
@@ -76,7 +76,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(await api.deliver(after!, 'three')).toMatchObject({ status: 200 });
     });
 
-    it('is created again after it was removed at the provider', async () => {
+    it('is created again if it was removed at the provider', async () => {
       const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
       providers.hooks.splice(providers.hooks.indexOf(hook), 1);
       api.pass(DAY_MS);
@@ -99,9 +99,9 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       ]);
     });
 
-    it('is removed when the workflow is undeployed, with its secret, also under an id that a process which died has not recorded', async () => {
+    it('is removed with its secret when the workflow is undeployed, also if its id was not recorded', async () => {
       const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
-      // A bot has one webhook, without an id.
+      // A bot has only one webhook, which has no id.
       if (name !== 'telegram') hook.id += '9';
       await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
       await expect.poll(() => api.rowOf(id)).toBeUndefined();
@@ -121,7 +121,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
         expect(JSON.stringify(attempt)).not.toContain(secret);
         expect(warnings).toEqual([expect.stringMatching(/could not be created/)]);
         expect(await api.hooksOf(refused)).toEqual([]);
-        // A deployment with a credential that may do it ends the failure.
+        // A deployment with a credential that has the permission ends the failure.
         await api.redeployed(refused, type, fields);
         await api.settled(refused, 'active');
         await api.call('DELETE', `/api/v2/workflows/${refused}/deploy`);
@@ -130,7 +130,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     });
   });
 
-  it('read as preparing until the provider has answered', async () => {
+  it('have the state "preparing" until the provider has answered', async () => {
     const answered = Promise.withResolvers<undefined>();
     providers.before = (request) => (request.startsWith('POST github') ? answered.promise : undefined);
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
@@ -171,7 +171,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(providers.hooks.filter(({ place }) => place === 'ada/shuttle')).toEqual([]);
   });
 
-  it('of a bot move with its address, and are not taken from another system', async () => {
+  it('of a bot move with its address, but do not replace a webhook of another system', async () => {
     const { type, fields } = HOOKED.telegram;
     const id = await api.hooked(type, fields);
     await api.settled(id, 'active');
@@ -230,7 +230,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await api.settled(id, 'active');
   });
 
-  it('that can never be removed are left at the provider and recorded in the audit log', async () => {
+  it('that cannot be removed stay at the provider and are recorded in the audit log', async () => {
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     const { id: trigger } = await api.triggerOf(id);
@@ -240,7 +240,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     providers.before = () => undefined;
     expect(await auditOf(trigger)).toEqual(['TRIGGER_HOOK_CREATED', 'TRIGGER_HOOK_LEFT']);
     expect(await api.hooksOf(id)).toHaveLength(1);
-    // Restored, it finds the hook by its address.
+    // After the restoration, the webhook is found by its address.
     await api.call('POST', `/api/v2/workflows/${id}/restore`);
     await api.settled(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
@@ -293,7 +293,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(foreign.latestDeploymentAttempt?.error?.message).toMatch(/does not have the stored credential/);
   });
 
-  it('are in no answer, event or fault with their secret or credential', async () => {
+  it('do not show their secret or credential in any answer, event or fault', async () => {
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
@@ -317,7 +317,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
 });
 
 describe('a hook', () => {
-  it('is created only if the server has a public address: the deployment has the reason, and the next start with an address creates it', async () => {
+  it('is created only if the server has a public address; otherwise, the deployment shows the reason', async () => {
     const providers = await hookProviders();
     const egress = { allowPrivate: true, ports: 'any' as const };
     const { services } = providers;
@@ -334,7 +334,7 @@ describe('a hook', () => {
     await providers.close();
   });
 
-  it('that expires is renewed before its end', async () => {
+  it('is renewed before it expires', async () => {
     const calls: { call: string; hookId: string | undefined }[] = [];
     let isRefused = false;
     const base = triggerTypes.find(({ type }) => type === 'github_v2') as (typeof triggerTypes)[number];

@@ -12,7 +12,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Longer than the lease of a process that has died. */
 const LEASE_MS = 3 * 60_000;
 const TIMEOUT = { timeout: 60_000, interval: 50 };
-/** Fewer steps than the creation, the check or the removal of a webhook has. */
+/** The test must kill a process at more steps of each phase than this. */
 const LEAST_STEPS = 5;
 
 type Name = SimulatedHook['provider'];
@@ -23,7 +23,7 @@ async function expectSoon<Value>(find: () => Promise<Value>, value: Value, messa
   await expect.poll(find, { ...TIMEOUT, message }).toBe(value);
 }
 
-/** A process with a workflow whose webhook is at a provider. It is replaced when it has died. */
+/** A process with a workflow that has a webhook at a provider. After its death, another process replaces it. */
 class HookedProcess {
   readonly #place: Place;
   readonly #name: Name;
@@ -39,7 +39,7 @@ class HookedProcess {
     this.#providers = providers;
   }
 
-  /** Creates a workflow, which is not deployed. */
+  /** Creates a workflow without deploying it. */
   async prepare(): Promise<void> {
     const process = await this.#start();
     const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
@@ -55,7 +55,7 @@ class HookedProcess {
     this.#workflowId = id;
   }
 
-  /** Deploys or undeploys. */
+  /** Deploys or undeploys the workflow. */
   deployed(method: 'POST' | 'DELETE'): Promise<void> {
     return this.#request(method, `/workflows/${this.#workflowId}/deploy`);
   }
@@ -65,7 +65,10 @@ class HookedProcess {
     return (await this.#request<{ isDeployed: boolean }>('GET', path)).isDeployed;
   }
 
-  /** Works until the process dies at the step, or until `isDone`. Returns true if it has died; another process continues then. */
+  /**
+   * Works until the process dies at the step, or until `isDone`. Returns true if it has died; then, another process has
+   * replaced it.
+   */
   async dies(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
     const process = this.#present();
     await process.call('now', { nowMs: this.#nowMs, dieAt }).catch(() => undefined);
@@ -77,7 +80,7 @@ class HookedProcess {
       return process.isDead() || isDone();
     };
     await expectSoon(isOver, true);
-    // It may have done its work without having recorded it yet.
+    // The process may have done its work but not recorded it yet.
     for (let look = 0; look < 3; look += 1) await this.pass(100).catch(() => undefined);
     if (!process.isDead()) {
       await process.call('now', { nowMs: this.#nowMs });
@@ -88,7 +91,7 @@ class HookedProcess {
     return true;
   }
 
-  /** Moves the clock on. The process still dies at its step. */
+  /** Advances the clock. The process still dies at its step. */
   async pass(ms: number): Promise<void> {
     this.#nowMs += ms;
     await this.#present().call('now', { nowMs: this.#nowMs, stillDies: true });
@@ -98,7 +101,7 @@ class HookedProcess {
     return this.pass(DAY_MS);
   }
 
-  /** Expects that the provider has the webhook once, and that its deliveries are accepted. */
+  /** Expects that the provider has one webhook, and that its deliveries are accepted. */
   async expectOnce(why: string): Promise<void> {
     const isActive = async (): Promise<string> => {
       await this.pass(1000);
@@ -113,7 +116,7 @@ class HookedProcess {
     await expectSoon(() => this.#delivered(), '200 1', why);
   }
 
-  /** Sends a delivery as the provider. Returns the status of the answer, and the number of webhooks there. */
+  /** Sends a delivery as the provider. Returns the status of the answer and the number of webhooks at the provider. */
   async #delivered(): Promise<string> {
     await this.pass(1000);
     const [hook] = this.#providers.hooks as [SimulatedHook];
@@ -154,8 +157,8 @@ class HookedProcess {
 }
 
 /**
- * Kills a process at steps of the creation, the check and the removal of a webhook at its provider, one after the other. Expects
- * that the next process leaves one webhook, and none after the removal.
+ * Kills a process at steps of the creation, the check and the removal of a webhook at its provider, one after the
+ * other. Expects that the next process ends with one webhook at the provider, or with none after the removal.
  */
 export async function expectHookOnceWhenKilled(
   place: Place,
@@ -181,7 +184,7 @@ export async function expectHookOnceWhenKilled(
     );
     if (!(await hooked.isDeployed())) await hooked.deployed('POST');
     await hooked.expectOnce(`created, died at step ${step}`);
-    // The check finds that it was removed at the provider.
+    // The check finds that the webhook was removed at the provider.
     hooks.length = 0;
     await dies(
       'checked',

@@ -16,10 +16,10 @@ import { expectHookOnceWhenKilled } from './killed-process.ts';
 import { HOOKED, hookedApi, sealer } from './setup.ts';
 import type { Hooked } from './setup.ts';
 
-/** The lease of a process that has died ends after this time. */
+/** The duration of the lease of a process that has died. */
 const LEASE_MS = 120_000;
 
-/** A process that dies at a step. From then on, it sends no statement and no request. */
+/** A simulated process that dies at a step. After its death, it sends no statements and no requests. */
 class Mortal {
   #steps: number;
 
@@ -32,13 +32,13 @@ class Mortal {
     return this.#steps <= 0;
   }
 
-  /** A step before something is done, or after it. */
+  /** Counts a step, before or after a statement or a request. */
   step(): void {
     this.#steps -= 1;
     if (this.isDead) throw new Error('The process has died.');
   }
 
-  /** Each statement, and each of its results, is a step. */
+  /** Returns a plugin that counts each statement and each result as a step. */
   statements(): KyselyPlugin {
     return {
       transformQuery: ({ node }) => {
@@ -52,7 +52,7 @@ class Mortal {
     };
   }
 
-  /** Each request, and each answer, is a step. */
+  /** Returns a client that counts each request and each answer as a step. */
   requests(client: Egress): Egress {
     return {
       ...client,
@@ -70,7 +70,7 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
   const steps = drawnSteps(4, 'steps of the creation and removal of a webhook at which the process dies');
   let providers: HookProviders;
   let client: Egress;
-  /** The process that continues. */
+  /** The process that continues the work. */
   let api: Hooked;
 
   beforeAll(async () => {
@@ -111,7 +111,7 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     return mortal.isDead;
   };
 
-  /** Makes the other process fail until `work` has changed the wanted hook. */
+  /** Makes the other process fail while `work` changes the wanted hook. */
   const whileUnavailable = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     providers.before = () => ({ status: 503 });
     const value = await work();
@@ -154,14 +154,14 @@ describe('a process that is killed', { timeout: 900_000 }, () => {
   const steps = drawnSteps(4, 'steps of the creation, check and removal of a webhook in a process');
 
   for (const name of ['github', 'linear', 'stripe', 'telegram'] as const)
-    it(`at each step of the creation, check and removal leaves one webhook, and none after it: ${name}`, async () => {
+    it(`at each step of the creation, check and removal leaves one webhook, or none after the removal: ${name}`, async () => {
       const data = dataFolder();
       await expectHookOnceWhenKilled({ store: { data }, engine: { data } }, name, steps);
     });
 });
 
 describe('a process that stops', () => {
-  it('keeps the secret of a webhook that it has created, which the provider shows only then', async () => {
+  it('stores the secret of a webhook that it has created, which the provider shows only once', async () => {
     const providers = await hookProviders();
     const api = await hookedApi('sqlite', providers);
     const { type, fields } = HOOKED.stripe;

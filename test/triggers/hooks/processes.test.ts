@@ -12,7 +12,7 @@ import type { Hooked } from './setup.ts';
 
 const GITHUB = HOOKED.github;
 
-/** The work on hooks of another process, with the same database. */
+/** Starts the background work of another process on the webhooks, with the same database. */
 function otherProcess(api: Hooked, { services }: HookProviders) {
   const clients = serviceClients({ services });
   const reconciler = new HookReconciler({
@@ -43,7 +43,7 @@ describe.each(drawnStores('processes of hooks'))(
     });
     afterAll(() => providers.close());
 
-    it('are worked on by one process at a time; another one continues if that stops before the provider has answered', async () => {
+    it('are handled by one process at a time; another one continues if it stops before the provider has answered', async () => {
       const never = Promise.withResolvers<undefined>();
       const asked = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
@@ -73,7 +73,7 @@ describe.each(drawnStores('processes of hooks'))(
       expect(await api.hooksOf(id)).toHaveLength(1);
     });
 
-    it('stay as they are when a process that creates none changes the triggers', async () => {
+    it('stay unchanged when a process that does not create webhooks changes the triggers', async () => {
       const id = await api.hooked(GITHUB.type, GITHUB.fields);
       await api.settled(id, 'active');
       const before = await api.rowOf(id);

@@ -36,7 +36,7 @@ describe('a stored credential', () => {
     ];
     expect(foreign).toMatchObject({ status: 401 });
     expect(foreign.body).toEqual(unknown.body);
-    // It is the secret besides one that the block names.
+    // A block can have both the secret of a credential and one of its own field.
     const both = await api.hooked('generic_webhook', { secretCredential: 'github', token: '{{TOKEN}}' });
     expect(await send(both, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
     expect(await send(both, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
@@ -45,7 +45,7 @@ describe('a stored credential', () => {
     await providers.close();
   });
 
-  it('with several lines is one secret: a line of a key file opens no webhook', async () => {
+  it('with several lines is one secret, so that a single line of a key file is not accepted', async () => {
     const providers = await hookProviders();
     const api = await hookedApi('sqlite', providers);
     const key = JSON.stringify({ type: 'service_account', private_key: 'k' }, undefined, 2);
@@ -63,7 +63,7 @@ describe('a stored credential', () => {
 });
 
 describe('a webhook at a provider', () => {
-  it('keeps its secret when the keys are rotated: the provider signs with it, and the old key opens nothing more', async () => {
+  it('keeps its secret when the encryption keys are rotated, without data of the old key', async () => {
     const providers = await hookProviders();
     const api = await hookedApi('sqlite', providers);
     const id = await api.hooked(HOOKED.github.type, HOOKED.github.fields);

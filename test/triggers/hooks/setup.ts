@@ -61,12 +61,12 @@ export interface Hooked extends Received {
   hookDb: Kysely<HookTables>;
   /** Ids of stored credentials, by name. */
   credentials: { readonly [name: string]: string };
-  /** Deploys a workflow with a trigger; names of credentials stand for their ids. */
+  /** Deploys a workflow with a trigger. Names of credentials in its fields are replaced with their ids. */
   hooked(type: string, fields: JsonObject, last?: { [name: string]: Json }): Promise<string>;
   /** Deploys another version of a workflow. */
   redeployed(id: string, type: string, fields: JsonObject): Promise<Deployment>;
   deployment(id: string): Promise<Deployment>;
-  /** Resolves when the attempt has this status. */
+  /** Waits until the latest deployment attempt has this status. */
   settled(id: string, status: string): Promise<Deployment>;
   rowOf(id: string): Promise<ProviderHookRow | undefined>;
   triggerOf(id: string): Promise<{
@@ -74,23 +74,23 @@ export interface Hooked extends Received {
     state: string;
     health: { expiresAt: string | null; lastError: string | null; lastCheckAt: string | null };
   }>;
-  /** The webhooks at the providers with addresses of the workflow. */
+  /** Returns the webhooks at the providers with addresses of the workflow. */
   hooksOf(id: string): Promise<SimulatedHook[]>;
-  /** Moves the clock and does the work that is due. */
+  /** Advances the clock and starts the due work. */
   pass(ms: number): void;
-  /** Registers background work, which is done with that of the API. */
+  /** Registers background work, which runs with that of the API. */
   every: (ms: number, beat: () => void) => () => void;
   /** Sends a delivery as the provider of a hook. */
   deliver(hook: SimulatedHook, id: string, more?: JsonObject): Promise<Answered>;
 }
 
-/** An API whose webhooks are created at simulated providers. */
+/** Starts an API whose webhooks are created at simulated providers. */
 export async function hookedApi(
   kind: 'sqlite' | 'postgres',
   providers: HookProviders,
   options: TestApiOptions = {},
 ): Promise<Hooked> {
-  // A beat is left out while work is in progress.
+  // Background work is not started while it is already running.
   const { every, beat } = manualBeats();
   const store = options.store ?? (await storeOf(kind));
   const tenantCredentials = storedCredentials(store.database, sealer);

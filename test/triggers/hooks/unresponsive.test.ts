@@ -36,7 +36,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
   afterAll(() => providers.close());
 
-  /** Answers no request of this method completely. `isDone`: the provider does what is asked. */
+  /** Makes GitHub answer no request of this method completely. `isDone`: the provider still does what the request says. */
   const hang = (method: string, isDone = false): void => {
     asked = 0;
     providers.before = (request) => {
@@ -49,7 +49,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   const waits = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
   const failures = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
 
-  it('are created at a later attempt, once, also if the provider has created them without an answer', async () => {
+  it('are created once at a later attempt, also if the provider has created them without an answer', async () => {
     hang('POST');
     const id = await api.hooked(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
@@ -121,7 +121,7 @@ describe('while a provider never answers', () => {
     await providers.close();
   });
 
-  it('the work on a webhook ends at its time limit, and is repeated after a delay', async () => {
+  it('the work on a webhook ends at its time limit, and is retried after a delay', async () => {
     const providers = await hookProviders();
     const api = await hookedApi('sqlite', providers);
     providers.before = () => ({ status: 503 });
