@@ -17,7 +17,7 @@ export const PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
-/** A call of the tool `pay`. */
+/** Returns a call of the tool `pay`. */
 export function pay(to: string, amount: number) {
   return { name: 'pay', args: { to, amount } };
 }
@@ -49,8 +49,8 @@ export function agent(name: string, fields: JsonObject = {}) {
 }
 
 /**
- * A model that gives these answers, one in each round, and the options of an engine whose agents use it. `refusals`: how often
- * it is unavailable in the second round.
+ * Starts a model that gives these answers, one in each round. Returns it with the options of an engine whose agents use
+ * it. `refusals`: how often it is unavailable in the second round.
  */
 export async function paying(answers: readonly ModelAnswer[], refusals = 0) {
   let refused = 0;

@@ -50,7 +50,7 @@ async function ask(server: ModelServer, fields: JsonObject, given: Given[] = [],
   return { input, engine, source, result: await engine.execute(source, input) };
 }
 
-/** What the model gets, as text. */
+/** Returns the content that the model gets, as text. */
 function sent({ requests }: ModelServer, number = 1): string {
   return JSON.stringify(requests[number - 1]?.body ?? null);
 }

@@ -21,7 +21,7 @@ async function modelServer(...answers: ModelAnswer[]): Promise<ModelServer> {
   return server;
 }
 
-/** A model whose answer to the first question is this object. */
+/** Starts a model whose answer to the first question is this object. */
 function answering(answer: JsonObject, more: ModelAnswer = {}): Promise<ModelServer> {
   return modelServer({ text: JSON.stringify({ answer }), ...more });
 }
@@ -244,7 +244,7 @@ describe('a question about images', () => {
   const PNG = Buffer.from('\x89PNG\r\n\x1A\n0000', 'latin1');
   const DATA = `data:image/png;base64,${PNG.toString('base64')}`;
 
-  /** A server that answers with an image, or with `reply`. */
+  /** Starts a server that answers with an image, or with `reply`. */
   async function imageServer(body: Buffer | string = PNG, status = 200) {
     const server = createServer((_, response) => response.writeHead(status).end(body));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

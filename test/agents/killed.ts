@@ -106,7 +106,7 @@ export const MEMORY_POINTS = [
   ['kept', 'before the result of the agent is in the journal', 1],
 ] as const;
 
-/** A model that numbers its answers, and a check of the conversation at the end. */
+/** Starts a model that numbers its answers. Returns it with a check of the conversation at the end. */
 export async function remembering() {
   const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
   onTestFinished(() => server.close());
@@ -177,7 +177,7 @@ export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'co
   return { last: read(), end: () => void child.stdin.end(), kill: () => void child.kill('SIGKILL') };
 }
 
-/** A model that asks for the numbers up to four, the files of a test, and a check at the end. */
+/** Starts a model that asks for the numbers up to four. Returns it with the files of a test and a check at the end. */
 export async function counting() {
   const server = await startModelServer(({ body }) => {
     const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
@@ -199,7 +199,7 @@ export async function counting() {
   };
 }
 
-/** A model that asks for one payment, the files of a test, and a check at the end. */
+/** Starts a model that asks for one payment. Returns it with the files of a test and a check at the end. */
 export async function paying() {
   const server = await startModelServer(({ body }) => {
     const isPaid = JSON.stringify(body).includes('function_call_output');

@@ -20,7 +20,7 @@ async function engineWithJob(options: EngineOptions = {}): Promise<{ engine: Eng
   return { engine, ids };
 }
 
-/** The result of a workflow with one logs block. */
+/** Returns the result of a workflow with one logs block. */
 function read(engine: Engine, fields: JsonObject, id = 'reader') {
   const drawn = [block('Log', 'logs', fields)];
   return engine.execute({ workflow: workflow(drawn, ['Start -> Log'], { id, name: 'Reader' }) }, {});

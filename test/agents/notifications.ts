@@ -18,7 +18,7 @@ export const pauseLinks: NonNullable<EngineOptions['pauseLinks']> = ({ token }) 
   url: `https://heddle.test/resume/${token}`,
 });
 
-/** A workflow that waits for a person, after these rows of tools. */
+/** Returns a workflow that waits for a person, after these rows of tools. */
 export function asking(notification: Json, more: JsonObject = {}) {
   return workflow(
     [
@@ -35,7 +35,7 @@ export function asking(notification: Json, more: JsonObject = {}) {
 
 export const TELL: JsonObject = { type: 'tell', title: 'Tell', params: { text: 'Answer at <approve.url>' } };
 
-/** A tool that records its notifications. */
+/** Returns a tool that records its notifications. */
 export function teller(run: (args: JsonObject, call: AgentToolCall) => Promise<Json>): AgentTool {
   const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
   return { id: 'tell', description: 'Tells.', parameters, run };
@@ -50,7 +50,7 @@ export function dataOf(output: Json): Data {
   return (output as unknown as { response: { data: Data } }).response.data;
 }
 
-/** Notification tools of pauses. */
+/** Defines the tests of notification tools of pauses. */
 export function describeNotifications(where: string, open: OpenNotifying): void {
   describe(`the notifications of a pause, ${where}`, () => {
     it('are sent once with its address before it opens, and a failure of one is in its record', async () => {
@@ -138,7 +138,7 @@ type Begin = (
   options: Pick<EngineOptions, 'blocks' | 'pauseLinks'>,
 ) => Promise<{ engine: Engine; stop(): Promise<void> }>;
 
-/** A pause whose process is closed during one notification, after another one has been sent. */
+/** Defines the test of a pause whose process is closed during one notification, after another one has been sent. */
 export function describeInterrupted(place: () => Promise<Begin>): void {
   describe('a pause whose process ends before it opens', () => {
     it.each([

@@ -17,7 +17,7 @@ const RECORDED = SERVED.filter(({ audit }) => audit).map(
   (operation) => [`${operation.method} ${operation.path}`, operation] as const,
 );
 
-/** The whole content of the tables that operations of the service write. */
+/** Returns the whole content of the tables that operations of the service write. */
 async function contents(): Promise<object[]> {
   const tables = ['workflows', 'workflow_versions', 'workflow_folders', 'graph_ids', 'operation_receipts'];
   const all = [...tables, 'secrets', 'credentials', 'sandboxes'];

@@ -87,7 +87,7 @@ async function send(name: 'bytes' | 'form' | 'json', { type, body, key: own = ke
   return { status: response.status, data, message: error?.message };
 }
 
-/** A body without a Content-Length. `sent` counts the chunks that were read. */
+/** Returns a body without a Content-Length. `sent` counts the chunks that were read. */
 function chunks(count: number, size: number, sent = { chunks: 0 }): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

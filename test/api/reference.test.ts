@@ -18,7 +18,7 @@ await new Promise<void>((resolve) => {
 afterAll(() => server.close().closeAllConnections());
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** `get /path` of each operation. */
+/** Returns `get /path` for each operation. */
 async function described(): Promise<string[]> {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as { paths: object };
   return Object.entries(document.paths).flatMap(([path, methods]) =>

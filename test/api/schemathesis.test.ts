@@ -61,7 +61,7 @@ const DRAWN = sample(
   'operations that schemathesis calls',
 );
 
-/** The URL of the API, and its responses. */
+/** Starts the API. Returns its URL and its responses. */
 async function listening({ api }: TestApi): Promise<{ url: string; answered: Answered }> {
   const answered: Answered = new Map(DRAWN.map((id) => [id, new Set()]));
   const counted = async (request: Request): Promise<Response> => {

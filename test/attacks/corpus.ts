@@ -35,7 +35,7 @@ interface Node {
   readonly arguments?: readonly Node[];
 }
 
-/** The first name of `it`, `it.each(…)`, `describe.skipIf(…).each(…)` and the like. */
+/** Returns the first name of `it`, `it.each(…)`, `describe.skipIf(…).each(…)` and the like. */
 function rootOf(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined;
   return node.type === 'Identifier' ? node.name : rootOf(node.callee ?? node.object);
@@ -48,7 +48,7 @@ interface Texts {
 
 const known = new Map<string, Texts>();
 
-/** The titles of the tests in a file, and all texts in it. */
+/** Returns the titles of the tests in a file, and all texts in it. */
 function textsOf(file: string): Texts {
   const before = known.get(file);
   if (before !== undefined) return before;

@@ -245,7 +245,7 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   watchHost();
 
-  /** A replacement for Node.js that runs this program instead of the sandbox's. */
+  /** Returns a replacement for Node.js that runs this program instead of the sandbox's. */
   function impostor(statement: string, index: number | string, prelude = ''): string {
     const program = join(folder, `${index}.cjs`);
     const path = join(folder, `node-${index}`);

@@ -22,7 +22,7 @@ const level = (name: 'strict' | 'standard'): Level => ({
 export const levels: readonly Level[] =
   highest === 'strict' ? [level('standard'), level('strict')] : [level('standard')];
 
-/** The levels for tests that have the same result on each: in a quick run only the highest. */
+/** Returns the levels for tests that have the same result on each: in a quick run only the highest. */
 export function levelsAtScale(): readonly Level[] {
   if (isFull || levels.length === 1) return levels;
   leftOut(`isolation ${levels[0]?.name}`);

@@ -16,7 +16,7 @@ export interface Network {
   readonly rawPort: number;
   /** Returns the number of connections to the internal server since the last call. */
   takeIntrusions(): number;
-  /** A resolver that returns internal addresses for all but a few names. */
+  /** Resolves all but a few names to internal addresses. */
   resolve(host: string): Promise<readonly Address[]>;
   close(): void;
 }

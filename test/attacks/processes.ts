@@ -6,7 +6,7 @@ interface Status {
   readonly state: string;
 }
 
-/** The entry of a process, or undefined if there is none. */
+/** Returns the entry of a process, or undefined if there is none. */
 function statusOf(pid: number): Status | undefined {
   const stat = processStat(pid);
   return stat === null ? undefined : { parent: Number(stat(4)), state: stat(3) };

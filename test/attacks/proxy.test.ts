@@ -109,7 +109,7 @@ describe('the proxy of a native image', () => {
     expect(await answerTo(proxy.path, ports)).toMatch(answer);
   });
 
-  /** A server that counts connections, with its address. */
+  /** Starts a server that counts connections. Returns it with its address. */
   async function counting(): Promise<{ server: Server; target: Target; connections: () => number }> {
     let connections = 0;
     const server = createServer((socket) => {

@@ -92,7 +92,7 @@ export class Arena {
   }
 }
 
-/** An arena for the tests of the describe block in which this is called. */
+/** Opens an arena for the tests of the describe block in which this is called. */
 export function useArena(level: Level, options: SuiteOptions = {}): { readonly arena: Arena } {
   const holder = {} as { arena: Arena };
   beforeAll(async () => {

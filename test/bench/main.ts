@@ -25,7 +25,7 @@ function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Options of the command. */
+/** Returns the options of the command. */
 function options() {
   return parseArgs({
     options: {

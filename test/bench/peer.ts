@@ -15,7 +15,7 @@ export async function peer<Module>(name: string): Promise<Module> {
   return loaded.default === undefined || Object.keys(loaded).length > 1 ? loaded : loaded.default;
 }
 
-/** The same for CommonJS packages. `from`: a file from which the package is resolved; default: this folder. */
+/** Loads a CommonJS module of a peer. `from`: a file from which the package is resolved; default: this folder. */
 export function commonPeer<Module>(name: string, from: string | URL = import.meta.url): Module {
   return createRequire(from)(name) as Module;
 }

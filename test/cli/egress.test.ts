@@ -7,7 +7,7 @@ import { heddle } from '../support/heddle.ts';
 import { code, start } from '../support/workflow-file.ts';
 import { folderWith } from './flow.ts';
 
-/** The port of a server on this machine, which is an internal address. */
+/** Starts a server on this machine, which has an internal address. Returns its port. */
 async function internal(): Promise<number> {
   const server = createServer((_request, response) => response.end('inside'));
   await new Promise<void>((resolve) => {

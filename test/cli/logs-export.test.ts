@@ -23,7 +23,7 @@ const ENTRY = {
   workflow: { id: 'w', name: '=HYPERLINK("http://evil")', description: null, deleted: false },
 };
 
-/** A server with two pages of the log. */
+/** Starts a server with two pages of the log. */
 async function server(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: null }]) {
   const asked: URLSearchParams[] = [];
   const http = createServer((request, response) => {

@@ -18,7 +18,7 @@ export interface SandboxFolder {
   begin(...args: string[]): Started;
 }
 
-/** A folder with files, and the command line in it, with a registry of packages for the test. */
+/** Creates a folder with files. Returns it with the command line in it, and with a registry of packages for the test. */
 export async function sandboxFolder(files: Readonly<Record<string, string>>): Promise<SandboxFolder> {
   const cwd = dataFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);

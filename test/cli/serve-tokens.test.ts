@@ -12,7 +12,7 @@ const AUDIENCE = 'https://heddle.example.com';
 const signer = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
 type Signer = ReturnType<typeof signer>;
 
-/** An identity provider with the keys of `signers` and answers about opaque tokens. */
+/** Starts an identity provider with the keys of `signers` and answers about opaque tokens. */
 async function provider(signers: Signer[]) {
   const opaque = new Map<string, object>();
   const server = createServer((request, response) => {

@@ -34,7 +34,7 @@ function serveBeforeAll(store: Store): void {
   afterAll(() => stops.forEach((stop) => stop()));
 }
 
-/** A response that is not a stream. */
+/** Returns a response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
   if (typeof data !== 'object') throw new Error(`Expected an object as the answer, got ${typeof data}.`);
   return data as Exclude<T, string>;
@@ -54,7 +54,7 @@ async function deployed(exported: Json, name: string): Promise<string> {
   return workflowId;
 }
 
-/** A workflow in the export format of other tools. */
+/** Returns a workflow in the export format of other tools. */
 function withMetadata(exported: object): Record<string, unknown> {
   const { state, ...rest } = exported as { state: object };
   return { ...rest, state: { ...state, metadata: { name: 'Elsewhere' } } };

@@ -87,14 +87,17 @@ const SERVICES = {
   'code tools': describeCodeTools,
 };
 
-/** Data and control flow. A quick run draws `share` of the groups. */
+/** Defines the tests of data and control flow. A quick run draws `share` of the groups. */
 export function describeGraphs(name: string, make: MakeRuntime, share = 1): void {
   describe(`runtime: ${name}`, () => {
     for (const describeGroup of drawn(GRAPHS, name, share)) describeGroup(make);
   });
 }
 
-/** Code, requests, child runs, environments, files, deletion and restarts. A quick run draws `share` of the groups. */
+/**
+ * Defines the tests of code, requests, child runs, environments, files, deletion and restarts. A quick run draws
+ * `share` of the groups.
+ */
 export function describeServices(
   name: string,
   make: MakeRuntime,

@@ -10,7 +10,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const KEY = 'sk-the-key-of-the-workspace';
 
-/** A provider that repeats the key of each request. */
+/** Starts a provider that repeats the key of each request. */
 async function echoingModel() {
   const server = await startModelServer(({ headers }) => ({ text: `You sent ${headers.authorization}.` }));
   onTestFinished(() => server.close());

@@ -25,7 +25,7 @@ async function browse(address: string, change: (back: URL) => void = () => undef
 }
 
 describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
-  /** A data folder with a workspace, and a client of the server. */
+  /** Creates a data folder with a workspace, and a client of the server. */
   async function world() {
     const server = await oauthServer();
     const data = dataFolder();
@@ -123,7 +123,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   });
 });
 
-/** The address that the command prints. */
+/** Returns the address that the command prints. */
 async function addressOf(started: ReturnType<typeof startHeddle>): Promise<string> {
   let said = '';
   started.child.stderr?.on('data', (text: string) => (said += text));

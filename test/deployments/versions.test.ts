@@ -9,7 +9,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const NAMES = drawnStores('versions');
 
-/** A workflow whose result is `value`. */
+/** Returns a workflow whose result is `value`. */
 function returning(value: number) {
   return workflow([block('Say', 'function', { code: `return ${value};` })], ['Start -> Say']);
 }
@@ -35,7 +35,7 @@ describe.each(NAMES)('versions on %s', (database) => {
   const post = (id: string, rest: string, options: { body?: unknown; key?: string | null } = {}) =>
     api.call<{ version: number; lastSaved: number }>('POST', at(id, rest), options);
 
-  /** A workflow with versions that return 1, 2 and so on. The last one is live. */
+  /** Deploys a workflow with versions that return 1, 2 and so on. The last one is live. */
   async function versions(count: number): Promise<string> {
     const id = await api.deployed(returning(1));
     for (let value = 2; value <= count; value += 1) {

@@ -17,7 +17,7 @@ const rows = tablesOf(PAGE, text)
     all.map(({ cells: [written = '', gives = ''] }) => [codeIn(written) ?? '', gives]),
   );
 
-/** The address as the page shows it, or the code of the failure. */
+/** Returns the address as the page shows it, or the code of the failure. */
 function shown(url: string): string {
   const env = Object.fromEntries(Object.entries(ENV).map(([name, { value }]) => [name, value]));
   const context = contextOf({

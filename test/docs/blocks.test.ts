@@ -21,7 +21,7 @@ const rows = (tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'block 
 );
 const typesThat = (runs: string): string[] => rows.flatMap((row) => (row.runs === runs ? row.types : []));
 
-/** Types that need no executor. */
+/** Returns true for types that need no executor. */
 const runsAnyway = (type: string): boolean => isTriggerType(type) || isContainerType(type) || type === 'note';
 
 /** The types with executors in `heddle run`. */
@@ -33,7 +33,7 @@ const FOLDERS = [
   ...(process.env['HEDDLE_WORKFLOWS'] === undefined ? [] : [process.env['HEDDLE_WORKFLOWS']]),
 ];
 
-/** The types of the blocks in exported workflows. */
+/** Returns the types of the blocks in exported workflows. */
 function exportedTypes(): string[] {
   const files = FOLDERS.flatMap((folder) =>
     globSync('*.json', { cwd: folder }).map((file) => join(folder, file)),

@@ -76,7 +76,7 @@ function limitRow(row: string): string {
   return lineOf([what, value.toLocaleString('en-US'), ...others]);
 }
 
-/** A row of a table; an empty cell is one space. */
+/** Returns a row of a table; an empty cell is one space. */
 function lineOf(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`.replaceAll(/(?<=\|) {2}(?=\|)/g, ' ');
 }
@@ -105,7 +105,7 @@ interface InterfaceRow {
   operation: string;
 }
 
-/** The operations of the whole interface, from interface.tsv. */
+/** Returns the operations of the whole interface, from interface.tsv. */
 function interfaceRows(): (InterfaceRow & { served: boolean })[] {
   const shape = (method: string, path: string): string => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
   const served = new Set(SERVED.map(({ method, path }) => shape(method, path)));
@@ -205,7 +205,7 @@ function pageNameOf({ service }: Pick<Integration, 'service'>): string {
   return `docs/integrations/${service}.md`;
 }
 
-/** All integrations, with the number of their operations. */
+/** Returns the table of all integrations, with the number of their operations. */
 function integrationsTable(): string[] {
   const rows = [...INTEGRATIONS, ...DRIVERS.filter(({ docs }) => docs !== undefined)]
     .toSorted((a, b) => (a.title < b.title ? -1 : 1))
@@ -218,7 +218,7 @@ function integrationsTable(): string[] {
   return tableOf(['integration', 'types of blocks', 'service', 'operations'], rows);
 }
 
-/** The arguments of a tool, with the fields that set them. */
+/** Returns the table of the arguments of a tool, with the fields that set them. */
 function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
   const rows = Object.entries(all).map(([name, argument]) => [
     `\`${name}\``,
@@ -231,7 +231,7 @@ function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
   return rows.length === 0 ? [] : ['', ...tableOf(['argument', 'fields of blocks', 'required', ''], rows)];
 }
 
-/** The page of an integration with a client library. */
+/** Returns the page of an integration with a client library. */
 function driverPage({ title, docs, types, access, settings, operations, tools }: DriverIntegration): string {
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
@@ -266,7 +266,7 @@ function usedAs(types: readonly string[]): string {
     : `Blocks of the types ${named}, and tools of agents with these types.`;
 }
 
-/** The page of an integration, from its definition. */
+/** Returns the page of an integration, from its definition. */
 function integrationPage({
   title,
   service,

@@ -12,7 +12,7 @@ export const MODEL_HEAD = [
   'reasoning can be set',
 ];
 
-/** The rows of the table of known models, by provider in their order. */
+/** Returns the rows of the table of known models, by provider in their order. */
 export function knownModelRows(): string[][] {
   return knownModels().map(({ provider, id, context, output, prices, reasoning }) => [
     `\`${provider}\``,

@@ -13,14 +13,14 @@ import { pages, readPage, repository } from './markdown.ts';
 const format = readPage('docs/format.md');
 const architecture = readPage('docs/architecture.md');
 
-/** The text under a heading, up to the next one of its level or above. */
+/** Returns the text under a heading, up to the next one of its level or above. */
 function section(page: string, heading: string): string {
   const level = heading.indexOf(' ');
   const [, text = ''] = page.split(`\n${heading}\n`);
   return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? '';
 }
 
-/** The code spans in the first cells of the tables of a text. */
+/** Returns the code spans in the first cells of the tables of a text. */
 function firstCells(text: string): string[] {
   return [...text.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code),

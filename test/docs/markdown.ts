@@ -28,7 +28,7 @@ export interface Fence {
   readonly text: string;
 }
 
-/** The fenced blocks of a page, in order. */
+/** Returns the fenced blocks of a page, in order. */
 export function fencesOf(file: string, text: string): Fence[] {
   const fences: Fence[] = [];
   for (const match of text.matchAll(/^```([^\n`]*)\n([\s\S]*?)^```$/gm)) {
@@ -70,7 +70,7 @@ export interface Table {
   readonly rows: readonly { readonly at: string; readonly cells: readonly string[] }[];
 }
 
-/** The named tables of a page. */
+/** Returns the named tables of a page. */
 export function tablesOf(file: string, text: string): Table[] {
   const tables: Table[] = [];
   for (const match of text.matchAll(/^<!-- (.+) -->\n\n?((?:\|.*\n)+)/gm)) {
@@ -84,7 +84,7 @@ export function tablesOf(file: string, text: string): Table[] {
   return tables;
 }
 
-/** The cells of a row. */
+/** Returns the cells of a row. */
 export function cellsOf(row: string): string[] {
   return row
     .slice(1, -1)

@@ -13,7 +13,7 @@ const validator = new Validator(schema as never, '7', false);
 const problems = (workflow: unknown): string[] =>
   validator.validate(workflow).errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
 
-/** A workflow with one block. */
+/** Returns a workflow with one block. */
 const withBlock = (type: string, fields: JsonObject, more: JsonObject = {}): JsonObject => ({
   blocks: {
     b: {

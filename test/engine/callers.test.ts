@@ -14,7 +14,7 @@ async function open(options: EngineOptions = {}): Promise<Engine> {
   return engine;
 }
 
-/** An engine whose blocks of type `work` execute `execute`. */
+/** Opens an engine whose blocks of type `work` execute `execute`. */
 function openWith(execute: () => unknown): Promise<Engine> {
   return open({ blocks: [{ types: ['work'], class: 'effect', execute: execute as never }] });
 }

@@ -11,7 +11,7 @@ import { workflow } from '../support/workflow.ts';
 
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };
 
-/** A worker on shared stores, for a runtime that stores its runs in another process. */
+/** Opens a worker on shared stores, for a runtime that stores its runs in another process. */
 function worker(script: Script, stores: SharedStores = openStores(), stalls?: StallDetector) {
   const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());

@@ -16,8 +16,8 @@ const NOT_FOUND = refuse(404, 'Not Found');
 const MAX_PAGE = 100;
 
 /**
- * docs.github.com/rest: requests need a user agent, lists have the address of the next page in the header Link, failures have
- * a message, and rate limits have status 403 with the time of their end in a header.
+ * Simulates docs.github.com/rest: requests need a user agent, lists have the address of the next page in the header
+ * Link, failures have a message, and rate limits have status 403 with the time of their end in a header.
  */
 export function github(): Service {
   const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({

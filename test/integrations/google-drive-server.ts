@@ -43,8 +43,8 @@ function problemOf(
 }
 
 /**
- * developers.google.com/workspace/drive: files with metadata, resumable uploads, content with alt=media, exports of documents.
- * Rate limits have status 403 and a reason.
+ * Simulates developers.google.com/workspace/drive: files with metadata, resumable uploads, content with alt=media,
+ * exports of documents. Rate limits have status 403 and a reason.
  */
 export function googleDrive(): Service {
   const files = new Map<string, DriveFile>();

@@ -9,7 +9,7 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { json, oneTool } from './tool-files.ts';
 
-/** A service that refuses the key "slow" for two minutes, with the keys of its requests. */
+/** Starts a service that refuses the key "slow" for two minutes. Returns it with the keys of its requests. */
 async function startService() {
   const keys: string[] = [];
   const server = createServer((request, response) => {

@@ -11,13 +11,13 @@ export interface Services {
   requests: Asked[];
   /** Addresses for the option `services` of an engine. */
   addresses: { readonly [service: string]: string };
-  /** The service temporarily refuses its next `times` requests, after `skip` others. */
+  /** Makes the service temporarily refuse its next `times` requests, after `skip` others. */
   limitNext(service: string, times: number, skip?: number): void;
-  /** The service answers its next `times` requests with `answer`. */
+  /** Makes the service answer its next `times` requests with `answer`. */
   refuseNext(service: string, answer: Answer, times?: number): void;
-  /** The service executes its next `times` requests without an answer, after `skip` others. */
+  /** Makes the service execute its next `times` requests without an answer, after `skip` others. */
   loseNext(service: string, times: number, skip?: number): void;
-  /** The service redirects its requests from now on. */
+  /** Makes the service redirect its requests from now on. */
   redirect(service: string, location: string): void;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ function posted({ body, headers }: Asked): Answer {
   return { body: { ok: true, channel, ts, message: { text, ts } } };
 }
 
-/** A channel with a thousand messages, of which a page has at most 999. */
+/** Returns a channel with a thousand messages, of which a page has at most 999. */
 function history({ query }: Asked): Answer {
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
@@ -89,7 +89,7 @@ const sheets: Service = ({ method, path, query, body }) => {
   };
 };
 
-/** A page of an endless list of Google, of at most `most` items. */
+/** Returns a page of an endless list of Google, of at most `most` items. */
 function endless(query: URLSearchParams, name: string, most: number): JsonObject {
   const size = Math.min(Number(query.get(name) ?? 100), most);
   const from = Number(query.get('pageToken') ?? 0);
@@ -130,7 +130,7 @@ const gmail: Service = ({ method, path, body, query }) => {
   return { body: { id: 'mail-1', threadId: 'thread-1', labelIds: ['SENT'] } };
 };
 
-/** A page of the blocks of an endless page. */
+/** Returns a page of the blocks of an endless page. */
 function children(query: URLSearchParams): Answer {
   const size = Number(query.get('page_size') ?? 100);
   if (size > 100) return notionError(400, 'validation_error', 'page_size should be ≤ 100');

@@ -14,7 +14,7 @@ interface Asked {
   prefer: string;
 }
 
-/** A simulated PostgREST with the table `orders`, with conditions `eq` only. Returns its address, rows and requests. */
+/** Starts a simulated PostgREST with the table `orders` and only the condition `eq`. Returns its address, rows and requests. */
 async function startPostgrest(host = '127.0.0.1') {
   const asked: Asked[] = [];
   const state = { rows: [1, 2, 3, 4, 5].map((id): Row => ({ id, status: id < 4 ? 'open' : 'done' })) };

@@ -39,7 +39,7 @@ export async function addWorkflow(
     values (${id}, ${workspaceId}, ${name}, ${folder}, 0, '{}', ${NOW}, ${NOW})`.execute(db);
 }
 
-/** A row of a completed run that started `minute` minutes after the beginning of 2026. */
+/** Returns a row of a completed run that started `minute` minutes after the beginning of 2026. */
 export function logRow(id: string, minute: number, row: Partial<NewLog> = {}): NewLog {
   const startedMs = Date.parse(NOW) + minute * 60_000;
   return {
@@ -74,7 +74,7 @@ export interface Indexed {
   faults: unknown[];
 }
 
-/** An engine and an index of its runs, which is updated only by explicit calls. */
+/** Opens an engine and an index of its runs, which is updated only by explicit calls. */
 export async function indexed(
   options: { engine?: EngineOptions; url?: string | undefined } = {},
 ): Promise<Indexed> {
@@ -86,7 +86,7 @@ export async function indexed(
   return { db, engine, indexer, faults };
 }
 
-/** Another index of the same engine and database. */
+/** Opens another index of the same engine and database. */
 export function indexerOf({ db, engine, faults }: Omit<Indexed, 'indexer'>): LogIndexer {
   return new LogIndexer({
     engine,

@@ -200,7 +200,7 @@ describe('an agent', () => {
 });
 
 describe('a hostile server', () => {
-  /** A server that lists these tools. */
+  /** Starts a server that lists these tools. */
   const listing = async (tools: (page: number) => JsonObject) => {
     let page = 0;
     return serveFetch(async (request) => {

@@ -152,7 +152,7 @@ export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
     });
 }
 
-/** Small regions with at most one level of containers: few enough interleavings to explore all of them. */
+/** Returns small regions with at most one level of containers: few enough interleavings to explore all of them. */
 export function smallScenarios(mood: Mood): fc.Arbitrary<Scenario> {
   return fc.noBias(
     fc.record({

@@ -9,7 +9,7 @@ export interface Ending {
 }
 
 /**
- * The executable specification of control flow: returns how a run of `region` from `start` ends.
+ * Returns how a run of `region` from `start` ends. This function is the executable specification of control flow.
  *
  * A join is `Promise.all`, a loop is a `for`, a window is a number of workers, and a failure ends a scope.
  */
@@ -57,7 +57,7 @@ async function work(node: Node, scope: Scope, at: readonly number[]): Promise<st
   return port;
 }
 
-/** An attempt, with the answers to its pauses that continue it (R46). */
+/** Runs an attempt, with the answers to its pauses that continue it (R46). */
 async function attempt(node: Node, scope: Scope, at: readonly number[], nth: number): Promise<Answer> {
   let end = await scope.ask({ do: 'run', at, nth }, node.class !== 'child');
   for (let resumes = 0; end.is === 'paused' && end.continues; resumes++) {
@@ -128,7 +128,7 @@ async function contained(
   return true;
 }
 
-/** Like `Promise.all`, but waits for all promises even if one rejects, so that none continues unobserved. */
+/** Waits like `Promise.all`, but for all promises even if one rejects, so that none continues unobserved. */
 async function together(parts: readonly Promise<unknown>[]): Promise<void> {
   for (const part of await Promise.allSettled(parts))
     if (part.status === 'rejected') throw part.reason as unknown;

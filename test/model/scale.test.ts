@@ -44,7 +44,7 @@ function done(at: number[], port?: string): Event {
 
 const bare: Omit<Node, 'id' | 'ins' | 'outs'> = { kind: 'block', class: 'compute', handlesError: false };
 
-/** n0 -yes-> n1 -> n2 … */
+/** Returns the chain n0 -yes-> n1 -> n2 … */
 function chain(length: number): Region {
   return {
     nodes: Array.from({ length }, (_, i): Node => ({
@@ -57,7 +57,7 @@ function chain(length: number): Region {
   };
 }
 
-/** One block, `width` blocks after it, and a join of them all. */
+/** Returns one block, `width` blocks after it, and a join of them all. */
 function fan(width: number): Region {
   const all = Array.from({ length: width }, (_, i) => i + 1);
   return {

@@ -19,7 +19,7 @@ export type Answer =
 
 export interface World {
   ask(call: Call): Promise<Answer>;
-  /** The call was aborted. */
+  /** Drops a call that was aborted. */
   drop(call: Call): void;
 }
 

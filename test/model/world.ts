@@ -93,7 +93,7 @@ function timeoutOf(command: Try, atMs: number, timeoutMs: number): { event: Even
   };
 }
 
-/** The number of the pause that an answer is for. */
+/** Returns the number of the pause that an answer is for. */
 function numbersOf({ try: attempt, resumes }: { try?: number; resumes?: number | undefined }): {
   attempt?: number;
   resumes?: number;

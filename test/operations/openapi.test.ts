@@ -24,7 +24,7 @@ const each = <T>(n: number, make: (index: number) => [string, T]): { [key: strin
 const list = <T>(n: number, make: (index: number) => T): T[] =>
   Array.from({ length: n }, (_, index) => make(index));
 
-/** A document with `n` operations. */
+/** Returns a document with `n` operations. */
 const paths = (n: number, operation: (index: number) => JsonObject, version = '3.0.0'): JsonObject => ({
   ...(version === '2.0' ? { swagger: version } : { openapi: version }),
   info: { title: 'T', version: '1' },

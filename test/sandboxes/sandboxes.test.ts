@@ -100,7 +100,7 @@ async function world({
   };
 }
 
-/** A builder that fails while `isBroken` is set. */
+/** Returns a builder that fails while `isBroken` is set. */
 function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean } {
   const good = fakeBuilder();
   const builder = {

@@ -75,7 +75,7 @@ export const RUNS_LONG = workflow(
 
 export const ONE_STEP = workflow([fn('Step', 'return 1')], ['Start -> Step']);
 
-/** A report every hour. */
+/** Returns a workflow that runs every hour. */
 export const scheduled = (code: string) =>
   workflow(
     [block('Every hour', 'schedule', { scheduleType: 'hourly', hourlyMinute: '0' }), fn('Report', code)],

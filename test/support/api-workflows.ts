@@ -42,7 +42,7 @@ export interface ShownRun {
   paused: { contextId: string | null; pauseKind: string } | null;
 }
 
-/** The path of a deployed workflow that greets. */
+/** Deploys a workflow that greets. Returns its path. */
 export async function greetingOf(api: TestApi): Promise<string> {
   return `/api/v2/workflows/${await api.deployed(GREETING)}`;
 }

@@ -47,9 +47,9 @@ export interface TestApi {
   key: string;
   call<Data = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>>;
   fetch(method: string, path: string, options?: CallOptions): Promise<Response>;
-  /** The id of a deployed workflow with this graph. */
+  /** Deploys a workflow with this graph. Returns its id. */
   deployed(exported: Json): Promise<string>;
-  /** The id of a workflow with this draft, which is not deployed. */
+  /** Creates a workflow with this draft without deploying it. Returns its id. */
   drafted(exported: Json): Promise<string>;
   /** Errors that were not returned to a caller. */
   faults: unknown[];
@@ -70,7 +70,7 @@ export interface TestApiOptions
   areas?: readonly Area[];
 }
 
-/** The options with which an engine separates the workspaces of the store. */
+/** Returns the options with which an engine separates the workspaces of the store. */
 export function ownership({ definitions: { resolveChild, tenant } }: Pick<ServiceStore, 'definitions'>) {
   return { resolveChild, tenant };
 }
@@ -157,7 +157,7 @@ function forTenants(options: EngineOptions = {}): EngineOptions {
   };
 }
 
-/** An API over an engine and a store in memory, closed after the file's tests. */
+/** Opens an API over an engine and a store in memory, closed after the file's tests. */
 export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { storeOptions, engineOptions, ...rest } = options;
   const store = options.store ?? (await openServiceStore(storeOptions));

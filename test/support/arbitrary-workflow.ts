@@ -178,7 +178,7 @@ function drawSound(
   return workflowFile({ blocks, edges });
 }
 
-/** The value with the keys of every object in another order. */
+/** Returns the value with the keys of every object in another order. */
 export function shuffled(value: Json, random: () => number): Json {
   if (Array.isArray(value)) return value.map((item) => shuffled(item, random));
   if (typeof value !== 'object' || value === null) return value;

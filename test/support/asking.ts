@@ -38,7 +38,7 @@ export class Asking {
   }
 }
 
-/** A block of the type `ask`. */
+/** Returns a block of the type `ask`. */
 export function ask(name: string, times = 1, more: { [field: string]: Json } = {}) {
   return { name, type: 'ask', fields: { times }, more };
 }

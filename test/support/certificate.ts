@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 
-/** A value in DER: its tag, its length, its bytes. */
+/** Returns a value in DER: its tag, its length, its bytes. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   const size = body.length;
@@ -30,7 +30,7 @@ interface Issuer {
   privateKey: KeyObject;
 }
 
-/** A self-signed certificate for 127.0.0.1 (X.509, RFC 5280). */
+/** Returns a self-signed certificate for 127.0.0.1 (X.509, RFC 5280). */
 export function selfSigned(): Certificate {
   return issued('heddle tests', FOR_THIS_MACHINE);
 }

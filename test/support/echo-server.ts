@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface EchoServer {
   readonly url: string;
   readonly port: number;
-  /** The requests so far, in order. */
+  /** Returns the requests so far, in order. */
   requests(): readonly Asked[];
   close(): void;
 }

@@ -150,7 +150,7 @@ function remove(hooks: SimulatedHook[], hook: SimulatedHook): void {
 
 const refused = (status: number, message: string): Answer => ({ status, body: { message } });
 
-/** docs.github.com/rest/repos/webhooks: a hook is unique by address and events; secrets are never shown. */
+/** Simulates docs.github.com/rest/repos/webhooks: a hook is unique by address and events; secrets are never shown. */
 function github(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
   return (asked) => {
     const [, place = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(asked.path) ?? [];
@@ -220,7 +220,7 @@ function linearRefusal({ headers }: Asked): Answer | undefined {
 
 const linearData = (field: string, value: Json): Answer => ({ body: { data: { [field]: value } } });
 
-/** linear.app/developers/webhooks and its schema: failures have a code; several webhooks may have one address. */
+/** Simulates linear.app/developers/webhooks and its schema: failures have a code; several webhooks may have one address. */
 function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
   const own = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
   const created = ({ teamId = 'all public teams' }: JsonObject, wanted: Wanted): Answer => {
@@ -262,7 +262,10 @@ const stripeShown = ({ id, url, events }: SimulatedHook): JsonObject => ({
   ...{ id, object: 'webhook_endpoint', url, enabled_events: events, status: 'enabled' },
 });
 
-/** docs.stripe.com/api/webhook_endpoints: the secret is shown only when an endpoint is created; one address may have several. */
+/**
+ * Simulates docs.stripe.com/api/webhook_endpoints: the secret is shown only when an endpoint is created; one address
+ * may have several.
+ */
 function stripe(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
   const wantedOf = ({ text }: Asked): Pick<SimulatedHook, 'url' | 'events'> | undefined => {
     const form = new URLSearchParams(text);
@@ -307,7 +310,7 @@ const telegramError = (status: number, description: string): Answer => ({
   ...{ status, body: { ok: false, error_code: status, description } },
 });
 
-/** core.telegram.org/bots/api: a bot has one webhook; a malformed token is an unknown path. */
+/** Simulates core.telegram.org/bots/api: a bot has one webhook; a malformed token is an unknown path. */
 function telegram(hooks: SimulatedHook[]): (asked: Asked) => Answer {
   const set = (bot: string, found: SimulatedHook | undefined, { text }: Asked): Answer => {
     const { url, secret_token: secret } = jsonOf(text);

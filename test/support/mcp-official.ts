@@ -17,7 +17,7 @@ interface Called {
   calls: string[];
 }
 
-/** An official server. */
+/** Starts an official server. */
 function officialServer({ calls }: Called): McpServer {
   const server = new McpServer(
     { name: 'sky', version: '1.0.0' },

@@ -15,7 +15,7 @@ export function newRun(runId: string, more: Partial<NewRun> = {}): NewRun {
   };
 }
 
-/** The first entry of a journal. */
+/** Returns the first entry of a journal. */
 export function started(atMs = 1000): Entry {
   return {
     seq: 1,

@@ -77,7 +77,7 @@ export class Script {
   }
 }
 
-/** A block of the type `work`. */
+/** Returns a block of the type `work`. */
 export function work(
   name: string,
   more: JsonObject = {},

@@ -32,12 +32,12 @@ export function workflowFile({ blocks, edges = [], state = {} }: DrawnWorkflow):
   return { state: { blocks: Object.fromEntries(entries), edges: edges.map(fileEdge), ...state } };
 }
 
-/** A function block. */
+/** Returns a function block. */
 export function code(text: string, more: DrawnBlock = {}): DrawnBlock {
   return { ...more, type: 'function', fields: { code: text } };
 }
 
-/** A start block. */
+/** Returns a start block. */
 export function start(more: DrawnBlock = {}): DrawnBlock {
   return { type: 'start_trigger', name: 'Start', ...more };
 }

@@ -12,7 +12,7 @@ export interface Drawn {
   inside?: Drawn[];
 }
 
-/** A block of any type. Its id is its name. */
+/** Returns a block of any type. Its id is its name. */
 export function block(name: string, type: string, fields: Fields = {}, more: Fields = {}): Drawn {
   return { name, type, fields, more };
 }

@@ -15,7 +15,7 @@ export interface Place {
   server: readonly string[];
   run(...args: string[]): Promise<Ended>;
   start(command: readonly string[], options?: HeddleOptions): Started;
-  /** Every run of the folder, newest first. */
+  /** Returns all runs of the folder, newest first. */
   runs(): Promise<{ runId: string; status: string }[]>;
 }
 

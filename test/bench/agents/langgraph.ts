@@ -26,7 +26,7 @@ interface Sqlite {
 
 let thread = 0;
 
-/** The prebuilt agent, with or without a checkpointer. */
+/** Returns the prebuilt agent, with or without a checkpointer. */
 function agentOf(rounds: number, isDurable: boolean): Promise<Timed> {
   return runsOf(rounds, async (baseURL) => {
     const { createReactAgent } = await peer<Prebuilt>('@langchain/langgraph/prebuilt');

@@ -56,7 +56,7 @@ export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['
   name: 'Waits',
 });
 
-/** Number of steps that have run in this process. */
+/** Returns the number of steps that have run in this process. */
 export function steps(): number {
   return stepped;
 }

@@ -3,7 +3,7 @@ import { untilGate } from './blocks.ts';
 import { CONSTANT, frame, FRAMES } from './contender.ts';
 import type { Contender } from './contender.ts';
 
-/** A handler that does nothing: the cost of Node.js, the listener and Hono. */
+/** Opens a handler that does nothing: its cost is that of Node.js, the listener and Hono. */
 export async function open(): Promise<Contender> {
   const app = new Hono();
   app.post('/run', async (c) => {

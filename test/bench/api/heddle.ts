@@ -28,7 +28,7 @@ function inFolder(folder: string | undefined) {
   return { service: data, engine: data };
 }
 
-/** Two new schemas on the PostgreSQL server of this benchmark, which stops with it. */
+/** Creates two new schemas on the PostgreSQL server of this benchmark, which stops with it. */
 async function onPostgres() {
   const tool = requireTool('postgres');
   if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, and there is none.');
@@ -102,7 +102,7 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     return { reads };
   }
 
-  /** The path of a webhook that starts the smallest run. */
+  /** Deploys a webhook that starts the smallest run. Returns its path. */
   async function hooked(): Promise<Endpoint> {
     const { path } = await deployed('Hook', HOOK);
     const deployment = path.replace('/execute', '/deployment');

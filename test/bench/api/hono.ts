@@ -13,7 +13,7 @@ interface Body {
   stream?: boolean;
 }
 
-/** A minimal Hono handler that calls the engine, without keys, records or checks. */
+/** Opens a minimal Hono handler that calls the engine, without keys, records or checks. */
 export async function open(folder: string | undefined): Promise<Contender> {
   const engine = await createEngine({ blocks: BLOCKS, ...(folder !== undefined && { data: folder }) });
   const app = new Hono();

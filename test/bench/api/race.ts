@@ -57,7 +57,7 @@ class Entrant {
     return { ...(await stream(this.#server, this.#pace.quick ? quick : full)) };
   }
 
-  /** A contender that fails is not measured further. */
+  /** Calls `attempt`. If it fails, the contender is not measured further. */
   async #guarded(attempt: () => Promise<void>): Promise<void> {
     try {
       await attempt();

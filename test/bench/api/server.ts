@@ -51,7 +51,7 @@ export class Server {
     return endpoint;
   }
 
-  /** Number of steps, processor time in milliseconds, live memory in KB. */
+  /** Returns the number of steps, the processor time in milliseconds, or the live memory in KB. */
   async number(what: 'steps' | 'cpu' | 'memory'): Promise<number> {
     return ((await this.#ask(what)) as { number: number }).number;
   }

@@ -48,7 +48,7 @@ export async function stream(server: Server, count: number): Promise<StreamsTook
   }
 }
 
-/** The chunk, the result, and the end marker, once each. */
+/** Returns true if a stream has the chunk, the result, and the end marker, once each. */
 function isWhole(text: string): boolean {
   const frames = text.split('\n\n').filter((each) => each.startsWith('data: '));
   const [first = '', final = '', last = ''] = frames;

@@ -17,7 +17,7 @@ async function step(n: number): Promise<number> {
   return n + 1;
 }
 
-/** One commit for each step, of a row as large as a journal entry. Concurrent runs share no commits. */
+/** Returns work that commits once for each step, with a row as large as a journal entry. Concurrent runs share no commits. */
 function commits(inFlight: number): Timed {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'floor.db'));
@@ -41,7 +41,10 @@ function commits(inFlight: number): Timed {
   };
 }
 
-/** A new context in a warm isolate of this process: new globals, without a process boundary, thread or guest API. */
+/**
+ * Returns work that creates a new context in a warm isolate of this process: new globals, without a process boundary,
+ * thread or guest API.
+ */
 function isolates(inFlight: number): Timed {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });

@@ -16,7 +16,7 @@ interface Broker {
   address(): AddressInfo;
 }
 
-/** The runner of n8n's Code node, in this process and without its broker: faster than in production. */
+/** Starts the runner of n8n's Code node, in this process and without its broker: faster than in production. */
 async function runner(inFlight: number, code = CODE): Promise<Timed> {
   // Otherwise it freezes the prototypes of the process, which breaks the simulated connection to the broker.
   process.env['NODE_ENV'] = 'test';

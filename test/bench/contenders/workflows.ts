@@ -7,12 +7,12 @@ function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `S${i + 1}`);
 }
 
-/** A start and a chain of `size` steps. */
+/** Returns a start and a chain of `size` steps. */
 export function chainOf(size: number): Json {
   return workflow(names(size).map(step), [['Start', ...names(size)].join(' -> ')]);
 }
 
-/** A start and a loop of `turns` iterations over one step. */
+/** Returns a start and a loop of `turns` iterations over one step. */
 export function loopOf(turns: number): Json {
   return workflow(
     [loop('Turns', { loopType: 'for', count: turns }, step('Step'))],
@@ -20,7 +20,7 @@ export function loopOf(turns: number): Json {
   );
 }
 
-/** A start, `width` parallel steps, and a step that joins them. */
+/** Returns a start, `width` parallel steps, and a step that joins them. */
 export function fanOf(width: number): Json {
   return workflow(
     [...names(width).map(step), step('Join')],

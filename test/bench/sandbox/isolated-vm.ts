@@ -11,7 +11,7 @@ interface Options {
   size?: number;
 }
 
-/** A new isolate with a context for each execution, in this process. */
+/** Returns work that creates a new isolate with a context for each execution, in this process. */
 function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Options = {}): Timed {
   const { Isolate } = isolatedVm();
   const one = (): void => {

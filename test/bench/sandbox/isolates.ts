@@ -18,7 +18,7 @@ interface IsolatedVm {
   };
 }
 
-/** The isolated-vm of Heddle's sandbox. It needs the Node.js option `--no-node-snapshot`. */
+/** Returns the isolated-vm of Heddle's sandbox. It needs the Node.js option `--no-node-snapshot`. */
 export function isolatedVm(): IsolatedVm {
   return commonPeer('isolated-vm', import.meta.resolve('@heddle/sandbox'));
 }

@@ -30,7 +30,7 @@ function valueOf(context: Context, code: string): unknown {
   return value;
 }
 
-/** A new runtime with a context for each execution, in this process. */
+/** Returns work that creates a new runtime with a context for each execution, in this process. */
 async function contexts(use: (context: Context) => void, size = 1): Promise<Timed> {
   const { getQuickJS } = await peer<Module>('quickjs-emscripten');
   const quickJs = await getQuickJS();

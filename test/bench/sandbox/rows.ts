@@ -23,11 +23,11 @@ const row = (given: Given): Row => ({
   ...given,
 });
 
-/** A row with an upper bound. */
+/** Returns a row with an upper bound. */
 const within = (most: number, unit: string, given: Given): Row =>
   row({ unit, target: `≤ ${most} ${unit}`, met: ({ ours }) => atMost(ours, most), ...given });
 
-/** A row of executions per second, with a lower bound. */
+/** Returns a row of executions per second, with a lower bound. */
 const rate = (least: number, given: Given): Row =>
   row({
     unit: '/s',

@@ -67,7 +67,7 @@ function resultOf(row: Result['row'], samples: readonly number[]): Result {
   return { ...figures, row, spread, missing: new Map(), met: row.met(figures, new Map()) };
 }
 
-/** Each sample has a new browser context, so that nothing is cached. */
+/** Takes a sample with a new browser context, so that nothing is cached. */
 async function sampleOf(row: RowName, browser: Browser, served: ServedStudio): Promise<number> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   try {

@@ -21,7 +21,7 @@ export async function empty({ size }: Order): Promise<number> {
   return size;
 }
 
-/** A chain of activities; each gets the result of the previous one. */
+/** Runs a chain of activities; each gets the result of the previous one. */
 export async function chain({ size, queue }: Order): Promise<number> {
   const add = addingOn(queue);
   let n = 0;
@@ -29,7 +29,7 @@ export async function chain({ size, queue }: Order): Promise<number> {
   return n;
 }
 
-/** `size` activities, `window` at a time. */
+/** Runs `size` activities, `window` at a time. */
 export async function branches({ size, queue, window }: Order): Promise<number> {
   const add = addingOn(queue);
   const results: number[] = [];

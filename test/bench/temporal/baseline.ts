@@ -17,7 +17,7 @@ const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
   pause: 'pause',
 };
 
-/** Hand-written workflows on workers with the default settings of the SDK. */
+/** Opens hand-written workflows on workers with the default settings of the SDK. */
 export async function open(place: ProcessSetup): Promise<Contender> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   const { address, namespace } = place.server;
@@ -47,7 +47,7 @@ export async function open(place: ProcessSetup): Promise<Contender> {
   };
 }
 
-/** One task queue, or two if activities have separate workers. */
+/** Returns one task queue, or two if activities have separate workers. */
 function queuesOf({ queue, mode }: ProcessSetup): { flow: string; work: string } {
   return { flow: queue, work: mode.local === false ? `${queue}-work` : queue };
 }

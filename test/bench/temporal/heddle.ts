@@ -4,7 +4,7 @@ import { expectResult } from '../workload.ts';
 import { doneIn, planOf, STEPS } from './graphs.ts';
 import type { ProcessSetup, Contender } from './contender.ts';
 
-/** Heddle in an embedding program: `engine.execute`, with journal, record and logs in a data folder. */
+/** Opens Heddle in an embedding program: `engine.execute`, with journal, record and logs in a data folder. */
 export async function open({ server, queue, data, client, roles, mode }: ProcessSetup): Promise<Contender> {
   const { local = true, checkpoint = 'segment', cached } = mode;
   const engine = await createEngine({

@@ -69,7 +69,7 @@ function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number })
   };
 }
 
-/** `size` chains of ten blocks, a hundred at a time, with `workers` more processes than the client. */
+/** Returns the row of chains of ten blocks, a hundred at a time, with `workers` more processes than the client. */
 function throughput(workers: number): Row {
   const name = `runs of 10 compute blocks, 100 in flight, ${workers} worker${workers > 1 ? 's' : ''}`;
   return {

@@ -62,14 +62,14 @@ export class WorkerGroup {
     await this.#ask(0, { pauses, inFlight });
   }
 
-  /** Processor time of all processes so far, in milliseconds. */
+  /** Returns the processor time of all processes so far, in milliseconds. */
   async cpu(): Promise<number> {
     let sum = 0;
     for (const index of this.#members.keys()) sum += await this.#used(index, 'cpu');
     return sum;
   }
 
-  /** Memory in MB of the last process, which runs the workflows. */
+  /** Returns the memory in MB of the last process, which runs the workflows. */
   memory(): Promise<number> {
     return this.#used(this.#members.length - 1, 'memory');
   }

@@ -56,7 +56,7 @@ interface Scheduled {
   /** Bytes of live memory before the service began to fire. */
   memoryBefore: number;
   moveTo(ms: number): void;
-  /** Queued runs that have been started. */
+  /** Returns the number of queued runs that have been started. */
   started(): Promise<number>;
   close(): Promise<void>;
 }
@@ -148,7 +148,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((done) => setTimeout(done, LOOK_MS));
 }
 
-/** Processor time in percent of a core while nothing is due. */
+/** Returns the processor time in percent of a core while nothing is due. */
 async function idle(count: number): Promise<Measured> {
   const service = await scheduled(count);
   return {

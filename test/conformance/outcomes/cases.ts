@@ -34,7 +34,7 @@ export interface OutcomeCase {
   };
 }
 
-/** Small workflows with their expected results. `about` in the file explains the format. */
+/** Returns small workflows with their expected results. `about` in the file explains the format. */
 export function outcomeCases(): OutcomeCase[] {
   const file = new URL('cases.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { cases: OutcomeCase[] }).cases;

@@ -4,7 +4,7 @@ import type { OutcomeCase } from './cases.ts';
 import { difference, faultDifference } from './compare.ts';
 import { ranDifference } from './ran.ts';
 
-/** Engine options by environment: all cases of an environment share an engine. */
+/** Returns engine options by environment: all cases of an environment share an engine. */
 export function optionsFor({ env = {} }: OutcomeCase) {
   const open = Object.entries(env).map(([name, value]) => [name, { value, secret: false as const }]);
   return {

@@ -63,8 +63,8 @@ function sorted(runs: readonly Ran[]): string {
 }
 
 /**
- * The order is fixed outside of parallels, and within one branch. A container's own entry has no order inside a
- * parallel.
+ * Returns the group of an entry: the order is fixed outside of parallels, and within one branch. A container's own
+ * entry has no order inside a parallel.
  */
 function groupOf(run: Ran): string {
   if (run.container) return 'container';

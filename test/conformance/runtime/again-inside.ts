@@ -10,7 +10,7 @@ import type { MakeRuntime } from './suite.ts';
 const set = (name: string, variableName: string, value: Json): Drawn =>
   block(name, 'variables', { variables: [{ variableName, type: 'string', value }] });
 
-/** A loop with a parallel in it. Each iteration adds its item to a variable, which shows iterations that run twice. */
+/** Returns a loop with a parallel in it. Each iteration adds its item to a variable, which shows iterations that run twice. */
 function nested(items = '["x", "y", "z"]') {
   const blocks = [
     work('A'),

@@ -33,7 +33,7 @@ const table = (pairs: { [name: string]: string }): JsonObject[] =>
 
 const api = (fields: JsonObject, more: JsonObject = {}) => block('Call', 'api', fields, more);
 
-/** Blocks that send requests. */
+/** Defines the tests of blocks that send requests. */
 export function describeApi(make: MakeRuntime): void {
   const opened = (options = {}): Promise<Engine> =>
     make().open({ egress: { allowPrivate: true, ports: [] }, ...options });

@@ -9,7 +9,7 @@ const TOPIC = [{ id: 't', name: 'topic', type: 'string' }];
 const call = (fields = {}) =>
   block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"topic": "wool"}', ...fields });
 
-/** Child workflows are separate runs. */
+/** Defines the tests of child workflows, which are separate runs. */
 export function describeChildren(make: MakeRuntime): void {
   describe('children', () => {
     it('a child is a separate run, and its output is the result of the block', async () => {

@@ -5,7 +5,7 @@ import { block, workflow } from '../../support/workflow.ts';
 import { calling, callsIn } from './workflow-tools.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** A row of an agent with a tool whose body is code. */
+/** Returns a row of an agent with a tool whose body is code. */
 const tool = (name: string, code: string, more: JsonObject = {}): JsonObject => ({
   type: 'custom-tool',
   title: name,

@@ -4,7 +4,7 @@ import { Script, work } from '../../support/scripted.ts';
 import { block, condition, fn, loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Runs, their ids, values, mocks, secrets, and runs that start from another. */
+/** Defines the tests of runs: their ids, values, mocks, secrets, and runs that start from another. */
 export function describeData(make: MakeRuntime): void {
   describe('data', () => {
     it('a run id can be claimed once', async () => {

@@ -23,7 +23,7 @@ const CALL = workflow(
 const listed = async (engine: Engine): Promise<string[]> =>
   (await engine.listRuns()).runs.map(({ runId }) => runId);
 
-/** `deleteRun`: what it deletes, what it keeps, and when it is refused. */
+/** Defines the tests of `deleteRun`: what it deletes, what it keeps, and when it is refused. */
 export function describeDeletion(make: MakeRuntime): void {
   describe('deleting a run', () => {
     it('deletes an ended run with its record, logs and trace; a second call fails', async () => {

@@ -6,7 +6,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const SECRET = 'sk-very-secret';
 
-/** Values by tenant; the id of a workflow begins with its tenant. */
+/** Returns values by tenant; the id of a workflow begins with its tenant. */
 function tenants(values: { [tenant: string]: { [name: string]: string } }): EngineOptions {
   const environments: TenantEnvironments = {
     names: async (tenant) => Object.keys(values[tenant] ?? {}),
@@ -29,7 +29,7 @@ const returning = (id: string, code: string): { workflow: Json } => ({
   workflow: workflow([fn('F', code)], ['Start -> F'], { id }),
 });
 
-/** Decision 62: environments of tenants, and the values redacted in each run. */
+/** Defines the tests of decision 62: environments of tenants, and the values redacted in each run. */
 export function describeEnvironments(make: MakeRuntime): void {
   describe('environments', () => {
     it('a run reads only the values of its tenant, not those of the engine or of another tenant', async () => {

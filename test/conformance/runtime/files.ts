@@ -27,7 +27,7 @@ const passing = (id: string, child: string): Json =>
     { id, name: id, ...FORMAT },
   );
 
-/** Files of tenants; the id of a workflow begins with its tenant. */
+/** Defines the tests of files of tenants; the id of a workflow begins with its tenant. */
 export function describeFiles(make: MakeRuntime): void {
   describe('files', () => {
     it('a record gives access to its file only in runs of the tenant that owns it, and is plain data in all others', async () => {

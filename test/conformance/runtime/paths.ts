@@ -166,7 +166,7 @@ const CASES: Case[] = [
   },
 ];
 
-/** The blocks that run: joins, conditions, error ports, paths not taken. */
+/** Defines the tests of the blocks that run: joins, conditions, error ports, paths not taken. */
 export function describePaths(make: MakeRuntime): void {
   describe('paths', () => {
     const working = workingEngineForAll(make);

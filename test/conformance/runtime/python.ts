@@ -7,7 +7,7 @@ import type { MakeRuntime } from './suite.ts';
 const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
   block(name, 'function', { code, language: 'python', ...more });
 
-/** Function blocks in Python. */
+/** Defines the tests of function blocks in Python. */
 export function describePython(make: MakeRuntime): void {
   describe('code in Python', () => {
     const working = workingEngineForAll(make);

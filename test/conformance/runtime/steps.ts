@@ -7,7 +7,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 
-/** Steps within a block. `restart/steps.ts` tests steps that a process leaves unfinished. */
+/** Defines the tests of steps within a block. `restart/steps.ts` tests steps that a process leaves unfinished. */
 export function describeSteps(make: MakeRuntime): void {
   describe('steps of a block', () => {
     it('are not repeated by the next attempt, which gets their results', async () => {

@@ -9,7 +9,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const SKILL = { id: '1f0c', name: 'weaving', description: 'How to weave.', content: 'Over, then under.' };
 
-/** The data that the host stores for tenants: files, knowledge bases and skills. */
+/** Defines the tests of the data that the host stores for tenants: files, knowledge bases and skills. */
 export function describeTenantData(make: MakeRuntime): void {
   describe('data of the tenant', () => {
     it('belongs to the tenant of the run, for blocks and for agents', async () => {

@@ -30,7 +30,7 @@ const agent = (tools: JsonObject[], id = 'parent') =>
 
 type Call = { name: string; args: Json };
 
-/** A model that makes these calls in its first answer, and then answers. */
+/** Starts a model that makes these calls in its first answer, and then answers. */
 export async function calling(calls: readonly Call[]) {
   return answering(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
 }

@@ -15,19 +15,19 @@ export interface FixtureWheel {
   readonly entries?: readonly ZipEntry[];
 }
 
-/** The name of the wheel's file. */
+/** Returns the name of the wheel's file. */
 export function wheelFilename({ name, version = '1.0', tags = 'py3-none-any' }: FixtureWheel): string {
   return `${name.replaceAll('-', '_')}-${version}-${tags}.whl`;
 }
 
-/** The text of the wheel's METADATA. */
+/** Returns the text of the wheel's METADATA. */
 export function wheelMetadata({ name, version = '1.0', requires = [], python }: FixtureWheel): string {
   const lines = ['Metadata-Version: 2.1', `Name: ${name}`, `Version: ${version}`];
   if (python !== undefined) lines.push(`Requires-Python: ${python}`);
   return [...lines, ...requires.map((text) => `Requires-Dist: ${text}`), '', 'About it.'].join('\n');
 }
 
-/** The bytes of the wheel. */
+/** Returns the bytes of the wheel. */
 export function wheelBytes(wheel: FixtureWheel): Buffer {
   const { name, version = '1.0', tags = 'py3-none-any', entries = [] } = wheel;
   const module = name.replaceAll('-', '_');

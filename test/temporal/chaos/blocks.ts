@@ -3,8 +3,8 @@ import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/bloc
 import type { Asking } from './effect-server.ts';
 
 /**
- * Blocks that call the effect server each time they run. Fields: `ms`, the duration; `fail`, the attempts that fail. The
- * output is the block's name and its other fields.
+ * Returns an executor of blocks that call the effect server each time they run. Fields: `ms`, the duration; `fail`, the
+ * attempts that fail. The output is the block's name and its other fields.
  */
 export function blocksOf(url: string): BlockExecutor[] {
   return (['effect', 'compute'] as const).map((kind) => ({

@@ -28,7 +28,7 @@ export class RaceDetector {
     this.#apart = apart;
   }
 
-  /** Must be called after each entry that the replica has applied. */
+  /** Records an entry. Must be called after the replica has applied it. */
   applied(entry: Entry, applied: Applied): void {
     const pending = this.#replica.pendingCommands();
     this.found ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
@@ -37,7 +37,7 @@ export class RaceDetector {
     if (expanding.length > 1) this.#groups.push(expanding);
   }
 
-  /** Must be called when the run is idle: later events cannot race with earlier ones. */
+  /** Records that the run is idle: later events cannot race with earlier ones. */
   quiet(): void {
     this.#groups = [];
     this.#isOneAnswered = false;

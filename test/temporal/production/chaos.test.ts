@@ -12,7 +12,7 @@ import type { KillableServer } from '../chaos/faults.ts';
 const NAMESPACE = 'chaos';
 const FOR_MS = scale(30_000, 600_000);
 
-/** A production server for one test, which can be killed with SIGKILL and restarted on the same databases and ports. */
+/** Starts a production server for one test, which can be killed with SIGKILL and restarted on the same databases and ports. */
 async function mortalServer(): Promise<KillableServer & { address: string }> {
   const { tools } = productionTools();
   if (!tools) throw new Error('The tools for a production server are missing.');

@@ -48,7 +48,7 @@ const ALREADY_EXISTS = 409;
 /** A namespace that exists on every server, so that readiness can be checked before others are created. */
 const OWN_NAMESPACE = 'temporal-system';
 
-/** The databases of a server, with their schemas in `temporal-sql`. */
+/** Returns the databases of a server, with their schemas in `temporal-sql`. */
 const databasesOf = (name: string): readonly { database: string; schema: string }[] => [
   { database: name, schema: 'temporal' },
   { database: `${name}_visibility`, schema: 'visibility' },

@@ -13,7 +13,7 @@ interface Stored {
 /** A simulation of the operations of Gmail's API that the trigger uses. */
 export interface GmailServer extends WebServer {
   deliver(subject: string, about?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
-  /** The server rejects positions before this one. */
+  /** Makes the server reject positions before this one. */
   forgetBefore(history: number): void;
   history(): number;
   labelsOf(id: string): readonly string[];

@@ -3,7 +3,7 @@ import { ask, Asking } from '../../../support/asking.ts';
 import { workflow } from '../../../support/workflow.ts';
 import type { Succession } from './succession.ts';
 
-/** Blocks that continue after a pause, across a restart. */
+/** Defines the tests of blocks that continue after a pause, across a restart. */
 export function describeContinuedLater(engines: () => Succession): void {
   it('R46 a paused block continues in a later engine with its answer, after its finished steps and a deployment', async () => {
     const place = engines();

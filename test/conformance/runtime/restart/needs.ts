@@ -5,7 +5,7 @@ import type { Succession } from './succession.ts';
 
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
-/** Decision 33: a run that lacks a value or an executor is suspended, not failed. */
+/** Defines the tests of decision 33: a run that lacks a value or an executor is suspended, not failed. */
 export function describeNeeds(engines: () => Succession): void {
   it('a run without a required environment value is suspended with its name, and continues once it is available', async () => {
     const place = engines();

@@ -4,7 +4,7 @@ import type { Succession } from './succession.ts';
 
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
-/** Pause points, their answers and cancels across a restart. */
+/** Defines the tests of pause points, their answers and cancels across a restart. */
 export function describeAnswers(engines: () => Succession): void {
   it('a paused run is resumed as the same run with the same plan after later deployments', async () => {
     const place = engines();

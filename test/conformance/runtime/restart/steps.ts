@@ -3,7 +3,7 @@ import { Script, work } from '../../../support/scripted.ts';
 import { workflow } from '../../../support/workflow.ts';
 import type { Succession } from './succession.ts';
 
-/** Steps of a block across a restart. */
+/** Defines the tests of steps of a block across a restart. */
 export function describeInterruptedSteps(engines: () => Succession): void {
   it('a block continues after its finished steps, and repeats an interrupted step only if it is idempotent', async () => {
     const place = engines();

@@ -6,7 +6,7 @@ import type { Succession } from './succession.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Waits, next attempts and deadlines keep their time across a restart. */
+/** Defines the tests of waits, next attempts and deadlines, which keep their time across a restart. */
 export function describeTimers(engines: () => Succession): void {
   const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
   const waits = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);

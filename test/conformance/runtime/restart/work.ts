@@ -3,7 +3,7 @@ import { Script, work } from '../../../support/scripted.ts';
 import { block, fn, loop, parallel, workflow } from '../../../support/workflow.ts';
 import type { Succession } from './succession.ts';
 
-/** Blocks, loops, parallels and data of a run that the next engine continues. */
+/** Defines the tests of blocks, loops, parallels and data of a run that the next engine continues. */
 export function describeWork(engines: () => Succession): void {
   it('a block that was running runs again with the same idempotency key, and finished blocks do not', async () => {
     const place = engines();
