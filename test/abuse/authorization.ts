@@ -177,7 +177,7 @@ export function describeAuthorization(service: () => Service): void {
       request: async (method, at, body) => (await call('admin', method, at, { body })).body?.data,
     });
     const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
-    const fresh = async (): Promise<string> => (await deployed(GREETING)).split('/').at(-1) ?? '';
+    const newWorkflowId = async (): Promise<string> => (await deployed(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
     const ordered = [...ids.filter((id) => !ENDS.includes(id)), ...ENDS];
@@ -186,7 +186,7 @@ export function describeAuthorization(service: () => Service): void {
     for (const id of ordered) {
       for (const caller of CALLERS) {
         // The first caller with access archives it.
-        const acted = id === 'deleteWorkflowV2' ? { ...subject, workflowId: await fresh() } : subject;
+        const acted = id === 'deleteWorkflowV2' ? { ...subject, workflowId: await newWorkflowId() } : subject;
         const reply = await callAs(call, caller, id, acted);
         expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
         found.push({ id, caller, refusal: refusalOf(reply) });

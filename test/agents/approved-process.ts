@@ -13,7 +13,7 @@ import type { AgentProcess } from './killed.ts';
 const RUN_ID = 'paying-run';
 const { url, effects, stop, ...where } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
 
-async function reached(point: string): Promise<void> {
+async function reach(point: string): Promise<void> {
   process.stdout.write(`${point}\n`);
   if (point === stop) await new Promise(() => undefined);
 }
@@ -25,7 +25,7 @@ const options = {
   services: { openai: url },
   tenantCredentials: {
     async find() {
-      if (++attempts > 1) await reached('answered');
+      if (++attempts > 1) await reach('answered');
       return {
         id: 'key',
         type: 'api_key' as const,
@@ -43,7 +43,7 @@ const options = {
         parameters: { type: 'object' },
         async run(args) {
           appendFileSync(effects, `${JSON.stringify(args)}\n`);
-          await reached('paid');
+          await reach('paid');
           return { paid: args };
         },
       },

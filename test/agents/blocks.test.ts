@@ -73,7 +73,7 @@ const ROUTES = [
 ];
 
 describe('a router with routes', () => {
-  const scene = (routes: JsonObject[] | string = ROUTES): Scene => ({
+  const routerScene = (routes: JsonObject[] | string = ROUTES): Scene => ({
     drawn: [
       block('R', 'router_v2', { ...MODEL, context: '<start.message>', routes }),
       fn('Sell', 'return "sold"'),
@@ -86,7 +86,7 @@ describe('a router with routes', () => {
 
   it('takes the route that the model chooses, and outputs its calls', async () => {
     const server = await answering({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
-    const { run, logs: read } = await start(server, scene());
+    const { run, logs: read } = await start(server, routerScene());
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { result: 'r-help: It is broken.' },
@@ -111,13 +111,13 @@ describe('a router with routes', () => {
 
   it('reads routes that are JSON text', async () => {
     const server = await answering({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, scene(JSON.stringify(ROUTES)));
+    const { run } = await start(server, routerScene(JSON.stringify(ROUTES)));
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
   it('describes the format of the answer in the prompt, for servers that ignore response formats', async () => {
     const server = await answering({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, scene());
+    const { run } = await start(server, routerScene());
     await run.result();
     const [request] = server.requests;
     const input = request?.body['input'] as { role: string; content: string }[];
@@ -126,7 +126,7 @@ describe('a router with routes', () => {
 
   it('fails if no route fits, and does not ask again', async () => {
     const server = await answering({ reasoning: 'Off topic.', route: 'NO_MATCH' });
-    const { run } = await start(server, scene());
+    const { run } = await start(server, routerScene());
     expect(await run.result()).toMatchObject({
       output: { result: 'The model found no route of "R" that fits.' },
     });
@@ -135,7 +135,7 @@ describe('a router with routes', () => {
 
   it('does not choose a route that does not exist, even if the model insists', async () => {
     const server = await answering({ reasoning: 'x', route: 'r-admin' });
-    const { run } = await start(server, scene());
+    const { run } = await start(server, routerScene());
     expect(await run.result()).toMatchObject({
       output: { result: expect.stringContaining('does not match the response format') as string },
     });
@@ -144,7 +144,7 @@ describe('a router with routes', () => {
 
   it('emits nothing, because its answer is not for readers', async () => {
     const server = await answering({ reasoning: 'It is broken.', route: 'r-help' });
-    const { run } = await start(server, scene());
+    const { run } = await start(server, routerScene());
     expect(await emitted(run)).toEqual([]);
   });
 });

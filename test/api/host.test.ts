@@ -126,7 +126,7 @@ describe('an area of a host', () => {
 });
 
 it('the most specific route answers, regardless of the order of the areas', async () => {
-  const saying = (id: string, last: string, params: z.ZodObject): Area => ({
+  const echoArea = (id: string, last: string, params: z.ZodObject): Area => ({
     name: id,
     operations: {
       [id]: operationsOf<object>()({
@@ -140,8 +140,8 @@ it('the most specific route answers, regardless of the order of the areas', asyn
     services: () => ({}),
   });
   const place = z.string();
-  const named = saying('named', 'own', z.strictObject({ place }));
-  const open = saying('open', '{part}', z.strictObject({ place, part: z.string() }));
+  const named = echoArea('named', 'own', z.strictObject({ place }));
+  const open = echoArea('open', '{part}', z.strictObject({ place, part: z.string() }));
   for (const areas of [
     [named, open],
     [open, named],
@@ -222,20 +222,20 @@ describe('a resource of an organization', () => {
   it('needs the role that the host sets, conceals other organizations, and refuses every workspace key alike', async () => {
     const { call, store, workspaceId } = await testApi({ areas: [reading()], access });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
-    const asked = (id: string, of?: string) =>
+    const getOrganization = (id: string, of?: string) =>
       call('GET', `/api/v2/organizations/${id}`, of === undefined ? {} : { key: of });
-    expect(await asked('mine')).toMatchObject({ status: 200, data: 'mine' });
-    expect(await asked('guild')).toMatchObject({
+    expect(await getOrganization('mine')).toMatchObject({ status: 200, data: 'mine' });
+    expect(await getOrganization('guild')).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'ORGANIZATION_ADMIN_REQUIRED' } } },
     });
-    expect(await asked('foreign')).toMatchObject({
+    expect(await getOrganization('foreign')).toMatchObject({
       status: 404,
       body: { error: { message: 'Organization not found' } },
     });
     const refusal = { error: { details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' } } };
     for (const id of ['mine', 'guild', 'foreign'])
-      expect(await asked(id, key)).toMatchObject({ status: 403, body: refusal });
+      expect(await getOrganization(id, key)).toMatchObject({ status: 403, body: refusal });
   });
 
   it('may also belong to workspaces: the caller needs access to all of them', async () => {

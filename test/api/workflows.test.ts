@@ -28,7 +28,7 @@ interface World extends TestApi {
 const W = '/api/v2/workflows';
 const F = `${W}/folders`;
 
-async function world(postgres: string | undefined): Promise<World> {
+async function setUp(postgres: string | undefined): Promise<World> {
   const store = await openServiceStore(
     postgres === undefined ? {} : { postgres: { url: postgres }, secret: 'x'.repeat(32) },
   );
@@ -62,7 +62,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
   let w: World;
   let workspaceId: string;
   beforeAll(async () => {
-    w = await world(name === 'postgres' ? await postgresDatabase() : undefined);
+    w = await setUp(name === 'postgres' ? await postgresDatabase() : undefined);
     workspaceId = w.workspaceId;
   });
   const remove = (path: string, more = '') =>

@@ -65,7 +65,7 @@ export async function openHostileImages(): Promise<HostileImages> {
     });
   const images = reopen();
   const building = new Map<string, Promise<ImageRecord>>();
-  const made = (name: HostileImage): Promise<ImageRecord> => {
+  const buildOnce = (name: HostileImage): Promise<ImageRecord> => {
     const known = building.get(name) ?? images.build(IMAGES[name], { name });
     building.set(name, known);
     return known;
@@ -75,7 +75,7 @@ export async function openHostileImages(): Promise<HostileImages> {
     images,
     reopen,
     async open(id) {
-      if (Object.hasOwn(IMAGES, id)) await made(id as HostileImage);
+      if (Object.hasOwn(IMAGES, id)) await buildOnce(id as HostileImage);
       return images.open(id);
     },
     build: (dependencies) => images.build({ language: 'javascript', dependencies }),

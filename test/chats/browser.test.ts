@@ -97,7 +97,7 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
     for (const stop of stops.toReversed()) await stop();
   });
 
-  async function entered(path: string): Promise<Page> {
+  async function enterPage(path: string): Promise<Page> {
     const page = await (await browser.newContext({ viewport: { width: 700, height: 640 } })).newPage();
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
@@ -108,7 +108,7 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
   }
 
   it('a chat sends messages by keyboard and button, and shows answers as text', async () => {
-    const page = await entered('/chat/support');
+    const page = await enterPage('/chat/support');
     const message = page.getByLabel('Message', { exact: true });
     await message.fill('Where is my order?');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -120,7 +120,7 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
   });
 
   it('a form sends its fields and files', async () => {
-    const page = await entered('/form/support');
+    const page = await enterPage('/form/support');
     await page.getByLabel('Your city').fill('Oslo');
     const files = { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('hi') };
     await page.getByLabel('papers').setInputFiles(files);

@@ -121,27 +121,27 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
 
   it('report missing and invalid settings', async () => {
     const { call, cwd } = await server();
-    const said = async (args: string[], env: { [name: string]: string } = {}) => {
+    const errorOf = async (args: string[], env: { [name: string]: string } = {}) => {
       const { exit, stdout, stderr } = await call(args, env);
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
       return stderr;
     };
-    expect(await said(['execute', 'Greet!'])).toContain('has no workflow "Greet!"');
-    expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: '' })).toContain(
+    expect(await errorOf(['execute', 'Greet!'])).toContain('has no workflow "Greet!"');
+    expect(await errorOf(['deploy', 'greet.json'], { HEDDLE_API_KEY: '' })).toContain(
       'HEDDLE_API_KEY is not set',
     );
-    expect(await said(['deploy', 'greet.json'], { HEDDLE_WORKSPACE: '' })).toContain(
+    expect(await errorOf(['deploy', 'greet.json'], { HEDDLE_WORKSPACE: '' })).toContain(
       'heddle workspaces list',
     );
-    expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: 'sk-heddle-x' })).toContain(
+    expect(await errorOf(['deploy', 'greet.json'], { HEDDLE_API_KEY: 'sk-heddle-x' })).toContain(
       'heddle keys create',
     );
-    expect(await said(['deploy', 'greet.json', '--url', 'ftp://x'])).toContain('ftp://x is not the URL');
-    expect(await said(['deploy', 'greet.json', '--url', 'http://127.0.0.1:9'])).toContain('heddle serve');
+    expect(await errorOf(['deploy', 'greet.json', '--url', 'ftp://x'])).toContain('ftp://x is not the URL');
+    expect(await errorOf(['deploy', 'greet.json', '--url', 'http://127.0.0.1:9'])).toContain('heddle serve');
     writeFileSync(join(cwd, 'broken.json'), '{');
-    expect(await said(['deploy', 'broken.json'])).toContain('JSON_INVALID');
+    expect(await errorOf(['deploy', 'broken.json'])).toContain('JSON_INVALID');
     const { stdout } = await heddle(['keys', 'create', '--workspace'], { cwd });
-    expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: stdout.trim() })).toContain(
+    expect(await errorOf(['deploy', 'greet.json'], { HEDDLE_API_KEY: stdout.trim() })).toContain(
       'a personal key',
     );
   });

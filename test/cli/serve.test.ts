@@ -163,12 +163,12 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       ]);
     expect(await set('off')).toMatchObject({ exit: 0, stdout: `${workspaceId}: personal keys off\n` });
     const path = `${url}/api/v2/workspaces/${workspaceId}`;
-    const asked = async (by: string) => (await fetch(path, { headers: { 'X-API-Key': by } })).status;
-    expect([await asked(personal), await asked(key)]).toEqual([403, 200]);
+    const statusWith = async (by: string) => (await fetch(path, { headers: { 'X-API-Key': by } })).status;
+    expect([await statusWith(personal), await statusWith(key)]).toEqual([403, 200]);
     expect(JSON.parse((await set('on', '--json')).stdout)).toEqual({
       data: { id: workspaceId, personalKeys: true },
     });
-    expect(await asked(personal)).toBe(200);
+    expect(await statusWith(personal)).toBe(200);
     expect(await set('perhaps')).toMatchObject({ exit: 2 });
     const id = keys[1]?.id ?? '';
     expect(await heddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({ exit: 0 });

@@ -9,7 +9,7 @@ import { RUN_ID, TURNS } from './process-run.ts';
 const [, , data = '', effects = '', stop = ''] = process.argv;
 
 /** Prints the place. Never resolves at the place where the process is to be killed. */
-async function at(place: string): Promise<void> {
+async function reach(place: string): Promise<void> {
   process.stdout.write(`${place}\n`);
   if (place === stop) await new Promise(() => undefined);
 }
@@ -19,7 +19,7 @@ const effect: BlockExecutor = {
   class: 'effect',
   async execute({ block, scope, idempotencyKey, fields }): Promise<BlockResult> {
     appendFileSync(effects, `${idempotencyKey}\n`);
-    await at(`${block.name}.${scope.join('.')}`);
+    await reach(`${block.name}.${scope.join('.')}`);
     return { output: { by: block.name, ...fields() } };
   },
 };
@@ -40,7 +40,7 @@ const run = await open(engine);
 while (run && (await run.result()).status === 'paused') {
   const [pause] = (await engine.getRun(RUN_ID)).pauses;
   if (!pause) continue;
-  await at(`paused.${pause.scope.join('.')}`);
+  await reach(`paused.${pause.scope.join('.')}`);
   process.stdout.write(`resuming.${pause.scope.join('.')}\n`);
   await engine.resume(RUN_ID, { token: pause.token, input: { n: pause.scope[0] ?? 0 } });
 }

@@ -70,7 +70,7 @@ const RESULTS = [0, 1, 2].map((n) => [
 ]);
 
 /** Expects the result of an uninterrupted run, and that only the effects `twice` ran a second time. */
-async function expectWhole(folder: string, twice: readonly string[]): Promise<void> {
+async function expectComplete(folder: string, twice: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());
   expect(await client.getRun(RUN_ID)).toMatchObject({ status: 'completed', output: { results: RESULTS } });
@@ -105,7 +105,7 @@ describe('a process that is killed with SIGKILL', () => {
       expect(before.at(-1)).toBe(place);
       const after = await runProgram(folder);
       expect(after.at(-1)).toBe('ended');
-      await expectWhole(folder, twice);
+      await expectComplete(folder, twice);
     },
   );
 
@@ -118,7 +118,7 @@ describe('a process that is killed with SIGKILL', () => {
       const doubled = [...effectsOf(folder)].filter(([, count]) => count > 1).map(([key]) => key);
       // The signal may arrive while the effect F.1 runs, or before or after it.
       expect(doubled.length).toBeLessThanOrEqual(1);
-      await expectWhole(folder, doubled);
+      await expectComplete(folder, doubled);
     },
   );
 
@@ -131,7 +131,7 @@ describe('a process that is killed with SIGKILL', () => {
     ]);
     for (const place of places) expect((await runProgram(folder, { place })).at(-1)).toBe(place);
     await runProgram(folder);
-    await expectWhole(
+    await expectComplete(
       folder,
       [0, 1, 2].flatMap((iteration) => [`${RUN_ID}/E/${iteration}`, `${RUN_ID}/F/${iteration}`]),
     );

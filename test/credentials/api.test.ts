@@ -24,7 +24,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     url = name === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  async function world() {
+  async function setUp() {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
     const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
@@ -62,7 +62,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   }
 
   it('are stored, renamed, replaced, listed and deleted, and no response has a secret', async () => {
-    const api = await world();
+    const api = await setUp();
     const made = await api.add({ description: 'of the shop' });
     expect(made.status).toBe(201);
     expect(made.data).toEqual({
@@ -99,7 +99,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   });
 
   it('are accepted from service accounts as JSON with a private key', async () => {
-    const api = await world();
+    const api = await setUp();
     const account = '{"private_key": "of the robot"}';
     const { data } = await api.add({ credentials: account });
     expect(await api.find(data.id)).toBe(account);
@@ -109,7 +109,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   });
 
   it('cannot have the name or the id of another one', async () => {
-    const api = await world();
+    const api = await setUp();
     await api.add({ id: 'first', displayName: 'First' });
     await api.add({ id: 'second', displayName: 'Second' });
     expect((await api.add({ id: 'first', displayName: 'Other' })).status).toBe(409);
@@ -119,7 +119,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   });
 
   it('can be changed by their creators and by admins, and are visible to other members', async () => {
-    const api = await world();
+    const api = await setUp();
     const [reader, writer, other, admin] = [
       await api.member('read'),
       await api.member('write'),
@@ -146,7 +146,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   });
 
   it('of other workspaces are not found, and workspace keys can only list credentials', async () => {
-    const api = await world();
+    const api = await setUp();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add();
     const elsewhere = `/api/v2/credentials/${data.id}?workspaceId=${other}`;
@@ -160,7 +160,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   });
 
   it('are listed in pages, by type, provider and text', async () => {
-    const api = await world();
+    const api = await setUp();
     for (const displayName of ['b_1', 'a%1', 'B_2', 'c']) await api.add({ displayName });
     await api.add({ displayName: 'd', providerId: 'other' });
     await storeCredential(api.store.database, api.sealer, {
@@ -192,7 +192,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   });
 
   it('have providers: the providers of models, and providers with an OAuth client', async () => {
-    const api = await world();
+    const api = await setUp();
     const list = async (search: object) => {
       const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();
       return (await api.call<{ serviceId: string }[]>('GET', `/api/v2/credentials/providers?${query}`)).data;
@@ -213,7 +213,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   });
 
   it('refuse invalid values, and a new secret for a connected account', async () => {
-    const api = await world();
+    const api = await setUp();
     for (const body of [
       { credentials: 'short' },
       { credentials: `${KEY}\ud800` },

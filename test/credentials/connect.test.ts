@@ -26,7 +26,7 @@ async function browse(address: string, change: (back: URL) => void = () => undef
 
 describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   /** Creates a data folder with a workspace, and a client of the server. */
-  async function world() {
+  async function setUp() {
     const server = await oauthServer();
     const data = dataFolder();
     const store = await openServiceStore({ data });
@@ -50,7 +50,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   }
 
   it('connects an account with PKCE, and ignores forged redirects', async () => {
-    const { server, data, env, add } = await world();
+    const { server, data, env, add } = await setUp();
     const started = add();
     const address = await addressOf(started);
     const { searchParams } = new URL(address);
@@ -83,7 +83,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   });
 
   it('stops without an answer, and if the person refuses', async () => {
-    const { server, add } = await world();
+    const { server, add } = await setUp();
     const late = await add('--timeout', '0.2').ended;
     expect(late).toMatchObject({ exit: 2 });
     expect(late.stderr).toContain('There was no answer within 0.2 seconds.');
@@ -100,7 +100,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   });
 
   it('reports errors in the configuration of clients without their secrets', async () => {
-    const { data, env, add } = await world();
+    const { data, env, add } = await setUp();
     const args = ['credentials', 'add', 'Shop', '--oauth', '--data', data, '--provider'];
     expect((await heddle([...args, 'other'], { env })).stderr).toContain(
       'There is no OAuth client for other in the configuration.',

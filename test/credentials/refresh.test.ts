@@ -29,7 +29,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   /** Starts a server, and creates a workspace with a token of it that expires in `expiresInMs`. */
-  async function world({
+  async function setUp({
     expiresInMs = 10_000,
     timeoutMs = 30_000,
     ...options
@@ -85,7 +85,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   }
 
   it('are refreshed once before they expire, and stored', async () => {
-    const { server, clock, startProcess } = await world({ expiresInMs: 2 * MINUTE });
+    const { server, clock, startProcess } = await setUp({ expiresInMs: 2 * MINUTE });
     const { secret } = await startProcess();
     expect(await secret()).toBe('at-present');
     expect(server.requests).toEqual([]);
@@ -102,7 +102,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   it.each([true, false])(
     'are refreshed with the new refresh token of the server, or else the present one (rotates: %s)',
     async (rotates) => {
-      const { server, clock, startProcess } = await world({ rotates });
+      const { server, clock, startProcess } = await setUp({ rotates });
       const { secret } = await startProcess();
       const tokens = new Set<string | undefined>();
       for (let times = 0; times < 3; times++) {
@@ -116,7 +116,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   );
 
   it('that have expired are refreshed by one process while the others wait', async () => {
-    const { server, startProcess } = await world({ rotates: true, expiresInMs: 0 });
+    const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
     const processes = [await startProcess(), await startProcess(), await startProcess()];
     const all = await Promise.all(
       processes.flatMap(({ secret }) => Array.from({ length: 5 }, () => secret())),
@@ -126,7 +126,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it('stay in use in other processes while one refreshes them', async () => {
-    const { server, startProcess } = await world({ rotates: true, expiresInMs: 20_000 });
+    const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 20_000 });
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     server.faults.push({
@@ -161,7 +161,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
     ['is slow', { before: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
   ])('stay in use while they are valid if the server %s, and are refreshed later', async (what, fault) => {
-    const { server, clock, startProcess, state } = await world(what === 'is slow' ? { timeoutMs: 500 } : {});
+    const { server, clock, startProcess, state } = await setUp(what === 'is slow' ? { timeoutMs: 500 } : {});
     const { secret, reports, events } = await startProcess();
     server.faults.push(fault, fault);
     expect(await secret()).toBe('at-present');
@@ -176,7 +176,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it('that the server no longer refreshes mark the credential for a reconnect, once', async () => {
-    const { server, startProcess, state, connect, credential, audited, workspaceId } = await world();
+    const { server, startProcess, state, connect, credential, audited, workspaceId } = await setUp();
     server.revoke();
     const processes = [await startProcess(), await startProcess()];
     const failures = await Promise.all(
@@ -214,7 +214,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it('that are replaced during a refused refresh are used', async () => {
-    const { server, clock, startProcess, connect, state } = await world();
+    const { server, clock, startProcess, connect, state } = await setUp();
     const { secret, events } = await startProcess();
     const before = async (): Promise<void> => {
       await connect(clock.nowMs + 3600_000);
@@ -228,7 +228,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it('do not replace tokens that a person has connected during the refresh', async () => {
-    const { server, clock, startProcess, connect } = await world();
+    const { server, clock, startProcess, connect } = await setUp();
     const { secret } = await startProcess();
     const before = async (): Promise<void> => {
       await connect(clock.nowMs + 3600_000);
@@ -240,7 +240,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it('that cannot be refreshed are used until they expire', async () => {
-    const { server, clock, startProcess, connect, state } = await world();
+    const { server, clock, startProcess, connect, state } = await setUp();
     await connect(clock.nowMs + 10_000, null);
     const { secret } = await startProcess();
     expect(await secret()).toBe('at-present');
@@ -253,7 +253,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   it.each([false, true])(
     'are refreshed by another process if the first dies before it stores the answer (rotates: %s)',
     async (rotates) => {
-      const { server, clock, startProcess, state } = await world({ rotates, expiresInMs: 0 });
+      const { server, clock, startProcess, state } = await setUp({ rotates, expiresInMs: 0 });
       let isDead = false;
       const dying = await startProcess({
         find: (id) => KEYS.find(id),
@@ -278,7 +278,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   it.each(['before', 'after'] as const)(
     'of a refresh that outlasts its lease are used, for a server that is slow %s it replaces the tokens',
     async (moment) => {
-      const { server, clock, startProcess, state } = await world({ rotates: true, expiresInMs: 0 });
+      const { server, clock, startProcess, state } = await setUp({ rotates: true, expiresInMs: 0 });
       const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
       const hold = (): Promise<void> => {
@@ -302,7 +302,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   );
 
   it('are stored even if the database fails for a moment', async () => {
-    const { server, startProcess } = await world({ rotates: true, expiresInMs: 0 });
+    const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
     let failures = 2;
     const { secret } = await startProcess({
       find: (id) => KEYS.find(id),
@@ -318,7 +318,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it('of a provider without a client are used while they are valid', async () => {
-    const { clock, startProcess, workspaceId } = await world();
+    const { clock, startProcess, workspaceId } = await setUp();
     const { store, sealer } = await startProcess();
     const { find } = storedCredentials(store.database, sealer, {
       clients: new OAuthClients({ clients: {} }),

@@ -56,7 +56,7 @@ function node(...args: string[]): Promise<string> {
 }
 
 /** Returns the expected output of the code: the comment after each `console.log`. */
-function promised(code: string): string {
+function expectedOutput(code: string): string {
   return [...code.matchAll(/^.*\bconsole\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]).join('\n');
 }
 
@@ -78,7 +78,7 @@ describe('the code of the documentation', () => {
   it('is found', () => {
     expect(snippets.length).toBeGreaterThan(9);
     expect(code.some(({ at }) => at.startsWith('README.md:'))).toBe(true);
-    expect(snippets.filter(({ text }) => promised(text) === '').map(({ at }) => at)).toEqual([]);
+    expect(snippets.filter(({ text }) => expectedOutput(text) === '').map(({ at }) => at)).toEqual([]);
   });
 
   it('has the right types', PATIENT, async () => {
@@ -91,7 +91,7 @@ describe('the code of the documentation', () => {
     PATIENT,
     async (_, { at, text }) => {
       const printed = await node('--conditions=@heddle/source', join(folder, fileName(at)));
-      expect(printed.trim()).toBe(promised(text));
+      expect(printed.trim()).toBe(expectedOutput(text));
     },
   );
 });

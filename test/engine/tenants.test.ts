@@ -45,7 +45,7 @@ const until = (holds: () => boolean): BlockExecutor => ({
 });
 
 describe.runIf(process.platform === 'linux')('code of several tenants in one engine', () => {
-  const everywhere = (id: string): Json =>
+  const codeWorkflow = (id: string): Json =>
     workflow(
       [
         condition('C', { yes: '1 < 2', no: '' }),
@@ -65,7 +65,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
       },
     });
     const ran = async (id: string): Promise<number[]> => {
-      expect(await engine.execute({ workflow: everywhere(id) }, {})).toMatchObject({ status: 'completed' });
+      expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
       return sandboxes('child.cjs');
     };
     const [first, second, again] = [await ran('a'), await ran('b'), await ran('a')];
@@ -77,7 +77,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
   it('shares processes if no tenants are configured', async () => {
     const engine = await open({ sandbox: { maxProcesses: 4 } });
     for (const id of ['a', 'b'])
-      expect(await engine.execute({ workflow: everywhere(id) }, {})).toMatchObject({ status: 'completed' });
+      expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
     expect(sandboxes('child.cjs')).toHaveLength(1);
   });
 
@@ -89,9 +89,9 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
         throw new Error('The records cannot be reached.');
       },
     });
-    expect(await engine.execute({ workflow: everywhere('a') }, {})).toMatchObject({ status: 'failed' });
+    expect(await engine.execute({ workflow: codeWorkflow('a') }, {})).toMatchObject({ status: 'failed' });
     isThere = true;
-    expect(await engine.execute({ workflow: everywhere('a') }, {})).toMatchObject({ status: 'completed' });
+    expect(await engine.execute({ workflow: codeWorkflow('a') }, {})).toMatchObject({ status: 'completed' });
   });
 });
 

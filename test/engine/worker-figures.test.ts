@@ -36,19 +36,19 @@ describe('the metrics of a worker', () => {
     await expect.poll(() => sandbox.stats().processes).toBe(0);
     const text = prometheusText({ ...status, sandbox: sandbox.stats() });
     const samples = samplesOf(text);
-    const of = (name: string): number | undefined => samples.get(`heddle_sandbox_${name}`);
+    const valueOf = (name: string): number | undefined => samples.get(`heddle_sandbox_${name}`);
     expect([
-      of('processes{language="javascript"}'),
-      of('jobs_running{language="python"}'),
-      of('jobs_queued{language="native"}'),
-      of('jobs_ended_total{outcome="OK"}'),
-      of('jobs_ended_total{outcome="USER_ERROR"}'),
-      of('queue_total{language="javascript"}'),
-      of('start_total{language="javascript"}'),
-      of('processes_ended_total{language="javascript",reason="jobs"}'),
+      valueOf('processes{language="javascript"}'),
+      valueOf('jobs_running{language="python"}'),
+      valueOf('jobs_queued{language="native"}'),
+      valueOf('jobs_ended_total{outcome="OK"}'),
+      valueOf('jobs_ended_total{outcome="USER_ERROR"}'),
+      valueOf('queue_total{language="javascript"}'),
+      valueOf('start_total{language="javascript"}'),
+      valueOf('processes_ended_total{language="javascript",reason="jobs"}'),
     ]).toEqual([0, 0, 0, 1, 1, 2, 1, 1]);
     const { wall, peakRssMiB } = sandbox.stats().metrics.javascript;
-    expect(of('wall_seconds_total{language="javascript"}')).toBeCloseTo(wall.totalMs / 1000);
-    expect(of('peak_memory_bytes{language="javascript"}')).toBeCloseTo(peakRssMiB * 2 ** 20);
+    expect(valueOf('wall_seconds_total{language="javascript"}')).toBeCloseTo(wall.totalMs / 1000);
+    expect(valueOf('peak_memory_bytes{language="javascript"}')).toBeCloseTo(peakRssMiB * 2 ** 20);
   });
 });

@@ -30,23 +30,23 @@ export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-tool-'));
   const file = join(folder, 'search.json');
   project.provide('s3', file);
-  const ended = (search: Search): void => {
+  const onEnd = (search: Search): void => {
     writeFileSync(`${file}.new`, JSON.stringify(search));
     renameSync(`${file}.new`, file);
   };
-  const stop = fetched(ended);
+  const stop = fetched(onEnd);
   return () => {
     stop();
     rmSync(folder, { recursive: true, force: true });
   };
 }
 
-/** Calls `ended` with the tool, or with the reason why none was found. Returns a function that stops the search. */
-function fetched(ended: (search: Search) => void): () => void {
+/** Calls `onEnd` with the tool, or with the reason why none was found. Returns a function that stops the search. */
+function fetched(onEnd: (search: Search) => void): () => void {
   const child = fork(FETCH, [NAME], { execArgv: ['--no-warnings'] });
   let isOver = false;
   const end = (search: Search): void => {
-    if (!isOver) ended(search);
+    if (!isOver) onEnd(search);
     isOver = true;
   };
   child.once('message', (search) => end(search as Search));

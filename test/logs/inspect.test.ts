@@ -45,7 +45,7 @@ interface State {
   iterations: { total: number; completed: number } | null;
 }
 
-async function world(): Promise<TestApi> {
+async function setUp(): Promise<TestApi> {
   const store = await openServiceStore();
   const engine = await createEngine(ownership(store));
   return testApi({ engine, store, every: () => () => undefined });
@@ -63,7 +63,7 @@ async function started(api: TestApi, exported: Parameters<TestApi['deployed']>[0
 
 describe('operations that read a run in parts', () => {
   it('list spans in pages, each before its children, and filter them', async () => {
-    const api = await world();
+    const api = await setUp();
     const { get } = await started(api, NESTED);
     const all = await get<Span[]>('spans?limit=1000');
     const spans = all.data;
@@ -97,7 +97,7 @@ describe('operations that read a run in parts', () => {
   });
 
   it('count the executions of blocks, of all iterations or of one', async () => {
-    const api = await world();
+    const api = await setUp();
     const { get } = await started(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const odd = spans.find(({ status, blockId }) => status === 'failed' && blockId !== null)!;
@@ -120,7 +120,7 @@ describe('operations that read a run in parts', () => {
   });
 
   it('every iteration shows exactly its spans in the journal', async () => {
-    const api = await world();
+    const api = await setUp();
     const { get } = await started(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     for (const iteration of spans.filter(({ index }) => index !== null)) {
@@ -134,7 +134,7 @@ describe('operations that read a run in parts', () => {
   });
 
   it('return values by JSON pointer, in parts, and as a file', async () => {
-    const api = await world();
+    const api = await setUp();
     const { get } = await started(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const { id } = spans.filter(({ depth }) => depth === 0).at(-1)!;
@@ -154,7 +154,7 @@ describe('operations that read a run in parts', () => {
   });
 
   it('stream events without values, and continue after the last one received', async () => {
-    const api = await world();
+    const api = await setUp();
     const { runId } = await started(api, NESTED);
     const path = `/api/v2/logs/${runId}/events`;
     const text = await (await api.fetch('GET', path)).text();
@@ -170,7 +170,7 @@ describe('operations that read a run in parts', () => {
   });
 
   it('show the token of a pause only to those who may resume', async () => {
-    const api = await world();
+    const api = await setUp();
     const { get } = await started(api, ASKS);
     const shown = await get<{ status: string; pauses: { contextId: string | null; blockName: string }[] }>(
       'overview',
@@ -201,7 +201,7 @@ describe('operations that read a run in parts', () => {
 
 describe('a rerun', () => {
   it('starts a new run with the same input or another input', async () => {
-    const api = await world();
+    const api = await setUp();
     const { path, runId } = await started(api, NESTED);
     const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body: {} });
     expect(again.status).toBe(202);
@@ -216,7 +216,7 @@ describe('a rerun', () => {
   });
 
   it('from a block keeps the outputs of earlier blocks', async () => {
-    const api = await world();
+    const api = await setUp();
     const { path, runId, get } = await started(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const blockId = spans.filter(({ depth }) => depth === 0).at(-1)!.blockId!;
@@ -235,7 +235,7 @@ describe('a rerun', () => {
   });
 
   it('inside an iteration keeps the earlier iterations, and needs the iteration numbers', async () => {
-    const api = await world();
+    const api = await setUp();
     const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
     const each = loop('Each', { loopType: 'for', count: 3 }, ...body);
     const { path, runId, get } = await started(api, workflow([each], ['Start -> Each -> Cost -> Double']));
@@ -272,7 +272,7 @@ describe('a rerun', () => {
   });
 
   it('is refused for an unknown block, a run that has not ended, and a version without a block', async () => {
-    const api = await world();
+    const api = await setUp();
     const { path, runId } = await started(api, NESTED);
     const rerun = (body: object, of = `${path}/runs/${runId}`) => api.call('POST', `${of}/rerun`, { body });
     expect((await rerun({ blockId: 'nothing' })).status).toBeGreaterThanOrEqual(400);
@@ -284,7 +284,7 @@ describe('a rerun', () => {
   });
 
   it('replaces outputs of earlier blocks and fields of the block, and refuses edits that the run does not use', async () => {
-    const api = await world();
+    const api = await setUp();
     const sums = workflow(
       [
         fn('Sum', 'return 1'),

@@ -39,7 +39,7 @@ interface World extends Indexed {
   services: LogServices;
 }
 
-async function world(url?: string): Promise<World> {
+async function setUp(url?: string): Promise<World> {
   const made = await indexed({ url, engine: { blocks: [AGENT, BULK], env: { NAME: 'Ada Lovelace' } } });
   const { db, engine, indexer } = made;
   return {
@@ -67,7 +67,7 @@ async function detail(services: LogServices, runId: string) {
 const NAMES = drawnStores('the log of runs');
 
 describe.each(NAMES)('the log of runs on %s', (name) => {
-  const open = async (): Promise<World> => world(name === 'postgres' ? await postgresDatabase() : undefined);
+  const open = async (): Promise<World> => setUp(name === 'postgres' ? await postgresDatabase() : undefined);
 
   it('lists a run as soon as it has ended, in the basic form', async () => {
     const { services, engine, ...rest } = await open();
@@ -217,7 +217,7 @@ describe('the filters of the log', () => {
   ];
 
   it.each(refused)('refuses %o', async (query, message) => {
-    const { services } = await world();
+    const { services } = await setUp();
     await expect(list(services, query)).rejects.toMatchObject({
       status: 400,
       message: expect.stringMatching(message),
@@ -225,7 +225,7 @@ describe('the filters of the log', () => {
   });
 
   it('refuses a cursor whose value has another type than the sort field', async () => {
-    const { services } = await world();
+    const { services } = await setUp();
     const query = logsQuery.parse({ workspaceId: 'looms' });
     for (const value of ['1', 1.5, 1e300])
       await expect(listLogs(services, query, [value, 'r'])).rejects.toMatchObject({ status: 400 });
@@ -234,7 +234,7 @@ describe('the filters of the log', () => {
   });
 
   it('clamps the limit, and accepts "all" triggers and folder paths without a slash', async () => {
-    const { services, engine, ...rest } = await world();
+    const { services, engine, ...rest } = await setUp();
     await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'a' });
     await engine.execute('fails', {}, { runId: 'b' });
     expect((await list(services, { limit: 0 })).entries).toHaveLength(1);
@@ -245,7 +245,7 @@ describe('the filters of the log', () => {
   });
 
   it('leaves out spans and values beyond the limits of a response, and shows the others', async () => {
-    const { services, engine, ...rest } = await world();
+    const { services, engine, ...rest } = await setUp();
     const large: Json = workflow(
       [block('A', 'bulk'), block('B', 'bulk'), fn('C', 'return 1')],
       ['Start -> A -> B -> C'],

@@ -22,7 +22,7 @@ interface World extends TestApi {
   run(workflowId: string, headers?: { [name: string]: string }): Promise<ShownRun>;
 }
 
-async function world(postgres?: string): Promise<World> {
+async function setUp(postgres?: string): Promise<World> {
   const secret = 'x'.repeat(32);
   const storeOptions = postgres === undefined ? {} : { postgres: { url: postgres }, secret };
   const store = await openServiceStore(storeOptions);
@@ -54,7 +54,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   });
 
   it('list runs of all workflows at once, with id, trigger and version, in pages', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const [good, bad] = [await api.deployed(GREETING), await api.deployed(BROKEN)];
     await api.run(good, { 'X-Run-Id': 'mine' });
     await api.run(bad);
@@ -80,7 +80,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   });
 
   it('refuse cursors of other filters, unknown parameters, empty values and a missing workspace', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const id = await api.deployed(GREETING);
     await api.run(id);
     await api.run(id);
@@ -102,7 +102,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   });
 
   it('show a run with its spans and the graph that it executed, without credentials', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const id = await api.deployed(GREETING);
     const { runId } = await api.run(id);
     const { status, data } = await api.call<{ workflowState: { blocks: object }; traceSpans: object[] }>(
@@ -122,7 +122,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   });
 
   it('count runs', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     await api.run(await api.deployed(GREETING));
     const { data } = await api.call(
       'GET',
@@ -134,7 +134,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   });
 
   it('conceal the runs of other workspaces', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const { runId } = await api.run(await api.deployed(GREETING));
     const stranger = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
@@ -157,7 +157,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   });
 
   it('accept workspace keys, and refuse personal keys if they are disabled', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const { runId } = await api.run(await api.deployed(APPROVAL));
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'own');
     expect((await api.call('GET', `/api/v2/logs/${runId}`, { key })).status).toBe(200);
@@ -170,7 +170,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   });
 
   it('answer HEAD like GET, without a body', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const { runId } = await api.run(await api.deployed(GREETING));
     const answer = await api.fetch('HEAD', `/api/v2/logs/${runId}`);
     expect([answer.status, await answer.text()]).toEqual([200, '']);

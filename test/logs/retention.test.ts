@@ -23,7 +23,7 @@ interface World extends Indexed {
   ids(): Promise<string[]>;
 }
 
-async function world(url?: string, data?: string): Promise<World> {
+async function setUp(url?: string, data?: string): Promise<World> {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
   const made = await indexed({ url, engine: { clock, ...(data !== undefined && { data }) } });
   const workflowId = await deploy(made, ECHO);
@@ -58,7 +58,7 @@ describe.each(NAMES)('retention on %s', (name) => {
   const url = async (): Promise<string | undefined> => (name === 'postgres' ? postgresDatabase() : undefined);
 
   it('deletes only runs that ended before the limit, with journal, logs and values', async () => {
-    const { engine, clock, workflowId, retention, ids } = await world(await url(), dataFolder());
+    const { engine, clock, workflowId, retention, ids } = await setUp(await url(), dataFolder());
     await engine.execute(workflowId, {}, { runId: 'old' });
     const trace = await engine.getTrace('old');
     const output = trace.children.at(-1)?.output;
@@ -81,7 +81,7 @@ describe.each(NAMES)('retention on %s', (name) => {
   });
 
   it('deletes the oldest ended runs until the total size is within the limit, except runs of the last hour', async () => {
-    const { engine, clock, workflowId, retention, ids } = await world(await url());
+    const { engine, clock, workflowId, retention, ids } = await setUp(await url());
     for (const id of ['a', 'b', 'c', 'd']) {
       await engine.execute(workflowId, { id }, { runId: id });
       clock.advance(HOUR + 1);
@@ -102,7 +102,7 @@ describe.each(NAMES)('retention on %s', (name) => {
   });
 
   it('does not block runs: they start and end between two deletions', async () => {
-    const { db, engine, clock, workflowId, ids, indexer } = await world(await url());
+    const { db, engine, clock, workflowId, ids, indexer } = await setUp(await url());
     for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
     await ids();
     clock.advance(2 * DAY);
@@ -127,7 +127,7 @@ describe.each(NAMES)('retention on %s', (name) => {
   });
 
   it('is executed by one process at a time, and by another one when the first dies', async () => {
-    const { db, engine, clock, workflowId, retention, ids } = await world(await url());
+    const { db, engine, clock, workflowId, retention, ids } = await setUp(await url());
     await engine.execute(workflowId, {}, { runId: 'old' });
     await ids();
     clock.advance(2 * DAY);
@@ -145,7 +145,7 @@ describe.each(NAMES)('retention on %s', (name) => {
 
 describe('retention', () => {
   it('deletes a child run only with its parent', async () => {
-    const made = await world();
+    const made = await setUp();
     const { engine, clock, workflowId, retention, ids } = made;
     const parent = await deploy(
       made,
@@ -173,7 +173,7 @@ describe('retention', () => {
   });
 
   it('continues with the other kinds of records when one cannot be deleted', async () => {
-    const { db, clock, faults } = await world();
+    const { db, clock, faults } = await setUp();
     const jobs: string[] = [];
     const sweep = new RetentionSweep({
       jobs: [
@@ -192,7 +192,7 @@ describe('retention', () => {
   });
 
   it('stops if another process has taken over during a long deletion', async () => {
-    const { db, clock, faults } = await world();
+    const { db, clock, faults } = await setUp();
     const went: boolean[] = [];
     const sweep = new RetentionSweep({
       jobs: [

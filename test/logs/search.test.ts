@@ -30,7 +30,7 @@ interface Found {
   nextCursor: string | null;
 }
 
-async function world(): Promise<TestApi> {
+async function setUp(): Promise<TestApi> {
   const store = await openServiceStore();
   const engine = await createEngine(ownership(store));
   return testApi({ engine, store, every: () => () => undefined });
@@ -47,7 +47,7 @@ async function search(api: TestApi, query: object): Promise<Found> {
 }
 
 it('finds runs by input, output and error, also of a block whose error was handled, in any case', async () => {
-  const api = await world();
+  const api = await setUp();
   const echo = await api.deployed(ECHO);
   const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });
   const failed = await run(api, await api.deployed(HANDLED));
@@ -67,7 +67,7 @@ it('finds runs by input, output and error, also of a block whose error was handl
 });
 
 it('never finds the token of an open pause point, or runs of another workspace', async () => {
-  const api = await world();
+  const api = await setUp();
   const asks = await api.deployed(ASKS);
   const runId = await run(api, asks);
   const { data } = await api.call<{ pauses: { contextId: string }[] }>(
@@ -82,7 +82,7 @@ it('never finds the token of an open pause point, or runs of another workspace',
 });
 
 it('reads a limited amount for each request, counts skipped values, and continues at its cursor', async () => {
-  const api = await world();
+  const api = await setUp();
   const large = await run(api, await api.deployed(LARGE));
   expect(await search(api, { text: 'needle', in: 'output' })).toMatchObject({
     matches: [],

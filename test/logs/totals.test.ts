@@ -22,19 +22,19 @@ const NAMES = drawnStores('totals of the log');
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function drawnRuns(count: number): NewLog[] {
   const draw = numbers(15);
-  const whole = (below: number): number => Math.floor(draw() * below);
+  const integerBelow = (below: number): number => Math.floor(draw() * below);
   return Array.from({ length: count }, (_, index) => {
-    const started = START + whole(10 * 86_400_000);
-    const isOpen = whole(8) === 0;
+    const started = START + integerBelow(10 * 86_400_000);
+    const isOpen = integerBelow(8) === 0;
     return logRow(`r${index}`, 0, {
-      workflow_id: `w${whole(3)}`,
-      trigger: ['api', 'manual', 'schedule'][whole(3)] as string,
-      level: whole(4) === 0 ? 'error' : 'info',
+      workflow_id: `w${integerBelow(3)}`,
+      trigger: ['api', 'manual', 'schedule'][integerBelow(3)] as string,
+      level: integerBelow(4) === 0 ? 'error' : 'info',
       status: isOpen ? 'running' : 'completed',
       started_ms: started,
       ended_ms: isOpen ? null : started + 1000,
-      duration_ms: isOpen || whole(9) === 0 ? -1 : whole(5000),
-      cost: isOpen ? -1 : whole(1000) / 1e6,
+      duration_ms: isOpen || integerBelow(9) === 0 ? -1 : integerBelow(5000),
+      cost: isOpen ? -1 : integerBelow(1000) / 1e6,
     });
   });
 }
@@ -102,7 +102,7 @@ async function totalAll(db: LogDb): Promise<void> {
 }
 
 /** Returns the number of runs in the totals of each width. */
-async function totalled(db: LogDb): Promise<number[]> {
+async function readTotals(db: LogDb): Promise<number[]> {
   const { rows } = await sql<{ width: number; total: number }>`
     select width_ms as width, sum(runs) as total from run_totals group by width_ms`.execute(db);
   return WIDTHS.map((width) => Number(rows.find((row) => Number(row.width) === width)?.total ?? 0));
@@ -125,7 +125,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await totalAll(db);
     await expectExact(db, runs);
     const ended = runs.filter(({ ended_ms: at }) => at !== null).length;
-    expect(await totalled(db)).toEqual(WIDTHS.map(() => ended));
+    expect(await readTotals(db)).toEqual(WIDTHS.map(() => ended));
   });
 
   it('follow changes of ended runs and deletions, until no runs are left', async () => {
@@ -159,7 +159,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await Promise.all([totalAll(db), totalAll(db), totalAll(db)]);
     await totalAll(db);
     await expectExact(db, runs);
-    expect(await totalled(db)).toEqual(WIDTHS.map(() => runs.length));
+    expect(await readTotals(db)).toEqual(WIDTHS.map(() => runs.length));
   });
 
   it('get runs from the index of the log, also runs of an earlier process, and lose deleted runs', async () => {
@@ -169,14 +169,14 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await world.indexer.update();
     const later = indexerOf(world);
     expect(await later.total()).toBe(false);
-    expect(await totalled(world.db)).toEqual(WIDTHS.map(() => 2));
+    expect(await readTotals(world.db)).toEqual(WIDTHS.map(() => 2));
     await world.engine.deleteRun('r1');
     await later.update();
-    expect(await totalled(world.db)).toEqual(WIDTHS.map(() => 1));
+    expect(await readTotals(world.db)).toEqual(WIDTHS.map(() => 1));
     await world.engine.execute(id, {}, { runId: 'r3' });
     await later.update();
     await later.total();
-    expect(await totalled(world.db)).toEqual(WIDTHS.map(() => 2));
+    expect(await readTotals(world.db)).toEqual(WIDTHS.map(() => 2));
     expect(world.faults).toEqual([]);
   });
 
@@ -204,7 +204,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1, cost: 250_000 };
     expect(await read(db, {}, window)).toEqual([row]);
     await totalAll(db);
-    expect(await totalled(db)).toEqual(WIDTHS.map(() => 1));
+    expect(await readTotals(db)).toEqual(WIDTHS.map(() => 1));
     expect(await read(db, {}, window)).toEqual([row]);
   });
 });

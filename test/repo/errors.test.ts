@@ -29,7 +29,7 @@ const HOLDERS: Readonly<Record<string, readonly [name: string, names: RegExp, he
 };
 
 /** Returns the part of a node that may have an error code: the first argument of an error, or the value of `code`. */
-function holder(node: Record<string, unknown>): unknown {
+function codeNode(node: Record<string, unknown>): unknown {
   const [named, names, field] = HOLDERS[node['type'] as string] ?? ['', /^$/, ''];
   const { name = '-' } = (node[named] ?? {}) as { name?: string };
   if (!names.test(name)) return undefined;
@@ -41,7 +41,7 @@ function holder(node: Record<string, unknown>): unknown {
 function givenIn(file: string, text: string): string[] {
   const codes: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
-    walk(holder(node), (inner) => codes.push(textOf(inner) ?? ''));
+    walk(codeNode(node), (inner) => codes.push(textOf(inner) ?? ''));
   });
   return codes.filter((code) => code !== '');
 }
@@ -63,7 +63,7 @@ const sections: Section[] = readText(PAGE)
   .map((section) => ({ code: section.split('\n')[0] ?? '', text: section.split(/^## /m)[0] ?? '' }));
 
 /** Returns the text of a section after a bold word. */
-function said({ text }: Section, word: string): string | undefined {
+function textAfter({ text }: Section, word: string): string | undefined {
   return new RegExp(`\\*\\*${word}:\\*\\* ([^.;,]+)`).exec(text)?.[1];
 }
 
@@ -97,7 +97,7 @@ describe('docs/errors.md', () => {
 
   it('has a remedy for each code, and its fault or severity', () => {
     const silent = sections.filter(
-      (one) => !said(one, 'Do') || !(said(one, 'Fault') ?? said(one, 'Severity')),
+      (one) => !textAfter(one, 'Do') || !(textAfter(one, 'Fault') ?? textAfter(one, 'Severity')),
     );
     expect(silent.map(({ code }) => code)).toEqual([]);
   });
@@ -105,7 +105,7 @@ describe('docs/errors.md', () => {
   it('gives the severity of each diagnostic', () => {
     const shown = sections.filter(({ code }) => diagnostics.includes(code));
     const wrong = shown.filter(
-      (one) => said(one, 'Severity') !== DIAGNOSTIC_CODES[one.code as keyof typeof DIAGNOSTIC_CODES].severity,
+      (one) => textAfter(one, 'Severity') !== DIAGNOSTIC_CODES[one.code as keyof typeof DIAGNOSTIC_CODES].severity,
     );
     expect([shown.length, wrong.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
   });
@@ -117,7 +117,7 @@ describe('docs/errors.md', () => {
     ) as SandboxErrorCode[];
     const wrong = codes.filter((code) => {
       const section = sections.find((one) => one.code === code);
-      return section && said(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
+      return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
     });
     expect([codes.length > 10, wrong]).toEqual([true, []]);
   });

@@ -38,8 +38,8 @@ export function exceptionProblems(text: string, found: readonly Finding[]): stri
   const rows = text.split('\n').map((row) => row.trim());
   const overrides = overridesIn(text);
   const starts = rows.flatMap((row, index) => (row.includes('"files"') ? [index] : []));
-  const aboveOf = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
-  const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(aboveOf(start)));
+  const lineAbove = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
+  const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
   return [
     ...(starts.length === overrides.length ? [] : ['write "files" once in each entry, on a separate line']),
     ...silent.map((start) => `there is no reason above ${rows[start]}`),

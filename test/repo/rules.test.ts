@@ -21,7 +21,7 @@ function documented(text: string): string[] {
 }
 
 /** Returns the rules at the beginning of the titles of tests: `R3 …`, or `R3, R5 …`. */
-function titled(file: string, text: string): string[] {
+function rulesIn(file: string, text: string): string[] {
   const rules: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
     if (node['type'] !== 'CallExpression' || !isTest(node['callee'])) return;
@@ -48,7 +48,7 @@ function isTest(callee: unknown): boolean {
 
 const rules = documented(read('docs/semantics.md'));
 const tests = TESTS.flatMap((pattern) => globSync(pattern, { cwd: repository }));
-const shown = new Set(tests.flatMap((file) => titled(file, read(file))));
+const shown = new Set(tests.flatMap((file) => rulesIn(file, read(file))));
 
 describe('the rules of docs/semantics.md', () => {
   it('have unique numbers, in order', () => {
@@ -83,6 +83,6 @@ describe('the rules of docs/semantics.md', () => {
   it('are read from titles of every form', () => {
     const text = `it('R1 a', f); it.each(x)('R2, R3 b %s', f); describe(\`R4 \${c}\`, f); test.skipIf(y)("R5 d", f);
       it('about R6', f); other('R7 e', f); // it('R8 f')`;
-    expect(titled('x.test.ts', text)).toEqual(['R1', 'R2', 'R3', 'R4', 'R5']);
+    expect(rulesIn('x.test.ts', text)).toEqual(['R1', 'R2', 'R3', 'R4', 'R5']);
   });
 });

@@ -40,7 +40,7 @@ interface World extends TestApi {
   settled(id: string, state: string): Promise<Sandbox>;
 }
 
-async function world({
+async function setUp({
   url,
   builder = fakeBuilder(),
   folder = imageFolder(),
@@ -124,7 +124,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('are created in canonical form and built', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const made = await api.create({
       name: ' tools ',
       dependencies: ['beta', '# why', ' alpha ', 'beta', ''],
@@ -143,7 +143,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('without packages have no build', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const { data } = await api.create({ dependencies: ['# nothing'] });
     expect(data).toMatchObject({ buildStatus: null, dependencies: [], builtAt: null });
     expect(api.builder.calls).toEqual([]);
@@ -151,7 +151,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
 
   it('show why a build failed, and repeat it when they are saved again', async () => {
     const builder = failingBuilder();
-    const api = await world({ url, builder });
+    const api = await setUp({ url, builder });
     const { data } = await api.create();
     const failed = await api.settled(data.id, 'failed');
     expect(failed).toMatchObject({ errorCode: 'install_failed', builtAt: null });
@@ -165,7 +165,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('of two workspaces with the same packages share one build', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const dependencies = ['shared'];
     const first = await api.create({ dependencies });
@@ -188,7 +188,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
         }),
     });
-    const api = await world({ url: database, builder: hanging });
+    const api = await setUp({ url: database, builder: hanging });
     const { data } = await api.create();
     await api.settled(data.id, 'building');
     const images = createImages({ folder, builders: { javascript: fakeBuilder() } });
@@ -204,7 +204,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('answer 503 without a change if the image store cannot be opened, except without packages', async () => {
-    const before = await world({ url });
+    const before = await setUp({ url });
     const { data: built } = await before.create();
     await before.settled(built.id, 'ready');
     const { store, engine, key, workspaceId } = before;
@@ -251,7 +251,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('have unique names in a workspace, when they are created and renamed', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const one = await api.create();
     const twice = await api.create();
     expect(twice.status).toBe(409);
@@ -262,7 +262,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('refuse invalid lines with their numbers, unknown and duplicate tools, and an update without a field', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const bad = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
     expect(bad.status).toBe(400);
     expect(errorIn(bad.body).details).toMatchObject({
@@ -285,7 +285,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('keep fields that an update omits, and replace whole lists', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const { data } = await api.create({ dependencies: ['alpha', 'beta'] });
     expect((await api.patch(data.id, { name: 'renamed' })).data).toMatchObject({
       name: 'renamed',
@@ -299,7 +299,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('are changed by admins with personal keys, read by members and workspace keys, hidden from others', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const { data } = await api.create();
     const { store, workspaceId } = api;
     const person = async (role?: 'read' | 'write'): Promise<string> => {
@@ -326,7 +326,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
 
   it('are used by functions of their workspace only; ids of images are not accepted', async () => {
     const builder = failingBuilder();
-    const api = await world({ url, builder });
+    const api = await setUp({ url, builder });
     const { data } = await api.create();
     await api.settled(data.id, 'failed');
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
@@ -357,7 +357,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('are listed in pages, searched and sorted', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     for (const each of ['b', 'a', 'c_1', 'cx1']) await api.create({ name: each, dependencies: [] });
     const list = async (query: object): Promise<{ data: Sandbox[]; nextCursor: string | null }> => {
       const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
@@ -373,7 +373,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('are created and updated 20 times at once in a workspace', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     for (let index = 0; index < 20; index++)
       expect((await api.create({ name: `s${index}`, dependencies: [] })).status).toBe(201);
     const refused = await api.create({ name: 'more', dependencies: [] });
@@ -383,7 +383,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   });
 
   it('record who created, changed and deleted them, and do not record refusals', async () => {
-    const api = await world({ url });
+    const api = await setUp({ url });
     const { data } = await api.create({ dependencies: [] });
     await api.create({ dependencies: [] });
     await api.patch(data.id, { name: 'x' });

@@ -50,7 +50,7 @@ interface World extends TestApi {
   names(query?: object, key?: string): Promise<string[]>;
 }
 
-async function world(postgres: string | undefined, keys = OLD_KEY): Promise<World> {
+async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<World> {
   const secret = 'x'.repeat(32);
   const store = await openServiceStore(postgres === undefined ? {} : { postgres: { url: postgres }, secret });
   const { database } = store;
@@ -119,7 +119,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('are created, replaced, listed and deleted, and no response has a value', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const made = await api.put('TOKEN', { description: 'of the shop' });
     expect(made.status).toBe(201);
     expect(made.data).toEqual({
@@ -145,7 +145,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('are read only by runs of their workspace, and redacted in all records of a run', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const workflowId = await api.deployed(READER);
     const path = `/api/v2/workflows/${workflowId}/execute`;
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
@@ -163,7 +163,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('of a person are visible and changeable only for that person', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const member = await api.member('read');
     await api.put('MINE', { scope: 'personal' });
     await api.put('SHARED');
@@ -177,7 +177,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('of a workspace can be changed only by its admins, and are visible to other members', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     await api.put('SHARED');
     for (const role of ['read', 'write'] as const) {
       const { key } = await api.member(role);
@@ -194,7 +194,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('are hidden from strangers and refused to workspace keys', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     await api.put('SHARED');
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
@@ -209,19 +209,19 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it.each(['{{X}}', ' X', 'a\nb', 'x'.repeat(256)])('refuse the name %j', async (bad) => {
-    const api = await world(url);
+    const api = await setUp(url);
     expect((await api.put(bad)).status).toBe(400);
   });
 
   it('refuse values that are empty, too long or not Unicode, and unknown fields', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     for (const body of [{ value: '' }, { value: 'x'.repeat(65_537) }, { value: '\ud800' }, { more: 1 }])
       expect((await api.put('TOKEN', body)).status).toBe(400);
     expect((await api.put('TOKEN', { value: 'x'.repeat(65_536) })).status).toBe(201);
   });
 
   it('are listed in pages, sorted and searched without wildcards', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     for (const each of ['b_1', 'a%1', 'B_2', 'c']) await api.put(each);
     await api.put('a%1', { scope: 'personal' });
     const sorted = await api.names({ sortBy: 'createdAt' });
@@ -255,7 +255,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('record who created, changed and deleted them, without values, and do not record refusals', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const unique = `TOKEN_${crypto.randomUUID()}`;
     const { key } = await api.member('read');
     await api.put(unique, {}, key);
@@ -274,7 +274,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('that were copied to another row of the database are not opened', async () => {
-    const api = await world(url);
+    const api = await setUp(url);
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     await api.put('TOKEN');
     await sql`insert into secrets select ${other}, user_id, name, description, key_id, sealed, created_at, updated_at
@@ -285,7 +285,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('can be read during a rotation of keys, and an interrupted rotation continues', async () => {
-    const api = await world(name === 'postgres' ? await postgresDatabase() : undefined);
+    const api = await setUp(name === 'postgres' ? await postgresDatabase() : undefined);
     const names = Array.from({ length: 250 }, (_, index) => `TOKEN_${index}`);
     for (const each of names)
       await setStoredSecret(api.database, api.sealer, {
@@ -313,7 +313,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
   });
 
   it('of a workspace are managed without the HTTP API', async () => {
-    const { database, sealer, workspaceId } = await world(url);
+    const { database, sealer, workspaceId } = await setUp(url);
     const set = (secret: string, value: string) =>
       setStoredSecret(database, sealer, { workspaceId, name: secret, value, description: 'x' });
     expect(await set('ONE', VALUE)).toBe(true);

@@ -21,7 +21,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     url = name === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  async function world() {
+  async function setUp() {
     const store = await openServiceStore(
       url === undefined ? {} : { postgres: { url }, secret: 'x'.repeat(32) },
     );
@@ -64,7 +64,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
   }
 
   it('are created, read, changed, listed without content and deleted', async () => {
-    const api = await world();
+    const api = await setUp();
     const made = await api.add('write-poems');
     expect(made.status).toBe(201);
     expect(made.data).toEqual({
@@ -98,7 +98,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
   });
 
   it('have unique names of lower-case letters, digits and hyphens in a workspace', async () => {
-    const api = await world();
+    const api = await setUp();
     for (const bad of ['', 'Write', 'a b', '-a', 'a-', 'a--b', 'ä', 'a'.repeat(65)])
       expect((await api.add(bad)).status, bad).toBe(400);
     for (const bad of [{ content: ' ' }, { content: 'x'.repeat(50_001) }, { description: 'a\u0000b' }])
@@ -112,7 +112,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
   });
 
   it('can be changed by their editors and workspace admins, and read by other members', async () => {
-    const api = await world();
+    const api = await setUp();
     const [reader, writer, admin] = [
       await api.member('read'),
       await api.member('write'),
@@ -154,7 +154,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
   });
 
   it('can be granted only to members, and do not reveal other people', async () => {
-    const api = await world();
+    const api = await setUp();
     const { data } = await api.add('mine');
     await api.store.workspaces.createUser({ email: `${data.id}@elsewhere.test`, name: 'Eve' });
     const [known, unknown] = [
@@ -166,7 +166,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
   });
 
   it('of other workspaces are not found, and workspace keys can only read', async () => {
-    const api = await world();
+    const api = await setUp();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add('mine');
     const elsewhere = `${api.at(data.id)}?workspaceId=${other}`;
@@ -182,7 +182,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
   });
 
   it('are listed in pages and by text, like their editors', async () => {
-    const api = await world();
+    const api = await setUp();
     for (const given of ['b-1', 'a-1', 'c']) await api.add(given);
     await api.add('d', { description: '100% of A-1' });
     expect(await api.names({ search: 'a-1' })).toEqual(['d', 'a-1']);

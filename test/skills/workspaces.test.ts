@@ -29,7 +29,7 @@ function agentWith(skillId: string): Json {
 }
 
 /** Starts a service whose agents read their first skill and repeat it. */
-async function world() {
+async function setUp() {
   const server = await startModelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: string }[];
     const read = messages.find(({ role }) => role === 'tool')?.content;
@@ -60,7 +60,7 @@ async function world() {
 
 describe('skills of workspaces', () => {
   it('are used only by the workflows of their workspace, until they are deleted', async () => {
-    const api = await world();
+    const api = await setUp();
     const mine = await api.skillIn(api.workspaceId, 'Ask first.');
     const theirs = await api.skillIn(api.other, 'Never refund.');
     expect(await api.run(agentWith(mine))).toContain('Ask first.');
@@ -73,7 +73,7 @@ describe('skills of workspaces', () => {
   });
 
   it('are resolved when a workflow is imported: a skill of the workspace stays, another skill needs a target', async () => {
-    const api = await world();
+    const api = await setUp();
     const mine = await api.skillIn(api.workspaceId, 'Ask first.');
     const theirs = await api.skillIn(api.other, 'Never refund.');
     const id = await api.drafted(agentWith(mine));

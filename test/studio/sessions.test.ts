@@ -7,7 +7,7 @@ import { testApi } from '../support/api.ts';
 const HOST = '127.0.0.1:7373';
 const OWN = { Host: HOST, 'X-Heddle-Studio': '1', 'Sec-Fetch-Site': 'same-origin' };
 
-async function world() {
+async function setUp() {
   const store = await openServiceStore();
   const rules = { hosts: new Set([HOST]), cookie: 'session' };
   const authenticator = keysAnd(keyAuthenticator(store.keys), sessionAuthenticator(store.sessions, rules));
@@ -32,7 +32,7 @@ async function world() {
 
 describe('sessions of browsers', () => {
   it('begin with the token, which can be used once', async () => {
-    const { signIn, token, cookieOf, list } = await world();
+    const { signIn, token, cookieOf, list } = await setUp();
     expect((await signIn({ token: `${token.text}x` })).status).toBe(401);
     const first = await signIn({ token: token.text });
     expect(first.status).toBe(200);
@@ -42,7 +42,7 @@ describe('sessions of browsers', () => {
   });
 
   it('are accepted only from pages of this server', async () => {
-    const { signIn, token, cookieOf, list } = await world();
+    const { signIn, token, cookieOf, list } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
     const { 'X-Heddle-Studio': _header, ...without } = OWN;
     const attacks = {
@@ -60,7 +60,7 @@ describe('sessions of browsers', () => {
   });
 
   it('refuse forged and changed cookies', async () => {
-    const { signIn, token, cookieOf, list } = await world();
+    const { signIn, token, cookieOf, list } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
     const [text = '', signature = ''] = Cookie.split('.');
     const forged = Buffer.from(JSON.stringify({ u: 'x', e: 9e15, n: 'n' })).toString('base64url');
@@ -69,7 +69,7 @@ describe('sessions of browsers', () => {
   });
 
   it('that began with a key end when the key is revoked', async () => {
-    const { signIn, cookieOf, list, store, userId } = await world();
+    const { signIn, cookieOf, list, store, userId } = await setUp();
     const { id, key } = await store.keys.create({ userId }, 'browser');
     expect((await signIn({ apiKey: 'sk-heddle-unknown' })).status).toBe(401);
     const Cookie = cookieOf(await signIn({ apiKey: key }));
@@ -79,7 +79,7 @@ describe('sessions of browsers', () => {
   });
 
   it('cannot be started by other sites, or with a body that is too large or not JSON', async () => {
-    const { signIn, send, token } = await world();
+    const { signIn, send, token } = await setUp();
     for (const headers of [
       { Host: HOST },
       { ...OWN, Origin: 'https://evil.test' },

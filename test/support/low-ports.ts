@@ -16,7 +16,7 @@ export async function lowPorts(count: number): Promise<number[]> {
   for (let tries = 0; held.size < count; tries++) {
     if (tries === TRIES) throw new Error(`No ${count} ports are free between ${FROM} and ${BELOW}.`);
     const port = randomInt(FROM, BELOW);
-    const server = held.has(port) ? undefined : await hold(port);
+    const server = held.has(port) ? undefined : await listenOn(port);
     if (server) held.set(port, server);
   }
   await Promise.all([...held.values()].map(async (server) => once(server.close(), 'close')));
@@ -24,7 +24,7 @@ export async function lowPorts(count: number): Promise<number[]> {
 }
 
 /** Returns a server that listens on `port`; undefined if the port is in use. */
-async function hold(port: number): Promise<Server | undefined> {
+async function listenOn(port: number): Promise<Server | undefined> {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');

@@ -49,7 +49,7 @@ async function serve(server: readonly string[], place: readonly string[], before
 }
 
 /** Starts a run in a process, kills the process, and answers the run in another one. Returns the ended run. */
-async function outlived(server: readonly string[], place: readonly string[]): Promise<Shown> {
+async function runAfterRestart(server: readonly string[], place: readonly string[]): Promise<Shown> {
   const first = await serve(server, place);
   const { workspaceId } = first;
   const made = await first.call('POST', '/workflows', { workspaceId, name: 'Ask' });
@@ -84,7 +84,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
   const flow = { blocks: {}, edges: [] };
 
   it('continues its runs after a kill, with records in a folder', { timeout: 240_000 }, async () => {
-    const run = await outlived(placeOn(server, flow).server, ['--data', dataFolder()]);
+    const run = await runAfterRestart(placeOn(server, flow).server, ['--data', dataFolder()]);
     expect(run).toMatchObject({ output: { result: 42 } });
   });
 
@@ -92,7 +92,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
     'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      const run = await outlived(placeOn(server, flow).server, ['--postgres', await postgresDatabase()]);
+      const run = await runAfterRestart(placeOn(server, flow).server, ['--postgres', await postgresDatabase()]);
       expect(run).toMatchObject({ output: { result: 42 } });
     },
   );

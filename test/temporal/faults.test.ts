@@ -28,13 +28,13 @@ function changed(
   const { values, definitions } = change(stores);
   return {
     ...stores,
-    values: over(stores.values, values),
-    definitions: over(stores.definitions, definitions),
+    values: withMethods(stores.values, values),
+    definitions: withMethods(stores.definitions, definitions),
   };
 }
 
 /** Returns `store` with the methods in `others` replaced. */
-function over<T extends object>(store: T, others: object = {}): T {
+function withMethods<T extends object>(store: T, others: object = {}): T {
   return new Proxy(store, {
     get: (target, name) => {
       const value: unknown = Reflect.get(name in others ? others : target, name);
@@ -56,25 +56,25 @@ describeTemporal('faults', (server) => {
     ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
   ])('%s', (_, wrong, message) => {
     const place = { ...server, ...wrong };
-    const told = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
+    const failure = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
       const { data } = placeOn(server);
       const runtime = temporal({ address: place.address, namespace: place.namespace, data });
-      await expect(createEngine({ runtime })).rejects.toMatchObject(told);
+      await expect(createEngine({ runtime })).rejects.toMatchObject(failure);
     });
 
     it('is reported when a worker opens', async () => {
       const { data } = placeOn(server);
       const options = { address: place.address, namespace: place.namespace, data };
-      await expect(createWorker(options)).rejects.toMatchObject(told);
+      await expect(createWorker(options)).rejects.toMatchObject(failure);
     });
   });
 
   describe('a run that was recorded when its server was unreachable', () => {
     const drawn = drawnTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
-    async function stranded(): Promise<{ place: ReturnType<typeof placeOn>; runId: string; error: unknown }> {
+    async function startUnreachable(): Promise<{ place: ReturnType<typeof placeOn>; runId: string; error: unknown }> {
       const place = placeOn(server);
       const line = await lineTo(server.address);
       const engine = await place.engine(quiet, { address: line.address } as Partial<TemporalOptions>);
@@ -87,7 +87,7 @@ describeTemporal('faults', (server) => {
     }
 
     drawn('is recorded, fails for its caller, and is started by a later worker', async () => {
-      const { place, runId, error } = await stranded();
+      const { place, runId, error } = await startUnreachable();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
       await place.worker();
       const engine = await place.engine();
@@ -98,7 +98,7 @@ describeTemporal('faults', (server) => {
     });
 
     drawn('is started by a later engine, for any worker', async () => {
-      const { place, runId } = await stranded();
+      const { place, runId } = await startUnreachable();
       const engine = await place.engine();
       const client = await clientOf(server);
       await expect
@@ -119,7 +119,7 @@ describeTemporal('faults', (server) => {
     });
 
     drawn('can be cancelled before any block has run', async () => {
-      const { place, runId } = await stranded();
+      const { place, runId } = await startUnreachable();
       // A worker that gets a task would complete the run.
       const worker = await place.worker({ tuning: { roles: ['effects'] } });
       const engine = await place.engine();
@@ -137,7 +137,7 @@ describeTemporal('faults', (server) => {
     async () => {
       const place = placeOn(server);
       const engine = await place.engine({ env: { WOOL: 'sheep' } });
-      const poor = await place.worker(quiet);
+      const incompleteWorker = await place.worker(quiet);
       const source = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
       const { runId } = await engine.start({ workflow: source });
       await expect
@@ -153,7 +153,7 @@ describeTemporal('faults', (server) => {
           suspended: null,
           output: { result: 5 },
         });
-      expect(poor.status().state).toBe('polling');
+      expect(incompleteWorker.status().state).toBe('polling');
       expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     },
   );
@@ -198,7 +198,7 @@ describeTemporal('faults', (server) => {
       const place = placeOn(server);
       const engine = await place.engine();
       await place.worker(quiet);
-      passing((input) => ({ ...input, format: 99 }));
+      changeInputs((input) => ({ ...input, format: 99 }));
       const { runId } = await engine.start({ workflow: one });
       await expect
         .poll(() => engine.getRun(runId), POLL)
@@ -279,7 +279,7 @@ describeTemporal('faults', (server) => {
         const script = new Script({}, () => ({ output: {} }));
         const blocks = [script.executor];
         const engine = await placeOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
-        passing((input) => ({ ...input, effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } } }));
+        changeInputs((input) => ({ ...input, effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } } }));
         const names = ['A', 'B', 'C', 'D', 'E', 'F'];
         const chain = workflow(
           names.map((name) => work(name)),
@@ -296,7 +296,7 @@ describeTemporal('faults', (server) => {
 });
 
 /** Changes the input of the workflows that this test starts. */
-function passing(change: (input: object) => object): void {
+function changeInputs(change: (input: object) => object): void {
   const start = WorkflowClient.prototype.start;
   vi.spyOn(WorkflowClient.prototype, 'start').mockImplementation(function (
     this: WorkflowClient,

@@ -193,9 +193,9 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
         return places();
       })
       .toEqual(['ada/shuttle']);
-    const kept = () =>
+    const hookStates = () =>
       server.hookDb.selectFrom('provider_hooks').select('state').where('workflow_id', '=', id).execute();
-    await expect.poll(kept).toEqual([{ state: 'active' }]);
+    await expect.poll(hookStates).toEqual([{ state: 'active' }]);
     expect(server.faults).toEqual([]);
   });
 });

@@ -103,11 +103,11 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     const failing = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
     await api.db.updateTable('triggers').set(failing).where('workflow_id', 'in', [id, healthy]).execute();
     await api.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
-    const after = async (): Promise<unknown[]> => {
+    const statesAfter = async (): Promise<unknown[]> => {
       api.pass(1000);
       const [first, second] = [await row(id), await row(healthy)];
       return [first.state, first.failures, second.state, second.failures];
     };
-    await expect.poll(after).toEqual(['suspended', 10, 'active', 0]);
+    await expect.poll(statesAfter).toEqual(['suspended', 10, 'active', 0]);
   });
 });

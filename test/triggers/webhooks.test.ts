@@ -161,44 +161,44 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
 
   it('answer with the same 404 at unknown paths, and while they are paused, suspended, archived or not live', async () => {
     const hook = await api.webhook({});
-    const seen = async (path = hook.path, more = {}) => {
+    const answerOf = async (path = hook.path, more = {}) => {
       const { status, body } = await api.send(path, { ...json({}), ...more });
       return JSON.stringify({ status, body });
     };
-    const unknown = await seen('/api/webhooks/trigger/wh_unknown');
+    const unknown = await answerOf('/api/webhooks/trigger/wh_unknown');
     expect(JSON.parse(unknown)).toEqual({
       status: 404,
       body: { error: { code: 'NOT_FOUND', message: 'Not found' } },
     });
-    expect(await seen('/api/webhooks/trigger/')).toBe(unknown);
-    expect(await seen('/api/webhooks/trigger/a%00b')).toBe(unknown);
-    expect(await seen(`${hook.path}/more`)).toBe(unknown);
-    expect(await seen(hook.path, { method: 'PUT' })).toBe(unknown);
+    expect(await answerOf('/api/webhooks/trigger/')).toBe(unknown);
+    expect(await answerOf('/api/webhooks/trigger/a%00b')).toBe(unknown);
+    expect(await answerOf(`${hook.path}/more`)).toBe(unknown);
+    expect(await answerOf(hook.path, { method: 'PUT' })).toBe(unknown);
     const { data } = await api.call<{ id: string }[]>(
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
     );
     const trigger = `/api/v2/triggers/${data[0]?.id}`;
     await api.call('POST', `${trigger}/pause`);
-    expect(await seen()).toBe(unknown);
+    expect(await answerOf()).toBe(unknown);
     await api.call('POST', `${trigger}/resume`);
-    expect(JSON.parse(await seen())).toMatchObject({ status: 200 });
+    expect(JSON.parse(await answerOf())).toMatchObject({ status: 200 });
     await api.db
       .updateTable('triggers')
       .set({ state: 'suspended' })
       .where('workflow_id', '=', hook.id)
       .execute();
-    expect(await seen()).toBe(unknown);
+    expect(await answerOf()).toBe(unknown);
     await api.call('POST', `${trigger}/resume`);
     await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
-    expect(await seen()).toBe(unknown);
+    expect(await answerOf()).toBe(unknown);
     await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
     expect(await api.pathOf(hook.id)).toBe(hook.path);
-    expect(JSON.parse(await seen())).toMatchObject({ status: 200 });
+    expect(JSON.parse(await answerOf())).toMatchObject({ status: 200 });
     await api.call('DELETE', `/api/v2/workflows/${hook.id}`);
-    expect(await seen()).toBe(unknown);
+    expect(await answerOf()).toBe(unknown);
     await api.call('POST', `/api/v2/workflows/${hook.id}/restore`);
-    expect(JSON.parse(await seen())).toMatchObject({ status: 200 });
+    expect(JSON.parse(await answerOf())).toMatchObject({ status: 200 });
   });
 
   it('keep their path in another version, and use its secret', async () => {

@@ -46,7 +46,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
   }
 
   /** Returns all items, from pages of one item. */
-  async function walked<Item>(path: string, key: string): Promise<Item[]> {
+  async function readAll<Item>(path: string, key: string): Promise<Item[]> {
     const items: Item[] = [];
     let cursor: string | null = null;
     do {
@@ -64,7 +64,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     const { userId, key } = await person();
     for (const name of ['b', 'a', 'c']) await api.store.workspaces.createWorkspace(name, userId);
     const names = async (query: string): Promise<string[]> =>
-      (await walked<Workspace>(`${WORKSPACES}${query}`, key)).map(({ name }) => name);
+      (await readAll<Workspace>(`${WORKSPACES}${query}`, key)).map(({ name }) => name);
     expect(await names('?sortBy=name&sortOrder=asc')).toEqual(['a', 'b', 'c']);
     expect(await names('?sortBy=name&sortOrder=desc')).toEqual(['c', 'b', 'a']);
     expect((await names('')).toSorted()).toEqual(['a', 'b', 'c']);
@@ -124,7 +124,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
     await api.store.workspaces.setMember(id, reader.userId, 'read');
     const path = `${WORKSPACES}/${id}/members`;
-    const members = await walked<{ email: string; userId: string }>(path, reader.key);
+    const members = await readAll<{ email: string; userId: string }>(path, reader.key);
     expect(members).toEqual([
       {
         userId: reader.userId,
@@ -182,7 +182,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     await create('Other');
     expect([status, data.key.startsWith('sk-heddle-')]).toEqual([201, true]);
     expect((await api.call('GET', path, { key: data.key })).status).toBe(200);
-    const listed = await walked<object>(`${path}/api-keys`, admin.key);
+    const listed = await readAll<object>(`${path}/api-keys`, admin.key);
     expect(listed).toEqual([
       {
         ...{
@@ -205,7 +205,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect(await revoke(data.id)).toBe(200);
     expect(await revoke(data.id)).toBe(404);
     expect((await api.call('GET', path, { key: data.key })).status).toBe(401);
-    expect(await walked(`${path}/api-keys`, admin.key)).toHaveLength(1);
+    expect(await readAll(`${path}/api-keys`, admin.key)).toHaveLength(1);
     const events = await api.store.audit.ofResource(data.id);
     expect(events.map(({ action, workspace_id }) => [action, workspace_id])).toEqual([
       ['API_KEY_CREATED', id],
@@ -225,7 +225,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       400,
       'There are 100 keys already: revoke one that is not used',
     ]);
-    expect(await walked(`${path}/api-keys?limit=100`, admin.key)).toHaveLength(100);
+    expect(await readAll(`${path}/api-keys?limit=100`, admin.key)).toHaveLength(100);
   });
 
   it('show their audit log only to their admins', async () => {
@@ -235,7 +235,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     const workflowId = made.data.id;
     await api.call('PATCH', `/api/v2/workflows/${workflowId}`, { key: admin.key, body: { name: 'Prices' } });
     const at = `${path}/audit-logs`;
-    const events = await walked<{ action: string; actorEmail: string }>(
+    const events = await readAll<{ action: string; actorEmail: string }>(
       `${at}?resourceType=workflow&resourceId=${workflowId}`,
       admin.key,
     );

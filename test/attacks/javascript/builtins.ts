@@ -4,7 +4,7 @@ const MEMORY = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
 /** Code that cannot be interrupted ends with its process, soon after its time limit. */
 const limits = { cpuMs: 300, wallMs: 60_000, killGraceMs: 200 };
 
-const works = (id: string, title: string, code: string, ...more: readonly (string | RegExp)[]) => ({
+const succeeding = (id: string, title: string, code: string, ...more: readonly (string | RegExp)[]) => ({
   id,
   title,
   code,
@@ -26,26 +26,26 @@ export const builtins: AttackGroup = {
   name: 'Built-ins at their limits',
   language: 'javascript',
   attacks: [
-    works('V01', 'the longest text, normalized', 'return "é".repeat(2 ** 28).normalize("NFKD").length'),
-    works('V02', 'the longest text in capitals', 'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length'),
-    works('V03', 'a number that is parsed from many digits', 'return typeof BigInt("9".repeat(2 ** 27))'),
-    works(
+    succeeding('V01', 'the longest text, normalized', 'return "é".repeat(2 ** 28).normalize("NFKD").length'),
+    succeeding('V02', 'the longest text in capitals', 'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length'),
+    succeeding('V03', 'a number that is parsed from many digits', 'return typeof BigInt("9".repeat(2 ** 27))'),
+    succeeding(
       'V04',
       'an object that claims the maximum length, concatenated',
       'return [].concat({ length: 2 ** 32 - 2, [Symbol.isConcatSpreadable]: true }).length',
     ),
-    works(
+    succeeding(
       'V05',
       'long texts compared by the rules of a locale',
       'const a = "\\u0e40".repeat(2 ** 26); return new Intl.Collator("th").compare(a, a + "b")',
       '-1',
     ),
-    works(
+    succeeding(
       'V06',
       'many digits formatted by the rules of a locale',
       'return (10n ** 9000000n).toLocaleString("de").length',
     ),
-    works(
+    succeeding(
       'V07',
       'a text encoded for URLs',
       'const a = []; for (;;) a.push(encodeURIComponent("é".repeat(2 ** 26)).length)',
@@ -57,12 +57,12 @@ export const builtins: AttackGroup = {
       limits: { cpuMs: 1_500, wallMs: 60_000, killGraceMs: 200 },
       expected: ['"held"', 'TIMEOUT_CPU', 'SANDBOX_CRASHED', ...MEMORY],
     },
-    works(
+    succeeding(
       'V09',
       'unlimited stacks of errors that stay referenced',
       'Error.stackTraceLimit = Infinity; const k = []; const f = (n) => { k.push(new Error("x").stack); if (n > 0) f(n - 1) }; for (;;) try { f(3000) } catch (e) { k.push(e.stack) }',
     ),
-    works(
+    succeeding(
       'V10',
       'an error of a hundred thousand errors, each the cause of the next',
       'let cause; for (let i = 0; i < 1e5; i++) cause = new Error("x", { cause }); throw new AggregateError(Array(1e5).fill(cause), "m")',
@@ -82,27 +82,27 @@ export const builtins: AttackGroup = {
       limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 10 },
       expected: 'BRIDGE_LIMIT',
     },
-    works(
+    succeeding(
       'V12',
       'an endless iterator as headers of a request',
       'await fetch("http://ok.test/", { headers: (function* () { for (;;) yield ["a", "b"] })() })',
     ),
-    works(
+    succeeding(
       'V13',
       'an endless iterator of endless iterators',
       'const all = (function* () { for (;;) yield 1 })().flatMap(function* () { for (;;) yield 2 }); return all.filter((n) => n > 2).toArray()',
     ),
-    works(
+    succeeding(
       'V14',
       'a list of an endless async generator',
       'return await Array.fromAsync((async function* () { for (;;) yield 1 })())',
     ),
-    works(
+    succeeding(
       'V15',
       'names of symbols that are the longest texts',
       'const k = []; for (let i = 0; ; i++) k.push(Symbol.for("x".repeat(2 ** 24) + i))',
     ),
-    works(
+    succeeding(
       'V16',
       'a pattern of a million alternatives',
       'const r = new RegExp(Array.from({ length: 1e6 }, (_, i) => "a".repeat(i % 40) + i).join("|"), "iv"); return r.test("a".repeat(100))',
@@ -110,7 +110,7 @@ export const builtins: AttackGroup = {
       'true',
       /^USER_ERROR SyntaxError/,
     ),
-    works(
+    succeeding(
       'V17',
       'groups of ten million keys',
       'return Object.keys(Object.groupBy({ *[Symbol.iterator]() { for (let i = 0; i < 1e7; i++) yield i } }, (n) => "k" + n)).length',

@@ -4,7 +4,7 @@ const NODE_NAMES = `['process', 'require', 'module', 'exports', '__dirname', '__
   'd8', 'print', 'read', 'load', 'quit', 'ShadowRealm', 'importScripts', 'Worker', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']`;
 
 /** Returns code that lists the names of Node.js which a function made by `constructor` can access. */
-const through = (constructor: string): string => `
+const throughConstructor = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
   return await F('return typeof require + typeof process + typeof module + typeof globalThis.process')();`;
@@ -13,7 +13,7 @@ const NOTHING = '"undefinedundefinedundefinedundefined"';
 const chain = (id: string, of: string, constructor: string) => ({
   id,
   title: `the constructor chain of ${of} ends in the guest`,
-  code: through(constructor),
+  code: throughConstructor(constructor),
   values: { given: {} },
   expected: NOTHING,
 });

@@ -2,29 +2,29 @@ import type { AttackGroup } from '../attack.ts';
 
 const ENDED = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
 
-const fills = (id: string, title: string, code: string) => ({ id, title, code, expected: ENDED });
+const memoryAttack = (id: string, title: string, code: string) => ({ id, title, code, expected: ENDED });
 
 /** Code that exceeds its memory limit. */
 export const memory: AttackGroup = {
   name: 'Exhaustion of memory',
   language: 'javascript',
   attacks: [
-    fills('R07', 'arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))'),
-    fills('R07b', 'objects', 'let a = {}; for (let i = 0; ; i++) a = { a, i, s: "x" + i }'),
-    fills('R08', 'a map', 'const m = new Map(); for (let i = 0; ; i++) m.set("key" + i, { i })'),
-    fills('R08b', 'promises', 'const a = []; for (;;) a.push(new Promise(() => {}).then(() => {}))'),
-    fills('R08c', 'closures in microtasks', 'for (let i = 0; ; i++) queueMicrotask(() => i)'),
-    fills(
+    memoryAttack('R07', 'arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))'),
+    memoryAttack('R07b', 'objects', 'let a = {}; for (let i = 0; ; i++) a = { a, i, s: "x" + i }'),
+    memoryAttack('R08', 'a map', 'const m = new Map(); for (let i = 0; ; i++) m.set("key" + i, { i })'),
+    memoryAttack('R08b', 'promises', 'const a = []; for (;;) a.push(new Promise(() => {}).then(() => {}))'),
+    memoryAttack('R08c', 'closures in microtasks', 'for (let i = 0; ; i++) queueMicrotask(() => i)'),
+    memoryAttack(
       'R08d',
       'symbols in the registry',
       'const a = []; for (let i = 0; ; i++) a.push(Symbol.for("s" + i))',
     ),
-    fills(
+    memoryAttack(
       'R08e',
       'compiled functions',
       'const a = []; for (let i = 0; ; i++) a.push(new Function("return " + "x + ".repeat(2000) + i))',
     ),
-    fills(
+    memoryAttack(
       'R08f',
       'weak references and finalizers',
       'const r = new FinalizationRegistry(() => 0); const a = []; for (;;) { const o = {}; a.push(new WeakRef(o), o); r.register(o, {}) }',
@@ -43,13 +43,13 @@ export const memory: AttackGroup = {
       limits: { cpuMs: 800, wallMs: 4_000, killGraceMs: 200 },
       expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...ENDED],
     },
-    fills(
+    memoryAttack(
       'R09c',
       'an array that is spread',
       'const a = new Array(1e7).fill(1); const b = []; for (;;) b.push([...a])',
     ),
-    fills('R11', 'typed arrays', 'const k = []; for (;;) k.push(new Uint8Array(1e6).fill(1))'),
-    fills('R11b', 'buffers of Node’s kind', 'const k = []; for (;;) k.push(Buffer.alloc(1e6, 1))'),
+    memoryAttack('R11', 'typed arrays', 'const k = []; for (;;) k.push(new Uint8Array(1e6).fill(1))'),
+    memoryAttack('R11b', 'buffers of Node’s kind', 'const k = []; for (;;) k.push(Buffer.alloc(1e6, 1))'),
     {
       id: 'R11c',
       title: 'copies by structuredClone',
@@ -62,19 +62,19 @@ export const memory: AttackGroup = {
       code: 'const b = new ArrayBuffer(8, { maxByteLength: 2 ** 32 }); return [typeof b.resize, b.resizable, new Uint8Array(1).buffer.resizable]',
       expected: '["undefined",false,false]',
     },
-    fills(
+    memoryAttack(
       'R10b',
       'buffers whose initial size is their maximum size',
       'return new Uint8Array(new ArrayBuffer(2 ** 30, { maxByteLength: 2 ** 30 })).fill(1).length',
     ),
-    fills(
+    memoryAttack(
       'R10c',
       'buffers that are created in every way',
       `const k = []; const options = { maxByteLength: 1e8 };
       class Own extends ArrayBuffer {} const native = new Uint8Array(1).buffer.constructor;
       for (;;) for (const make of [() => new Own(1e8, options), () => new native(1e8, options), () => Reflect.construct(ArrayBuffer, [1e8, options], Own), () => Reflect.construct(native, [1e8, options], Object), () => new native[Symbol.species](1e8, options), () => new (Object.getPrototypeOf(Own))(1e8, options)]) k.push(new Uint8Array(make()).fill(1))`,
     ),
-    fills(
+    memoryAttack(
       'R10d',
       'buffers that are transferred to a larger size',
       'return new Uint8Array(new ArrayBuffer(8, { maxByteLength: 2 ** 30 }).transfer(2 ** 30)).fill(1).length',
@@ -85,19 +85,19 @@ export const memory: AttackGroup = {
       code: 'return [typeof SharedArrayBuffer, typeof WebAssembly, typeof Atomics, Object.getOwnPropertyNames(ArrayBuffer.prototype).includes("resize")]',
       expected: '["undefined","undefined","undefined",false]',
     },
-    fills('R13', 'strings that double', 'let s = "x"; for (;;) { s += s; s.indexOf("y") }'),
-    fills(
+    memoryAttack('R13', 'strings that double', 'let s = "x"; for (;;) { s += s; s.indexOf("y") }'),
+    memoryAttack(
       'R13b',
       'strings that are padded and repeated',
       'const a = []; for (let i = 0; ; i++) a.push("é".repeat(1e6) + i.toString().padStart(1e6, "x"), a.at(-1)?.normalize("NFD"))',
     ),
-    fills(
+    memoryAttack(
       'R13c',
       'JSON of a long string',
       'const s = "\\u0001".repeat(2 ** 24); const a = []; for (;;) a.push(JSON.stringify(s))',
     ),
-    fills('R13d', 'a split', 'const s = "a".repeat(2 ** 24); const a = []; for (;;) a.push(s.split(""))'),
-    fills(
+    memoryAttack('R13d', 'a split', 'const s = "a".repeat(2 ** 24); const a = []; for (;;) a.push(s.split(""))'),
+    memoryAttack(
       'R14c',
       'numbers of many digits',
       'const a = []; for (let n = 1n; ; n++) a.push((n << 20000000n) + n)',

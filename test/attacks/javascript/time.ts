@@ -4,7 +4,7 @@ import type { AttackGroup } from '../attack.ts';
 const CPU = { cpuMs: 150, wallMs: 20_000 };
 const WALL = { cpuMs: 20_000, wallMs: 250 };
 
-const burns = (id: string, title: string, code: string) => ({
+const endlessCode = (id: string, title: string, code: string) => ({
   id,
   title,
   code,
@@ -24,19 +24,19 @@ export const time: AttackGroup = {
   name: 'Exhaustion of time',
   language: 'javascript',
   attacks: [
-    burns('R01', 'a loop', 'for (;;);'),
-    burns(
+    endlessCode('R01', 'a loop', 'for (;;);'),
+    endlessCode(
       'R02',
       'a loop that catches errors and continues',
       'for (;;) { try { for (;;); } catch {} finally { continue } }',
     ),
-    burns(
+    endlessCode(
       'R03',
       'microtasks without end',
       '(function f() { Promise.resolve().then(f) })(); await new Promise(() => {})',
     ),
-    burns('R03b', 'awaits without end', 'for (;;) await null'),
-    burns(
+    endlessCode('R03b', 'awaits without end', 'for (;;) await null'),
+    endlessCode(
       'R04',
       'queueMicrotask without end',
       '(function f() { queueMicrotask(f); queueMicrotask(() => 0) })(); await new Promise(() => {})',
@@ -48,62 +48,62 @@ export const time: AttackGroup = {
       'an async generator that never ends, read slowly',
       'async function* g() { for (;;) { await new Promise((r) => setTimeout(r, 5)); yield 1 } } for await (const x of g());',
     ),
-    burns('R06', 'a regular expression that backtracks', 'return /^(a+)+$/.test("a".repeat(60) + "b")'),
-    burns(
+    endlessCode('R06', 'a regular expression that backtracks', 'return /^(a+)+$/.test("a".repeat(60) + "b")'),
+    endlessCode(
       'R06b',
       'a regular expression with back references',
       'return /^(.*)(.*)(.*)(.*)(.*)\\1\\2\\3\\4\\5$/s.test("ab".repeat(400))',
     ),
-    burns(
+    endlessCode(
       'R06c',
       'a regular expression in replace with the unicode sets flag',
       'return "x".repeat(40).replace(/(?:[\\p{L}--[a-w]]|x|\\w)+$(?<!x)/v, "")',
     ),
-    burns('R06d', 'a regular expression that looks behind', 'return /(?<=y(x+x+)+)z/.test("x".repeat(60) + "z")'),
-    burns(
+    endlessCode('R06d', 'a regular expression that looks behind', 'return /(?<=y(x+x+)+)z/.test("x".repeat(60) + "z")'),
+    endlessCode(
       'R15',
       'a thrown value whose message getter never returns',
       'throw { get message() { for (;;); }, get stack() { for (;;); }, toString() { for (;;); } }',
     ),
-    burns(
+    endlessCode(
       'R15b',
       'an error whose message getter never returns',
       'throw Object.defineProperty(new Error(), "message", { get() { for (;;); } })',
     ),
-    burns(
+    endlessCode(
       'R15c',
       'an error whose name has a toString that loops',
       'throw Object.assign(new Error(), { name: { toString() { for (;;); } } })',
     ),
-    burns(
+    endlessCode(
       'R16',
       'a thrown proxy whose traps never return',
       'throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } })',
     ),
-    burns('R17', 'a result whose toJSON never returns', 'return { toJSON() { for (;;); } }'),
-    burns(
+    endlessCode('R17', 'a result whose toJSON never returns', 'return { toJSON() { for (;;); } }'),
+    endlessCode(
       'R18',
       'a result that is a proxy whose traps never return',
       'return new Proxy({}, { ownKeys() { for (;;); }, get() { for (;;); } })',
     ),
-    burns('R18b', 'a then getter that never returns', 'return { get then() { for (;;); } }'),
-    burns(
+    endlessCode('R18b', 'a then getter that never returns', 'return { get then() { for (;;); } }'),
+    endlessCode(
       'R18c',
       'a result whose JSON takes too long',
       'let a = [1]; for (let i = 0; i < 60; i++) a = [a, a]; return a',
     ),
-    burns('R20', 'an argument of console whose traps never return', 'console.log({ toJSON() { for (;;); } })'),
-    burns(
+    endlessCode('R20', 'an argument of console whose traps never return', 'console.log({ toJSON() { for (;;); } })'),
+    endlessCode(
       'R24',
       'prepareStackTrace that never returns',
       'Error.prepareStackTrace = () => { for (;;); }; throw new Error("x")',
     ),
-    burns(
+    endlessCode(
       'R24b',
       'a hasInstance that never returns',
       'Object.defineProperty(Error, Symbol.hasInstance, { value() { for (;;); } }); throw new Error("x")',
     ),
-    burns('R24c', 'a callback of a built-in', '[3, 2, 1].sort(() => { for (;;); })'),
+    endlessCode('R24c', 'a callback of a built-in', '[3, 2, 1].sort(() => { for (;;); })'),
     {
       id: 'R24d',
       title: 'a built-in that never ends',
@@ -111,8 +111,8 @@ export const time: AttackGroup = {
       limits: { cpuMs: 150, wallMs: 60_000, killGraceMs: 100 },
       expected: 'TIMEOUT_CPU',
     },
-    burns('R24e', 'a reviver', 'JSON.parse("[1,2]", () => { for (;;); })'),
-    burns('R24f', 'a replace callback', '"aaa".replace(/a/g, () => { for (;;); })'),
+    endlessCode('R24e', 'a reviver', 'JSON.parse("[1,2]", () => { for (;;); })'),
+    endlessCode('R24f', 'a replace callback', '"aaa".replace(/a/g, () => { for (;;); })'),
     {
       id: 'R24g',
       title: 'a built-in that works on a sparse array',
@@ -126,14 +126,14 @@ export const time: AttackGroup = {
       'timers that set each other',
       'const again = () => setTimeout(again, 5); again(); await new Promise(() => {})',
     ),
-    burns('R28', 'a loop in a timer', 'setTimeout(() => { for (;;); }, 1); await new Promise(() => {})'),
-    burns(
+    endlessCode('R28', 'a loop in a timer', 'setTimeout(() => { for (;;); }, 1); await new Promise(() => {})'),
+    endlessCode(
       'R28b',
       'many short entries',
       'const go = () => { const end = Date.now() + 20; while (Date.now() < end); setTimeout(go, 0) }; go(); await new Promise(() => {})',
     ),
-    burns('R28c', 'a loop after a host call', 'await fetch(`http://ok.test:${outerPort}/`); for (;;);'),
-    burns('R28d', 'a loop in a getter of a request', 'await fetch({ toString() { for (;;); } })'),
+    endlessCode('R28c', 'a loop after a host call', 'await fetch(`http://ok.test:${outerPort}/`); for (;;);'),
+    endlessCode('R28d', 'a loop in a getter of a request', 'await fetch({ toString() { for (;;); } })'),
     {
       id: 'R28e',
       title: 'digests without end',

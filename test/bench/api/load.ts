@@ -54,7 +54,7 @@ export async function fire(server: Server, shot: Shot, amount: number): Promise<
   const { later, startsRuns } = shot;
   const stepsBefore = later || startsRuns ? await server.number('steps') : 0;
   const cpuBefore = await server.number('cpu');
-  const { times, fromMs, lastMs } = await shots(server.origin, shot, amount);
+  const { times, fromMs, lastMs } = await sendShots(server.origin, shot, amount);
   if (later) await server.untilSteps(stepsBefore + amount);
   const tookMs = (later ? performance.now() : lastMs) - fromMs;
   const cpuMs = (await server.number('cpu')) - cpuBefore;
@@ -72,7 +72,7 @@ export function quantileOf(values: readonly number[], quantile: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))] as number;
 }
 
-async function shots(
+async function sendShots(
   origin: string,
   shot: Shot,
   amount: number,

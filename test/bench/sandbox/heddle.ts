@@ -98,7 +98,7 @@ export const strict = heddle('strict', async () => {
   return { isolation: { level: 'strict', bubblewrap: path } };
 });
 
-const apart = (): SandboxOptions => ({
+const twoProcesses = (): SandboxOptions => ({
   isolation: { level: 'standard' },
   share: 'isolate',
   maxProcesses: 2,
@@ -106,6 +106,6 @@ const apart = (): SandboxOptions => ({
 
 /** Each job belongs to a new run and has a new isolate. */
 export const isolates: Contender = {
-  sandbox: () => jobs(apart, 1, 'many'),
-  'sandbox on two cores': (size) => jobs(apart, size, 'many'),
+  sandbox: () => jobs(twoProcesses, 1, 'many'),
+  'sandbox on two cores': (size) => jobs(twoProcesses, size, 'many'),
 };

@@ -20,7 +20,7 @@ async function inThread(codes: readonly string[]): Promise<number[]> {
   return values;
 }
 
-async function one(code: string): Promise<void> {
+async function runOnce(code: string): Promise<void> {
   expectResult((await inThread([code]))[0], RESULT);
 }
 
@@ -31,7 +31,7 @@ function twoAtOnce(size: number): Measured {
       const from = performance.now();
       let ran = 0;
       const lane = async (): Promise<void> => {
-        for (; performance.now() - from < sampleMs; ran++) await one(CODE);
+        for (; performance.now() - from < sampleMs; ran++) await runOnce(CODE);
       };
       await Promise.all([lane(), lane()]);
       return ((performance.now() - from) / ran) * size;
@@ -42,9 +42,9 @@ function twoAtOnce(size: number): Measured {
 /** A thread for each execution, with full access to Node.js: no boundary against hostile code. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
-  sandbox: () => ({ once: () => one(CODE) }),
+  sandbox: () => ({ once: () => runOnce(CODE) }),
   'sandbox on two cores': twoAtOnce,
-  'sandbox packages': () => ({ once: () => one(PACKAGES_CODE) }),
+  'sandbox packages': () => ({ once: () => runOnce(PACKAGES_CODE) }),
   expressions: (size) => {
     const codes = expressionsOf(size).map((code) => `return ${code}`);
     return { once: async () => expectValues(await inThread(codes)) };

@@ -11,7 +11,7 @@ import { delayOf, delays, TOKEN_WORKFLOW, tokenBlock } from './token.ts';
 
 export const TOKEN_PROCESS = fileURLToPath(new URL('token-process.ts', import.meta.url));
 
-async function here(): Promise<Measured> {
+async function firstText(): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   let emit = (): void => undefined;
   const ready = (): Promise<void> => new Promise((resolve) => (emit = resolve));
@@ -52,6 +52,6 @@ async function fromAnotherProcess(): Promise<Measured> {
 }
 
 export const heddle: Contender = {
-  'first text': here,
+  'first text': firstText,
   'first text elsewhere': fromAnotherProcess,
 };

@@ -9,7 +9,7 @@ export interface Order {
   window: number;
 }
 
-function addingOn(taskQueue: string): (n: number) => Promise<number> {
+function addActivity(taskQueue: string): (n: number) => Promise<number> {
   const { add } = proxyActivities<{ add(n: number): Promise<number> }>({
     taskQueue,
     startToCloseTimeout: '1 minute',
@@ -23,7 +23,7 @@ export async function empty({ size }: Order): Promise<number> {
 
 /** Runs a chain of activities; each gets the result of the previous one. */
 export async function chain({ size, queue }: Order): Promise<number> {
-  const add = addingOn(queue);
+  const add = addActivity(queue);
   let n = 0;
   for (let i = 0; i < size; i++) n = await add(n);
   return n;
@@ -31,7 +31,7 @@ export async function chain({ size, queue }: Order): Promise<number> {
 
 /** Runs `size` activities, `window` at a time. */
 export async function branches({ size, queue, window }: Order): Promise<number> {
-  const add = addingOn(queue);
+  const add = addActivity(queue);
   const results: number[] = [];
   let next = 0;
   const line = async (): Promise<void> => {

@@ -95,22 +95,22 @@ export class WorkerGroup {
   #ask(index: number, request: Request): Promise<Exclude<Reply, { failed: string }>> {
     const member = this.#members[index] as ChildProcess;
     return new Promise((resolve, reject) => {
-      const over = (): void => {
+      const stopListening = (): void => {
         clearTimeout(late);
         member.off('message', onMessage);
         member.off('exit', gone);
       };
       const onMessage = (reply: Reply): void => {
-        over();
+        stopListening();
         if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
         else resolve(reply);
       };
       const gone = (code: number | null): void => {
-        over();
+        stopListening();
         reject(new Error(`its process ended with ${code}`));
       };
       const late = setTimeout(() => {
-        over();
+        stopListening();
         reject(new Error(`took longer than ${TIMEOUT_MS / 1000} s`));
       }, TIMEOUT_MS);
       member.on('message', onMessage);

@@ -38,12 +38,12 @@ export function describeEnvironments(make: MakeRuntime): void {
         ...tenants({ a: { KEY: 'key-of-tenant-a' }, b: { KEY: 'key-of-tenant-b!' } }),
       });
       const code = 'return [{{KEY}}?.length, {{OWN}}?.length, Object.keys(environmentVariables)]';
-      const of = async (id: string) => {
+      const summaryOf = async (id: string) => {
         const { output, error } = await engine.execute(returning(id, code.replace('{{OWN}}', '""')));
         return error?.code ?? (output as { result: Json }).result;
       };
-      expect(await of('of-a-1')).toEqual([15, 0, ['KEY']]);
-      expect(await of('of-b-1')).toEqual([16, 0, ['KEY']]);
+      expect(await summaryOf('of-a-1')).toEqual([15, 0, ['KEY']]);
+      expect(await summaryOf('of-b-1')).toEqual([16, 0, ['KEY']]);
       const names = 'return [{{OWN}}.length, Object.keys(environmentVariables)]';
       expect(await engine.execute(returning('plain', names))).toMatchObject({
         output: { result: [19, ['OWN']] },

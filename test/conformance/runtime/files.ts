@@ -17,7 +17,7 @@ const reading = (id: string): Json =>
   );
 
 /** Passes its files to a child. */
-const passing = (id: string, child: string): Json =>
+const passFile = (id: string, child: string): Json =>
   workflow(
     [
       block('W', 'workflow_input', { workflowId: child, inputMapping: '{"doc": <start.doc>}' }),
@@ -35,8 +35,8 @@ export function describeFiles(make: MakeRuntime): void {
       for (const each of [
         reading('a-read'),
         reading('b-read'),
-        passing('a-pass', 'a-read'),
-        passing('b-pass', 'b-read'),
+        passFile('a-pass', 'a-read'),
+        passFile('b-pass', 'b-read'),
       ])
         await engine.deploy(each);
       const taken = await engine.takeFiles('a-read', { doc: FILE });

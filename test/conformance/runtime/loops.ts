@@ -104,9 +104,9 @@ export function describeLoops(make: MakeRuntime): void {
         edges: ['Start -> L -> P -> M -> A', 'P -> B'],
         options: { select: ['L.results'] },
       });
-      const of = (by: string): Json => ({ by });
-      const turns = { results: [[of('A')], [of('A')]] };
-      const turn = [{ results: [[turns], [turns]] }, of('B')];
+      const outputBy = (by: string): Json => ({ by });
+      const turns = { results: [[outputBy('A')], [outputBy('A')]] };
+      const turn = [{ results: [[turns], [turns]] }, outputBy('B')];
       expect(result.blockOutputs?.['L.results']).toEqual([turn, turn]);
     });
 

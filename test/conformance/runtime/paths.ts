@@ -14,7 +14,7 @@ interface Case extends Sketch {
 const W = (names: string) => names.split(' ').map((name) => work(name));
 
 /** Returns a condition whose only true row is `id`, without an else row. */
-const choosing = (name: string, id: string, ...rows: string[]) =>
+const conditionBlock = (name: string, id: string, ...rows: string[]) =>
   condition(name, Object.fromEntries(rows.map((row) => [row, row === id ? 'true' : 'false'])));
 
 const SHARED = {
@@ -23,7 +23,7 @@ const SHARED = {
 };
 
 const LADDER = (id: string): Sketch => ({
-  blocks: [choosing('C', id, 'if', 'elseif', 'third'), ...W('A B J')],
+  blocks: [conditionBlock('C', id, 'if', 'elseif', 'third'), ...W('A B J')],
   edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
 });
 
@@ -46,31 +46,31 @@ const CASES: Case[] = [
   { title: 'a condition without a match ends all of its paths', ...LADDER('none'), ran: '' },
   {
     title: 'blocks on a path not taken never run, at any length of the path',
-    blocks: [choosing('C', 'no', 'yes', 'no'), ...W('A B D E Z')],
+    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...W('A B D E Z')],
     edges: ['Start -> C', 'C:yes -> A -> B -> D -> E', 'C:no -> Z'],
     ran: 'Z',
   },
   {
     title: 'a join after a long path not taken runs, even if its other source was done earlier',
-    blocks: [choosing('C', 'no', 'yes', 'no'), ...W('X A B D J')],
+    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...W('X A B D J')],
     edges: ['Start -> X -> J', 'X -> C', 'C:yes -> A -> B -> D -> J'],
     ran: 'J X',
   },
   {
     title: 'a diamond after a condition joins again, and the following block runs once',
-    blocks: [choosing('C', 'yes', 'yes', 'no'), ...W('A B J Z')],
+    blocks: [conditionBlock('C', 'yes', 'yes', 'no'), ...W('A B J Z')],
     edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'J -> Z'],
     ran: 'A J Z',
   },
   {
     title: 'successive conditions choose independently',
-    blocks: [choosing('C', 'b', 'a', 'b'), choosing('D', 'c', 'c', 'd'), ...W('A B X Y')],
+    blocks: [conditionBlock('C', 'b', 'a', 'b'), conditionBlock('D', 'c', 'c', 'd'), ...W('A B X Y')],
     edges: ['Start -> C', 'C:a -> A', 'C:b -> D', 'D:c -> X', 'D:d -> Y', 'A -> B'],
     ran: 'X',
   },
   {
     title: 'a block after three conditions runs once, when one of them leads to it',
-    blocks: [choosing('C', 'x', 'x'), choosing('D', 'n', 'x'), choosing('E', 'x', 'x'), ...W('T')],
+    blocks: [conditionBlock('C', 'x', 'x'), conditionBlock('D', 'n', 'x'), conditionBlock('E', 'x', 'x'), ...W('T')],
     edges: ['Start -> C', 'Start -> D', 'Start -> E', 'C:x -> T', 'D:x -> T', 'E:x -> T'],
     ran: 'T',
   },
@@ -137,7 +137,7 @@ const CASES: Case[] = [
   },
   {
     title: 'an edge of a missing row is never taken',
-    blocks: [choosing('C', 'x', 'x'), ...W('A B')],
+    blocks: [conditionBlock('C', 'x', 'x'), ...W('A B')],
     edges: ['Start -> C', 'C:x -> A', 'C:gone -> B'],
     ran: 'A',
   },
@@ -145,7 +145,7 @@ const CASES: Case[] = [
     title:
       'containers on a path not taken are not entered, their collections not evaluated, and no later block runs',
     blocks: [
-      choosing('C', 'no', 'yes', 'no'),
+      conditionBlock('C', 'no', 'yes', 'no'),
       loop('L', { loopType: 'forEach', collection: '<start.number>' }, work('A')),
       parallel('P', { parallelType: 'collection', collection: '<start.number>' }, work('B')),
       ...W('D Z'),
@@ -157,7 +157,7 @@ const CASES: Case[] = [
   {
     title: 'a condition that chooses a row without an edge does not start a container after the other row',
     blocks: [
-      choosing('C', 'none', 'none', 'some'),
+      conditionBlock('C', 'none', 'none', 'some'),
       parallel('P', { parallelType: 'count', count: 2 }, work('A')),
       ...W('Z'),
     ],

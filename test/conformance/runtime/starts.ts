@@ -142,15 +142,15 @@ export function describeStarts(make: MakeRuntime): void {
 
     it('disabled containers, empty or not, do not prevent the run', async () => {
       const { sketch } = await working();
-      const off = (name: string, type: string, inside: Drawn[]): Drawn => ({
+      const disabledContainer = (name: string, type: string, inside: Drawn[]): Drawn => ({
         ...block(name, type, {}, { enabled: false }),
         inside,
       });
       const result = await sketch({
         blocks: [
-          off('L', 'loop', []),
-          off('P', 'parallel', []),
-          off('M', 'loop', [work('I', { enabled: false })]),
+          disabledContainer('L', 'loop', []),
+          disabledContainer('P', 'parallel', []),
+          disabledContainer('M', 'loop', [work('I', { enabled: false })]),
           work('A'),
         ],
         edges: ['Start -> L', 'Start -> P', 'Start -> M -> I', 'Start -> A'],

@@ -199,14 +199,14 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const prices = { 'local/scripted': { input: 0, output: 10_000 } };
       const maxCost = { run: 2.5 };
       const engine = await make().open({ ...model.options, blocks: blocks({ prices }), maxCost });
-      const priced = (name: string, tools: JsonObject[] = []) =>
+      const pricedAgent = (name: string, tools: JsonObject[] = []) =>
         block(name, 'agent', {
           ...{ model: 'local/scripted', maxTokens: 100, tools },
           messages: [{ role: 'user', content: 'Go.' }],
         });
-      await engine.deploy(workflow([priced('B')], ['Start -> B'], { id: 'inner', name: 'inner' }));
+      await engine.deploy(workflow([pricedAgent('B')], ['Start -> B'], { id: 'inner', name: 'inner' }));
       const result = await engine.execute({
-        workflow: workflow([priced('A', [row('inner')])], ['Start -> A']),
+        workflow: workflow([pricedAgent('A', [row('inner')])], ['Start -> A']),
       });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'SPENDING_CAP_REACHED' } });
       expect(model.asked()).toBe(2);

@@ -54,7 +54,7 @@ async function auditRun(
   found.runs++;
   found.entries += entries.length;
   const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
-  for (const entry of entries) note({ runId, plan, entry }, found);
+  for (const entry of entries) noteEntry({ runId, plan, entry }, found);
   const fault = (what: string): void => void found.faults.push(`${runId}: ${what}`);
   const replica = new Replica(runId, plan);
   const folded = fold(replica, entries, fault);
@@ -66,7 +66,7 @@ async function auditRun(
     if (status === 'running' || status === 'paused') fault(`the log of ${blockName} has the status ${status}`);
 }
 
-function note({ runId, plan, entry }: { runId: string; plan: Plan; entry: Entry }, found: Journaled): void {
+function noteEntry({ runId, plan, entry }: { runId: string; plan: Plan; entry: Entry }, found: Journaled): void {
   const add = (map: Map<string, number>, name: string): unknown => map.set(name, (map.get(name) ?? 0) + 1);
   if (entry.type === 'resumed') add(found.answered, entry.token);
   if (entry.type !== 'completed' && entry.type !== 'failed') return;

@@ -75,7 +75,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       expect(await engine.cancel(runId)).toBe(true);
       await expect.poll(() => effects.calls[0]?.endedMs, POLL).toBeDefined();
       const tookMs = performance.now() - fromMs;
-      tell('a cancel reached a waiting block', tookMs);
+      logDuration('a cancel reached a waiting block', tookMs);
       expect(tookMs).toBeLessThan(SOON_MS);
       expect(effects.calls[0]).toMatchObject({ answered: false });
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
@@ -100,7 +100,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       const fromMs = performance.now();
       expect(await engine.cancel(runId)).toBe(true);
       const tookMs = performance.now() - fromMs;
-      tell('a cancel ended a run of endless code', tookMs);
+      logDuration('a cancel ended a run of endless code', tookMs);
       expect(tookMs).toBeLessThan(SOON_MS);
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
       await expect.poll(busy, POLL).toEqual([]);
@@ -150,6 +150,6 @@ describeTemporal('several workers', ({ address, namespace }) => {
 });
 
 /** Prints times without asserting them. docs/reliability.md has the times of one run. */
-function tell(what: string, tookMs: number): void {
+function logDuration(what: string, tookMs: number): void {
   process.stderr.write(`${what} after ${Math.round(tookMs)} ms\n`);
 }

@@ -82,7 +82,7 @@ export class HeldEffects {
 }
 
 /** Returns the random numbers of an attempt. Throws for attempts that are drawn to fail. */
-function draws({ block, scope, field, attempt: nth }: BlockContext): () => number {
+function randomOf({ block, scope, field, attempt: nth }: BlockContext): () => number {
   const draw = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
   if (draw() < 0.12) {
     const retryable = draw() < 0.8;
@@ -95,20 +95,20 @@ function answerOf(context: BlockContext): BlockResult {
   const { works } = context.fields();
   if (works === false) throw new BlockError('BLOCK_FAILED', 'The block fails on purpose.', { retryable: false });
   if (works === true) return { output: { works } };
-  const port = ['source', 'a', 'b'][Math.floor(draws(context)() * 3)] as string;
+  const port = ['source', 'a', 'b'][Math.floor(randomOf(context)() * 3)] as string;
   const { block, scope } = context;
   const output = { by: block.id, at: [...scope], after: context.sourceOutput()['by'] ?? null };
   return { output, ...(port !== 'source' && { port }) };
 }
 
 function waitOf(context: BlockContext): BlockResult {
-  draws(context);
+  randomOf(context);
   const output = { by: context.block.id };
   return { waitUntilMs: context.clock.now() + WAIT_MS, waiting: output, output };
 }
 
 function pauseOf(context: BlockContext): BlockResult {
-  draws(context);
+  randomOf(context);
   return { pause: { by: context.block.id } };
 }
 

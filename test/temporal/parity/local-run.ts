@@ -65,7 +65,7 @@ export async function playLocally(
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
   await environment.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (;;) {
-    const moves = await quiet();
+    const moves = await untilIdle();
     if (!moves) break;
     const move = moves[Math.floor(draw() * moves.length)] as Action;
     const step = { seq: replica.seq, ...(draw() < 0.02 ? { do: 'cancel' as const } : move) } as Step;
@@ -76,7 +76,7 @@ export async function playLocally(
   return { steps, entries: journal.entries, racy: race.found };
 
   /** Waits until the run is idle. Returns the possible actions; undefined if the run has ended. */
-  async function quiet(): Promise<Action[] | undefined> {
+  async function untilIdle(): Promise<Action[] | undefined> {
     const sinceMs = performance.now();
     const { seq } = replica;
     for (;;) {

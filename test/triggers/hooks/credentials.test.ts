@@ -85,12 +85,12 @@ describe('the next check of a webhook at its provider', () => {
     const others = await api.store.workspaces.createWorkspace('Others', api.userId);
     await change(credential, { workspace_id: others });
     const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
-    const asked = () => providers.requests.filter((request) => request.endsWith(`/hooks/${hook.id}`));
-    const before = asked();
+    const hookRequests = () => providers.requests.filter((request) => request.endsWith(`/hooks/${hook.id}`));
+    const before = hookRequests();
     api.pass(DAY_MS);
     const message = expect.stringMatching(/does not have the stored credential/);
     expect(await errorOf(id)).toMatchObject({ retryable: false, message });
-    expect(asked()).toEqual(before);
+    expect(hookRequests()).toEqual(before);
   });
 
   it('fails after the credential was deleted; deliveries still start runs, and another credential takes over the webhook', async () => {

@@ -45,13 +45,13 @@ describe.each(drawnStores('processes of hooks'))(
 
     it('are handled by one process at a time; another one continues if it stops before the provider has answered', async () => {
       const never = Promise.withResolvers<undefined>();
-      const asked = (method: string): number =>
+      const requestCount = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
       providers.before = () => ({ status: 503 });
       const id = await api.hooked(GITHUB.type, GITHUB.fields);
       await api.settled(id, 'failed');
       providers.before = (request) => (request.startsWith('POST github') ? never.promise : undefined);
-      const before = { GET: asked('GET'), POST: asked('POST') };
+      const before = { GET: requestCount('GET'), POST: requestCount('POST') };
       await api.hookDb
         .updateTable('provider_hooks')
         .set({ look_ms: api.now.ms })
@@ -59,9 +59,9 @@ describe.each(drawnStores('processes of hooks'))(
         .execute();
       const others = [otherProcess(api, providers), otherProcess(api, providers)];
       for (const { reconciler } of others) reconciler.wake();
-      await expect.poll(() => asked('POST')).toBe(before.POST + 1);
+      await expect.poll(() => requestCount('POST')).toBe(before.POST + 1);
       for (const { close } of others) await close();
-      expect({ GET: asked('GET'), POST: asked('POST') }).toEqual({
+      expect({ GET: requestCount('GET'), POST: requestCount('POST') }).toEqual({
         GET: before.GET + 1,
         POST: before.POST + 1,
       });

@@ -8,7 +8,7 @@ import type { Succession } from './succession.ts';
 export function describeStanding(engines: () => Succession): void {
   it('a cancel requested while no engine runs is completed at the next start', async () => {
     const place = engines();
-    const { before, runId } = await leftAtA(place);
+    const { before, runId } = await stopAtA(place);
     await before.close({ graceMs: 0 });
     await place.runtime.askForCancel?.(runId);
     const second = new Script();
@@ -19,7 +19,7 @@ export function describeStanding(engines: () => Succession): void {
 
   it('an engine without automatic recovery changes no run until the run is attached', async () => {
     const place = engines();
-    const { runId } = await leftAtA(place);
+    const { runId } = await stopAtA(place);
     const { second, after } = await idle(place);
     expect(await after.getRun(runId)).toMatchObject({ status: 'running' });
     await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
@@ -31,7 +31,7 @@ export function describeStanding(engines: () => Succession): void {
 
   it('a run cancelled from its journal runs no block first', async () => {
     const place = engines();
-    const { runId } = await leftAtA(place);
+    const { runId } = await stopAtA(place);
     const { second, after } = await idle(place);
     expect(await after.cancel(runId)).toBe(true);
     expect(await after.cancel(runId)).toBe(false);
@@ -55,7 +55,7 @@ export function describeStanding(engines: () => Succession): void {
 }
 
 /** Starts a run that has reached block A. */
-async function leftAtA(place: Succession): Promise<{ before: Engine; runId: string }> {
+async function stopAtA(place: Succession): Promise<{ before: Engine; runId: string }> {
   const script = new Script();
   const before = await place.next({ blocks: [script.executor] });
   const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
