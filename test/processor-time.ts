@@ -10,7 +10,7 @@ declare module 'vitest' {
 /** Linux counts in hundredths of a second (USER_HZ). It adds the times of a child when its parent has waited for its end. */
 const MS_PER_TICK = 10;
 
-/** Returns the processor time of this process and of its ended children in milliseconds; undefined where there is no /proc. */
+/** Returns the processor time of this process and of its ended children in milliseconds; undefined if there is no /proc. */
 export function processorMs(): number | undefined {
   const field = processStat('self');
   if (!field) return undefined;

@@ -274,7 +274,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect((await write).status).toBeLessThan(500);
     });
 
-    it('URLs in responses have the origin of the server, whatever the Host header is', async () => {
+    it('URLs in responses have the origin of the server, regardless of the Host header', async () => {
       const { service } = environment();
       const path = await deployed(GREETING);
       const statusUrl = await forgedHost(service, `${path}/execute`);

@@ -55,22 +55,22 @@ describe('a notification without an answer', () => {
 
 describe('rows that name no tools', () => {
   it('send at most twenty notifications, and never read tools from a caller', async () => {
-    const told: JsonObject[] = [];
-    const tell = teller(async (args) => {
-      told.push(args);
+    const notified: JsonObject[] = [];
+    const tool = teller(async (args) => {
+      notified.push(args);
       return null;
     });
-    const engine = await createEngine({ blocks: blocks({ tools: [tell] }) });
+    const engine = await createEngine({ blocks: blocks({ tools: [tool] }) });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const rows = Array.from({ length: 21 }, () => ({ type: 'tell', params: { text: 'x' } }));
     const many = await engine.start({ workflow: asking(rows) });
     await many.result();
-    expect(told).toHaveLength(20);
+    expect(notified).toHaveLength(20);
     const all = dataOf((await onlyPause(engine, many.runId)).output).notifications as JsonObject[];
     expect(all.at(-1)).toMatchObject({ status: 'failed', error: expect.stringContaining('20') as string });
     const injected = await engine.start({ workflow: asking('<start.rows>') }, { rows });
     await injected.result();
-    expect(told).toHaveLength(20);
+    expect(notified).toHaveLength(20);
   });
 
   it('are recorded as failed in an engine without tools', async () => {

@@ -57,10 +57,10 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       const services = await startServices();
       onTestFinished(() => services.close());
       services.refuseNext('github', { status: 500, body: { message: `No, ${SECRET}!` } }, 9);
-      const told: JsonObject[] = [];
+      const notified: JsonObject[] = [];
       const tools = [
         teller(async (args) => {
-          told.push(args);
+          notified.push(args);
           return null;
         }),
         { ...teller(() => Promise.reject(new Error('never'))), id: 'guarded', requireApproval: true },
@@ -89,7 +89,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       const url = `https://heddle.test/resume/${pause.token}`;
       const { notifications, responseStructure } = dataOf(pause.output);
       expect(responseStructure).toMatchObject([{ value: url }]);
-      expect(told).toEqual([{ text: `Answer at ${url}` }]);
+      expect(notified).toEqual([{ text: `Answer at ${url}` }]);
       const sent = services.requests.filter(({ path }) => path === '/chat.postMessage');
       const text = `See ${url} ${SECRET}`;
       const bodies = ['C0123456789', 'C9'].map((channel) => ({ channel, text }));
@@ -111,7 +111,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       ]);
       const { output, status } = await engine.resume(runId, { token: pause.token, input: { ok: true } });
       expect([status, output]).toMatchObject(['completed', { result: { ok: true } }]);
-      expect(told).toHaveLength(1);
+      expect(notified).toHaveLength(1);
       const logs = await engine.getLogs(runId);
       expect(JSON.stringify([await engine.getRun(runId), logs])).not.toContain(SECRET);
     });
@@ -145,11 +145,11 @@ export function describeInterrupted(place: () => Promise<Begin>): void {
       ['an interrupted notification may have been sent, and is not repeated', false],
       ['an interrupted notification is repeated if its tool allows it', true],
     ])('opens at the sent address: %s', async (_, idempotent) => {
-      const told: JsonObject[] = [];
+      const notified: JsonObject[] = [];
       const keys: string[] = [];
       const { promise: stuck, resolve: reached } = Promise.withResolvers<void>();
-      const tell = teller(async (args) => {
-        told.push(args);
+      const tool = teller(async (args) => {
+        notified.push(args);
         return null;
       });
       const slow = teller(async (_args, { idempotencyKey, signal }) => {
@@ -158,19 +158,19 @@ export function describeInterrupted(place: () => Promise<Begin>): void {
         reached();
         return stopped(signal);
       });
-      const tools = [tell, { ...slow, id: 'slow', idempotent }];
+      const tools = [tool, { ...slow, id: 'slow', idempotent }];
       const options = { blocks: blocks({ tools }), pauseLinks };
       const begin = await place();
       const first = await begin(options);
       const rows = [TELL, { ...TELL, type: 'slow', title: 'Slow' }];
       const { runId } = await first.engine.start({ workflow: asking(rows) });
       await stuck;
-      await expect.poll(() => told).toHaveLength(1);
+      await expect.poll(() => notified).toHaveLength(1);
       await first.stop();
       const { engine } = await begin(options);
       expect(await (await engine.attach(runId)).result()).toMatchObject({ status: 'paused' });
       const { token, output } = await onlyPause(engine, runId);
-      expect(told).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
+      expect(notified).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
       expect(keys).toEqual(idempotent ? [keys[0], keys[0]] : [keys[0]]);
       expect(dataOf(output).notifications).toMatchObject([
         { title: 'Tell', status: 'sent' },

@@ -30,7 +30,7 @@ describe('a cap on spending', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('of a run counts what its earlier calls have cost, and those of its child runs', async () => {
+  it('of a run counts the cost of its earlier calls and of its child runs', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { run: 0.012 } });
     await engine.deploy(workflow([block('B', 'agent', AGENT)], ['Start -> B'], { id: 'child' }));

@@ -197,7 +197,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
 });
 
 describe('an answer', () => {
-  it('is a stream whatever type it declares', async () => {
+  it('is a stream, regardless of its declared media type', async () => {
     const { result } = await ask([{ pieces: ['It is', ' cold.'], type: 'application/json' }], {});
     expect(result).toMatchObject({ output: { content: 'It is cold.', tokens: { total: 15 } } });
   });

@@ -297,7 +297,7 @@ describe('createApi refuses', () => {
     expect(await creating([runs(), other])).toBe('Two areas have the function "listWorkflowRuns".');
   });
 
-  it('an area with tables where there is no database', async () => {
+  it('an area with tables on a host without a database', async () => {
     expect(await creating([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
   });
 

@@ -215,7 +215,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect(named.status).toBe(409);
   });
 
-  it('moves what it can, and gives a reason for the rest', async () => {
+  it('moves the workflows that it can move, and returns a reason for each other one', async () => {
     const own = await w.workspace();
     const foreign = await w.make(workspaceId, 'foreign');
     await w.folder(own, '/To');

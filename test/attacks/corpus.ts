@@ -83,7 +83,7 @@ const linkOf = (one: string | Test): string =>
     ? `[${one}](../test/attacks/${FILES.get(one)})`
     : `[${one.file.split('/').at(-1)}](../${one.file})`;
 
-/** The table of the corpus: case, what it tries, where. */
+/** Returns the table of the corpus: each case, what it tries, and its tests. */
 export function corpusTable(): string[] {
   const rows = CORPUS.map(
     ({ id, tries, by }) => `| ${id} | ${tries} | ${[...new Set(by.map(linkOf))].join(', ')} |`,

@@ -226,7 +226,7 @@ describe('a run that fails', () => {
     expect(stderr).toContain('--timeout SECONDS');
   });
 
-  it('with --json has its error in the run', async () => {
+  it('with --json prints the error in the run', async () => {
     const folder = folderWith({
       blocks: { s: start(), f: code('throw new Error("no")', { name: 'F' }) },
       edges: ['s > f'],

@@ -231,7 +231,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     });
   });
 
-  drawn('starts URLs in responses with its own address, whatever the Host header says', async () => {
+  drawn('starts URLs in responses with its own address, regardless of the Host header', async () => {
     for (const [more, origin] of [
       [[], undefined],
       [['--host', '0.0.0.0'], undefined],

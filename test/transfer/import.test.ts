@@ -139,7 +139,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(await count()).toBe(before);
   });
 
-  it('apply what was previewed, with a receipt', async () => {
+  it('import the previewed workflow and return a receipt', async () => {
     const request = await reviewed(mapped());
     const { status, data } = await post<Imported>(IMPORT, request);
     expect(status).toBe(201);

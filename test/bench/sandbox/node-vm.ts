@@ -17,7 +17,7 @@ function contexts(inFlight: number, { code = CODE, globals = {} } = {}): Timed {
   };
 }
 
-/** `node:vm`, which is no security boundary according to its documentation. */
+/** `node:vm`, which is not a security boundary according to its documentation. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
   sandbox: () => contexts(1),

@@ -39,7 +39,7 @@ export function describeShell(make: MakeRuntime): void {
       return { sketch: made.sketch, sh };
     };
 
-    it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
+    it('receive each value as one word with any content, and return JSON, text or nothing', async (context) => {
       const { sketch, sh } = await working(context);
       const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 # <a.result.text> and "<nosuch.x>"

@@ -119,7 +119,7 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     return value;
   };
 
-  it('has its webhook created once and removed', { timeout: 120_000 }, async () => {
+  it('each webhook is created once, and removed with the deployment', { timeout: 120_000 }, async () => {
     let died = 0;
     for (let at = steps.first; ; at += steps.stride) {
       const id = await whileUnavailable(async () => {
