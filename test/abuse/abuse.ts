@@ -22,7 +22,7 @@ interface Environment {
   echo: EchoServer;
 }
 
-/** Attempts of one workspace, or of an anonymous caller, against another workspace. */
+/** Defines the tests of attacks by one workspace, or by an anonymous caller, on another workspace. */
 export function describeAbuse(environment: () => Environment): void {
   const call: Service['call'] = (...sent) => environment().service.call(...sent);
   const deployed: Service['deployed'] = (...sent) => environment().service.deployed(...sent);

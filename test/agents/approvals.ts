@@ -22,7 +22,7 @@ export function pay(to: string, amount: number) {
   return { name: 'pay', args: { to, amount } };
 }
 
-/** Tools that record their calls: `pay`, and `look`, which needs no approval. */
+/** Returns tools that record their calls: `pay`, and `look`, which needs no approval. */
 export function recordingTools(): { tools: AgentTool[]; done: Json[] } {
   const done: Json[] = [];
   const record = async (args: JsonObject): Promise<Json> => {

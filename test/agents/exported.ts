@@ -129,7 +129,7 @@ function demandedSchema({ body }: ModelRequest): JsonObject | undefined {
   );
 }
 
-/** Tools that a request offers. */
+/** Returns the tools that a request offers. */
 function offered(text: string): string[] {
   return Object.keys(ARGUMENTS).filter((name) => text.includes(`"name":"${name}"`));
 }

@@ -36,7 +36,7 @@ const serving = (fetch: (request: Request) => Response | Promise<Response>): Ser
   return createServer((request, response) => void listener(request, response));
 };
 
-/** Next.js calls the export of a route file that has the name of the HTTP method. */
+/** Returns a server like that of Next.js, which calls the export of a route file with the name of the HTTP method. */
 function nextServer(own: Api): Server {
   (globalThis as { heddleApi?: Promise<Api> }).heddleApi = Promise.resolve(own);
   return serving((request) => {

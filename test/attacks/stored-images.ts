@@ -24,7 +24,7 @@ const highest = levels.at(-1) as Level;
 
 type Language = AttackGroup['language'];
 
-/** Images of hostile packages. Builds the named images before the first test. */
+/** Opens images of hostile packages. Builds the named images before the first test. */
 export function useHostileImages(...names: readonly HostileImage[]): {
   readonly hostile: HostileImages;
   readonly images: ImageSource;
@@ -39,7 +39,7 @@ export function useHostileImages(...names: readonly HostileImage[]): {
   return Object.assign(holder, { images });
 }
 
-/** Secrets of one tenant are not revealed to another with the same image. */
+/** Defines the tests that code of one tenant cannot read secrets of another one with the same image. */
 export function testTenants(
   { images }: { readonly images: ImageSource },
   language: Language,

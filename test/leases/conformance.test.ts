@@ -20,7 +20,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 let url = '';
 
-/** Engines on one schema, each of which acts as a separate process. */
+/** Returns a factory of engines on one schema, each of which acts as a separate process. */
 function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   const schema = randomUUID();
   const engines: Engine[] = [];

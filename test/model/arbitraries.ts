@@ -83,7 +83,7 @@ function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
   );
 }
 
-/** Regions of blocks and containers, nested up to `depth` 2. Edges lead forward, from any port. */
+/** Returns regions of blocks and containers, nested up to `depth` 2. Edges lead forward, from any port. */
 function regions(mood: Mood, depth: number, most = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
   const plain = block(mood);
   const node =

@@ -115,7 +115,7 @@ function successOf(node: Node, head: Head, draw: () => number): { event: Event; 
     : { event: { type: 'completed', ...head, port }, answer: { is: 'done', port } };
 }
 
-/** Numbers that depend on the scenario and the command. */
+/** Returns random numbers that depend only on the scenario and the command. */
 function drawFor(scenario: Scenario, command: Asked): () => number {
   const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
   const resumes = command.type === 'run' ? (command.resumes ?? 0) : 0;

@@ -60,7 +60,7 @@ const list = { type: 'array', items: { type: 'string' } };
 const pair = { type: 'object', properties: { r: { type: 'integer' }, g: { type: 'integer' } } };
 const ok = { '200': { description: 'ok', content: { 'application/json': {} } } };
 
-/** Parameters named by their style: `form` and `form_list`, with explode as the letter at the end. */
+/** Returns parameters named by their style: `form` and `form_list`, with explode as the letter at the end. */
 function styled(place: string, styles: readonly string[]): (JsonObject & { name: string })[] {
   return styles.flatMap((style) =>
     [true, false].flatMap((explode) =>

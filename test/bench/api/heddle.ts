@@ -43,7 +43,7 @@ async function onPostgres() {
   };
 }
 
-/** Heddle's interface as in `heddle serve`, with a personal key and two live workflows. */
+/** Opens Heddle's interface as in `heddle serve`, with a personal key and two live workflows. */
 export async function open(folder: string | undefined, storage: Storage): Promise<Contender> {
   const stored = storage === 'filled postgres' ? await onPostgres() : inFolder(folder);
   const store = await openServiceStore(stored.service);

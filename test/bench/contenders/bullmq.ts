@@ -1,6 +1,6 @@
 import type { Contender } from '../workload.ts';
 
-/** BullMQ stores its jobs in Redis, which cannot be installed from npm. */
+/** Skips the measurement, because BullMQ stores its jobs in Redis, which cannot be installed from npm. */
 function skipped(): never {
   throw new Error('skipped: needs Redis');
 }

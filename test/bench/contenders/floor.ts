@@ -60,7 +60,7 @@ function isolates(inFlight: number): Timed {
   };
 }
 
-/** Evaluates expressions in one new context of a warm isolate. */
+/** Returns work that evaluates expressions in one new context of a warm isolate. */
 function expressions(size: number): Timed {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });

@@ -87,14 +87,14 @@ async function signIn(page: Page, { url, key }: ServedStudio): Promise<void> {
   if (!answer.ok()) throw new Error(`Signing in was refused: ${answer.status()}`);
 }
 
-/** Milliseconds from the address to the first paint with content. */
+/** Returns the milliseconds from opening the address to the first paint with content. */
 async function firstPaint(page: Page, { url }: ServedStudio): Promise<number> {
   await page.goto(`${url}/runs`);
   await page.getByRole('row').nth(1).waitFor();
   return page.evaluate<number>('performance.getEntriesByName("first-contentful-paint")[0].startTime');
 }
 
-/** Milliseconds until the blocks are drawn. */
+/** Returns the milliseconds until the blocks are drawn. */
 async function openRun(page: Page, { url, runId }: ServedStudio): Promise<number> {
   await page.goto(`${url}/runs`);
   await page.getByRole('row').nth(1).waitFor();

@@ -92,7 +92,7 @@ async function scheduled(count: number): Promise<Scheduled> {
   };
 }
 
-/** Milliseconds from a minute to the start of the last run that is due in it. */
+/** Returns the milliseconds from a minute to the start of the last run that is due in it. */
 async function due(count: number): Promise<Measured> {
   const service = await scheduled(count);
   let minute = 60;
@@ -112,7 +112,7 @@ async function due(count: number): Promise<Measured> {
   };
 }
 
-/** Milliseconds from an instant at which all schedules are due to the start of the last run. */
+/** Returns the milliseconds from an instant at which all schedules are due to the start of the last run. */
 async function atOnce(count: number): Promise<Measured> {
   const service = await scheduled(count);
   return {
@@ -126,7 +126,10 @@ async function atOnce(count: number): Promise<Measured> {
   };
 }
 
-/** Kilobytes of live memory for each schedule: the increase from before the first run until after the runs of a minute. */
+/**
+ * Returns the kilobytes of live memory for each schedule: the increase from before the first run until after the runs
+ * of a minute.
+ */
 async function memory(count: number): Promise<Measured> {
   const service = await scheduled(count);
   return {

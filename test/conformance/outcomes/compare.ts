@@ -21,7 +21,10 @@ export function difference(
   return Object.is(expected, actual) ? undefined : `${path}: expected ${show(expected)}, got ${show(actual)}`;
 }
 
-/** `true` stands for any text; a text must be part of the actual one. */
+/**
+ * Returns the difference between an expected and an actual error message. `true` accepts any text; a text must be part
+ * of the actual one.
+ */
 export function faultDifference(
   fault: Json | undefined,
   actual: Json | undefined,

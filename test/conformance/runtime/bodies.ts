@@ -132,7 +132,7 @@ function numbered(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
   return JSON.parse(text) as Drawn[];
 }
 
-/** Paths inside containers: each iteration and branch takes its own path, and the next block always runs. */
+/** Defines the tests of paths inside containers: each iteration and branch takes its own path, and the next block always runs. */
 export function describeBodies(make: MakeRuntime): void {
   describe('bodies of loops and parallels, also nested', () => {
     const working = workingEngineForAll(make);

@@ -33,7 +33,7 @@ const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
   ['files', 'return (await import("node:fs")).readFileSync("/etc/passwd", "utf8")', /import|module/i],
 ];
 
-/** Agents whose tools are code of their authors. */
+/** Defines the tests of agents whose tools are code of their authors. */
 export function describeCodeTools(make: MakeRuntime): void {
   describe('code tools', () => {
     it('run in JavaScript and Python, and return their errors to the model', async () => {

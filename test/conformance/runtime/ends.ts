@@ -9,7 +9,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const respond = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
 
-/** Ends of runs: outputs, responses, failures, cancels, and their records. */
+/** Defines the tests of the ends of runs: outputs, responses, failures, cancels, and their records. */
 export function describeEnds(make: MakeRuntime): void {
   describe('ends', () => {
     const working = workingEngineForAll(make);

@@ -8,7 +8,7 @@ const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const CONTENT = 'YWJj';
 const FILE = { type: 'file', name: 'abc.txt', data: `data:text/plain;base64,${CONTENT}` };
 
-/** Responds with the content of its first file. */
+/** Returns a workflow that responds with the content of its first file. */
 const reading = (id: string): Json =>
   workflow(
     [block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' })],
@@ -16,7 +16,7 @@ const reading = (id: string): Json =>
     { id, name: id, ...FORMAT },
   );
 
-/** Passes its files to a child. */
+/** Returns a workflow that passes its files to a child. */
 const passFile = (id: string, child: string): Json =>
   workflow(
     [

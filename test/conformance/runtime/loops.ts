@@ -45,7 +45,7 @@ const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
   ],
 ];
 
-/** Iterations of loops, and their results. */
+/** Defines the tests of iterations of loops, and their results. */
 export function describeLoops(make: MakeRuntime): void {
   describe('loops', () => {
     const working = workingEngineForAll(make);

@@ -41,7 +41,7 @@ async function ask(engine: Engine, question: string, fields: JsonObject = {}): P
   expect(result).toMatchObject({ status: 'completed', output: { content: `answer to ${question}` } });
 }
 
-/** Conversations of agents. `test/agents/memory.test.ts` tests the details of their windows. */
+/** Defines the tests of conversations of agents. `test/agents/memory.test.ts` tests the details of their windows. */
 export function describeMemories(make: MakeRuntime): void {
   describe('memory of agents', () => {
     it('each kind gives the model its window of the conversation, also after a restart', async () => {

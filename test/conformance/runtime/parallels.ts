@@ -6,7 +6,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const ITEMS = '["a", "b", "c", "d", "e"]';
 
-/** Branches of parallels: their concurrency, scope and results. */
+/** Defines the tests of branches of parallels: their concurrency, scope and results. */
 export function describeParallels(make: MakeRuntime): void {
   describe('parallels', () => {
     const working = workingEngineForAll(make);

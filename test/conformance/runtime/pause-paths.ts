@@ -55,7 +55,7 @@ const CASES: [title: string, blocks: () => Drawn[], edges: string[], before: str
   ],
 ];
 
-/** Paths through pause points. */
+/** Defines the tests of paths through pause points. */
 export function describePausePaths(make: MakeRuntime): void {
   const opened = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));

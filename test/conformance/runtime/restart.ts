@@ -24,8 +24,8 @@ export function describeRestart(
 }
 
 /**
- * Decisions 17, 18, 22, 23, 33, 34: an engine continues what an earlier one has recorded. Returns functions that define the
- * tests, by name of the group.
+ * Returns functions that define the tests, by name of the group: an engine continues the recorded runs of an earlier
+ * one (decisions 17, 18, 22, 23, 33, 34).
  */
 function restartGroups(make: MakeRuntime, shared: boolean): Groups {
   const engines = (): Succession => new Succession(make());

@@ -8,7 +8,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const TIME = { timeout: 120_000 };
 
-/** Scripts of function blocks. They need an image, and a host that can confine them. */
+/** Defines the tests of scripts of function blocks. They need an image, and a host that can confine them. */
 export function describeShell(make: MakeRuntime): void {
   describe('scripts', TIME, () => {
     const cleaners: (() => Promise<void> | void)[] = [];

@@ -18,7 +18,7 @@ const TYPES: [type: string, value: Json, read: Json][] = [
   ['plain', '{"a": 1}', '{"a": 1}'],
 ];
 
-/** Variables of runs, and code that reads them. */
+/** Defines the tests of variables of runs, and of code that reads them. */
 export function describeVariables(make: MakeRuntime): void {
   describe('variables', () => {
     const working = workingEngineForAll(make);

@@ -56,7 +56,7 @@ export function callsIn(output: Json | undefined): { name: string; result: Json;
     .list;
 }
 
-/** Agents whose tools are workflows. */
+/** Defines the tests of agents whose tools are workflows. */
 export function describeWorkflowTools(make: MakeRuntime): void {
   describe('workflows as tools', () => {
     it('a workflow is a tool with its inputs as schema, and each call is a child run', async () => {

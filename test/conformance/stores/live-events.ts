@@ -114,7 +114,7 @@ export function describeLiveEvents(
   });
 }
 
-/** Uses the system clock, because it waits for another connection. */
+/** Resolves to false after `ms` on the system clock, because the test waits for another connection. */
 function later(ms: number): Promise<false> {
   return new Promise((resolve) => setTimeout(() => resolve(false), ms));
 }

@@ -19,7 +19,10 @@ export interface Subject {
 
 const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
 
-/** Blocks of the type `work`: `Flaky` fails in its first two attempts, `Slow` waits for the test, the others answer immediately. */
+/**
+ * Returns the blocks of the type `work`: `Flaky` fails in its first two attempts, `Slow` waits for the test, the others
+ * answer immediately.
+ */
 export function goldenBlocks(): Script {
   return new Script({
     Flaky: (context) => {

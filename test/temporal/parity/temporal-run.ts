@@ -47,7 +47,7 @@ export async function playAlong(
     return step.do === 'answer' ? environment.effects.calls(runId).includes(step.call) : isThrough(runId);
   }
 
-  /** Polls, because the record of a run is written after its journal. */
+  /** Returns true if the run's record has its end. The record is written after the journal, so the caller polls. */
   async function isOver(): Promise<boolean> {
     return (await environment.stores.runs.record(runId))?.endedMs !== undefined;
   }

@@ -5,7 +5,7 @@ import type { Succession } from './succession.ts';
 
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
-/** Parents and children across a restart. */
+/** Defines the tests of parents and children across a restart. */
 export function describeFamilies(engines: () => Succession): void {
   const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
   const parent = { workflow: workflow([call, fn('Z', 'return <w.result>')], ['Start -> W -> Z']) };
