@@ -145,7 +145,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
 });
 
 describe('an agent whose provider fails', () => {
-  it('waits as long as the provider asks for, and calls again', async () => {
+  it('waits for the time that the provider sets, and calls again', async () => {
     const clock = new TestClock();
     const server = await modelServer([
       { status: 429, headers: { 'retry-after': '7' } },

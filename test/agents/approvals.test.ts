@@ -78,7 +78,7 @@ describe('approval of calls of an agent', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('is not asked for calls that cannot be made', async () => {
+  it('is not requested for calls that cannot be made', async () => {
     const broken = [
       { name: 'pay', args: { to: 'ada' } },
       { name: 'refund', args: {} },

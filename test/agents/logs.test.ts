@@ -61,7 +61,7 @@ describe('a logs block', () => {
     expect((await idsOf({})).every((id) => !ids.includes(id as string))).toBe(true);
   });
 
-  it('shows a run with its blocks, and their values if asked', async () => {
+  it('shows a run with its blocks, and their values on request', async () => {
     const { engine, ids } = await engineWithJob();
     const { output } = await read(engine, { runId: ids[0] ?? '', withValues: true });
     expect(output).toMatchObject({

@@ -58,7 +58,7 @@ async function setUp(postgres: string | undefined): Promise<World> {
 
 const NAMES = drawnStores('workflows');
 
-describe.each(NAMES)('workflows on %s', (name) => {
+describe.each(NAMES)('the API of workflows on %s', (name) => {
   let w: World;
   let workspaceId: string;
   beforeAll(async () => {
@@ -127,7 +127,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect(await w.list(own, '&folderPath=/AB')).toEqual(['next']);
   });
 
-  it('deletes a folder that is empty, or with everything in it; workflows come back in the root', async () => {
+  it('deletes an empty folder, or a folder with everything in it; restored workflows are in the root', async () => {
     await w.folder(workspaceId, '/Old');
     await w.folder(workspaceId, '/Old/Sub');
     const kept = await w.make(workspaceId, 'Kept', '/Old/Sub');
@@ -192,7 +192,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_UPDATED', 'WORKFLOW_UPDATED']);
   });
 
-  it('archives and restores; a name that was taken meanwhile gets a number', async () => {
+  it('archives and restores; a restored name gets a number if it is in use', async () => {
     const { id } = await w.make(workspaceId, 'Phoenix');
     expect((await w.call('DELETE', `${W}/${id}`)).data).toEqual({ id, deleted: true, archived: true });
     expect((await w.call('DELETE', `${W}/${id}`)).status).toBe(404);
@@ -254,7 +254,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_VARIABLES_CHANGED']);
   });
 
-  it('edits drafts: dry runs save nothing, atomic batches all or nothing', async () => {
+  it('edits drafts; dry runs save nothing, and atomic batches save all changes or none', async () => {
     const { id, blocks } = await w.make(workspaceId, 'edited');
     const start = blocks[0]!.id;
     const apply = (body: object, query = '') =>
@@ -345,7 +345,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     expect((await w.call('GET', `${F}?workspaceId=${own}`)).status).toBe(413);
   });
 
-  it('has an index for the order of each list', async () => {
+  it('lists workflows by an index for each order', async () => {
     if (name === 'postgres') return;
     for (const column of ['position', 'name', 'created_at', 'updated_at']) {
       const plan = await sql<{ detail: string }>`explain query plan select * from workflows
@@ -388,7 +388,7 @@ describe.each(NAMES)('workflows on %s', (name) => {
     ]);
   });
 
-  it('is not returned to callers if it is faulty', () => {
+  it('has caused no internal errors', () => {
     expect(w.faults).toEqual([]);
   });
 });

@@ -131,7 +131,7 @@ const PYTHON = sample(
 watchHost();
 
 describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
-  it.each([...JAVASCRIPT, ...PYTHON])('$name ends, with its process if it held the thread', async (state) => {
+  it.each([...JAVASCRIPT, ...PYTHON])('$name ends, together with its process if the job blocks the thread', async (state) => {
     const { language = 'javascript', code, behind, warm, reached, dies } = state;
     let calls = 0;
     const limits = { cpuMs: 25_000, wallMs: 25_000 };
@@ -196,7 +196,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
   it.each([
     ['JavaScript', 'javascript' as const],
     ['Python', 'python' as const],
-  ])('while a large result of %s is sent is finished or cancelled', async (_name, language) => {
+  ])('during the transfer of a large result of %s either completes or is cancelled', async (_name, language) => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
     onTestFinished(() => sandbox.close());
     const code = language === 'python' ? 'return "x" * 3_000_000' : 'return "x".repeat(3_000_000)';
@@ -217,7 +217,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
     });
   });
 
-  it('as it finishes is finished or cancelled, and nothing else', async () => {
+  it('at the moment of its end either completes or is cancelled', async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
     await sandbox.run({ runId: 'r', code: 'return 0' });

@@ -99,7 +99,7 @@ describe('a server that never ends its response', () => {
 describe('a server that offers HTTP/2', () => {
   watchHost();
 
-  it('is used with HTTP/1.1, all of whose bytes are counted', async () => {
+  it('is used with HTTP/1.1, so that all bytes are counted', async () => {
     const { cert, key } = selfSigned();
     const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
       response.end(request.httpVersion);

@@ -242,7 +242,7 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
     await expect.poll(active, { timeout: 20_000 }).toHaveLength(0);
   });
 
-  it('is reached only if the egress rules allow it, and never at a path', async () => {
+  it('connects only to hosts and ports that the egress rules allow, and never to a path', async () => {
     const denied = await run({ ...fields, query: 'SELECT 1' }, { egress: { ports: [Number(url.port)] } });
     expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED' });
     expect(denied.error?.message).toMatch(/private address/);

@@ -14,7 +14,7 @@ const ASKED = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> 
 
 describeTemporal('answers', (server) => {
   // A worker that dies within a task has recorded a pause that the run reaches only later, when it is replayed from its history.
-  it('wait until the run reaches the pause, if it has not reached it yet', async () => {
+  it('wait until the run reaches their pause', async () => {
     const script = new Script();
     const { engine, stores, close } = await openOn(server, {
       data: dataFolder(),

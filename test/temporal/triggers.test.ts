@@ -53,7 +53,7 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
   for (const { what, stride, expectOnce } of KILLED) {
     const steps = drawnSteps(stride, `steps ${what} on Temporal`);
     it(
-      `at each step ${what} still starts exactly one run`,
+      `at each step ${what} still leads to exactly one run`,
       { timeout: scale(300_000, 1_800_000) },
       async () => {
         const data = dataFolder();
@@ -65,7 +65,7 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
 
   if (hasPostgres)
     it(
-      'in turn with a worker with triggers still starts exactly one run for each event',
+      'alternately with a worker still leads to exactly one run for each event',
       { timeout: 600_000 },
       async () => {
         const postgres = await postgresDatabase();

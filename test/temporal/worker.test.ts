@@ -67,7 +67,7 @@ describeTemporal('a worker', (server) => {
   });
 
   describe('that stops', () => {
-    it('waits for running blocks when it stops, and reports their results', async () => {
+    it('waits for running blocks, and reports their results', async () => {
       const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
       const place = placeOn(server);
       const engine = await place.engine({ blocks: [first.executor] });

@@ -101,7 +101,7 @@ describe('a feed', () => {
     await startsFor(api, id, ['b']);
   });
 
-  it('remembers 10,000 items, and among them those that the source still has', async () => {
+  it('remembers 10,000 items, including those that the source still has', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
     news.items = [{ id: 'kept' }, { id: 'kept too' }];

@@ -63,7 +63,7 @@ describe('a stored credential', () => {
 });
 
 describe('a webhook at a provider', () => {
-  it('keeps its secret when the encryption keys are rotated, without data of the old key', async () => {
+  it('keeps its secret when the encryption keys are rotated, encrypted only with the new key', async () => {
     const providers = await hookProviders();
     const api = await hookedApi('sqlite', providers);
     const id = await api.hooked(HOOKED.github.type, HOOKED.github.fields);
