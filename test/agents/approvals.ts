@@ -84,7 +84,7 @@ function idsOf({ output }: RunDetail['pauses'][number]): string[] {
   return (output as { calls: { id: string }[] }).calls.map(({ id }) => id);
 }
 
-/** Calls of agents that wait for a person. */
+/** Defines the tests of calls of agents that wait for a person. */
 export function describeApprovals(where: string, open: OpenEngine): void {
   describe(`calls of an agent that a person approves, ${where}`, () => {
     it('are made as approved or edited, or not made, and the model reads the outcome of each', async () => {

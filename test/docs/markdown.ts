@@ -13,7 +13,7 @@ export const pages: readonly string[] = [
   .map((file) => file.replaceAll('\\', '/'))
   .sort();
 
-/** The text of a page, relative to the repository. */
+/** Returns the text of a page, whose path is relative to the repository. */
 export function readPage(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }

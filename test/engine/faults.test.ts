@@ -182,7 +182,7 @@ describe('a store that rejects writes', () => {
   });
 });
 
-/** Runs in a database file whose size the test can limit; everything else is in memory. */
+/** Opens stores with runs in a database file whose size the test can limit; everything else is in memory. */
 function onFile(file: string): { db: DatabaseSync; stores: Stores } {
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());

@@ -130,7 +130,7 @@ function wire(drafts: readonly Draft[], pairs: readonly Pair[]): Region {
   return { nodes, entries: [...nodes.keys()].filter((index) => nodes[index]?.ins.length === 0) };
 }
 
-/** Runs of random nested regions. */
+/** Returns runs of random nested regions. */
 export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
   return fc
     .noBias(

@@ -19,9 +19,9 @@ async function serverOfProject(): Promise<TemporalForTests | undefined> {
 type Serving = Extract<TemporalForTests, { kind: 'serving' }>;
 
 /**
- * A `describe` whose tests share the development server of this run, or in test/temporal/production/ the production
- * server. Without a server they are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files share the namespace,
- * so each test uses its own workflow ids and task queues.
+ * Defines tests like `describe`. They share the development server of this run, or in test/temporal/production/ the
+ * production server. Without a server they are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files share the
+ * namespace, so each test uses its own workflow ids and task queues.
  */
 export function describeTemporal(name: string, tests: (server: Serving) => void): void {
   if (!server) {

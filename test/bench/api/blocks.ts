@@ -43,7 +43,7 @@ export const BLOCKS: readonly BlockExecutor[] = [step, ask, wait];
 /** A workflow of one step. */
 export const STEP: Json = workflow([block('S1', 'step')], ['Start -> S1']);
 
-/** The same, started by a webhook. */
+/** A workflow of one step that a webhook starts. */
 export const HOOK: Json = workflow(
   [block('Hook', 'generic_webhook', {}, { triggerMode: true }), block('S1', 'step')],
   ['Hook -> S1'],

@@ -70,7 +70,7 @@ interface Ran {
   result: RunResource;
 }
 
-/** Runs that start inside an iteration or a branch. */
+/** Defines the tests of runs that start inside an iteration or a branch. */
 export function describeAgainInside(make: MakeRuntime): void {
   const opened = async () => {
     const fails = new Set<string>();

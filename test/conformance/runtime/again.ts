@@ -90,7 +90,7 @@ const UNTIL: [title: string, drawing: Drawing, until: string, ran: string][] = [
   ['a container: all its iterations, no later block', TURNS, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
 ];
 
-/** Runs that start from a block or stop at one. */
+/** Defines the tests of runs that start from a block or stop at one. */
 export function describeAgain(make: MakeRuntime): void {
   const opened = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));

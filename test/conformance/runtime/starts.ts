@@ -29,7 +29,7 @@ const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
   ['an input', [], { selectedOption: 'x' }, 'INPUT_INVALID'],
 ];
 
-/** Starts of runs: their blocks and inputs. */
+/** Defines the tests of starts of runs: their blocks and inputs. */
 export function describeStarts(make: MakeRuntime): void {
   describe('starts', () => {
     const working = workingEngineForAll(make);

@@ -29,7 +29,7 @@ export interface Called extends Asking {
 export interface EffectServer {
   readonly url: string;
   readonly calls: readonly Called[];
-  /** Calls of the key, in order. */
+  /** Returns the calls of the key, in order. */
   of(key: string): Called[];
   /** Answers all current and later calls immediately. */
   hurry(): void;

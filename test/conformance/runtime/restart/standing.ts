@@ -4,7 +4,7 @@ import { block, workflow } from '../../../support/workflow.ts';
 import type { Engine } from '@heddle/engine';
 import type { Succession } from './succession.ts';
 
-/** Runs that no engine executes stay unchanged, and can be cancelled. */
+/** Defines the tests of runs that no engine executes: they stay unchanged, and can be cancelled. */
 export function describeStanding(engines: () => Succession): void {
   it('a cancel requested while no engine runs is completed at the next start', async () => {
     const place = engines();
