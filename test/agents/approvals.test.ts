@@ -45,7 +45,7 @@ describe('approval of calls of an agent', () => {
     expect(JSON.stringify(server.requests[1]?.body)).toContain('This call was not made');
   });
 
-  it('is required if the operator of a tool demands it, even if the agent's row does not', async () => {
+  it('is required if the operator of a tool demands it, even if the row of the agent does not', async () => {
     const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
     const recording = recordingTools();
     const tools = recording.tools.map((tool) => ({ ...tool, requireApproval: true }));

@@ -7,7 +7,7 @@ export const floods: AttackGroup = {
   attacks: [
     {
       id: 'R19',
-      title: 'console output is truncated, and costs only the guest's time',
+      title: 'console output is truncated, and costs only time of the guest',
       code: 'for (;;) console.log("x".repeat(1000))',
       limits: { cpuMs: 200, stdoutChars: 5_000 },
       expected: 'TIMEOUT_CPU',

@@ -219,7 +219,7 @@ describe('a mail account', () => {
     expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
   });
 
-  it('does not show the server's text in the error when the server refuses the password', async () => {
+  it('does not show the text of the server in the error when the server refuses the password', async () => {
     const server = await imapServer();
     const failure = await account(server, {}, { env: { PASSWORD: 'wrong-thread' } })
       .poll()
