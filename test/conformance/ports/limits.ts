@@ -42,7 +42,7 @@ export function describeLimits(
       expect(await limiter.peek?.('operation', 'ada')).toBeUndefined();
     });
 
-    it('use the own limit of an operation, or none, instead of the default', async () => {
+    it('use the limit of an operation, or none, instead of the default limit', async () => {
       const operations = { slow: { ...SLOW, capacity: 1 }, free: null };
       const { limiter } = await openWith({ operation: SLOW, operations });
       const take = (operation: string) => limiter.take('operation', [`${operation}:ada`], operation);
