@@ -101,8 +101,8 @@ describe('a run is cancelled within a second', () => {
   it.each([
     ['before a call is answered', { after: new Promise<never>(() => undefined) }, {}],
     ['while a call streams', { text: 'Hel', stalls: true as const }, {}],
-    ['in the pause before a call is repeated', { status: 503, headers: { 'retry-after': '50' } }, {}],
-    ['while it waits for the rate of its key', ANSWER, limited],
+    ['in the delay before a call is retried', { status: 503, headers: { 'retry-after': '50' } }, {}],
+    ['while it waits for the rate limit of its key', ANSWER, limited],
   ])('%s', async (_when, answer, options) => {
     const server = await modelServer(() => answer);
     const engine = await engineFor(server, options);

@@ -152,7 +152,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'const { writeSync: write } = require("node:fs"); try { for (let i = 0; i < 2000; i++) write(1, "x".repeat(1e5)) } catch {} send(done(job))',
     '1',
   ],
-  ['nothing, for ever', '', 'TIMEOUT_WALL'],
+  ['nothing, forever', '', 'TIMEOUT_WALL'],
   ['its own end', 'process.exit(3)', 'SANDBOX_CRASHED'],
   ['a fault', 'process.abort()', /^(?:SANDBOX_CRASHED|OUT_OF_MEMORY)$/],
   [

@@ -181,7 +181,7 @@ describe('a knowledge block', () => {
   });
 
   it.each<[what: string, fields: JsonObject, message: RegExp]>([
-    ['a search without a query and filters', {}, /neither a "query" nor "tagFilters"/],
+    ['a search without a query or filters', {}, /neither a "query" nor "tagFilters"/],
     [
       'an unknown operator',
       { tagFilters: [{ tagName: 'a', tagValue: 'b', operator: 'like' }] },

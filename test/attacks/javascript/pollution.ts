@@ -26,7 +26,7 @@ export const pollution: AttackGroup = {
     },
     {
       id: 'P03',
-      title: 'toJSON on Object.prototype forges only the own result',
+      title: 'toJSON on Object.prototype forges only the result of its job',
       code: 'Object.prototype.toJSON = function () { return { t: "call", id: 1, op: "fetch", arg: { url: `http://127.0.0.1:${internalPort}/` } } }; return { a: 1 }',
       expected: ['USER_ERROR', 'RESULT_NOT_SERIALIZABLE', /^\{"t":"call"/],
     },
