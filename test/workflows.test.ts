@@ -38,12 +38,9 @@ async function expectItRuns(file: string): Promise<void> {
 }
 
 describe('exported workflows among the fixtures', () => {
-  it.each(workflowsIn(FIXTURES).map((file) => [basename(file), file]))(
-    '%s completes',
-    async (_, file) => {
-      await expectItRuns(file);
-    },
-  );
+  it.each(workflowsIn(FIXTURES).map((file) => [basename(file), file]))('%s completes', async (_, file) => {
+    await expectItRuns(file);
+  });
 });
 
 const files = EXPORTED === undefined ? [] : workflowsIn(EXPORTED);

@@ -6,16 +6,19 @@ import { MEMORY_POINTS, play, remembering } from './killed.ts';
 describe.each(drawnStores('memories with a kill'))(
   'an agent with a memory that is killed after the answer of the model, on %s',
   (store) => {
-    it.each(MEMORY_POINTS)('killed %s, %s: its conversation has the exchange once', async (stop, _when, calls) => {
-      const { folder, common, expectOneExchange } = await remembering();
-      const engine =
-        store === 'sqlite'
-          ? { data: join(folder, 'data') }
-          : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
-      expect(await play({ engine, ...common, question: 'one', stop }).last).toBe(stop);
-      const output: unknown = JSON.parse(await play({ engine, ...common, question: 'one' }).last);
-      await play({ engine, ...common, question: 'two' }).last;
-      expectOneExchange(output, calls);
-    });
+    it.each(MEMORY_POINTS)(
+      'killed %s, %s: its conversation has the exchange once',
+      async (stop, _when, calls) => {
+        const { folder, common, expectOneExchange } = await remembering();
+        const engine =
+          store === 'sqlite'
+            ? { data: join(folder, 'data') }
+            : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
+        expect(await play({ engine, ...common, question: 'one', stop }).last).toBe(stop);
+        const output: unknown = JSON.parse(await play({ engine, ...common, question: 'one' }).last);
+        await play({ engine, ...common, question: 'two' }).last;
+        expectOneExchange(output, calls);
+      },
+    );
   },
 );

@@ -17,7 +17,11 @@ describe('a build of hostile packages', () => {
   afterAll(() => hostile.close());
 
   const HOSTILE: readonly (readonly [what: string, dependencies: string[], message: RegExp])[] = [
-    ['hide that other packages cannot be loaded', ['covers', 'buries'], /buries cannot be loaded: under the carpet/],
+    [
+      'hide that other packages cannot be loaded',
+      ['covers', 'buries'],
+      /buries cannot be loaded: under the carpet/,
+    ],
     ['close the global object', ['seals'], /cannot be loaded: .*not extensible/],
     [
       'take the names that the guest runtime defines',

@@ -131,47 +131,50 @@ const PYTHON = sample(
 watchHost();
 
 describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
-  it.each([...JAVASCRIPT, ...PYTHON])('$name ends, together with its process if the job blocks the thread', async (state) => {
-    const { language = 'javascript', code, behind, warm, reached, dies } = state;
-    let calls = 0;
-    const limits = { cpuMs: 25_000, wallMs: 25_000 };
-    const started = newProcesses();
-    const sandbox = createSandbox({
-      ...options,
-      maxProcesses: 1,
-      python: { maxProcesses: 1 },
-      limits,
-      fetch: () => {
-        calls++;
-        return new Promise(() => {});
-      },
-    });
-    onTestFinished(() => sandbox.close());
-    if (warm === true) await sandbox.run({ runId: 'r', language, code: 'return 0' });
-    const stop = new AbortController();
-    const { signal } = stop;
-    const others =
-      behind === undefined
-        ? []
-        : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: behind, signal }));
-    const job = sandbox.run({ runId: 'r', language, code, signal });
-    await until(() => reached(sandbox, calls));
-    const before = started();
-    stop.abort();
-    const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
-    for (const outcome of outcomes)
-      expect(outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
-      ok: true,
-      json: '1',
-    });
-    expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
-    await until(() => !dies || livingOf(before).length === 0);
-    await sandbox.close();
-    // No process of the sandbox remains after it is closed, not even an orphan.
-    await until(() => livingOf(before).length === 0);
-    expect(livingOf(before)).toEqual([]);
-  });
+  it.each([...JAVASCRIPT, ...PYTHON])(
+    '$name ends, together with its process if the job blocks the thread',
+    async (state) => {
+      const { language = 'javascript', code, behind, warm, reached, dies } = state;
+      let calls = 0;
+      const limits = { cpuMs: 25_000, wallMs: 25_000 };
+      const started = newProcesses();
+      const sandbox = createSandbox({
+        ...options,
+        maxProcesses: 1,
+        python: { maxProcesses: 1 },
+        limits,
+        fetch: () => {
+          calls++;
+          return new Promise(() => {});
+        },
+      });
+      onTestFinished(() => sandbox.close());
+      if (warm === true) await sandbox.run({ runId: 'r', language, code: 'return 0' });
+      const stop = new AbortController();
+      const { signal } = stop;
+      const others =
+        behind === undefined
+          ? []
+          : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: behind, signal }));
+      const job = sandbox.run({ runId: 'r', language, code, signal });
+      await until(() => reached(sandbox, calls));
+      const before = started();
+      stop.abort();
+      const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
+      for (const outcome of outcomes)
+        expect(outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+      expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
+        ok: true,
+        json: '1',
+      });
+      expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
+      await until(() => !dies || livingOf(before).length === 0);
+      await sandbox.close();
+      // No process of the sandbox remains after it is closed, not even an orphan.
+      await until(() => livingOf(before).length === 0);
+      expect(livingOf(before)).toEqual([]);
+    },
+  );
 
   it('ends immediately while its image is opened', async () => {
     const opened = Promise.withResolvers<LoadedImage>();
@@ -196,26 +199,29 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
   it.each([
     ['JavaScript', 'javascript' as const],
     ['Python', 'python' as const],
-  ])('during the transfer of a large result of %s either completes or is cancelled', async (_name, language) => {
-    const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
-    onTestFinished(() => sandbox.close());
-    const code = language === 'python' ? 'return "x" * 3_000_000' : 'return "x".repeat(3_000_000)';
-    await sandbox.run({ runId: 'r', language, code });
-    for (let round = 0; round < 8; round++) {
-      const stop = new AbortController();
-      const job = sandbox.run({ runId: 'r', language, code, signal: stop.signal });
-      for (let turn = 0; turn < round * 4; turn++) await new Promise((resolve) => setImmediate(resolve));
-      stop.abort();
-      const outcome = await job;
-      expect(outcome.ok ? outcome.json.length : outcome.error.code).toSatisfy(
-        (end) => end === 3_000_002 || end === 'CANCELLED',
-      );
-    }
-    expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
-      ok: true,
-      json: '1',
-    });
-  });
+  ])(
+    'during the transfer of a large result of %s either completes or is cancelled',
+    async (_name, language) => {
+      const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
+      onTestFinished(() => sandbox.close());
+      const code = language === 'python' ? 'return "x" * 3_000_000' : 'return "x".repeat(3_000_000)';
+      await sandbox.run({ runId: 'r', language, code });
+      for (let round = 0; round < 8; round++) {
+        const stop = new AbortController();
+        const job = sandbox.run({ runId: 'r', language, code, signal: stop.signal });
+        for (let turn = 0; turn < round * 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+        stop.abort();
+        const outcome = await job;
+        expect(outcome.ok ? outcome.json.length : outcome.error.code).toSatisfy(
+          (end) => end === 3_000_002 || end === 'CANCELLED',
+        );
+      }
+      expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
+        ok: true,
+        json: '1',
+      });
+    },
+  );
 
   it('at the moment of its end either completes or is cancelled', async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });

@@ -15,7 +15,11 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, again: string]>> = {
   '/status': ['a reason without end', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
   '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
-  '/hints': ['informational responses before a response', '', 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2_000)],
+  '/hints': [
+    'informational responses before a response',
+    '',
+    'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2_000),
+  ],
   '/name': ['the name of a header', OK, 'x'.repeat(65_536)],
   '/extension': ['an extension of a chunk', `${CHUNKED}1;`, 'x'.repeat(65_536)],
   '/zeros': ['a length of a chunk that begins with zeros', CHUNKED, '0'.repeat(65_536)],

@@ -88,10 +88,10 @@ const DEEP_PYTHON: Readonly<Record<string, string>> = {
   classes: 'c = object\nfor i in range(5000): c = type("C", (c,), {})\nc()',
   errors: 'e = None\nfor i in range(N):\n  n = ValueError(i); n.__cause__ = e; e = n\nraise e',
   destructors: 'a = deep()\ndel a',
-  'finalizers': 'class A:\n  def __del__(self): A()\nA()',
+  finalizers: 'class A:\n  def __del__(self): A()\nA()',
   formats: 'class A:\n  def __format__(self, s): return format(self, s)\nformat(A())',
   sorting: 'class A:\n  def __lt__(self, o): return sorted([A(), A()]) and True\nsorted([A(), A()])',
-  'XML': 'import xml.etree.ElementTree as E\nE.fromstring("<a>" * N + "</a>" * N)',
+  XML: 'import xml.etree.ElementTree as E\nE.fromstring("<a>" * N + "</a>" * N)',
 };
 
 const PYTHON_PRELUDE = `import json, sys

@@ -35,7 +35,11 @@ const MORE: typeof BYTES = [
     get('http://ok.test:O/echo', `Host: 127.0.0.1:I${CRLF}X-Ok: 1${CRLF}`),
     /"host":"ok\.test:\d+"/,
   ],
-  ['a request to upgrade to another protocol', get('http://ok.test:O/', `${HOST}Upgrade: h2c${CRLF}`), /outer/],
+  [
+    'a request to upgrade to another protocol',
+    get('http://ok.test:O/', `${HOST}Upgrade: h2c${CRLF}`),
+    /outer/,
+  ],
   ['the beginning of HTTP/2', `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, REFUSED],
   [
     'a body with two lengths',

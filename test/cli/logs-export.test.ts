@@ -32,7 +32,9 @@ async function server(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: 
     response.setHeader('Content-Type', 'application/json');
     if (searchParams.get('status') === 'unknown') {
       response.statusCode = 400;
-      response.end(JSON.stringify({ error: { code: 'BAD_REQUEST', message: 'status must be one of the known values' } }));
+      response.end(
+        JSON.stringify({ error: { code: 'BAD_REQUEST', message: 'status must be one of the known values' } }),
+      );
       return;
     }
     const at = Number(searchParams.get('cursor') ?? 0);
@@ -112,7 +114,10 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     expect((await call()).stdout).toMatch(/^runId,[^\n]*\n$/);
     const file = join(cwd, 'log.csv');
     const refused = await call('--status', 'unknown', '--output', file);
-    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('status must be one of the known values') });
+    expect(refused).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('status must be one of the known values'),
+    });
     expect(existsSync(file)).toBe(false);
     expect(await call('--spans')).toMatchObject({ exit: 2, stderr: expect.stringContaining('ndjson') });
   });

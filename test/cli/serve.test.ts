@@ -181,32 +181,37 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(table.stdout).toMatch(/shared .* revoked/);
   });
 
-  drawn('gives its environment values only to the oldest workspace, for deployed workflows and drafts', async () => {
-    const data = dataFolder();
-    const first = await served(data, '--env', 'KEY=sk-very-secret');
-    const store = await openServiceStore({ data });
-    onTestFinished(() => store.close());
-    const { id: userId } = (await store.workspaces.firstUser()) ?? { id: '' };
-    const other = await store.workspaces.createWorkspace('Other', userId);
-    const call = caller(first);
-    const reading = workflow(
-      [fn('F', 'return [Object.keys(environmentVariables), "{{KEY}}".length, <start.text>]')],
-      ['Start -> F'],
-    );
-    const outputs = async (workspaceId: string | undefined): Promise<unknown[]> => {
-      const path = await deployed(call, workspaceId, reading);
-      const input = { text: 'sk-very-secret' };
-      const bodies = [{ input }, { input, run: { source: 'manual' } }];
-      const runs = bodies.map(async (body) => (await call('POST', `${path}/execute`, body)).data);
-      return (await Promise.all(runs)).map((run) => (run as { output?: { result: unknown } }).output?.result);
-    };
-    const own = [['KEY'], 14, '«redacted:KEY»'];
-    const none = [[], '{{KEY}}'.length, 'sk-very-secret'];
-    expect(await outputs(first.workspaceId)).toEqual([own, own]);
-    expect(await outputs(other)).toEqual([none, none]);
-    first.process.child.kill('SIGTERM');
-    await first.process.ended;
-  });
+  drawn(
+    'gives its environment values only to the oldest workspace, for deployed workflows and drafts',
+    async () => {
+      const data = dataFolder();
+      const first = await served(data, '--env', 'KEY=sk-very-secret');
+      const store = await openServiceStore({ data });
+      onTestFinished(() => store.close());
+      const { id: userId } = (await store.workspaces.firstUser()) ?? { id: '' };
+      const other = await store.workspaces.createWorkspace('Other', userId);
+      const call = caller(first);
+      const reading = workflow(
+        [fn('F', 'return [Object.keys(environmentVariables), "{{KEY}}".length, <start.text>]')],
+        ['Start -> F'],
+      );
+      const outputs = async (workspaceId: string | undefined): Promise<unknown[]> => {
+        const path = await deployed(call, workspaceId, reading);
+        const input = { text: 'sk-very-secret' };
+        const bodies = [{ input }, { input, run: { source: 'manual' } }];
+        const runs = bodies.map(async (body) => (await call('POST', `${path}/execute`, body)).data);
+        return (await Promise.all(runs)).map(
+          (run) => (run as { output?: { result: unknown } }).output?.result,
+        );
+      };
+      const own = [['KEY'], 14, '«redacted:KEY»'];
+      const none = [[], '{{KEY}}'.length, 'sk-very-secret'];
+      expect(await outputs(first.workspaceId)).toEqual([own, own]);
+      expect(await outputs(other)).toEqual([none, none]);
+      first.process.child.kill('SIGTERM');
+      await first.process.ended;
+    },
+  );
 
   drawn('rejects a port in use, and PostgreSQL without a secret', async () => {
     const { url } = await served(dataFolder());

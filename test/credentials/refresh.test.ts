@@ -154,10 +154,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
       { status: 503, body: { error: 'invalid_grant' } },
     ],
     ['answers without a token', { status: 200, body: {} }],
-    [
-      'sends an invalid token',
-      { status: 200, body: { access_token: 'at\r\nX: y', token_type: 'bearer' } },
-    ],
+    ['sends an invalid token', { status: 200, body: { access_token: 'at\r\nX: y', token_type: 'bearer' } }],
     ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
     ['is slow', { before: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
   ])('stay in use while they are valid if the server %s, and are refreshed later', async (what, fault) => {

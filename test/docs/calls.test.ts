@@ -33,17 +33,21 @@ describe('docs/api-calls.md', () => {
     expect(calls.filter((call) => !SERVED.some((operation) => isOf(operation, call)))).toEqual([]);
   });
 
-  it.skipIf(!curl)('runs from its beginning to its end with the described results', { timeout: 180_000 }, async () => {
-    const ready = await startServe(['--data', dataFolder()]);
-    const folder = folderOf(PAGE);
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
-    const more = { BASE: ready.url, KEY: ready.key, WORKSPACE: ready.workspaceId };
-    const { exit, stdout, stderr } = await shell(script, folder, more);
-    expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
-    expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));
-    for (const said of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
-      expect(stdout).toContain(said);
-    }
-  });
+  it.skipIf(!curl)(
+    'runs from its beginning to its end with the described results',
+    { timeout: 180_000 },
+    async () => {
+      const ready = await startServe(['--data', dataFolder()]);
+      const folder = folderOf(PAGE);
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
+      const more = { BASE: ready.url, KEY: ready.key, WORKSPACE: ready.workspaceId };
+      const { exit, stdout, stderr } = await shell(script, folder, more);
+      expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
+      expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));
+      for (const said of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
+        expect(stdout).toContain(said);
+      }
+    },
+  );
 });

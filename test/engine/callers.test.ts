@@ -98,11 +98,7 @@ describe('a faulty executor', () => {
     ['nothing', () => undefined, /returned no result/],
     ['a string', () => 'done', /returned no result/],
     ['no output', () => ({ result: 1 }), /returned no result/],
-    [
-      'a wait until NaN',
-      () => ({ waitUntilMs: Number.NaN, waiting: {}, output: {} }),
-      /returned no result/,
-    ],
+    ['a wait until NaN', () => ({ waitUntilMs: Number.NaN, waiting: {}, output: {} }), /returned no result/],
     ['a bigint', () => ({ output: { deep: [{ n: 1n }] } }), /"deep\.0\.n" is a bigint/],
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
     ['a circular value', () => ({ output: circular() }), /contains itself/],

@@ -170,33 +170,36 @@ describe('definitions of integrations', () => {
     }
   });
 
-  it.each(calls)('send and map the described arguments and outputs: $name', async ({ integration, operation, id }) => {
-    const tool = integration.tools[id] as IntegrationTool;
-    const output = tool.answer?.output;
-    const sampled = sampledArguments(tool);
-    const fields = sampled.map(
-      ([name, each]) => [fieldsOf(name, each)[0] ?? name, sampleOf(name, each)] as const,
-    );
-    reply = (nth) => replyOf(integration, tool, nth);
-    asked.length = 0;
-    const [type = ''] = integration.types;
-    const called = block('A', type, { operation, ...Object.fromEntries(fields) });
-    const result = await engine.execute({ workflow: workflow([called], ['Start -> A']) });
-    expect(result).toMatchObject({ status: 'completed' });
-    const [first] = asked as [Asked];
-    expect(first.method).toBe(tool.method);
-    const pattern = tool.path.replaceAll(/[.$:]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/?#]+');
-    expect(first.path).toMatch(new RegExp(`^/base${pattern}$`));
-    const { credential } = integration;
-    const key = credential.type === 'basic' ? 'Basic ' : 'the-key';
-    const isInPath = credential.type === 'key' && credential.in === 'path';
-    expect(isInPath ? first.path : JSON.stringify(first.headers)).toContain(key);
-    expect(first.query.toString()).not.toContain('the-key');
-    for (const [name, argument] of sampled) expectSent(first, tool, { name, argument });
-    expect(asked).toHaveLength(requestsOf(tool));
-    if (typeof output === 'object')
-      expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
-  });
+  it.each(calls)(
+    'send and map the described arguments and outputs: $name',
+    async ({ integration, operation, id }) => {
+      const tool = integration.tools[id] as IntegrationTool;
+      const output = tool.answer?.output;
+      const sampled = sampledArguments(tool);
+      const fields = sampled.map(
+        ([name, each]) => [fieldsOf(name, each)[0] ?? name, sampleOf(name, each)] as const,
+      );
+      reply = (nth) => replyOf(integration, tool, nth);
+      asked.length = 0;
+      const [type = ''] = integration.types;
+      const called = block('A', type, { operation, ...Object.fromEntries(fields) });
+      const result = await engine.execute({ workflow: workflow([called], ['Start -> A']) });
+      expect(result).toMatchObject({ status: 'completed' });
+      const [first] = asked as [Asked];
+      expect(first.method).toBe(tool.method);
+      const pattern = tool.path.replaceAll(/[.$:]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/?#]+');
+      expect(first.path).toMatch(new RegExp(`^/base${pattern}$`));
+      const { credential } = integration;
+      const key = credential.type === 'basic' ? 'Basic ' : 'the-key';
+      const isInPath = credential.type === 'key' && credential.in === 'path';
+      expect(isInPath ? first.path : JSON.stringify(first.headers)).toContain(key);
+      expect(first.query.toString()).not.toContain('the-key');
+      for (const [name, argument] of sampled) expectSent(first, tool, { name, argument });
+      expect(asked).toHaveLength(requestsOf(tool));
+      if (typeof output === 'object')
+        expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
+    },
+  );
 });
 
 const HEADER = `/**

@@ -74,7 +74,12 @@ describe('blocks of GitHub', () => {
       { code: 'BLOCK_CONFIG_INVALID' },
     ],
     ['is refused', 'github_merge_pr', { pullNumber: 7 }, { details: { status: 405, kind: 'conflict' } }],
-    ['belongs to another account', 'github_repo_info', { repo: 'private' }, { details: { kind: 'not_found' } }],
+    [
+      'belongs to another account',
+      'github_repo_info',
+      { repo: 'private' },
+      { details: { kind: 'not_found' } },
+    ],
   ])('fail clearly when the named resource %s', async (_what, operation, fields, expected) => {
     const { error } = await (await github()).call(operation, fields);
     expect(error).toMatchObject(expected);

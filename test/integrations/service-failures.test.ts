@@ -170,17 +170,20 @@ const LIMITS: readonly [Name, Answer, waitMs: number][] = [
 ];
 
 describe('a limit of a service', () => {
-  it.each(LIMITS)('delays the call for the time that the service sets: %s %j', async (name, answer, waitMs) => {
-    services.refuseNext(name, answer);
-    const clock = new TestClock();
-    const running = run(CALLS[name], { clock });
-    await clock.due(waitMs);
-    clock.advance(waitMs - 1);
-    expect(services.requests).toHaveLength(1);
-    clock.advance(1);
-    expect(await running).toMatchObject({ error: null, status: 'completed' });
-    expect(services.requests.length).toBeGreaterThan(1);
-  });
+  it.each(LIMITS)(
+    'delays the call for the time that the service sets: %s %j',
+    async (name, answer, waitMs) => {
+      services.refuseNext(name, answer);
+      const clock = new TestClock();
+      const running = run(CALLS[name], { clock });
+      await clock.due(waitMs);
+      clock.advance(waitMs - 1);
+      expect(services.requests).toHaveLength(1);
+      clock.advance(1);
+      expect(await running).toMatchObject({ error: null, status: 'completed' });
+      expect(services.requests.length).toBeGreaterThan(1);
+    },
+  );
 
   it('can be a time in milliseconds, and fails the block if it ends only in an hour', async () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');

@@ -86,7 +86,11 @@ export class Drive {
     const [next, outcome] = step(this.region, this.state, event);
     assert.equal(JSON.stringify(this.state), before, 'step does not change its input');
     const inPlace = JSON.parse(before) as State;
-    assert.deepEqual(advance(this.region, inPlace, event), outcome, 'advance returns the same outcome as step');
+    assert.deepEqual(
+      advance(this.region, inPlace, event),
+      outcome,
+      'advance returns the same outcome as step',
+    );
     assert.deepEqual(inPlace, next, 'advance leads to the same state as step');
     this.state = JSON.parse(JSON.stringify(next)) as State;
     assert.deepEqual(this.state, next, 'the state is JSON');
@@ -130,7 +134,10 @@ export class Drive {
       const left = this.wanted().filter((key) => !key.startsWith('grace '));
       assert.deepEqual(left, [], 'every open work is aborted');
       for (const command of this.asked)
-        assert.isFalse(isPending(this.region, this.state, command), `pending after the end: ${keyOf(command)}`);
+        assert.isFalse(
+          isPending(this.region, this.state, command),
+          `pending after the end: ${keyOf(command)}`,
+        );
       this.open.clear();
     }
   }
@@ -170,7 +177,11 @@ export class Drive {
       this.open.delete(key);
       this.expectVoid(respond(this.scenario, command, this.nowMs).event);
     }
-    assert.deepEqual(Object.fromEntries(owed), Object.fromEntries(this.open), 'the pending commands are the open work');
+    assert.deepEqual(
+      Object.fromEntries(owed),
+      Object.fromEntries(this.open),
+      'the pending commands are the open work',
+    );
     const texts = new Set([...owed.values()].map((command) => JSON.stringify(command)));
     for (const command of this.asked)
       assert.equal(

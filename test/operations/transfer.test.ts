@@ -44,7 +44,10 @@ const SHAPES: readonly Shape[] = [
       list(n, (i) => block(`b${i}`, { credential: ['oauth-input', `c${i}`], text: ['code', '{{A}}'] })),
   },
   { title: 'placeholders with the same name', blocks: (n) => one('code', '{{A}}'.repeat(n)) },
-  { title: 'placeholders with different names', blocks: (n) => one('code', list(n, (i) => `{{A${i}}}`).join('')) },
+  {
+    title: 'placeholders with different names',
+    blocks: (n) => one('code', list(n, (i) => `{{A${i}}}`).join('')),
+  },
   {
     title: 'tools with accounts',
     blocks: (n) =>

@@ -72,7 +72,8 @@ function licenceOf(path: string, { license }: Locked): string | undefined {
 function otherwiseLicensed(): { name: string; licence: string | undefined }[] {
   const names = shipped();
   const entries = installed.filter(([path]) => names.has(nameOf(path)));
-  if (entries.length < 5) throw new Error('The lock file has fewer than 5 shipped packages: its format may have changed.');
+  if (entries.length < 5)
+    throw new Error('The lock file has fewer than 5 shipped packages: its format may have changed.');
   return entries
     .map(([path, entry]) => ({ name: nameOf(path), licence: licenceOf(path, entry) }))
     .filter(({ licence }) => !isAllowed(licence));

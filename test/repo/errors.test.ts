@@ -105,7 +105,8 @@ describe('docs/errors.md', () => {
   it('gives the severity of each diagnostic', () => {
     const shown = sections.filter(({ code }) => diagnostics.includes(code));
     const wrong = shown.filter(
-      (one) => textAfter(one, 'Severity') !== DIAGNOSTIC_CODES[one.code as keyof typeof DIAGNOSTIC_CODES].severity,
+      (one) =>
+        textAfter(one, 'Severity') !== DIAGNOSTIC_CODES[one.code as keyof typeof DIAGNOSTIC_CODES].severity,
     );
     expect([shown.length, wrong.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
   });

@@ -72,66 +72,62 @@ async function startNginx(path: string, port: number, upstream: string): Promise
 }
 
 describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path', () => {
-  it(
-    'signs in, follows a run live without buffering, and controls it',
-    { timeout: 90_000 },
-    async () => {
-      const port = await freePort();
-      const store = await openServiceStore();
-      const { sessions, keys } = store;
-      const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE };
-      const authenticator = keysAnd(keyAuthenticator(keys), sessionAuthenticator(sessions, rules));
-      const { api, key, workspaceId } = await testApi({ store, authenticator, basePath: BASE });
-      const withSession = withSessions(api.fetch, { ...rules, sessions, keys });
-      const pages = studioPages({ basePath: BASE });
-      const served = await serveFetch(async (request) => (await pages(request)) ?? withSession(request));
-      const url = await startNginx(nginx?.path ?? '', port, new URL(served.url).origin);
-      const request = (method: string, path: string, body?: object) =>
-        fetch(`${url}${BASE}${path}`, {
-          method,
-          headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
-          ...(body && { body: JSON.stringify(body) }),
-        });
-      const call = async (...of: Parameters<typeof request>) =>
-        ((await (await request(...of)).json()) as { data: { id: string; runId: string } }).data;
-      const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Counts' });
-      await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(TICKS));
-      await call('POST', `/api/v2/workflows/${id}/deploy`, {});
-      const { runId } = await call('POST', `/api/v2/workflows/${id}/execute`, { async: true });
-
-      const stream = await request('GET', `/api/v2/logs/${runId}/events`);
-      expect(stream.headers.get('server')).toContain('nginx');
-      const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-      const chunk = async () => new TextDecoder().decode((await reader.read()).value);
-      expect(await chunk()).toContain('data: {');
-      // An iteration takes a second. A buffer of 4 KB would collect many iterations.
-      const next = await chunk();
-      expect(next).toContain('data: {');
-      expect(next.length).toBeLessThan(2000);
-
-      const browser = await chromium.launch({
-        ...(chromiumTool && { executablePath: chromiumTool.path, env: cleaned(chromiumTool.env) }),
-        args: ['--no-sandbox'],
+  it('signs in, follows a run live without buffering, and controls it', { timeout: 90_000 }, async () => {
+    const port = await freePort();
+    const store = await openServiceStore();
+    const { sessions, keys } = store;
+    const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE };
+    const authenticator = keysAnd(keyAuthenticator(keys), sessionAuthenticator(sessions, rules));
+    const { api, key, workspaceId } = await testApi({ store, authenticator, basePath: BASE });
+    const withSession = withSessions(api.fetch, { ...rules, sessions, keys });
+    const pages = studioPages({ basePath: BASE });
+    const served = await serveFetch(async (request) => (await pages(request)) ?? withSession(request));
+    const url = await startNginx(nginx?.path ?? '', port, new URL(served.url).origin);
+    const request = (method: string, path: string, body?: object) =>
+      fetch(`${url}${BASE}${path}`, {
+        method,
+        headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
       });
-      onTestFinished(() => browser.close());
-      const page = await browser.newPage();
-      const faults: string[] = [];
-      page.on('pageerror', (error) => faults.push(error.message));
-      await page.goto(`${url}${BASE}/`);
-      await page.getByLabel('API key').fill(key);
-      await page.keyboard.press('Enter');
-      await page.getByRole('link', { name: 'Counts' }).click();
-      await page.locator('.run-title').getByText('Running').waitFor();
-      expect(new URL(page.url()).pathname).toBe(`${BASE}/runs/${runId}`);
-      await page.getByRole('button', { name: /^Minute/ }).waitFor();
-      await page.getByRole('button', { name: 'Cancel run' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
-      await page.locator('.run-title').getByText('Cancelled').waitFor();
-      let rest = '';
-      for (let part = await reader.read(); !part.done; part = await reader.read())
-        rest += new TextDecoder().decode(part.value);
-      expect(rest).toContain('[DONE]');
-      expect(faults).toEqual([]);
-    },
-  );
+    const call = async (...of: Parameters<typeof request>) =>
+      ((await (await request(...of)).json()) as { data: { id: string; runId: string } }).data;
+    const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Counts' });
+    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(TICKS));
+    await call('POST', `/api/v2/workflows/${id}/deploy`, {});
+    const { runId } = await call('POST', `/api/v2/workflows/${id}/execute`, { async: true });
+
+    const stream = await request('GET', `/api/v2/logs/${runId}/events`);
+    expect(stream.headers.get('server')).toContain('nginx');
+    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+    const chunk = async () => new TextDecoder().decode((await reader.read()).value);
+    expect(await chunk()).toContain('data: {');
+    // An iteration takes a second. A buffer of 4 KB would collect many iterations.
+    const next = await chunk();
+    expect(next).toContain('data: {');
+    expect(next.length).toBeLessThan(2000);
+
+    const browser = await chromium.launch({
+      ...(chromiumTool && { executablePath: chromiumTool.path, env: cleaned(chromiumTool.env) }),
+      args: ['--no-sandbox'],
+    });
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(error.message));
+    await page.goto(`${url}${BASE}/`);
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Counts' }).click();
+    await page.locator('.run-title').getByText('Running').waitFor();
+    expect(new URL(page.url()).pathname).toBe(`${BASE}/runs/${runId}`);
+    await page.getByRole('button', { name: /^Minute/ }).waitFor();
+    await page.getByRole('button', { name: 'Cancel run' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
+    await page.locator('.run-title').getByText('Cancelled').waitFor();
+    let rest = '';
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      rest += new TextDecoder().decode(part.value);
+    expect(rest).toContain('[DONE]');
+    expect(faults).toEqual([]);
+  });
 });

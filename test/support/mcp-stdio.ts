@@ -7,8 +7,12 @@ const [, , file = '', ...args] = process.argv;
 appendFileSync(file, `${process.pid}\n`);
 const server = new McpServer({ name: 'process', version: '1.0.0' });
 const inputSchema = fromJsonSchema<object>({ type: 'object', properties: {} });
-server.registerTool('seen', { description: 'Returns the arguments, environment and folder of the process.', inputSchema }, () => {
-  const seen = { args, env: Object.keys(process.env).toSorted(), cwd: process.cwd() };
-  return { content: [{ type: 'text', text: JSON.stringify(seen) }] };
-});
+server.registerTool(
+  'seen',
+  { description: 'Returns the arguments, environment and folder of the process.', inputSchema },
+  () => {
+    const seen = { args, env: Object.keys(process.env).toSorted(), cwd: process.cwd() };
+    return { content: [{ type: 'text', text: JSON.stringify(seen) }] };
+  },
+);
 await server.connect(new StdioServerTransport());

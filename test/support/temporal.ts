@@ -25,9 +25,7 @@ type Serving = Extract<TemporalForTests, { kind: 'serving' }>;
  */
 export function describeTemporal(name: string, tests: (server: Serving) => void): void {
   if (!server) {
-    throw new Error(
-      'Tests that need a Temporal server belong in test/temporal/: only files there get one.',
-    );
+    throw new Error('Tests that need a Temporal server belong in test/temporal/: only files there get one.');
   }
   if (server.kind === 'none' && server.isRequired) {
     it(`on Temporal: ${name}: needs a server`, () => expect.fail(server.reason));

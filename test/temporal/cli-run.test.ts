@@ -20,21 +20,18 @@ const NAP: DrawnWorkflow = {
 const drawn = drawnTests(1 / 2, 'tests of heddle run on Temporal');
 
 describeTemporal('heddle run', (server) => {
-  drawn(
-    'runs a file with its own worker, with the same output and progress as in one process',
-    async () => {
-      const place = placeOn(server, ADD);
-      const input = ['--input', '{"a": 1, "b": 2}'];
-      const [there, here] = [
-        await place.run(...input),
-        await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: place.cwd }),
-      ];
-      expect(there.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
-      expect({ ...there, stderr: steady(there.stderr) }).toEqual({ ...here, stderr: steady(here.stderr) });
-      expect(there.exit).toBe(0);
-      expect(await place.runs()).toMatchObject([{ status: 'completed' }]);
-    },
-  );
+  drawn('runs a file with its own worker, with the same output and progress as in one process', async () => {
+    const place = placeOn(server, ADD);
+    const input = ['--input', '{"a": 1, "b": 2}'];
+    const [there, here] = [
+      await place.run(...input),
+      await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: place.cwd }),
+    ];
+    expect(there.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
+    expect({ ...there, stderr: steady(there.stderr) }).toEqual({ ...here, stderr: steady(here.stderr) });
+    expect(there.exit).toBe(0);
+    expect(await place.runs()).toMatchObject([{ status: 'completed' }]);
+  });
 
   drawn('exits with 1 for a failed block, and prints the command that continues on Temporal', async () => {
     const place = placeOn(server, {
@@ -102,20 +99,23 @@ describeTemporal('heddle run', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  drawn('exits with 3 when the run waits for a person, and the printed command continues the run', async () => {
-    const place = placeOn(server, ASK);
-    const asked = await place.run();
-    expect(asked.exit).toBe(3);
-    const [, command = ''] = /→ heddle (runs resume .*)/.exec(asked.stderr) ?? [];
-    expect(command).toContain('--runtime temporal --address');
-    const [, verb, runId = '', , , ...rest] = command.split(' ');
-    const { exit, stdout, stderr } = await heddle(
-      ['runs', verb ?? '', runId, '--input', '{"ok": true}', ...rest],
-      { cwd: place.cwd },
-    );
-    expect(JSON.parse(stdout || '0'), stderr).toMatchObject({ result: true });
-    expect(exit).toBe(0);
-  });
+  drawn(
+    'exits with 3 when the run waits for a person, and the printed command continues the run',
+    async () => {
+      const place = placeOn(server, ASK);
+      const asked = await place.run();
+      expect(asked.exit).toBe(3);
+      const [, command = ''] = /→ heddle (runs resume .*)/.exec(asked.stderr) ?? [];
+      expect(command).toContain('--runtime temporal --address');
+      const [, verb, runId = '', , , ...rest] = command.split(' ');
+      const { exit, stdout, stderr } = await heddle(
+        ['runs', verb ?? '', runId, '--input', '{"ok": true}', ...rest],
+        { cwd: place.cwd },
+      );
+      expect(JSON.parse(stdout || '0'), stderr).toMatchObject({ result: true });
+      expect(exit).toBe(0);
+    },
+  );
 });
 
 describeTemporal('errors before a run', (server) => {

@@ -92,7 +92,10 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
     'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      const run = await runAfterRestart(placeOn(server, flow).server, ['--postgres', await postgresDatabase()]);
+      const run = await runAfterRestart(placeOn(server, flow).server, [
+        '--postgres',
+        await postgresDatabase(),
+      ]);
       expect(run).toMatchObject({ output: { result: 42 } });
     },
   );

@@ -221,22 +221,19 @@ describeTemporal('runs of a shared folder', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
   });
 
-  drawn(
-    'without a worker keep a cancel request for the next worker, and inform the caller',
-    async () => {
-      const place = placeOn(server, WAITING);
-      const run = place.start(['run', 'flow.json', ...REMOTE]);
-      await expect.poll(async () => (await place.runs()).length, { timeout: 20_000 }).toBe(1);
-      const [found] = await place.runs();
-      const asked = await heddle(['runs', 'cancel', found!.runId, ...ON_TEMPORAL, ...place.server], {
-        cwd: place.cwd,
-      });
-      expect(asked.exit).toBe(2);
-      expect(asked.stderr).toContain('the next worker executes it');
-      await workerAt(place);
-      expect((await run.ended).exit).toBe(4);
-    },
-  );
+  drawn('without a worker keep a cancel request for the next worker, and inform the caller', async () => {
+    const place = placeOn(server, WAITING);
+    const run = place.start(['run', 'flow.json', ...REMOTE]);
+    await expect.poll(async () => (await place.runs()).length, { timeout: 20_000 }).toBe(1);
+    const [found] = await place.runs();
+    const asked = await heddle(['runs', 'cancel', found!.runId, ...ON_TEMPORAL, ...place.server], {
+      cwd: place.cwd,
+    });
+    expect(asked.exit).toBe(2);
+    expect(asked.stderr).toContain('the next worker executes it');
+    await workerAt(place);
+    expect((await run.ended).exit).toBe(4);
+  });
 });
 
 describeTemporal('runs in PostgreSQL', (server) => {

@@ -9,17 +9,13 @@ import { describeTemporal } from '../support/temporal.ts';
 const PROGRAM = fileURLToPath(new URL('../../examples/two-workers/two-workers.ts', import.meta.url));
 
 describeTemporal('the example with two workers', ({ address, namespace }) => {
-  it(
-    'completes a run after one worker is killed with SIGKILL',
-    { timeout: 120_000 },
-    async () => {
-      const server = ['--address', address, '--namespace', namespace, '--queue', `weavers-${randomUUID()}`];
-      const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...server], {
-        cwd: dataFolder(),
-      });
-      expect(stdout).toMatch(/^one: killed, after it has woven red, green/m);
-      expect(stdout).toMatch(/^two: finished it: red, green, blue, white, black, gold$/m);
-      expect(stdout).toMatch(/^No row was woven twice\.$/m);
-    },
-  );
+  it('completes a run after one worker is killed with SIGKILL', { timeout: 120_000 }, async () => {
+    const server = ['--address', address, '--namespace', namespace, '--queue', `weavers-${randomUUID()}`];
+    const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...server], {
+      cwd: dataFolder(),
+    });
+    expect(stdout).toMatch(/^one: killed, after it has woven red, green/m);
+    expect(stdout).toMatch(/^two: finished it: red, green, blue, white, black, gold$/m);
+    expect(stdout).toMatch(/^No row was woven twice\.$/m);
+  });
 });

@@ -74,7 +74,11 @@ describeTemporal('faults', (server) => {
   describe('a run that was recorded when its server was unreachable', () => {
     const drawn = drawnTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
-    async function startUnreachable(): Promise<{ place: ReturnType<typeof placeOn>; runId: string; error: unknown }> {
+    async function startUnreachable(): Promise<{
+      place: ReturnType<typeof placeOn>;
+      runId: string;
+      error: unknown;
+    }> {
       const place = placeOn(server);
       const line = await lineTo(server.address);
       const engine = await place.engine(quiet, { address: line.address } as Partial<TemporalOptions>);
@@ -192,25 +196,22 @@ describeTemporal('faults', (server) => {
     },
   );
 
-  drawn(
-    'a run of a newer version of Heddle fails on the server, and its record has the reason',
-    async () => {
-      const place = placeOn(server);
-      const engine = await place.engine();
-      await place.worker(quiet);
-      changeInputs((input) => ({ ...input, format: 99 }));
-      const { runId } = await engine.start({ workflow: one });
-      await expect
-        .poll(() => engine.getRun(runId), POLL)
-        .toMatchObject(suspended(/newer Heddle started this run \(format 99/));
-      const client = await clientOf(server);
-      await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
-        cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
-      });
-      expect(await engine.cancel(runId, 'never mind')).toBe(true);
-      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
-    },
-  );
+  drawn('a run of a newer version of Heddle fails on the server, and its record has the reason', async () => {
+    const place = placeOn(server);
+    const engine = await place.engine();
+    await place.worker(quiet);
+    changeInputs((input) => ({ ...input, format: 99 }));
+    const { runId } = await engine.start({ workflow: one });
+    await expect
+      .poll(() => engine.getRun(runId), POLL)
+      .toMatchObject(suspended(/newer Heddle started this run \(format 99/));
+    const client = await clientOf(server);
+    await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
+      cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
+    });
+    expect(await engine.cancel(runId, 'never mind')).toBe(true);
+    expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
+  });
 
   drawn('a value missing from the store stops the run, which continues when the value is back', async () => {
     const place = placeOn(server);
@@ -279,7 +280,10 @@ describeTemporal('faults', (server) => {
         const script = new Script({}, () => ({ output: {} }));
         const blocks = [script.executor];
         const engine = await placeOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
-        changeInputs((input) => ({ ...input, effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } } }));
+        changeInputs((input) => ({
+          ...input,
+          effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } },
+        }));
         const names = ['A', 'B', 'C', 'D', 'E', 'F'];
         const chain = workflow(
           names.map((name) => work(name)),

@@ -9,20 +9,23 @@ describeTemporal('agents with a memory', (server) => {
   describeMemories((whenDone) => onServer(server, whenDone));
 
   describe('whose worker is killed after the answer of the model', () => {
-    it.each(MEMORY_POINTS)('killed %s, %s: the conversation has the exchange once', async (stop, _when, calls) => {
-      const { common, expectOneExchange } = await remembering();
-      const place = placeOn(server);
-      const { address, namespace } = server;
-      const worker = { address, namespace, queue: place.queue, data: place.data };
-      const engine = await place.engine();
-      const run = await engine.start({ workflow: REMEMBERING }, { question: 'one' });
-      expect(await play({ worker, ...common, question: 'one', stop }).last).toBe(stop);
-      const other = play({ worker, ...common, question: 'two' });
-      const { output } = await run.result();
-      await engine.execute({ workflow: REMEMBERING }, { question: 'two' });
-      expectOneExchange(output, calls);
-      other.end();
-      await other.last;
-    });
+    it.each(MEMORY_POINTS)(
+      'killed %s, %s: the conversation has the exchange once',
+      async (stop, _when, calls) => {
+        const { common, expectOneExchange } = await remembering();
+        const place = placeOn(server);
+        const { address, namespace } = server;
+        const worker = { address, namespace, queue: place.queue, data: place.data };
+        const engine = await place.engine();
+        const run = await engine.start({ workflow: REMEMBERING }, { question: 'one' });
+        expect(await play({ worker, ...common, question: 'one', stop }).last).toBe(stop);
+        const other = play({ worker, ...common, question: 'two' });
+        const { output } = await run.result();
+        await engine.execute({ workflow: REMEMBERING }, { question: 'two' });
+        expectOneExchange(output, calls);
+        other.end();
+        await other.last;
+      },
+    );
   });
 });

@@ -65,26 +65,26 @@ describeTemporal('a development server', ({ binary = '' }) => {
     expect(await problemAt(address, 'loom')).toBeDefined();
   });
 
+  it.skipIf(binary === '')('registers the given search attributes, and writes to its log file', async () => {
+    const logFile = join(dataFolder(), 'server.log');
+    const { address } = await start({ logFile, searchAttributes: { Weft: 'Keyword' } });
+    expect(await problemAt(address, 'loom', ['Weft'])).toBeUndefined();
+    await expect.poll(() => readFileSync(logFile, 'utf8'), POLL).toContain(address.split(':')[1]);
+  });
+
   it.skipIf(binary === '')(
-    'registers the given search attributes, and writes to its log file',
+    'keeps its namespaces across restarts if it has a file, and can use the same port again',
     async () => {
-      const logFile = join(dataFolder(), 'server.log');
-      const { address } = await start({ logFile, searchAttributes: { Weft: 'Keyword' } });
-      expect(await problemAt(address, 'loom', ['Weft'])).toBeUndefined();
-      await expect.poll(() => readFileSync(logFile, 'utf8'), POLL).toContain(address.split(':')[1]);
+      const dbFile = join(dataFolder(), 'data/temporal.db');
+      const searchAttributes = { Weft: 'Keyword' } as const;
+      const first = await start({ dbFile, searchAttributes });
+      execFileSync(binary, ['operator', 'namespace', 'create', '-n', 'kept', '--address', first.address]);
+      await first.stop();
+      const again = await start({ dbFile, searchAttributes, port: Number(first.address.split(':')[1]) });
+      expect(again.address).toBe(first.address);
+      expect(await problemAt(again.address, 'kept')).toBeUndefined();
     },
   );
-
-  it.skipIf(binary === '')('keeps its namespaces across restarts if it has a file, and can use the same port again', async () => {
-    const dbFile = join(dataFolder(), 'data/temporal.db');
-    const searchAttributes = { Weft: 'Keyword' } as const;
-    const first = await start({ dbFile, searchAttributes });
-    execFileSync(binary, ['operator', 'namespace', 'create', '-n', 'kept', '--address', first.address]);
-    await first.stop();
-    const again = await start({ dbFile, searchAttributes, port: Number(first.address.split(':')[1]) });
-    expect(again.address).toBe(first.address);
-    expect(await problemAt(again.address, 'kept')).toBeUndefined();
-  });
 
   it.skipIf(binary === '')('ends when the process that started it is killed with -9', async () => {
     const module = JSON.stringify(

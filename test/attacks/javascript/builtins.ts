@@ -27,8 +27,16 @@ export const builtins: AttackGroup = {
   language: 'javascript',
   attacks: [
     succeeding('V01', 'the longest text, normalized', 'return "é".repeat(2 ** 28).normalize("NFKD").length'),
-    succeeding('V02', 'the longest text in capitals', 'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length'),
-    succeeding('V03', 'a number that is parsed from many digits', 'return typeof BigInt("9".repeat(2 ** 27))'),
+    succeeding(
+      'V02',
+      'the longest text in capitals',
+      'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length',
+    ),
+    succeeding(
+      'V03',
+      'a number that is parsed from many digits',
+      'return typeof BigInt("9".repeat(2 ** 27))',
+    ),
     succeeding(
       'V04',
       'an object that claims the maximum length, concatenated',

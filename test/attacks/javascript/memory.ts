@@ -96,7 +96,11 @@ export const memory: AttackGroup = {
       'JSON of a long string',
       'const s = "\\u0001".repeat(2 ** 24); const a = []; for (;;) a.push(JSON.stringify(s))',
     ),
-    memoryAttack('R13d', 'a split', 'const s = "a".repeat(2 ** 24); const a = []; for (;;) a.push(s.split(""))'),
+    memoryAttack(
+      'R13d',
+      'a split',
+      'const s = "a".repeat(2 ** 24); const a = []; for (;;) a.push(s.split(""))',
+    ),
     memoryAttack(
       'R14c',
       'numbers of many digits',

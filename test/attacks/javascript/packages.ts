@@ -36,8 +36,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W03',
-      title:
-        'built-ins of the guest runtime, replaced while a package loads: await, the console and values',
+      title: 'built-ins of the guest runtime, replaced while a package loads: await, the console and values',
       image: 'replaces',
       values: { given: { a: [1] } },
       code: 'console.log("said"); await null; await (async () => 1)(); return [given.a[0], typeof require("replaces")]',

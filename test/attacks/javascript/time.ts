@@ -59,7 +59,11 @@ export const time: AttackGroup = {
       'a regular expression in replace with the unicode sets flag',
       'return "x".repeat(40).replace(/(?:[\\p{L}--[a-w]]|x|\\w)+$(?<!x)/v, "")',
     ),
-    endlessCode('R06d', 'a regular expression that looks behind', 'return /(?<=y(x+x+)+)z/.test("x".repeat(60) + "z")'),
+    endlessCode(
+      'R06d',
+      'a regular expression that looks behind',
+      'return /(?<=y(x+x+)+)z/.test("x".repeat(60) + "z")',
+    ),
     endlessCode(
       'R15',
       'a thrown value whose message getter never returns',
@@ -92,7 +96,11 @@ export const time: AttackGroup = {
       'a result whose JSON takes too long',
       'let a = [1]; for (let i = 0; i < 60; i++) a = [a, a]; return a',
     ),
-    endlessCode('R20', 'an argument of console whose traps never return', 'console.log({ toJSON() { for (;;); } })'),
+    endlessCode(
+      'R20',
+      'an argument of console whose traps never return',
+      'console.log({ toJSON() { for (;;); } })',
+    ),
     endlessCode(
       'R24',
       'prepareStackTrace that never returns',
@@ -120,13 +128,21 @@ export const time: AttackGroup = {
       limits: { cpuMs: 150, wallMs: 60_000, killGraceMs: 100 },
       expected: 'TIMEOUT_CPU',
     },
-    waits('R26', 'an interval that is never cleared', 'setInterval(() => {}, 5); await new Promise(() => {})'),
+    waits(
+      'R26',
+      'an interval that is never cleared',
+      'setInterval(() => {}, 5); await new Promise(() => {})',
+    ),
     waits(
       'R26b',
       'timers that set each other',
       'const again = () => setTimeout(again, 5); again(); await new Promise(() => {})',
     ),
-    endlessCode('R28', 'a loop in a timer', 'setTimeout(() => { for (;;); }, 1); await new Promise(() => {})'),
+    endlessCode(
+      'R28',
+      'a loop in a timer',
+      'setTimeout(() => { for (;;); }, 1); await new Promise(() => {})',
+    ),
     endlessCode(
       'R28b',
       'many short entries',
@@ -190,7 +206,8 @@ export const time: AttackGroup = {
     },
     {
       id: 'R29c',
-      title: 'code that closes its wrapper, so that the second compilation, which finds the line, compiles other code',
+      title:
+        'code that closes its wrapper, so that the second compilation, which finds the line, compiles other code',
       code: `}); ${'[[1,2,...[3]].map((x)=>x)];'.repeat(8_000)} (async () => {`,
       expected: 'SYNTAX_ERROR',
     },

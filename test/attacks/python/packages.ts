@@ -60,7 +60,8 @@ export const pythonPackages: AttackGroup = {
     },
     {
       id: 'Y08',
-      title: 'modules with the names of the interpreter’s JavaScript bridge, of its start-up modules and of the job',
+      title:
+        'modules with the names of the interpreter’s JavaScript bridge, of its start-up modules and of the job',
       image,
       code: 'import builtins, collides, encodings, heddle_failure, importlib, js, pyodide, pyodide.ffi, pyodide_js, site, sys\nmodules = (encodings, heddle_failure, importlib, pyodide, pyodide.ffi, site, sys.modules["__main__"])\nreturn [getattr(builtins, "marks", None), [m.__name__ for m in modules if str(getattr(m, "__file__", "")).startswith("/opt/site")], hasattr(js, "Object"), hasattr(pyodide_js, "FS"), collides.VALUE]',
       expected: '[null,[],true,true,1]',

@@ -45,7 +45,12 @@ const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed
   ['the block before a fork: both arms, the join once', FORK, 'A', 'A B C J Z'],
   ['a block beside another: only this block', ALONE, 'A', 'A'],
   ['the start: everything again', FORK, 'Start', 'A B C J Z'],
-  ['a container: all its iterations, and the following blocks read them', TURNS, 'L', 'I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
+  [
+    'a container: all its iterations, and the following blocks read them',
+    TURNS,
+    'L',
+    'I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1',
+  ],
   ['a block after a container: the results of the container are those of the earlier run', TURNS, 'Z', ''],
   [
     'a block whose source has been deleted',

@@ -13,7 +13,11 @@ const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
     { loopType: 'while', whileCondition: '<loop.index> < 2' },
     [0, 1],
   ],
-  ['a while loop whose condition is false has no iteration', { loopType: 'while', whileCondition: 'false' }, []],
+  [
+    'a while loop whose condition is false has no iteration',
+    { loopType: 'while', whileCondition: 'false' },
+    [],
+  ],
   ['a while loop without a condition has no iteration', { loopType: 'while' }, []],
   [
     'the first iteration of a do-while loop needs no condition, for any count',
@@ -30,7 +34,12 @@ const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
     { loopType: 'doWhile', count: 2 },
     [0, 1],
   ],
-  ['a loop over an empty collection has no iteration', { loopType: 'forEach', collection: '<start.none>' }, [], { none: [] }],
+  [
+    'a loop over an empty collection has no iteration',
+    { loopType: 'forEach', collection: '<start.none>' },
+    [],
+    { none: [] },
+  ],
   [
     'a loop over an object iterates over its entries',
     { loopType: 'forEach', collection: '<start.of>' },
@@ -128,23 +137,20 @@ export function describeLoops(make: MakeRuntime): void {
       ['P', 'Q', 'A.0 A.1 B.0 B.1 Z'],
       ['L', 'P', 'A.0 A.1 B.0 B.1 Z'],
       ['P', 'L', 'A.0 A.1 B.0 B.1 Z'],
-    ])(
-      '%s before %s: the second container starts when the first is done',
-      async (first, second, ran) => {
-        const { sketch } = await working();
-        const container = (name: string, block: string) =>
-          name === 'L' || name === 'M'
-            ? loop(name, { loopType: 'for', count: 2 }, work(block))
-            : parallel(name, { parallelType: 'count', count: 2 }, work(block));
-        const drawn = {
-          blocks: [container(first, 'A'), container(second, 'B'), work('Z')],
-          edges: [`Start -> ${first} -> A`, `${first} -> ${second} -> B`, `${second} -> Z`],
-        };
-        expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran });
-        expect(await sketch({ ...drawn, fails: ['A'] })).toMatchObject({ status: 'failed' });
-        expect((await sketch({ ...drawn, fails: ['A'] })).ran).not.toContain('B');
-      },
-    );
+    ])('%s before %s: the second container starts when the first is done', async (first, second, ran) => {
+      const { sketch } = await working();
+      const container = (name: string, block: string) =>
+        name === 'L' || name === 'M'
+          ? loop(name, { loopType: 'for', count: 2 }, work(block))
+          : parallel(name, { parallelType: 'count', count: 2 }, work(block));
+      const drawn = {
+        blocks: [container(first, 'A'), container(second, 'B'), work('Z')],
+        edges: [`Start -> ${first} -> A`, `${first} -> ${second} -> B`, `${second} -> Z`],
+      };
+      expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran });
+      expect(await sketch({ ...drawn, fails: ['A'] })).toMatchObject({ status: 'failed' });
+      expect((await sketch({ ...drawn, fails: ['A'] })).ran).not.toContain('B');
+    });
 
     it('an unhandled failure in an iteration ends the loop and the run', async () => {
       const { sketch } = await working();

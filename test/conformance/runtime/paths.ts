@@ -70,7 +70,12 @@ const CASES: Case[] = [
   },
   {
     title: 'a block after three conditions runs once, when one of them leads to it',
-    blocks: [conditionBlock('C', 'x', 'x'), conditionBlock('D', 'n', 'x'), conditionBlock('E', 'x', 'x'), ...W('T')],
+    blocks: [
+      conditionBlock('C', 'x', 'x'),
+      conditionBlock('D', 'n', 'x'),
+      conditionBlock('E', 'x', 'x'),
+      ...W('T'),
+    ],
     edges: ['Start -> C', 'Start -> D', 'Start -> E', 'C:x -> T', 'D:x -> T', 'E:x -> T'],
     ran: 'T',
   },

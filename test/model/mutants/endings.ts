@@ -4,7 +4,11 @@ import type { Mutant } from './mutant.ts';
 /** Faults in drains: grace periods, nested drains, the end. */
 export const endings: readonly Mutant[] = [
   ...faultsIn('drain.ts', [
-    { from: 'context.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'a drain does not wait for the grace period' },
+    {
+      from: 'context.state.graceMs > 0 && hasGrace',
+      to: 'hasGrace',
+      why: 'a drain does not wait for the grace period',
+    },
     {
       from: "cell.w === 'run' && nodeAt(level.region, index).class !== 'child'",
       to: "cell.w === 'run'",

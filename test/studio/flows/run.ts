@@ -131,8 +131,7 @@ export function runFlows(store: ServeArgs): void {
     expect((await world.call<{ text: string }>('GET', output)).text).toContain('42');
   });
 
-  const large =
-    'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
+  const large = 'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
   drawn(large, { timeout: 90_000 }, async () => {
     const runId = await world.run(await world.deployed('Large', LARGE));
     const page = await open(`/runs/${runId}`);

@@ -59,14 +59,20 @@ async function auditRun(
   const replica = new Replica(runId, plan);
   const folded = fold(replica, entries, fault);
   if (!same(recordOf(replica, header, undefined), record))
-    fault(`the record (${record.status}, ${record.seq}) does not match the journal of ${entries.length} entries`);
+    fault(
+      `the record (${record.status}, ${record.seq}) does not match the journal of ${entries.length} entries`,
+    );
   const logs = (await runs.logs(runId)).toSorted((a, b) => a.executionOrder - b.executionOrder);
   if (!same(folded, logs)) fault(`${logs.length} logs do not match the ${folded.length} of the journal`);
   for (const { blockName, status } of logs)
-    if (status === 'running' || status === 'paused') fault(`the log of ${blockName} has the status ${status}`);
+    if (status === 'running' || status === 'paused')
+      fault(`the log of ${blockName} has the status ${status}`);
 }
 
-function noteEntry({ runId, plan, entry }: { runId: string; plan: Plan; entry: Entry }, found: Journaled): void {
+function noteEntry(
+  { runId, plan, entry }: { runId: string; plan: Plan; entry: Entry },
+  found: Journaled,
+): void {
   const add = (map: Map<string, number>, name: string): unknown => map.set(name, (map.get(name) ?? 0) + 1);
   if (entry.type === 'resumed') add(found.answered, entry.token);
   if (entry.type !== 'completed' && entry.type !== 'failed') return;

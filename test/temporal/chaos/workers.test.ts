@@ -83,45 +83,37 @@ describeTemporal('several workers', ({ address, namespace }) => {
     },
   );
 
-  it(
-    'a cancel from another process stops endless code and its process',
-    { timeout: TEST_MS },
-    async () => {
-      const { engine, stores, fleet } = await open(2);
-      const drawn = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
-      const { runId } = await engine.start({ workflow: drawn });
-      await expect.poll(() => activitiesOf(runId), POLL).toEqual(['heddle.segment']);
-      const busy = (): Promise<number[]> =>
-        burning(
-          fleet.pids.flatMap((pid) => descendantsOf(pid)),
-          BUSY_MS,
-        );
-      await expect.poll(busy, POLL).toHaveLength(1);
-      const fromMs = performance.now();
-      expect(await engine.cancel(runId)).toBe(true);
-      const tookMs = performance.now() - fromMs;
-      logDuration('a cancel ended a run of endless code', tookMs);
-      expect(tookMs).toBeLessThan(SOON_MS);
-      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
-      await expect.poll(busy, POLL).toEqual([]);
-      expect((await audit(stores)).faults).toEqual([]);
-    },
-  );
+  it('a cancel from another process stops endless code and its process', { timeout: TEST_MS }, async () => {
+    const { engine, stores, fleet } = await open(2);
+    const drawn = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
+    const { runId } = await engine.start({ workflow: drawn });
+    await expect.poll(() => activitiesOf(runId), POLL).toEqual(['heddle.segment']);
+    const busy = (): Promise<number[]> =>
+      burning(
+        fleet.pids.flatMap((pid) => descendantsOf(pid)),
+        BUSY_MS,
+      );
+    await expect.poll(busy, POLL).toHaveLength(1);
+    const fromMs = performance.now();
+    expect(await engine.cancel(runId)).toBe(true);
+    const tookMs = performance.now() - fromMs;
+    logDuration('a cancel ended a run of endless code', tookMs);
+    expect(tookMs).toBeLessThan(SOON_MS);
+    expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
+    await expect.poll(busy, POLL).toEqual([]);
+    expect((await audit(stores)).faults).toEqual([]);
+  });
 
-  it(
-    'a killed worker leaves no process with running code',
-    { timeout: TEST_MS },
-    async () => {
-      const { engine, fleet } = await open(1);
-      const drawn = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
-      await engine.start({ workflow: drawn });
-      const [pid = 0] = fleet.pids;
-      await expect.poll(() => burning(descendantsOf(pid), BUSY_MS), POLL).toHaveLength(1);
-      const guests = descendantsOf(pid);
-      await fleet.kill(pid);
-      await expect.poll(() => alive(guests), POLL).toEqual([]);
-    },
-  );
+  it('a killed worker leaves no process with running code', { timeout: TEST_MS }, async () => {
+    const { engine, fleet } = await open(1);
+    const drawn = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
+    await engine.start({ workflow: drawn });
+    const [pid = 0] = fleet.pids;
+    await expect.poll(() => burning(descendantsOf(pid), BUSY_MS), POLL).toHaveLength(1);
+    const guests = descendantsOf(pid);
+    await fleet.kill(pid);
+    await expect.poll(() => alive(guests), POLL).toEqual([]);
+  });
 
   it('the branches of a wide parallel are distributed among the workers', { timeout: TEST_MS }, async () => {
     const { engine, stores, effects, fleet } = await open(3, { worker: { activities: 5 } });

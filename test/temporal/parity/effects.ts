@@ -93,7 +93,8 @@ function randomOf({ block, scope, field, attempt: nth }: BlockContext): () => nu
 
 function answerOf(context: BlockContext): BlockResult {
   const { works } = context.fields();
-  if (works === false) throw new BlockError('BLOCK_FAILED', 'The block fails on purpose.', { retryable: false });
+  if (works === false)
+    throw new BlockError('BLOCK_FAILED', 'The block fails on purpose.', { retryable: false });
   if (works === true) return { output: { works } };
   const port = ['source', 'a', 'b'][Math.floor(randomOf(context)() * 3)] as string;
   const { block, scope } = context;

@@ -116,7 +116,9 @@ async function registerNamespace(httpPort: number, namespace: string): Promise<s
     body: JSON.stringify({ namespace, workflowExecutionRetentionPeriod: RETENTION }),
   });
   const said = await answer.text();
-  return answer.ok || answer.status === ALREADY_EXISTS ? undefined : `the server refused the namespace: ${said}`;
+  return answer.ok || answer.status === ALREADY_EXISTS
+    ? undefined
+    : `the server refused the namespace: ${said}`;
 }
 
 /** Creates the database if it does not exist, and migrates its tables to the newest version. */

@@ -85,7 +85,8 @@ export async function replayFaults(
     replayed++;
     if (error) faults.push(`${workflowId}: ${error.message}`);
   }
-  if (replayed !== histories.length) faults.push(`${replayed} of ${histories.length} histories were replayed`);
+  if (replayed !== histories.length)
+    faults.push(`${replayed} of ${histories.length} histories were replayed`);
   return faults;
 }
 
