@@ -63,14 +63,9 @@ export class RunQueue {
     return this.whileAccepting(() => this.#queue.add(engineId, start));
   }
 
-  /** Accepts a request that will be queued: meanwhile, queued runs begin at a lower rate. */
-  async whileAccepting<T>(accept: () => Promise<T>): Promise<T> {
-    const accepted = this.#pace.accepting();
-    try {
-      return await accept();
-    } finally {
-      accepted();
-    }
+  /** Calls `accept`, which accepts a request whose run is queued. Meanwhile, queued runs begin one by one. */
+  whileAccepting<T>(accept: () => Promise<T>): Promise<T> {
+    return this.#pace.whileAccepting(accept);
   }
 
   /** Takes a run from the queue. False when it is not in the queue. */

@@ -1,25 +1,20 @@
-import { once } from '../../admission/counter.ts';
-
-/** How many queued runs begin in a turn of the event loop: between them, requests are read. */
-const STARTS_PER_TURN = 8;
-/** The same while requests are being accepted. */
-const STARTS_WHILE_ACCEPTING = 1;
-
 /**
- * Lets queued runs begin, and requests go first: in a burst, all its senders are answered early, and the runs, which are stored,
- * begin at a lower rate. The rate never falls to zero.
+ * Decides when queued runs begin. While requests are being accepted, one run begins in each turn of the event loop, otherwise all
+ * that wait: in a burst all senders are answered early, and the stored runs follow without ever stopping.
  */
 export class StartPace {
   readonly #waiting: (() => void)[] = [];
   #accepting = 0;
   #isWaitingForTurn = false;
 
-  /** Slows down the starts until the returned function is called, at the latest when the request is stored. */
-  accepting(): () => void {
+  /** Calls `accept`, which accepts a request. */
+  async whileAccepting<T>(accept: () => Promise<T>): Promise<T> {
     this.#accepting += 1;
-    return once(() => {
+    try {
+      return await accept();
+    } finally {
       this.#accepting -= 1;
-    });
+    }
   }
 
   /** Resolves when the next run may begin, in the order of the calls. */
@@ -35,7 +30,7 @@ export class StartPace {
     this.#isWaitingForTurn = true;
     setImmediate(() => {
       this.#isWaitingForTurn = false;
-      const starts = this.#accepting > 0 ? STARTS_WHILE_ACCEPTING : STARTS_PER_TURN;
+      const starts = this.#accepting > 0 ? 1 : this.#waiting.length;
       for (const begin of this.#waiting.splice(0, starts)) begin();
       this.#next();
     });
