@@ -32,7 +32,7 @@ describe('flow control whose process is killed', { timeout: scale(300_000, 1_800
       const both = [await processes.start(), await processes.start()];
       const hook = await deployedHook(both[0] as FiringProcess, { concurrency: 2 });
       const ids: string[] = [];
-      const count = scale(3, 50);
+      const count = scale(3, 20);
       for (let index = 1; index <= count; index += 1) {
         const [dying, other] = both as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;

@@ -24,7 +24,7 @@ describe('schedules whose process is killed', { timeout: scale(300_000, 1_800_00
       if (!first) throw new Error('There is no process.');
       const { key, workflowIds } = await deployMinutely(first, 3);
       const [moving] = workflowIds;
-      const minutes = scale(4, 40);
+      const minutes = scale(4, 20);
       for (let minute = 1; minute <= minutes; minute += 1) {
         const nowMs = atMinute(minute);
         const [dying, other] = [processes.shift(), processes.shift()];

@@ -75,7 +75,7 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
       const processes = [await start(place), await start(place)];
       const hook = await deployedHook(processes[0] as FiringProcess);
       const answers = new Map<string, string>();
-      const count = scale(4, 60);
+      const count = scale(4, 30);
       for (let index = 1; index <= count; index += 1) {
         const [dying, other] = processes as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;

@@ -10,7 +10,7 @@ import { Pair } from './pair.ts';
 import type { Deployment } from './pair.ts';
 
 /** Number of runs for each deployment. */
-const COUNT = scale(10, 700);
+const COUNT = scale(10, 200);
 /** Quick runs always have the same scenarios, full runs draw new ones. */
 const SEED = isFull ? Number(process.env['HEDDLE_SAMPLE_SEED']) : 138_832_345;
 const TIMEOUT_MS = scale(240_000, 3_600_000);

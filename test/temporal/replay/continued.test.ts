@@ -9,7 +9,7 @@ import { Histories, replayFaults } from './histories-of.ts';
 import type { RunHistory } from './histories-of.ts';
 import { openOn } from './open.ts';
 
-const TURNS = scale(40, 200);
+const TURNS = scale(40, 100);
 const BUDGET = 20;
 /** The most events that one iteration can add to a history that has reached its budget, plus those at its start and end. */
 const EVENTS = BUDGET * 6 + 60;

@@ -25,7 +25,7 @@ describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) 
       const processes = [await begin(atMinute(0)), await begin(atMinute(0))];
       const polled = await deployFeed(processes[0] as FiringProcess, news);
       const titles: string[] = [];
-      const rounds = scale(3, 30);
+      const rounds = scale(3, 15);
       let minute = 0;
       for (let round = 1; round <= rounds; round += 1) {
         const [dying, other] = processes as [FiringProcess, FiringProcess];
