@@ -179,16 +179,15 @@ describe('a fault', () => {
   it('of the engine is reported and delays the trigger, which loses no run', async () => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
-    const { store } = api;
-    const { reservations } = store;
-    const original = reservations.byEngineIds.bind(reservations);
+    const { engine } = api;
+    const original = engine.getRun.bind(engine);
     api.moveTo('2026-01-01T01:00Z');
     await starts(api, id, ['2026-01-01T01:00Z']);
-    reservations.byEngineIds = () => Promise.reject(new Error('The disk is gone.'));
+    engine.getRun = () => Promise.reject(new Error('The disk is gone.'));
     api.moveTo('2026-01-01T02:00Z');
     await expect.poll(() => api.faults.length).toBeGreaterThan(0);
     expect(api.faults.every((fault) => !isApiError(fault))).toBe(true);
-    reservations.byEngineIds = original;
+    engine.getRun = original;
     api.moveTo('2026-01-01T02:10Z');
     await starts(api, id, ['2026-01-01T01:00Z', '2026-01-01T02:00Z']);
   });

@@ -10,14 +10,21 @@ export async function stateOfRun(
   { engine, reservations }: Pick<AreaContext, 'engine' | 'reservations'>,
   runId: string,
 ): Promise<LastRun> {
+  const run = await runOf(engine, runId);
+  if (run) return lastRunOf(run);
   const reservation = (await reservations.byEngineIds([runId])).get(runId);
   if (reservation?.isQueued) return { isBusy: true };
   if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
+  // It has started since the first query, or it was deleted.
+  const started = reservation && (await runOf(engine, runId));
+  return started ? lastRunOf(started) : { isBusy: false, isUnknown: true };
+}
+
+async function runOf(engine: AreaContext['engine'], runId: string): Promise<RunDetail | undefined> {
   try {
-    return lastRunOf(await engine.getRun(runId));
+    return await engine.getRun(runId);
   } catch (error) {
-    // It was deleted.
-    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return { isBusy: false, isUnknown: true };
+    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return undefined;
     throw error;
   }
 }
