@@ -5,6 +5,7 @@ import { contains, readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
+import { retryHooks } from '../triggers/hooks/retry.ts';
 import { material as materialSchema } from './schemas.ts';
 import type { CredentialType, Material } from './schemas.ts';
 import type { CredentialInfo, CredentialRow, CredentialTables } from './tables.ts';
@@ -107,7 +108,10 @@ export async function addCredential(
     .onConflict((conflict) => conflict.doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
-  if (added) await recordChange(db, added, 'created');
+  if (!added) return undefined;
+  // A deleted one may have had its id.
+  await retryHooks(db, { workspaceId, credentialId: id });
+  await recordChange(db, added, 'created');
   return added;
 }
 
@@ -166,7 +170,9 @@ export async function changeCredential(
     .where('id', '=', row.id)
     .returning(COLUMNS)
     .executeTakeFirst();
-  if (changed) await recordChange(db, changed, 'updated');
+  if (!changed) return undefined;
+  if (material) await retryHooks(db, { workspaceId: row.workspace_id, credentialId: row.id });
+  await recordChange(db, changed, 'updated');
   return changed;
 }
 

@@ -8,6 +8,7 @@ import { retryDelayMs } from '../fire.ts';
 import { errorText } from '../health.ts';
 import type { ActiveHook, HookCall, ProviderHook } from '@heddle/engine/triggers';
 import type { TriggerType } from '../types.ts';
+import { MAX_RETRY_MS, RETRY_MS } from './retry.ts';
 import { newHookSecret, openedSecret, sealedSecret } from './secret.ts';
 import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
@@ -17,9 +18,6 @@ type Db = Kysely<HookTables>;
 
 /** A hook is checked again after this time: it may have been removed at the provider. */
 const CHECK_MS = 24 * 3_600_000;
-/** Delay of the first retry after a retryable failure. It doubles with each retry. */
-const RETRY_MS = 5000;
-const MAX_RETRY_MS = 3_600_000;
 /** A hook is left at the provider after this many attempts to remove it, which take about 20 hours. */
 const MAX_REMOVALS = 30;
 /** A hook that expires is renewed this long before, or after half of its time if that is shorter. */
@@ -49,6 +47,8 @@ interface Failure {
   message: string;
   isRetryable: boolean;
   retryAfterMs: number | undefined;
+  /** The secret of the credential has changed meanwhile. */
+  isOutdated?: boolean;
 }
 
 /** The work on the hooks of one trigger, which this process has claimed. */
@@ -111,8 +111,9 @@ export class HookJob {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
     // Before the provider is asked: after a crash, the hook is found by its address, and signs with this secret.
-    const isOwn = entry.hookId !== null || (await this.#save(sealedSecret(sealer, this.#row, this.#secret)));
-    if (!isOwn) throw new BlockError('HOOK_FAILED', 'Another process works on the webhook.');
+    const secret = sealedSecret(sealer, this.#row, this.#secret);
+    if (entry.hookId === null && !(await this.#save(secret)))
+      throw new BlockError('HOOK_FAILED', 'Another process works on the webhook.');
     const hook = this.#hookOf(entry);
     const isRenewed = this.#row.state === 'active' && entry.hookId !== null && hook.renew !== undefined;
     const call = this.#call(entry);
@@ -195,17 +196,23 @@ export class HookJob {
     this.#audits.push({ action, details: { place, host: new URL(url).host, ...more } });
   }
 
-  /** Writes which hooks may exist. Returns false if the lease has expired: another process then finds the hooks at the provider. */
-  async #save(more: Partial<ProviderHookRow>, db: Db = this.#services.db): Promise<boolean> {
+  /**
+   * Writes which hooks may exist. Returns when the row is due; undefined if the lease has expired: another process then finds the
+   * hooks at the provider.
+   */
+  async #save(
+    more: Partial<ProviderHookRow>,
+    db: Db = this.#services.db,
+  ): Promise<Pick<ProviderHookRow, 'look_ms'> | undefined> {
     const { workflow_id, block_id, lease_id } = this.#row;
-    const { numUpdatedRows } = await db
+    return db
       .updateTable('provider_hooks')
       .set({ present: JSON.stringify(this.#present), ...more })
       .where('workflow_id', '=', workflow_id)
       .where('block_id', '=', block_id)
       .where('lease_id', '=', lease_id)
+      .returning('look_ms')
       .executeTakeFirst();
-    return numUpdatedRows > 0n;
   }
 
   /** Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has changed since. */
@@ -214,7 +221,8 @@ export class HookJob {
     const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;
     const secret = this.#secret === undefined ? {} : sealedSecret(sealer, this.#row, this.#secret);
     await db.transaction().execute(async (tx) => {
-      if (!(await this.#save({ ...secret, lease_id: null, lease_ms: null }, tx))) return;
+      const saved = await this.#save({ ...secret, lease_id: null, lease_ms: null }, tx);
+      if (!saved) return;
       for (const audit of this.#audits)
         await new AuditStore(tx as never).record({
           ...audit,
@@ -235,12 +243,17 @@ export class HookJob {
       else
         await tx
           .updateTable('provider_hooks')
-          .set(this.#changeAfter(active, failure))
+          .set(this.#changeAfter(active, failure && { ...failure, isOutdated: this.#isChanged(saved) }))
           .where('workflow_id', '=', workflow_id)
           .where('block_id', '=', block_id)
           .where('revision', '=', revision)
           .execute();
     });
+  }
+
+  /** True if `retryHooks` has changed the row since it was claimed. */
+  #isChanged({ look_ms: lookMs }: Pick<ProviderHookRow, 'look_ms'>): boolean {
+    return lookMs !== null && Number(lookMs) !== this.#row.look_ms;
   }
 
   #changeAfter(active: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
@@ -261,11 +274,13 @@ export class HookJob {
     return { ...checked, ...again, state: isStillThere ? 'active' : 'failed' };
   }
 
-  /** Returns when to retry. A refusal is retried after a day: its cause may be gone. */
-  #again({ message, isRetryable, retryAfterMs = 0 }: Failure, nowMs: number): Partial<ProviderHookRow> {
+  /** Returns when to retry. A refusal is retried after a day, because its cause may be gone, or when the credential changes. */
+  #again(failure: Failure, nowMs: number): Partial<ProviderHookRow> {
+    const { message, isRetryable, retryAfterMs = 0, isOutdated = false } = failure;
     const { attempts } = this.#row;
     const delayMs = retryDelayMs(RETRY_MS, attempts, MAX_RETRY_MS);
-    const waitMs = isRetryable ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_MS) : CHECK_MS;
+    const isSoon = isRetryable || isOutdated;
+    const waitMs = isSoon ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_MS) : CHECK_MS;
     return {
       ...{ error: message, is_retryable: isRetryable ? 1 : 0, attempts: attempts + 1 },
       look_ms: nowMs + waitMs,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@heddle/core';
 import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
 import type { Kysely } from 'kysely';
+import { isPostgres } from '../../store/dialect.ts';
 import { lockedTriggers } from '../rows.ts';
 import type { TriggerType } from '../types.ts';
 import type { HookTables } from './database.ts';
@@ -56,6 +57,8 @@ export async function wantHooks(
     .selectFrom('provider_hooks')
     .selectAll()
     .where('workflow_id', '=', workflowId)
+    .orderBy('block_id')
+    .$if(isPostgres(db), (rows) => rows.forUpdate())
     .execute();
   const needed = await hookedTriggers(db, rules, workflowId);
   if (known.length === 0 && needed.length === 0) return;
@@ -148,6 +151,7 @@ export async function hookedArchived(db: Db, workspaceId: string): Promise<strin
     .where('provider_hooks.workspace_id', '=', workspaceId)
     .where('provider_hooks.wanted', 'is not', null)
     .where('workflows.archived_at', 'is not', null)
+    .orderBy('provider_hooks.workflow_id')
     .execute();
   return rows.map(({ workflow_id: id }) => id);
 }

@@ -1,0 +1,63 @@
+import { sql } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
+import { contains } from '../../paging.ts';
+import { isPostgres } from '../../store/dialect.ts';
+import type { HookTables } from './database.ts';
+
+/** Delay of the first retry after a retryable failure. It doubles with each retry. */
+export const RETRY_MS = 5000;
+export const MAX_RETRY_MS = 3_600_000;
+/** From this number of attempts on, the delay is the longest. */
+const MAX_ATTEMPTS = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
+
+/**
+ * Brings forward the next attempt for the hooks that use a stored credential, in the transaction that stores its new secret. A
+ * refused hook is due as soon as it would be after a retryable failure, so the delay grows with each refusal, however often the
+ * secret changes. An attempt in progress may use the secret before: it notices the change by `look_ms`, which is different in any
+ * case.
+ */
+export async function retryHooks(
+  transaction: unknown,
+  { workspaceId, credentialId }: { workspaceId: string; credentialId: string },
+): Promise<void> {
+  const db = transaction as Kysely<HookTables>;
+  const isUsing = (eb: ExpressionBuilder<HookTables, 'provider_hooks'>) =>
+    eb.and([
+      eb('workspace_id', '=', workspaceId),
+      eb('workflow_id', 'in', (inner) =>
+        inner
+          .selectFrom('triggers')
+          .select('triggers.workflow_id')
+          .where('triggers.workspace_id', '=', workspaceId)
+          .where('triggers.version', 'is not', null),
+      ),
+      eb('look_ms', 'is not', null),
+      // Texts of the configuration are JSON, too.
+      contains('wanted', JSON.stringify(credentialId)),
+    ]);
+  // In the order of deployments, so that transactions of several processes cannot deadlock.
+  const hooks = await db
+    .selectFrom('provider_hooks')
+    .select('block_id')
+    .where(isUsing)
+    .orderBy('workflow_id')
+    .orderBy('block_id')
+    .$if(isPostgres(db), (rows) => rows.forUpdate())
+    .execute();
+  if (hooks.length === 0) return;
+  await db
+    .updateTable('provider_hooks')
+    .set({ look_ms: sql<number>`case when ${isRefusedUntilLater()} then ${retryMs()} else look_ms - 1 end` })
+    .where(isUsing)
+    .execute();
+}
+
+function isRefusedUntilLater() {
+  return sql<boolean>`error is not null and is_retryable = 0 and ${retryMs()} < look_ms`;
+}
+
+/** The time of the next attempt if the last failure were retryable. */
+function retryMs() {
+  const [first, longest, most] = [sql.lit(RETRY_MS), sql.lit(MAX_RETRY_MS), sql.lit(MAX_ATTEMPTS)];
+  return sql<number>`checked_ms + case when attempts >= ${most} then ${longest} else ${first} * (1 << (attempts - 1)) end`;
+}
