@@ -1,12 +1,18 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { storedCredentials } from '@heddle/service/credentials';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../../packages/service/src/store/database.ts';
 import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookReconciler } from '../../../packages/service/src/triggers/hooks/reconciler.ts';
+import type { HookTables } from '../../../packages/service/src/triggers/hooks/database.ts';
+import { TRIGGER_MIGRATIONS } from '../../../packages/service/src/triggers/migrations.ts';
 import { Triggers } from '../../../packages/service/src/triggers/triggers.ts';
+import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
-import { drawnStores } from '../../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../../support/postgres.ts';
 import { HOOKED, hookedApi, sealer } from './setup.ts';
 import type { Hooked } from './setup.ts';
 
@@ -79,6 +85,41 @@ describe.each(drawnStores('processes of hooks'))(
       const before = await api.rowOf(id);
       await new Triggers(triggerTypes).wantHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });
       expect(await api.rowOf(id)).toEqual(before);
+    });
+
+    it('of an earlier format get their provider, by which the work on them is limited', async () => {
+      const place =
+        store === 'postgres'
+          ? { url: await postgresDatabase() }
+          : { file: `${dataFolder(onTestFinished)}/api.db` };
+      const opened = await openDatabase(place);
+      onTestFinished(() => opened.db.destroy());
+      const { '0004': _providers, ...earlier } = TRIGGER_MIGRATIONS;
+      await opened.migrate('triggers', earlier);
+      const db = opened.db as unknown as Kysely<HookTables>;
+      const hook = (config: JsonObject, type: string) => ({
+        type,
+        config,
+        url: 'https://flows.heddle.test/x',
+      });
+      const present = JSON.stringify([hook({ provider: 'stripe' }, 'stripe')]);
+      const rows = [
+        { block_id: 'a', wanted: JSON.stringify(hook({ provider: 'github' }, 'github_v2')), present: '[]' },
+        { block_id: 'b', wanted: JSON.stringify(hook({}, 'pigeons')), present },
+        { block_id: 'c', wanted: null, present },
+        { block_id: 'd', wanted: null, present: '[]' },
+      ];
+      for (const row of rows)
+        await db
+          .insertInto('provider_hooks')
+          .values({
+            ...{ ...row, workflow_id: 'w', workspace_id: 'looms', trigger_id: 't', state: 'active' },
+            ...{ is_retryable: 0, revision: 1, attempts: 0 },
+          } as never)
+          .execute();
+      await opened.migrate('triggers', TRIGGER_MIGRATIONS);
+      const after = await db.selectFrom('provider_hooks').select('provider').orderBy('block_id').execute();
+      expect(after.map(({ provider }) => provider)).toEqual(['github', 'pigeons', 'stripe', '']);
     });
   },
 );

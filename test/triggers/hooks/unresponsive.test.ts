@@ -1,11 +1,11 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
-import { storedCredentials } from '@heddle/service/credentials';
+import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
 import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
-import { hookProviders } from '../../support/hook-providers.ts';
+import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { HOOKED, hookedApi, ORIGIN, sealer } from './setup.ts';
 import type { Hooked } from './setup.ts';
@@ -13,7 +13,7 @@ import type { Hooked } from './setup.ts';
 const DAY_MS = 24 * 3_600_000;
 const RETRY_MS = 5000;
 /** The time limit of a request, which is 10 seconds unless the egress policy has a lower one. */
-const LIMIT_MS = 400;
+const LIMIT_MS = 1500;
 const { type, fields } = HOOKED.github;
 
 const BEHAVIOURS = [
@@ -108,16 +108,69 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
 });
 
+/** Adds webhooks like that of a workflow, each as one of a workspace of these. */
+async function addLike(api: Hooked, id: string, workspaces: readonly string[]): Promise<void> {
+  const row = (await api.rowOf(id)) as ProviderHookRow;
+  const { github: key } = HOOK_CREDENTIALS;
+  for (const [at, workspaceId] of workspaces.entries()) {
+    const material = { type: 'service_account', key } as const;
+    const given = { workspaceId, name: 'copied', provider: 'github', material };
+    const { credential } = await storeCredential(api.store.database, sealer, given);
+    const wanted = (row.wanted ?? '').replaceAll(api.credentials['github'] ?? '', credential.id);
+    const free = { attempts: 0, lease_id: null, lease_ms: null, look_ms: api.now.ms };
+    const made = { ...free, present: '[]', key_id: null, sealed: null };
+    const copy = { ...row, ...made, workspace_id: workspaceId, workflow_id: `0-${at}`, wanted };
+    await api.hookDb.insertInto('provider_hooks').values(copy).execute();
+  }
+}
+
 describe('while a provider never answers', () => {
-  it('webhooks at another one are created', async () => {
+  /** An API with a webhook for a provider that has not answered yet. */
+  async function silentApi() {
     const providers = await hookProviders();
     const api = await hookedApi('sqlite', providers);
     providers.before = (request) => (request.includes(' github') ? { unfinished: 'silent' } : undefined);
     const silent = await api.hooked(type, fields);
-    await expect.poll(async () => (await api.rowOf(silent))?.lease_id).toEqual(expect.any(String));
+    const asked = (): number => providers.requests.filter((request) => request.includes(' github')).length;
+    await expect.poll(asked).toBe(1);
+    const failures = async (): Promise<number> => {
+      const rows = await api.hookDb.selectFrom('provider_hooks').select('attempts').execute();
+      return Math.max(...rows.map(({ attempts }) => attempts));
+    };
+    return { providers, api, silent, asked, failures };
+  }
+
+  it('webhooks of many workspaces at it take no place of webhooks at another one', async () => {
+    const { providers, api, silent, asked, failures } = await silentApi();
+    const others = Array.from({ length: 10 }, (_, at) =>
+      api.store.workspaces.createWorkspace(`Others ${at}`, api.userId),
+    );
+    await addLike(api, silent, await Promise.all(others));
     const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
     await api.settled(id, 'active');
-    await api.settled(silent, 'preparing');
+    expect(asked()).toBe(4);
+    // None of the requests has reached its time limit.
+    expect(await failures()).toBe(0);
+    await providers.close();
+  });
+
+  it('many webhooks of one workspace at it take no place of another workspace, nor of its own webhooks at another provider', async () => {
+    const { providers, api, silent, asked, failures } = await silentApi();
+    const other = await api.store.workspaces.createWorkspace('Others', api.userId);
+    const own = Array.from({ length: 10 }, () => api.workspaceId);
+    await addLike(api, silent, [...own, other]);
+    const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
+    await api.settled(id, 'active');
+    await expect.poll(asked).toBe(3);
+    const working = await api.hookDb
+      .selectFrom('provider_hooks')
+      .select('workspace_id')
+      .where('lease_id', 'is not', null)
+      .execute();
+    expect(working.map(({ workspace_id: workspaceId }) => workspaceId).toSorted()).toEqual(
+      [api.workspaceId, api.workspaceId, other].toSorted(),
+    );
+    expect(await failures()).toBe(0);
     await providers.close();
   });
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { flowTables } from './flow/migration.ts';
-import { hookTable } from './hooks/migration.ts';
+import { hookProviders, hookTable } from './hooks/migration.ts';
 
 async function initial({ schema }: Kysely<unknown>): Promise<void> {
   await schema
@@ -60,4 +60,5 @@ export const TRIGGER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
   '0002': { up: (db: Kysely<unknown>) => flowTables(db) },
   '0003': { up: (db: Kysely<unknown>) => hookTable(db) },
+  '0004': { up: (db: Kysely<unknown>) => hookProviders(db) },
 };

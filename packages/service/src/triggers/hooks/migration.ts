@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import type { ProviderHookRow } from './tables.ts';
 
 /** Creates the table of the hooks at providers. */
 export async function hookTable({ schema }: Kysely<unknown>): Promise<void> {
@@ -32,4 +33,35 @@ export async function hookTable({ schema }: Kysely<unknown>): Promise<void> {
     .column('look_ms')
     .where(sql.ref('look_ms'), 'is not', null)
     .execute();
+}
+
+/** Adds the provider of each hook, by which work on hooks is limited. */
+export async function hookProviders(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('provider_hooks')
+    .addColumn('provider', 'text', (column) => column.notNull().defaultTo(''))
+    .execute();
+  const hooks = db as Kysely<{
+    provider_hooks: Pick<ProviderHookRow, 'workflow_id' | 'block_id' | 'wanted' | 'present' | 'provider'>;
+  }>;
+  const rows = await hooks
+    .selectFrom('provider_hooks')
+    .select(['workflow_id', 'block_id', 'wanted', 'present'])
+    .execute();
+  for (const { workflow_id: workflowId, block_id: blockId, wanted, present } of rows) {
+    const [last] =
+      wanted === null ? (JSON.parse(present) as StoredHook[]) : [JSON.parse(wanted) as StoredHook];
+    await hooks
+      .updateTable('provider_hooks')
+      .set({ provider: last?.config.provider ?? last?.type ?? '' })
+      .where('workflow_id', '=', workflowId)
+      .where('block_id', '=', blockId)
+      .execute();
+  }
+}
+
+/** The part of a stored hook that this migration reads. */
+interface StoredHook {
+  type: string;
+  config: { provider?: string };
 }

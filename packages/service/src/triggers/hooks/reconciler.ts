@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { AreaContext } from '@heddle/api';
+import type { SelectQueryBuilder } from 'kysely';
 import { DueLoop } from '../due-loop.ts';
 import { beginDue, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
 import { turnBy } from '../rows.ts';
+import type { HookTables } from './database.ts';
 import { HookJob } from './job.ts';
 import type { HookServices } from './job.ts';
 import { hookWithNumbers } from './tables.ts';
 import type { ProviderHookRow } from './tables.ts';
 
-/** Maximum number of triggers whose hooks this process works on at the same time. */
-const MAX_JOBS: JobLimits = { total: 8, perWorkspace: 2 };
+/**
+ * Maximum number of triggers whose hooks this process works on at the same time, at one provider: one that does not answer delays
+ * no work at the others.
+ */
+const MAX_JOBS: JobLimits = { total: 4, perWorkspace: 2 };
 /** Maximum duration of the work on the hooks of one trigger. */
 const JOB_MS = 90_000;
 /** After this time, another process continues the work of a process that died. */
@@ -23,7 +28,8 @@ const LEASE_MS = 120_000;
 export class HookReconciler {
   readonly #options: HookServices;
   readonly #loop: DueLoop;
-  readonly #jobs = new Jobs(MAX_JOBS);
+  /** The jobs of each provider. */
+  readonly #jobs = new Map<string, Jobs>();
   readonly #stop = new AbortController();
 
   constructor(options: HookServices & Pick<AreaContext, 'every'>) {
@@ -40,35 +46,70 @@ export class HookReconciler {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
-    await this.#jobs.settled();
+    await Promise.all([...this.#jobs.values()].map((jobs) => jobs.settled()));
   }
 
-  #begin(): Promise<number | undefined> {
+  async #begin(): Promise<number | undefined> {
+    const times = [await this.#nextLook()];
+    for (const provider of await this.#dueProviders()) times.push(await this.#beginAt(provider));
+    const known = times.filter((ms) => ms !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
+  #beginAt(provider: string): Promise<number | undefined> {
     return beginDue({
-      jobs: this.#jobs,
+      jobs: this.#jobsAt(provider),
       isClosed: () => this.#loop.isClosed,
-      due: (query) => this.#due(query),
+      due: (query) => this.#due(provider, query),
       claim: (row) => this.#claimed(row),
       begin: (row) => this.#work(row),
-      earliest: ({ except }) => this.#earliest(except),
+      earliest: ({ except }) => this.#earliest(provider, except),
     });
   }
 
-  #free(except: readonly string[]) {
+  #jobsAt(provider: string): Jobs {
+    const jobs = this.#jobs.get(provider) ?? new Jobs(MAX_JOBS);
+    this.#jobs.set(provider, jobs);
+    return jobs;
+  }
+
+  /** Selects the rows with a time that no process works on. */
+  #free() {
     const { db, now } = this.#options;
     return db
       .selectFrom('provider_hooks')
       .where('look_ms', 'is not', null)
-      .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]))
+      .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]));
+  }
+
+  #freeAt(provider: string, except: readonly string[]) {
+    return this.#free()
+      .where('provider', '=', provider)
       .$if(except.length > 0, (some) => some.where('workspace_id', 'not in', except));
   }
 
-  /** Returns due rows, taking one of each workspace in turn. */
-  async #due({ limit, except }: { limit: number; except: readonly string[] }): Promise<ProviderHookRow[]> {
+  async #dueProviders(): Promise<string[]> {
+    const rows = await this.#free()
+      .select('provider')
+      .distinct()
+      .where('look_ms', '<=', this.#options.now())
+      .orderBy('provider')
+      .execute();
+    return rows.map(({ provider }) => provider);
+  }
+
+  /** Returns due rows of a provider, taking one of each workspace in turn. */
+  async #due(
+    provider: string,
+    { limit, except }: { limit: number; except: readonly string[] },
+  ): Promise<ProviderHookRow[]> {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', () =>
-        this.#free(except).selectAll().select(turnBy('look_ms', 'block_id')).where('look_ms', '<=', now()),
+        this.#freeAt(provider, except)
+          .selectAll()
+          .select(turnBy('look_ms', 'block_id'))
+          .where('look_ms', '<=', now()),
       )
       .selectFrom('due')
       .selectAll()
@@ -80,9 +121,14 @@ export class HookReconciler {
     return rows.map(({ turn: _turn, ...row }) => hookWithNumbers(row));
   }
 
-  async #earliest(except: readonly string[]): Promise<number | undefined> {
-    const row = await this.#free(except).select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();
-    return row?.look_ms == null ? undefined : Number(row.look_ms);
+  /** Returns when the first row of a provider is due, except for these workspaces. */
+  #earliest(provider: string, except: readonly string[]): Promise<number | undefined> {
+    return firstLook(this.#freeAt(provider, except));
+  }
+
+  /** Returns when the next row becomes due. */
+  #nextLook(): Promise<number | undefined> {
+    return firstLook(this.#free().where('look_ms', '>', this.#options.now()));
   }
 
   /** Claims the hooks of a trigger until the lease expires. Returns undefined if another process has claimed or changed them. */
@@ -106,6 +152,13 @@ export class HookReconciler {
     const working = new HookJob(this.#options, row, signal)
       .run()
       .catch((error: unknown) => this.#options.report(error));
-    this.#jobs.add(row.workspace_id, working, () => this.#loop.hurry());
+    this.#jobsAt(row.provider).add(row.workspace_id, working, () => this.#loop.hurry());
   }
+}
+
+async function firstLook(
+  rows: SelectQueryBuilder<HookTables, 'provider_hooks', unknown>,
+): Promise<number | undefined> {
+  const row = await rows.select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();
+  return row?.look_ms == null ? undefined : Number(row.look_ms);
 }

@@ -7,6 +7,8 @@ export interface ProviderHookRow {
   workspace_id: string;
   /** The id of the trigger, for the audit log. */
   trigger_id: string;
+  /** The system at which the last wanted hook is, such as `github`. */
+  provider: string;
   /** JSON: WantedHook; null: no hook is wanted. */
   wanted: string | null;
   /** JSON: a list of PresentHook. */

@@ -41,6 +41,7 @@ interface HookedTrigger {
   workspaceId: string;
   workflowId: string;
   blockId: string;
+  provider: string;
   wanted: string;
 }
 
@@ -107,7 +108,14 @@ async function want(
   const { workspaceId, workflowId, blockId } = trigger;
   const isPossible = 'origin' in settings;
   const change = {
-    ...{ wanted: trigger.wanted, trigger_id: trigger.id, attempts: 0, is_retryable: 0, active_ms: null },
+    ...{
+      wanted: trigger.wanted,
+      trigger_id: trigger.id,
+      provider: trigger.provider,
+      attempts: 0,
+      is_retryable: 0,
+      active_ms: null,
+    },
     state: isPossible ? 'preparing' : 'failed',
     error: isPossible ? null : settings.missing,
     // Existing hooks stay while no other hook can be created.
@@ -194,6 +202,6 @@ async function hookedTriggers(
     const url = 'origin' in settings ? settings.origin + WEBHOOK_PREFIX + path : '';
     const wanted = JSON.stringify({ type: name, config, url } satisfies WantedHook);
     const ids = { workspaceId: row.workspace_id, workflowId: row.workflow_id, blockId: row.block_id };
-    return { id, ...ids, wanted };
+    return { id, ...ids, provider: type.providerOf(config), wanted };
   });
 }
