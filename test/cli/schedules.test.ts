@@ -13,7 +13,7 @@ async function server(): Promise<Call> {
   const cwd = dataFolder();
   const monthly = { scheduleType: 'monthly', monthlyDay: 1, monthlyTime: '09:00' };
   writeFileSync(join(cwd, 'monthly.json'), JSON.stringify(scheduledWorkflow(monthly)));
-  writeFileSync(join(cwd, 'news.json'), JSON.stringify(scheduledWorkflow({}, { type: 'circleback' })));
+  writeFileSync(join(cwd, 'news.json'), JSON.stringify(scheduledWorkflow({}, { type: 'trigger' })));
   writeFileSync(join(cwd, 'broken.json'), JSON.stringify(scheduledWorkflow({ dailyTime: 'noon' })));
   const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
@@ -65,7 +65,7 @@ describe('heddle schedules', { timeout: 120_000 }, () => {
     const call = await server();
     const news = await call('check', 'news.json');
     expect(news).toMatchObject({ exit: 0 });
-    const warning = 'Nothing fires "Clock": there are no events here for triggers of the type "circleback"';
+    const warning = 'Nothing fires "Clock": there are no events here for triggers of the type "trigger"';
     expect(news.stdout).toContain(warning);
     const broken = await call('check', 'broken.json');
     expect(broken.stdout).toContain('The field "dailyTime" of "Clock" is not a time of day such as 09:30.');

@@ -33,6 +33,7 @@ const SENDERS: { readonly [mark: string]: Sender } = {
   slack: { type: 'slack', fields: { signingSecret: '{{SLACK}}' }, secret: 'SLACK' },
   stripe: { type: 'stripe', fields: { webhookSecret: '{{STRIPE}}' }, secret: 'STRIPE' },
   linear: { type: 'linear', fields: { webhookSecret: '{{LINEAR}}' }, secret: 'LINEAR' },
+  circleback: { type: 'circleback', fields: { webhookSecret: '{{CIRCLEBACK}}' }, secret: 'CIRCLEBACK' },
   telegram: { type: 'telegram', fields: { webhookSecret: '{{TELEGRAM}}' }, secret: 'TELEGRAM' },
 };
 

@@ -11,7 +11,7 @@ import type { JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scale } from '../support/scale.ts';
-import { JSON_TYPE, PROVIDERS, START } from './webhook-setup.ts';
+import { CIRCLEBACK, JSON_TYPE, PROVIDERS, START } from './webhook-setup.ts';
 
 const types = new Map(
   triggerTypes
@@ -249,7 +249,13 @@ describe('any request', () => {
       'x-slack-request-timestamp',
     ],
     ...['stripe-signature', 'linear-signature', 'webhook-signature', 'webhook-id', 'webhook-timestamp'],
-    ...['idempotency-key', 'x-github-event', 'x-telegram-bot-api-secret-token', 'content-length'],
+    ...[
+      'x-signature',
+      'idempotency-key',
+      'x-github-event',
+      'x-telegram-bot-api-secret-token',
+      'content-length',
+    ],
   ];
   const TYPES = [
     ...[
@@ -281,7 +287,11 @@ describe('any request', () => {
   const hooks = [
     { fields: {}, options: {}, isOpen: true },
     { fields: { responseMode: 'wait', idempotencyField: 'a.b.0' }, options: {}, isOpen: true },
-    ...Object.values(PROVIDERS).map(({ type, fields }) => ({ fields, options: { type }, isOpen: false })),
+    ...[...Object.values(PROVIDERS), CIRCLEBACK].map(({ type, fields }) => ({
+      fields,
+      options: { type },
+      isOpen: false,
+    })),
   ];
 
   it('is answered with a known status, and starts a run only with a valid signature', async () => {

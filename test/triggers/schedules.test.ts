@@ -256,7 +256,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('of other types are deployed with a warning', async () => {
-    const id = await api.drafted(scheduledWorkflow({}, { type: 'circleback' }));
+    const id = await api.drafted(scheduledWorkflow({}, { type: 'trigger' }));
     const { data } = await deploy(id);
     expect(data.warnings).toContainEqual(expect.stringMatching(/^Nothing fires "Clock": /));
     expect(data.latestDeploymentAttempt.readiness.schedules).toBe('not_applicable');

@@ -17,6 +17,7 @@ export const SECRETS: { readonly [name: string]: string } = {
   STRIPE: 'whsec_stripe',
   LINEAR: 'lin_wh_secret',
   TELEGRAM: 'telegram-secret',
+  CIRCLEBACK: 'whsec_circleback',
   STANDARD: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   ROTATED: 'new secret\nold secret',
 };
@@ -147,6 +148,17 @@ export interface Provider {
   ): SentRequest & { body: string };
 }
 
+/** Circleback, whose deliveries have no ids. */
+export const CIRCLEBACK: Provider = {
+  type: 'circleback',
+  fields: { webhookSecret: '{{CIRCLEBACK}}', selectedTriggerId: 'circleback_meeting_completed' },
+  request(body, { secret = SECRETS['CIRCLEBACK']! }) {
+    const text = JSON.stringify(body);
+    return { headers: { ...JSON_TYPE, 'X-Signature': hmac(secret, text) }, body: text };
+  },
+};
+
+/** Providers whose deliveries have ids. */
 export const PROVIDERS: { readonly [name: string]: Provider } = {
   token: {
     type: 'generic_webhook',

@@ -4,7 +4,15 @@ import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/re
 import { readRow, shownRows } from '../../packages/service/src/triggers/views.ts';
 import { shownWebhooks } from '../../packages/service/src/triggers/webhooks/views.ts';
 import { draftOf } from '../support/draft.ts';
-import { JSON_TYPE, PROVIDERS, SECRETS, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
+import {
+  CIRCLEBACK,
+  JSON_TYPE,
+  PROVIDERS,
+  SECRETS,
+  START,
+  webhookApi,
+  webhookWorkflow,
+} from './webhook-setup.ts';
 import type { Received } from './webhook-setup.ts';
 import { drawnStores } from '../support/postgres.ts';
 
@@ -62,6 +70,24 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       }
       expect(await runsOf(hook.id)).toHaveLength(before);
     });
+  });
+
+  it('of Circleback start a run for each meeting that is sent with its signature, also for one that is sent again', async () => {
+    const { type, fields, request } = CIRCLEBACK;
+    const hook = await api.webhook(fields, { type });
+    const meeting = {
+      ...{ id: 4711, name: 'Weekly', notes: '## Looms', attendees: [{ name: 'Ada', email: null }] },
+      ...{ actionItems: [{ id: 1, title: 'Order yarn', status: 'PENDING' }], transcript: [] },
+    };
+    const sent = request(meeting, { id: '', nowMs: api.now.ms });
+    const answers = [await api.send(hook.path, sent), await api.send(hook.path, sent)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    for (const { body } of answers) expect(await api.inputOf(body['runId'])).toMatchObject(meeting);
+    const forged = request(meeting, { id: '', nowMs: api.now.ms, secret: 'whsec_other' });
+    const changed = { ...sent, body: sent.body.replace('4711', '4712') };
+    for (const other of [forged, changed, json(meeting)])
+      expect(await api.send(hook.path, other)).toMatchObject({ status: 401 });
+    expect(await runsOf(hook.id)).toHaveLength(2);
   });
 
   it('answer requests that test the address without a run, if the block has verifyTestEvents', async () => {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { webhookSchema } from '../triggers/webhook/webhook.ts';
+import { circlebackSchema, webhookSchema } from '../triggers/webhook/webhook.ts';
 import { describeBlock } from './describe.ts';
 import type { BlockDescription } from './describe.ts';
 
@@ -9,19 +9,19 @@ const note = {
   outputs: z.object({}),
 };
 
-/** Triggers of systems whose events Heddle does not receive. */
+/** Triggers whose events Heddle does not receive. */
 const event = {
   summary: 'Starts a run with an event. Your program receives the event and starts the run.',
   fields: z.object({}),
   outputs: z.looseObject({}),
 };
 
-/** Returns the descriptions of comments, of older types of webhooks, and of triggers of systems whose events Heddle does not receive. */
+/** Returns the descriptions of comments, of other types of webhooks, and of triggers whose events Heddle does not receive. */
 export function describeOthers(): BlockDescription[] {
   return [
     describeBlock('note', note),
     describeBlock('webhook', webhookSchema),
-    describeBlock('circleback', event),
+    describeBlock('circleback', circlebackSchema),
     describeBlock('trigger', event),
   ];
 }

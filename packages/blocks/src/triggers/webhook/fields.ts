@@ -9,7 +9,7 @@ import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
 /** How requests are checked. `none`: anyone who knows the URL may start runs. */
-type Check = 'none' | 'token' | 'hmac' | 'github' | 'slack' | 'stripe' | 'linear' | 'telegram' | 'standard';
+type Check = 'none' | 'token' | 'hmac' | Exclude<ProviderName, 'generic'>;
 
 /** A webhook as it is stored. Plain JSON. */
 export interface WebhookConfig {
@@ -114,7 +114,7 @@ export const genericFields = z.object({
 const repositoryPart = text.regex(/^(?!\.{1,2}$)[\w.-]{1,100}$/, { error: 'a name at GitHub' }).optional();
 
 /** The fields of a webhook of a provider. */
-const providerFields = z.object({
+export const providerFields = z.object({
   webhookSecret: secret.optional().describe('The secret with which the provider signs. Use {{NAME}}.'),
   signingSecret: secret.optional().describe('slack: the signing secret of the app. Use {{NAME}}.'),
   secretCredential,

@@ -181,6 +181,17 @@ const telegram: Provider = {
   event: ({ payload }) => TELEGRAM_KINDS.find((kind) => at(payload, kind) !== undefined),
 };
 
+const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
+  ...['circleback_webhook', 'circleback_meeting_completed', 'circleback_meeting_notes'],
+]);
+
+/** Meetings. The automation at Circleback chooses which ones are sent, so all names of events mean the same. */
+const circleback: Provider = {
+  // The id of the payload is that of the meeting, which can be sent several times.
+  deliveryId: () => undefined,
+  knows: (name) => CIRCLEBACK_EVENTS.has(name),
+};
+
 const standard: Provider = {
   deliveryId: header('webhook-id'),
   event: ({ payload }) => textAt(payload, 'type'),
@@ -192,8 +203,8 @@ const generic: Provider = {
 };
 
 /** The sending systems, by name. */
-export const PROVIDERS = { generic, github, slack, stripe, linear, telegram, standard } as const satisfies {
-  [name: string]: Provider;
-};
+export const PROVIDERS = {
+  ...{ generic, github, slack, stripe, linear, telegram, circleback, standard },
+} as const satisfies { [name: string]: Provider };
 
 export type ProviderName = keyof typeof PROVIDERS;

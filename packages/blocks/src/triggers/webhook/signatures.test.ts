@@ -25,6 +25,8 @@ const STRIPE_BODY = '{"id":"evt_1","type":"charge.succeeded"}';
 const LINEAR_AT = 1_700_000_000_000;
 const LINEAR_BODY = `{"action":"create","type":"Issue","webhookTimestamp":${LINEAR_AT}}`;
 
+const CIRCLEBACK_BODY = '{"id":4711,"name":"Weekly","notes":"## Looms"}';
+
 // GitHub, Slack and Standard Webhooks: the examples of their documentation. The other providers publish none.
 const VECTORS: { [name: string]: Vector } = {
   github: {
@@ -76,6 +78,13 @@ const VECTORS: { [name: string]: Vector } = {
     body: LINEAR_BODY,
     atMs: LINEAR_AT,
     windowMs: 60_000,
+  },
+  circleback: {
+    scheme: SCHEMES.circleback,
+    secret: 'whsec_test',
+    headers: { 'X-Signature': hex('whsec_test', CIRCLEBACK_BODY) },
+    body: CIRCLEBACK_BODY,
+    atMs: 0,
   },
   telegram: {
     scheme: SCHEMES.telegram,

@@ -123,6 +123,12 @@ export const SCHEMES = {
     timeOf: seconds,
     windowMs: FIVE_MINUTES,
   },
+  circleback: {
+    kind: 'hmac',
+    header: 'x-signature',
+    encoding: 'hex',
+    read: single(),
+  },
   telegram: { kind: 'token', header: 'x-telegram-bot-api-secret-token' },
 } as const satisfies { [name: string]: SignatureScheme };
 

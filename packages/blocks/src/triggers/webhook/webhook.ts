@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
 import type { ParsedDelivery, SignedDelivery, WebhookMeaning, WebhookReply } from './delivery.ts';
-import { genericFields, readWebhook } from './fields.ts';
+import { genericFields, providerFields, readWebhook } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
 import { providerHook } from './hooks/provider-hook.ts';
 import type { ProviderHook } from '@heddle/engine/triggers';
@@ -51,6 +51,7 @@ const TYPES: { readonly [type: string]: ProviderName } = {
   linear: 'linear',
   linear_v2: 'linear',
   telegram: 'telegram',
+  circleback: 'circleback',
 };
 
 /** The types of triggers that requests of other systems fire. */
@@ -183,5 +184,31 @@ export const webhookSchema = {
   outputs: z.object({
     headers: z.record(z.string(), z.string()).describe('The headers of the request, without credentials.'),
     query: z.record(z.string(), z.json()).describe('The query parameters of the URL.'),
+  }),
+};
+
+/** What a block of Circleback gives. */
+export const circlebackSchema = {
+  summary: 'Starts a run when an automation of Circleback sends a meeting to its URL.',
+  fields: providerFields
+    .pick({ webhookSecret: true, secretCredential: true, selectedTriggerId: true, triggerPath: true })
+    .extend(flowControlFields),
+  outputs: z.object({
+    id: z.number().describe('The id of the meeting at Circleback.'),
+    name: z.string().describe('The name of the meeting.'),
+    createdAt: z.string().describe('When the meeting was created, in ISO 8601.'),
+    duration: z.number().describe('Seconds.'),
+    url: z.string().nullable().describe('The address of the online meeting.'),
+    recordingUrl: z.string().nullable().optional().describe('The recording. Valid for 24 hours.'),
+    tags: z.array(z.string()).optional().describe('The tags of the meeting.'),
+    icalUid: z.string().nullable().optional().describe('The id of the event in the calendar.'),
+    attendees: z.array(z.json()).describe('People, each with name and email.'),
+    notes: z.string().optional().describe('The notes, in Markdown.'),
+    actionItems: z.array(z.json()).optional().describe('Tasks with title, description, assignee and status.'),
+    transcript: z
+      .array(z.json())
+      .optional()
+      .describe('What was said, each with speaker, text and timestamp.'),
+    insights: z.json().optional().describe('The insights, by name.'),
   }),
 };
