@@ -1,12 +1,16 @@
 import { join } from 'node:path';
 import { temporal } from '@heddle/temporal';
+import type { Kysely } from 'kysely';
 import { expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
+import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { heddle } from '../support/heddle.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { isFull, leftOut } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
-import { placeOn } from './cli.ts';
+import { ON_TEMPORAL, placeOn } from './cli.ts';
 
 const ORIGIN = 'https://answers.heddle.test';
 const TIMEOUT = { timeout: 60_000, interval: 200 };
@@ -53,4 +57,68 @@ describeTemporal('heddle worker --triggers', (server) => {
     for (const worker of workers) worker.child.kill('SIGTERM');
     for (const worker of workers) expect(await worker.ended).toMatchObject({ exit: 0 });
   });
+
+  it.skipIf(!hasPostgres || !isFull)(
+    'starts each run of a schedule and a webhook once, beside heddle serve --postgres and after its death',
+    async () => {
+      const { cwd, queue, start } = placeOn(server, { blocks: {}, edges: [] });
+      const url = await postgresDatabase();
+      const env = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
+      const shared = { address: server.address, namespace: server.namespace, queue };
+      const runtime = temporal({ ...shared, postgres: url, worker: false });
+      // A process that deploys, and whose triggers do nothing.
+      const api = await testApi({
+        storeOptions: { postgres: { url }, secret: env.HEDDLE_API_SECRET },
+        ...{ engineOptions: { runtime }, every: () => () => undefined },
+      });
+      const place = ['--postgres', url];
+      const served = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...place], { cwd, env });
+      const { url: base } = JSON.parse(await served.line()) as { url: string };
+      const worker = start(['worker', '--json', '--triggers', ...place], { cwd, env });
+      await worker.line();
+      const yearly = scheduledWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
+      const schedules = [await api.deployed(yearly), await api.deployed(yearly), await api.deployed(yearly)];
+      const fields = { idempotencyField: 'id' };
+      const hooked = await api.deployed(scheduledWorkflow(fields, { type: 'generic_webhook' }));
+
+      const db = api.store.database as Kysely<TriggerTables>;
+      /** Makes all schedules due now. */
+      const fallDue = async (): Promise<void> => {
+        const nowMs = Date.now();
+        const due = { due_ms: nowMs, fire_ms: nowMs };
+        await db.updateTable('triggers').set(due).where('workflow_id', 'in', schedules).execute();
+      };
+      const completed = async (workflowId: string): Promise<number> => {
+        const { runs } = await api.engine.listRuns({ workflowId });
+        return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
+      };
+      const all = () => Promise.all([...schedules, hooked].map(completed));
+
+      await fallDue();
+      const { data } = await api.call<{ webhooks: { url: string }[] }>(
+        'GET',
+        `/api/v2/workflows/${hooked}/deployment`,
+      );
+      const path = new URL(data.webhooks[0]?.url ?? '').pathname;
+      const headers = { 'Content-Type': 'application/json' };
+      const deliveries = ['a', 'b', 'a', 'b'].map(async (id) => {
+        const response = await fetch(base + path, { method: 'POST', headers, body: JSON.stringify({ id }) });
+        return ((await response.json()) as { runId: string }).runId;
+      });
+      const [first, second, ...again] = await Promise.all(deliveries);
+      expect(again).toEqual([first, second]);
+      await expect.poll(all, TIMEOUT).toEqual([1, 1, 1, 2]);
+
+      served.child.kill('SIGKILL');
+      await served.ended;
+      await fallDue();
+      await expect.poll(all, TIMEOUT).toEqual([2, 2, 2, 2]);
+      const fires = await db.selectFrom('trigger_fires').select('run_id').execute();
+      expect(new Set(fires.map(({ run_id: runId }) => runId)).size).toBe(6);
+      worker.child.kill('SIGTERM');
+      expect(await worker.ended).toMatchObject({ exit: 0 });
+    },
+  );
 });
+
+if (!isFull) leftOut('heddle worker --triggers beside heddle serve --postgres');
