@@ -5,18 +5,17 @@ import { headerOf } from '../../http.ts';
 import { gitHubEventsOf } from '../providers.ts';
 import {
   failedHook,
-  hookIdAmong,
+  findHook,
   hookIdOf,
   hookRequest,
   hookStatusError,
-  MAX_PAGES,
   objectsIn,
   PAGE,
   refusedHook,
   removeHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
-import type { HookAnswer, HookConfig, HookRequest, HookService, ProviderHooks } from './hook.ts';
+import type { HookAnswer, HookConfig, HookRequest, HookService, ListedHook, ProviderHooks } from './hook.ts';
 
 // docs.github.com/rest/repos/webhooks
 
@@ -34,7 +33,7 @@ export const githubHooks: ProviderHooks = {
       const changed = await send({ method: 'PATCH', path: `/${known}`, body: wanted }, [404]);
       if (changed.status !== 404) return { id: known };
     }
-    const found = await findHook(send, call);
+    const found = await findHook(SERVICE, call, { pages: pagesOf(send) });
     if (found !== undefined) {
       await send({ method: 'PATCH', path: `/${found}`, body: wanted });
       return { id: found };
@@ -46,7 +45,7 @@ export const githubHooks: ProviderHooks = {
     const send = sender(hook, call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
-      find: (others) => findHook(send, call, others),
+      find: (others) => findHook(SERVICE, call, { pages: pagesOf(send), others }),
     });
   },
 };
@@ -96,19 +95,15 @@ function isLimited(answer: HookAnswer): boolean {
   );
 }
 
-/** Returns the id of the hook with the address of the trigger that is not in `others`. */
-async function findHook(
-  send: Send,
-  { url }: HookCall,
-  others: readonly string[] = [],
-): Promise<string | undefined> {
-  for (let page = 1; page <= MAX_PAGES; page += 1) {
+/** Returns the hooks of the repository. */
+async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
+  for (let page = 1; ; page += 1) {
     const { body } = await send({ method: 'GET', path: `?per_page=${PAGE}&page=${page}` });
     const hooks = objectsIn(body);
-    const matching = hooks.filter(({ config = null }) => isJsonObject(config) && own(config, 'url') === url);
-    const found = hookIdAmong(SERVICE, matching, others);
-    if (found !== undefined) return found;
-    if (hooks.length < PAGE) break;
+    yield hooks.map(({ id, config = null }) => ({
+      id,
+      url: isJsonObject(config) ? own(config, 'url') : null,
+    }));
+    if (hooks.length < PAGE) return;
   }
-  return undefined;
 }

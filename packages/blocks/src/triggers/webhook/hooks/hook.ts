@@ -22,7 +22,7 @@ export interface ProviderHooks {
 }
 
 /** Maximum number of pages of a list of hooks that are read. */
-export const MAX_PAGES = 20;
+const MAX_PAGES = 20;
 /** Number of entries of a page. */
 export const PAGE = 100;
 
@@ -121,13 +121,23 @@ export function hookIdOf(service: HookService, value: Json | undefined): string 
   throw unreadableHook(service);
 }
 
-/** Returns the id of the first hook that is not in `others`; undefined if there is none. */
-export function hookIdAmong(
+/** A hook in a list of the provider. */
+export type ListedHook = { id: Json | undefined; url: Json | undefined };
+
+/** Returns the id of the first hook with the address of the trigger that is not in `others`; undefined if there is none. */
+export async function findHook(
   service: HookService,
-  hooks: readonly JsonObject[],
-  others: readonly string[],
-): string | undefined {
-  return hooks.map(({ id }) => hookIdOf(service, id)).find((id) => !others.includes(id));
+  { url }: HookCall,
+  { pages, others = [] }: { pages: AsyncIterable<readonly ListedHook[]>; others?: readonly string[] },
+): Promise<string | undefined> {
+  let read = 0;
+  for await (const page of pages) {
+    const here = page.filter((hook) => hook.url === url).map(({ id }) => hookIdOf(service, id));
+    const found = here.find((id) => !others.includes(id));
+    read += 1;
+    if (found !== undefined || read === MAX_PAGES) return found;
+  }
+  return undefined;
 }
 
 /** Removes the hook of the call. `remove` returns false for a hook that does not exist; `find` looks for it by its address. */

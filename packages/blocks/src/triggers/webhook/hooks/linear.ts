@@ -3,11 +3,10 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { linearTypesOf } from '../providers.ts';
 import {
   failedHook,
-  hookIdAmong,
+  findHook,
   hookIdOf,
   hookRequest,
   hookStatusError,
-  MAX_PAGES,
   objectsIn,
   PAGE,
   refusedHook,
@@ -15,7 +14,7 @@ import {
   unreadableHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
-import type { HookAnswer, HookConfig, HookService, ProviderHooks } from './hook.ts';
+import type { HookAnswer, HookConfig, HookService, ListedHook, ProviderHooks } from './hook.ts';
 
 // linear.app/developers/webhooks, linear.app/developers/graphql
 
@@ -43,7 +42,7 @@ export const linearHooks: ProviderHooks = {
     const wanted = { url: call.url, secret: call.secret, enabled: true, resourceTypes: linearTypesOf(names) };
     const known = call.hookId;
     if (known !== undefined && (await ask(UPDATE, { id: known, input: wanted }))) return { id: known };
-    const found = await findHook(ask, call);
+    const found = await findHook(SERVICE, call, { pages: pagesOf(ask) });
     if (found !== undefined && (await ask(UPDATE, { id: found, input: wanted }))) return { id: found };
     const input = { ...wanted, label: 'Heddle', ...teamOf(hook) };
     const created = await ask(CREATE, { input });
@@ -54,7 +53,7 @@ export const linearHooks: ProviderHooks = {
     const ask = asker(call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await ask(DELETE, { id })) !== undefined,
-      find: (others) => findHook(ask, call, others),
+      find: (others) => findHook(SERVICE, call, { pages: pagesOf(ask), others }),
     });
   },
 };
@@ -101,25 +100,15 @@ function errorOf(code: string) {
   return refusedHook(REFUSED);
 }
 
-/** Returns the id of the hook with the address of the trigger that is not in `others`. */
-async function findHook(
-  ask: Ask,
-  { url }: HookCall,
-  others: readonly string[] = [],
-): Promise<string | undefined> {
-  let after: Json = null;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const { nodes = null, pageInfo = null } = memberOf(
-      (await ask(LIST, { first: PAGE, after })) ?? {},
-      'webhooks',
-    );
-    const matching = objectsIn(nodes).filter((node) => own(node, 'url') === url);
-    const found = hookIdAmong(SERVICE, matching, others);
-    if (found !== undefined) return found;
-    if (!isJsonObject(pageInfo) || pageInfo['hasNextPage'] !== true) break;
-    after = pageInfo['endCursor'] ?? null;
+/** Returns the webhooks that the credential may see. */
+async function* pagesOf(ask: Ask): AsyncGenerator<ListedHook[]> {
+  for (let after: Json = null; ;) {
+    const list = memberOf((await ask(LIST, { first: PAGE, after })) ?? {}, 'webhooks');
+    yield objectsIn(list['nodes']).map(({ id, url }) => ({ id, url }));
+    const { hasNextPage, endCursor = null } = memberOf(list, 'pageInfo');
+    if (hasNextPage !== true) return;
+    after = endCursor;
   }
-  return undefined;
 }
 
 function memberOf(value: JsonObject, ...path: readonly string[]): JsonObject {

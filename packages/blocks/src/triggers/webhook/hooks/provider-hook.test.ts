@@ -1,5 +1,6 @@
 import { isBlockError } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
+import type { HookCall } from '@heddle/engine/triggers';
 import { describe, expect, it } from 'vitest';
 import { providerHook } from './provider-hook.ts';
 
@@ -19,24 +20,22 @@ function answering(status: number, headers: { [name: string]: string } = {}) {
   return { http, requests };
 }
 
+const URL_HERE = 'https://flows.heddle.test/hook';
+const HOOK = { credential: 'stored', owner: 'ada', repo: 'loom' };
+
+/** A call for a webhook of which nothing is known but its address. */
+function callWith(http: HttpClient): HookCall {
+  return {
+    ...{ url: URL_HERE, secret: 'secret', hookId: undefined, formerUrls: [], otherHookIds: [] },
+    credential: () => Promise.resolve('4711:AAtoken'),
+    service: () => Promise.resolve({ address: undefined, http }),
+    ...{ nowMs: NOW_MS, signal: new AbortController().signal },
+  };
+}
+
 /** Creates the webhook of a provider. Returns the error. */
 async function refusal(provider: string, http: HttpClient): Promise<unknown> {
-  const hook = { credential: 'stored', owner: 'ada', repo: 'loom' };
-  const created = providerHook.activate(
-    { provider, hook },
-    {
-      ...{
-        url: 'https://flows.heddle.test/hook',
-        secret: 'secret',
-        hookId: undefined,
-        formerUrls: [],
-        otherHookIds: [],
-      },
-      credential: () => Promise.resolve('4711:AAtoken'),
-      service: () => Promise.resolve({ address: undefined, http }),
-      ...{ nowMs: NOW_MS, signal: new AbortController().signal },
-    },
-  );
+  const created = providerHook.activate({ provider, hook: HOOK }, callWith(http));
   return created.then(
     () => undefined,
     (error: unknown) => error,
@@ -68,5 +67,59 @@ describe('the webhook of a provider', () => {
     const error = await refusal('github', answering(403, headers).http);
     expect(error).toMatchObject({ message: expect.stringMatching(/rate limit of GitHub/), retryable: true });
     expect((error as { retryAfterMs?: number }).retryAfterMs).toBe(ms);
+  });
+});
+
+const PAGE = 100;
+
+/** Returns the body of a page of a list: full, and not the last one, if it has no hook with the address of the trigger. */
+const LISTS: { readonly [provider: string]: (url: string | undefined) => unknown } = {
+  github: (url) => (url === undefined ? others((id) => ({ id, config: {} })) : [{ id: 7, config: { url } }]),
+  linear: (url) => {
+    const nodes = url === undefined ? others((id) => ({ id, url: 'https://other.test' })) : [{ id: 7, url }];
+    const pageInfo = { hasNextPage: url === undefined, endCursor: 'next' };
+    return { data: { webhooks: { nodes, pageInfo }, webhookUpdate: { webhook: { id: '7' } } } };
+  },
+  stripe: (url) => ({
+    data: url === undefined ? others((id) => ({ id, url: 'https://other.test' })) : [{ id: 'we_7', url }],
+    has_more: url === undefined,
+  }),
+};
+
+function others(entry: (id: number) => unknown): unknown[] {
+  return Array.from({ length: PAGE }, (_, at) => entry(at + 100));
+}
+
+/** Removes the webhook of a provider whose list has it on this page. Returns the requests. */
+async function removed(provider: string, page: number): Promise<Request[]> {
+  const requests: Request[] = [];
+  const http = {
+    fetch(request: Request) {
+      requests.push(request);
+      const isListed = requests.length === page;
+      const text = JSON.stringify(LISTS[provider]?.(isListed ? URL_HERE : undefined));
+      return Promise.resolve({ status: 200, headers: [], body: new TextEncoder().encode(text) });
+    },
+  } as unknown as HttpClient;
+  await providerHook.deactivate({ provider, hook: HOOK }, callWith(http));
+  return requests;
+}
+
+describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provider) => {
+  it('is found on a later page of the list, and removed', async () => {
+    const requests = await removed(provider, 3);
+    expect(requests).toHaveLength(4);
+    expect(new Set(requests.slice(0, 3).map(({ url, body }) => `${url} ${String(body)}`)).size).toBe(
+      // The first page has no cursor; those that follow have the one of the simulation.
+      provider === 'github' ? 3 : 2,
+    );
+    const last = requests.at(-1);
+    expect(`${last?.method} ${last?.url} ${String(last?.body)}`).toMatch(
+      /DELETE .*\/(we_)?7 |webhookDelete.*"7"/,
+    );
+  });
+
+  it('is looked for on 20 pages, and no more', async () => {
+    expect(await removed(provider, 21)).toHaveLength(20);
   });
 });

@@ -1,10 +1,9 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import {
-  hookIdAmong,
+  findHook,
   hookIdOf,
   hookRequest,
   hookStatusError,
-  MAX_PAGES,
   objectsIn,
   PAGE,
   refusedHook,
@@ -12,7 +11,7 @@ import {
   unreadableHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
-import type { HookAnswer, HookRequest, HookService, ProviderHooks } from './hook.ts';
+import type { HookAnswer, HookRequest, HookService, ListedHook, ProviderHooks } from './hook.ts';
 
 // docs.stripe.com/api/webhook_endpoints
 
@@ -30,8 +29,8 @@ export const stripeHooks: ProviderHooks = {
       const changed = await send({ method: 'POST', path: `/${known}`, form }, [404]);
       if (changed.status !== 404) return { id: known };
     }
-    // The secret of the endpoint is unknown: the response with it was lost.
-    const found = await findEndpoint(send, call, call.otherHookIds);
+    // Its secret is unknown: the answer with it was lost.
+    const found = await findHook(SERVICE, call, { pages: pagesOf(send), others: call.otherHookIds });
     if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
     const { body } = await send({ method: 'POST', path: '', form });
@@ -43,7 +42,7 @@ export const stripeHooks: ProviderHooks = {
     const send = sender(call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
-      find: (others) => findEndpoint(send, call, others),
+      find: (others) => findHook(SERVICE, call, { pages: pagesOf(send), others }),
     });
   },
 };
@@ -75,23 +74,15 @@ function sender(call: HookCall, key: string): Send {
   };
 }
 
-/** Returns the id of the endpoint with the address of the trigger that is not in `others`. */
-async function findEndpoint(
-  send: Send,
-  { url }: HookCall,
-  others: readonly string[] = [],
-): Promise<string | undefined> {
-  let after = '';
-  for (let page = 0; page < MAX_PAGES; page += 1) {
+/** Returns the endpoints of the account. */
+async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
+  for (let after = ''; ;) {
     const { body } = await send({ method: 'GET', path: `?limit=${PAGE}${after}` });
     const { data = null, has_more: hasMore } = isJsonObject(body) ? body : {};
-    const endpoints = objectsIn(data);
-    const matching = endpoints.filter((endpoint) => endpoint['url'] === url);
-    const found = hookIdAmong(SERVICE, matching, others);
-    if (found !== undefined) return found;
+    const endpoints = objectsIn(data).map(({ id, url }) => ({ id, url }));
+    yield endpoints;
     const last = endpoints.at(-1);
-    if (hasMore !== true || !last) break;
-    after = `&starting_after=${hookIdOf(SERVICE, last['id'])}`;
+    if (hasMore !== true || !last) return;
+    after = `&starting_after=${hookIdOf(SERVICE, last.id)}`;
   }
-  return undefined;
 }
