@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { drawnStores } from '../../support/postgres.ts';
+import { scale } from '../../support/scale.ts';
 import { HOOKED, hookedApi, sealer } from './setup.ts';
 import type { Hooked } from './setup.ts';
 
@@ -78,7 +79,7 @@ describe.each(drawnStores('repaired credentials of hooks'))(
       const credential = await store('guessed', WEAK);
       const id = await refused(credential);
       const requests = providers.requests.length;
-      for (let attempt = 1; attempt <= 11; attempt += 1) {
+      for (let attempt = 1; attempt <= scale(4, 11); attempt += 1) {
         for (let guess = 0; guess < 3; guess += 1) await store('guessed', `${WEAK}${guess}`);
         const delay = Math.min(RETRY_MS * 2 ** (attempt - 1), 3_600_000);
         // Each change after the first one takes a millisecond off.
