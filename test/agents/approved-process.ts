@@ -18,7 +18,7 @@ async function reach(point: string): Promise<void> {
   if (point === stop) await new Promise(() => undefined);
 }
 
-/** Every attempt of the agent first looks up its key, also the attempt after an approval in this process. */
+/** Every attempt of the agent first looks up its key, including the attempt after an approval in this process. */
 let attempts = 0;
 
 const options = {

@@ -70,7 +70,7 @@ describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
     expect(faults).toEqual([]);
   });
 
-  drawn('fits a phone, also with operations of every kind opened', async () => {
+  drawn('fits a phone, even with operations of every kind opened', async () => {
     const { page, faults } = await opened(started, { width: 390, height: 844 });
     const width = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
     expect(await width()).toBe(390);

@@ -1,14 +1,14 @@
 import type { FunctionOutcome, Limits } from '@heddle/sandbox';
 
 /**
- * An allowed end of an attack: exact JSON of a value or code of `SandboxErrorCode`; a pattern for either (a failure is
- * `CODE name: message`); or several, if machines may differ.
+ * The allowed outcomes of an attack. A string is the exact JSON of the result, or the `SandboxErrorCode` of the failure.
+ * A pattern matches the JSON, or `CODE name: message` of the failure. A list allows several, since machines may differ.
  */
 export type Expected = string | RegExp | readonly (string | RegExp)[];
 
 /** A hostile job, and its allowed outcomes. */
 export interface Attack {
-  /** Unique over all groups. */
+  /** Unique across all groups. */
   readonly id: string;
   readonly title: string;
   readonly code: string;

@@ -19,7 +19,7 @@ function spend(ms: number): void {
 describe('the invariants of the attack suite', () => {
   const holder = useArena(levels[0]!);
 
-  it('detect a connection to the internal server, also between two attacks', async () => {
+  it('detect a connection to the internal server, even between two attacks', async () => {
     const socket = connect(holder.arena.network.internalPort, '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.destroy();

@@ -10,7 +10,7 @@ export interface Figures {
 
 /**
  * Returns the figures of medians by contender; `heddle` and `floor` are not peers. A ratio below 1 means that Heddle is
- * better, also if the medians are rates.
+ * better, even if the medians are rates.
  */
 export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false): Figures {
   const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'floor'));

@@ -152,7 +152,7 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
   });
 
   it.each(['light', 'dark'] as const)(
-    'have no finding of axe in %s, and fit a width of 320 pixels',
+    'have no axe violations in %s, and fit a width of 320 pixels',
     async (colorScheme) => {
       // The content security policy of the pages does not allow the script of axe.
       const context = await browser.newContext({

@@ -56,7 +56,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(refused.stderr).toContain('Did you mean "Hello"?');
   });
 
-  it('deploy a new version of the workflow with the same name, also from standard input', async () => {
+  it('deploy a new version of the workflow with the same name, even from standard input', async () => {
     const { call } = await server();
     const one = await call(['deploy', 'greet.json', '--json']);
     const changed = JSON.stringify(GREET).replace('Hello, ', 'Hi, ');

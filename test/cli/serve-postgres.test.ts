@@ -56,7 +56,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     url = await postgresDatabase();
   });
 
-  it('agree on run ids, versions and answers, and continue runs of each other', async () => {
+  it('agree on run ids, versions and answers, and continue the runs of a killed or stopped process', async () => {
     const one = await served();
     expect(one.key).toMatch(/^sk-heddle-/);
     const two = await served(one);

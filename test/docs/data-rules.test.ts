@@ -24,7 +24,7 @@ function run(blocks: Drawn[], edges: string[], input: Json = {}): Promise<RunRes
 }
 
 describe('variables', () => {
-  it('R42 are read with their values at the start of the block, also in the next iteration', async () => {
+  it('R42 are read with their values at the start of the block, even in the next iteration', async () => {
     const body = [block('Read', 'echo', { value: '<variable.count>' }), set('Set', '<variable.count>1')];
     const { blockOutputs } = await run(
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],

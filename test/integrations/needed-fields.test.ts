@@ -6,12 +6,12 @@ import { integrationTypeInfos } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { block, workflow } from '../support/workflow.ts';
 
-const drawn = (type: string, fields: JsonObject) =>
+const withSend = (type: string, fields: JsonObject) =>
   workflow([block('Send', type, fields)], ['Start -> Send']);
 
 /** Returns the messages about empty fields. */
 function emptyFields(type: string, fields: JsonObject) {
-  const { workflow: parsed } = parseWorkflow(drawn(type, fields));
+  const { workflow: parsed } = parseWorkflow(withSend(type, fields));
   if (!parsed) throw new Error('The workflow cannot be read.');
   const { diagnostics } = compile(parsed, { known: integrationTypeInfos() });
   return diagnostics.filter(({ code }) => code === 'FIELD_EMPTY');
@@ -44,15 +44,15 @@ describe('fields that an operation needs', () => {
       { operation: 'send', channel: '<start.channel>', text: '<start.text>' },
     ],
     ['belong to another operation', 'slack', { operation: 'list_channels' }],
-    ['belong to an operation that a reference names', 'slack', { operation: '<start.what>' }],
+    ['belong to an operation that is a reference', 'slack', { operation: '<start.what>' }],
     ['belong to an unknown operation, which has its own error', 'slack', { operation: 'fax' }],
-    ['are none', 'google_drive', {}],
+    ['do not exist', 'google_drive', {}],
     ['belong to a block of another kind', 'function', { code: 'return 1' }],
   ])('are not reported if they %s', (_what, type, fields) => {
     expect(emptyFields(type, fields)).toEqual([]);
   });
 
-  it('are those of the first operation if the block names none, also for services with a client library', () => {
+  it('are those of the first operation if the block names none, including services with a client library', () => {
     expect(emptyFields('slack', { channel: 'C1' })).toHaveLength(1);
     expect(emptyFields('s3', { operation: 'delete_object', bucketName: 'b' })).toHaveLength(1);
   });
@@ -60,7 +60,7 @@ describe('fields that an operation needs', () => {
   it('are reported by an engine that deploys or checks the workflow', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close());
-    const source = drawn('gmail_v2', { operation: 'send_gmail', to: 'a@example.com' });
+    const source = withSend('gmail_v2', { operation: 'send_gmail', to: 'a@example.com' });
     const expected = [expect.objectContaining({ code: 'FIELD_EMPTY', blockId: 'Send' })];
     expect((await engine.deploy(source)).diagnostics).toEqual(expected);
     expect(engine.check(source)).toEqual(expected);

@@ -171,7 +171,7 @@ const notion: Service = ({ method, path, headers, body, query }) => {
   };
 };
 
-/** linear.app/developers: errors are in `errors`, also with status 200; limits have status 400 and RATELIMITED. */
+/** linear.app/developers: errors are in `errors`, even with status 200; limits have status 400 and RATELIMITED. */
 const linear: Service = ({ method, path, body }) => {
   const { query, variables } = body as { query?: string; variables?: { input?: JsonObject } };
   if (method !== 'POST' || path !== '/graphql' || typeof query !== 'string')

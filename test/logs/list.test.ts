@@ -88,7 +88,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
     for (const [filter, ids] of filters) expect([filter, await idsOf(db, filter)]).toEqual([filter, ids]);
   });
 
-  it('sort by every field in both orders, with unknown values lowest, also across pages', async () => {
+  it('sort by every field in both orders, with unknown values lowest, even across pages', async () => {
     const db = await filled(url);
     const orders: [LogPageQuery['sortBy'], string[]][] = [
       ['startedAt', ['a', 'b', 'c', 'd', 'e']],

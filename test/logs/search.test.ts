@@ -46,7 +46,7 @@ async function search(api: TestApi, query: object): Promise<Found> {
   return (await api.call<Found>('GET', `/api/v2/logs/search?${parameters}`)).data;
 }
 
-it('finds runs by input, output and error, also of a block whose error was handled, in any case', async () => {
+it('finds runs by input, output and error, even of a block whose error was handled, in any case', async () => {
   const api = await setUp();
   const echo = await api.deployed(ECHO);
   const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });

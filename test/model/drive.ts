@@ -69,7 +69,7 @@ export class Drive {
     return [...this.open.keys()].filter((key) => !/^(timeout|deadline) /.test(key)).sort();
   }
 
-  /** Lets the world answer `key`. */
+  /** Makes the simulated environment answer `key`. */
   answer(key: string): void {
     const command = this.open.get(key) as Asked;
     const { event } = respond(this.scenario, command, this.nowMs);

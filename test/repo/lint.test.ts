@@ -65,7 +65,7 @@ describe('lint', () => {
   });
 });
 
-/** Returns what lint finds without the exceptions in the files that they name. */
+/** Returns the findings of lint without the exceptions in the files that they name. */
 function findingsWithoutExceptions(files: readonly string[]): Finding[] {
   if (files.length === 0) return [];
   const file = 'node_modules/.cache/heddle-test/oxlint-without-exceptions.json';

@@ -44,7 +44,7 @@ describe('a data folder that several processes share', () => {
     expect(() => stores({ data })).not.toThrow();
   });
 
-  it('shows other processes that it is shared, also to repeated checks, until the last process closes it', async () => {
+  it('shows other processes that it is shared, even on repeated checks, until the last process closes it', async () => {
     const data = dataFolder();
     expect(isShared(data)).toBe(false);
     const sharer = child('append', data, '|r');

@@ -100,7 +100,7 @@ describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate)
   });
 
   it.skipIf(name === 'memory')(
-    'reach a reader in another process while the block runs, also a late reader',
+    'reach a reader in another process while the block runs, even a late reader',
     async () => {
       const location = await locate();
       const script = new Script();

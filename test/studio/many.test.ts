@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { placesOf } from '../../packages/studio/web/graph/layout.ts';
 
 describe('the layout', () => {
-  it('places 20,000 blocks at different places, also in a cycle', () => {
+  it('places 20,000 blocks at different places, even in a cycle', () => {
     const block = (id: number) => ({
       ...{ id: `b${id}`, name: '', type: 'function', enabled: true, position: null },
       ...{ parentId: null, width: null, height: null, ports: [] },

@@ -208,7 +208,7 @@ export async function reservationOf(store: ServiceStore, engineId: string): Prom
   return (await store.reservations.byEngineIds([engineId])).get(engineId);
 }
 
-/** Returns what a queued run starts with; undefined when the run is not in the queue. */
+/** Returns the start data of a queued run; undefined if the run is not in the queue. */
 export async function queuedStart(store: ServiceStore, engineId: string): Promise<QueuedStart | undefined> {
   return (await store.reservations.queue.list()).find((each) => each.engineId === engineId)?.start;
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Returns the folder that other users cannot pass on the way to this checkout; undefined if there is none. */
+/** Returns the nearest folder above this checkout that other users cannot enter; undefined if there is none. */
 function closedFolder(): string | undefined {
   for (let folder = fileURLToPath(new URL('.', import.meta.url)); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o001) === 0) return folder;
@@ -13,8 +13,8 @@ function closedFolder(): string | undefined {
 const closed = process.geteuid?.() === 0 ? closedFolder() : undefined;
 if (closed !== undefined)
   process.stderr.write(
-    `The sandbox runs without other users and strict isolation: other users cannot pass ${closed}, which contains Heddle.\n`,
+    `Tests of the sandbox skip other user ids and strict isolation: other users cannot enter ${closed}, which contains Heddle.\n`,
   );
 
-/** True if the users of sandbox processes can read this checkout; otherwise the reason is printed. */
+/** True if the users of sandbox processes can read this checkout. If not, the reason is printed. */
 export const othersPass = closed === undefined;

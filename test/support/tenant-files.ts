@@ -8,17 +8,17 @@ import type {
   TenantFolderEntries,
 } from '@heddle/engine/tenant-data';
 
-interface Kept {
+interface StoredFile {
   file: TenantFile;
   bytes: Uint8Array;
 }
 
 type Tenant = string | undefined;
 
-/** Files of tenants in memory, like a host could store them. */
+/** Stores files of tenants in memory, as a host could. */
 export class MemoryFiles implements TenantFiles {
-  readonly #kept = new Map<Tenant, Map<string, Kept>>();
-  readonly #done = new Map<string, TenantFile>();
+  readonly #files = new Map<Tenant, Map<string, StoredFile>>();
+  readonly #results = new Map<string, TenantFile>();
   #count = 0;
   /** Number of changes. */
   changes = 0;
@@ -37,35 +37,35 @@ export class MemoryFiles implements TenantFiles {
     return kept && { file: kept.file, chunks: () => piecesOf(kept.bytes) };
   };
 
-  readonly stored: TenantFiles['stored'] = (tenant, key) => this.#done.get(`${tenant} ${key}`);
+  readonly stored: TenantFiles['stored'] = (tenant, key) => this.#results.get(`${tenant} ${key}`);
 
   readonly create: TenantFiles['create'] = (tenant, file, key) =>
     this.#once(tenant, key, async () => {
       const { name, folderPath, type, taken } = file;
       const bytes = await readWhole(file.chunks);
       const same = this.#named(tenant, file);
-      if (same && taken === 'replace') return this.#keep(tenant, { ...same, type }, bytes);
+      if (same && taken === 'replace') return this.#store(tenant, { ...same, type }, bytes);
       const free = same ? this.#freeName(tenant, file) : name;
       this.#count += 1;
-      return this.#keep(tenant, { id: `wf_${this.#count}`, name: free, folderPath, type }, bytes);
+      return this.#store(tenant, { id: `wf_${this.#count}`, name: free, folderPath, type }, bytes);
     });
 
   readonly replace: TenantFiles['replace'] = async (tenant, change, key) => {
-    const done = this.#done.get(`${tenant} ${key}`);
+    const done = this.#results.get(`${tenant} ${key}`);
     if (done) return done;
     const bytes = await readWhole(change.chunks);
     const kept = this.#of(tenant).get(change.id);
     if (kept?.file.revision !== change.revision) return undefined;
-    return this.#once(tenant, key, async () => this.#keep(tenant, kept.file, bytes));
+    return this.#once(tenant, key, async () => this.#store(tenant, kept.file, bytes));
   };
 
   readonly move: TenantFiles['move'] = async (tenant, { id, folderPath }, key) => {
     const kept = this.#of(tenant).get(id);
     if (!kept) return undefined;
-    return this.#once(tenant, key, async () => this.#keep(tenant, { ...kept.file, folderPath }, kept.bytes));
+    return this.#once(tenant, key, async () => this.#store(tenant, { ...kept.file, folderPath }, kept.bytes));
   };
 
-  /** Returns the port with some of its methods replaced. */
+  /** Returns the port with `methods` in place of its own. */
   with(methods: Partial<TenantFiles>): TenantFiles {
     const { find, list, open, stored, create, replace, move } = this;
     return { ...{ find, list, open, stored, create, replace, move }, ...methods };
@@ -84,20 +84,20 @@ export class MemoryFiles implements TenantFiles {
     return (await this.create(tenant, { ...file, chunks: piecesOf(bytes) }, `put ${this.#count} ${name}`)).id;
   }
 
-  #of(tenant: Tenant): Map<string, Kept> {
-    const files = this.#kept.get(tenant) ?? new Map<string, Kept>();
-    this.#kept.set(tenant, files);
+  #of(tenant: Tenant): Map<string, StoredFile> {
+    const files = this.#files.get(tenant) ?? new Map<string, StoredFile>();
+    this.#files.set(tenant, files);
     return files;
   }
 
   async #once(tenant: Tenant, key: string, make: () => Promise<TenantFile>): Promise<TenantFile> {
     const at = `${tenant} ${key}`;
-    const done = this.#done.get(at) ?? (await make());
-    this.#done.set(at, done);
+    const done = this.#results.get(at) ?? (await make());
+    this.#results.set(at, done);
     return done;
   }
 
-  #keep(
+  #store(
     tenant: Tenant,
     { id, name, folderPath, type }: Pick<TenantFile, 'id' | 'name' | 'folderPath' | 'type'>,
     bytes: Uint8Array,
@@ -124,7 +124,7 @@ export class MemoryFiles implements TenantFiles {
   }
 }
 
-/** Returns a folder and its parents. */
+/** Returns the paths of a folder and its parents. */
 function withParents(path: string): string[] {
   const steps = path === '/' ? [] : path.slice(1).split('/');
   return steps.map((_, at) => `/${steps.slice(0, at + 1).join('/')}`);

@@ -22,7 +22,7 @@ interface Base {
 const AT = '2026-01-01T00:00:00.000Z';
 
 /**
- * Knowledge bases of tenants in memory, like a host could store them. A chunk is a line, and similarity is the share of
+ * Stores knowledge bases of tenants in memory, as a host could. A chunk is a line, and similarity is the share of
  * found words.
  */
 export class MemoryKnowledge implements TenantKnowledge {

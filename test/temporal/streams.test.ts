@@ -36,7 +36,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
       expect(inShort(await collect(late)).slice(-5)).toEqual([...ofBlock, 'run ended']);
   });
 
-  it('is redacted with the secrets of the worker, also across chunks, and is not published in part after a timeout', async () => {
+  it('is redacted with the secrets of the worker, even across chunks, and is not published in part after a timeout', async () => {
     const place = placeOn(server);
     const script = new Script();
     const engine = await place.engine({ env: { KEY: { value: '', secret: false } } });

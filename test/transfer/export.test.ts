@@ -51,7 +51,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect(file.warnings).toContain('Block mail: credential was cleared.');
   });
 
-  it('list the references of the workflow, also those in tools, if the manifest is requested', async () => {
+  it('list the references of the workflow, including those in tools, if the manifest is requested', async () => {
     const id = await api.drafted(FILE);
     const file = await api.exported(id, '?includeReferences=true');
     const references = file.referenceManifest?.references ?? [];

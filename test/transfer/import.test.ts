@@ -194,7 +194,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(there.data.warnings).toHaveLength(1);
   });
 
-  it('answer a repeated request with the first receipt, also after its target was deleted, and add no workflow', async () => {
+  it('answer a repeated request with the first receipt, even after its target was deleted, and add no workflow', async () => {
     const target = await api.drafted(fileOf([]));
     const body = mapped();
     body.mappings[0]!.targetId = target;
@@ -340,7 +340,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     }
   });
 
-  it('store names with NUL and half of a surrogate pair without them', async () => {
+  it('remove NUL from names, and replace unpaired surrogates', async () => {
     const file = fileOf([], { workflow: { name: 'a\u0000b\ud800', description: '\u0000' } });
     const { status, data } = await post<Imported>(IMPORT, { workflow: JSON.stringify(file) });
     expect([status, data.name]).toEqual([201, 'ab\ufffd']);

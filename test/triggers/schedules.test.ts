@@ -138,7 +138,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     });
   });
 
-  it('can be paused, also across deployments, and resumed', async () => {
+  it('can be paused, even across deployments, and resumed', async () => {
     api.moveTo('2026-01-06T00:00:30Z');
     const id = await api.deployed(scheduledWorkflow(MINUTELY));
     const { id: trigger } = await api.trigger(id);

@@ -72,7 +72,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     });
   });
 
-  it('of Circleback start a run for each meeting that is sent with its signature, also for one that is sent again', async () => {
+  it('of Circleback start a run for each meeting that is sent with its signature, even if it is sent again', async () => {
     const { type, fields, request } = CIRCLEBACK;
     const hook = await api.webhook(fields, { type });
     const meeting = {
@@ -300,7 +300,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect((await api.call('POST', wrong)).status).toBe(404);
   });
 
-  it('answer with the Response block of the run, also to a second delivery', async () => {
+  it('answer with the Response block of the run, even to a second delivery', async () => {
     const fields = { responseMode: 'wait', idempotencyField: 'id' };
     const data = { id: 'data', type: 'code', value: '{"sum": "<clock.n>"}' };
     const status = { id: 'status', type: 'short-input', value: '418' };

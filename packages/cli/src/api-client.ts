@@ -7,7 +7,7 @@ import type { RemoteOptions } from './run-options.ts';
 import { UsageError } from './usage-error.ts';
 
 const PAGE = 100;
-/** Longest search text that the API accepts. */
+/** Maximum length of a search text that the API accepts. */
 const MAX_SEARCH_CHARS = 200;
 
 /** An error response of the server. */

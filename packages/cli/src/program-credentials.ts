@@ -13,7 +13,7 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
     .command('credentials')
     .summary('Manage the stored credentials of workspaces.')
     .description(
-      'Manages keys and accounts of providers that the workflows of a workspace use, also while heddle serve runs. They are ' +
+      'Manages keys and accounts of providers that the workflows of a workspace use, even while heddle serve runs. They are ' +
         'encrypted and never shown. The keys are in the data folder, or in HEDDLE_SECRET_KEYS (with --postgres always).',
     );
   const add = credentials

@@ -65,7 +65,7 @@ function declareTail(runs: Command, io: Io, done: Done): void {
 }
 
 function declareCancel(runs: Command, io: Io, done: Done): void {
-  const command = runs.command('cancel').description('Cancels a run, also one of another process.');
+  const command = runs.command('cancel').description('Cancels a run, even one of another process.');
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--reason <text>', 'reason, for the record'),
     ...runOptions('data', 'json', ...RUNTIME),

@@ -62,7 +62,7 @@ function declareLog(sandbox: Command, io: Io, done: Done): void {
     .command('log')
     .summary('Print the log of a build.')
     .description(
-      'Prints the whole log of the last build of an image, also of a failed one, without tokens. ' +
+      'Prints the whole log of the last build of an image, even if it failed, without tokens. ' +
         'Exits with 0, or with 1 if none is stored, because no build has ended yet.',
     )
     .argument('<id>', 'name or id of an image, or id of a sandbox of a workspace');

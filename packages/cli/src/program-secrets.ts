@@ -11,7 +11,7 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
     .command('secrets')
     .summary('Manage the secrets of workspaces.')
     .description(
-      'Manages the values of {{NAME}} in the workflows of a workspace, also while heddle serve runs. Values are encrypted ' +
+      'Manages the values of {{NAME}} in the workflows of a workspace, even while heddle serve runs. Values are encrypted ' +
         'and never shown. The keys are in the data folder, or in HEDDLE_SECRET_KEYS (with --postgres always).',
     );
   const set = secrets

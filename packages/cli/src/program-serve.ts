@@ -59,7 +59,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
   const workspaces = program
     .command('workspaces')
     .summary('List workspaces and change their settings.')
-    .description('Manages the workspaces of the HTTP API, also while heddle serve runs.');
+    .description('Manages the workspaces of the HTTP API, even while heddle serve runs.');
   withStore(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
     async (options) => {
       const { listWorkspaces } = await import('./commands/keys.ts');
@@ -116,7 +116,7 @@ function declareKeys(program: Command, io: Io, done: Done): void {
     .command('keys')
     .summary('Create, list and revoke API keys.')
     .description(
-      'Manages keys of the HTTP API, also while heddle serve runs. <key> is the id of a key or an unambiguous prefix of it.',
+      'Manages keys of the HTTP API, even while heddle serve runs. <key> is the id of a key or an unambiguous prefix of it.',
     );
   const create = keys.command('create').description('Creates a key and prints it. It is shown only once.');
   create.addOption(new Option('--name <text>', 'name of the key').default('key'));

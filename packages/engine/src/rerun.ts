@@ -104,7 +104,7 @@ function invalid(message: string): EngineError {
   return new EngineError('OPTIONS_INVALID', message);
 }
 
-/** Returns what `reuse` would do. A refusal is part of the result. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */
+/** Returns a preview of `reuse`. A refusal is part of the result. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */
 export function previewReuse(
   plan: Plan,
   reference: string,

@@ -67,12 +67,12 @@ export interface ActiveHook {
 }
 
 /**
- * Creates and removes the hook of a trigger at its provider. All calls may be repeated, also after a crash between an answer of
+ * Creates and removes the hook of a trigger at its provider. All calls may be repeated, even after a crash between an answer of
  * the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
  * tried again soon. Users do not see other errors.
  */
 export interface ProviderHook {
-  /** Returns the name of the place of the hook, such as a repository: each place has its own hook. Undefined: the trigger has no hook. */
+  /** Returns the place of the hook, such as a repository; undefined if the trigger has no hook. Each place has its own hook. */
   placeOf(config: JsonObject): string | undefined;
   /** Creates the hook, or changes it so that it matches the configuration. */
   activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
@@ -136,7 +136,7 @@ export interface FeedTrigger extends TriggerInfo {
   accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
 }
 
-/** The condition under which a trigger of events fires, as plain JSON. Times are milliseconds. */
+/** The condition under which an event trigger fires, as plain JSON. Times are milliseconds. */
 export type EventCondition =
   | {
       event:

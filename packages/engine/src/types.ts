@@ -74,7 +74,7 @@ export interface RunHandle {
    */
   result(): Promise<RunResource>;
   /**
-   * Returns the events of the run since `start`, or since `attach`, also if it has ended meanwhile; they end when the
+   * Returns the events of the run since `start`, or since `attach`, even if it has ended meanwhile; they end when the
    * run has ended or only a person can continue it. Each call begins from there again. The run never waits for readers.
    * Emissions of blocks are kept for a limited time. Rejects like `result`.
    */
@@ -371,7 +371,7 @@ export interface Engine {
    */
   runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
   /**
-   * Returns what `runFromBlock` would do, and starts nothing. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND,
+   * Returns a preview of `runFromBlock`, and starts nothing. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND,
    * WORKFLOW_INVALID.
    */
   previewFromBlock(

@@ -15,7 +15,7 @@ const POLL = { attempts: 50, everyMs: 200 };
  * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that are opened
  * afterwards set them on their runs.
  *
- * Throws RUNTIME_UNREACHABLE, also if the server does not allow the registration.
+ * Throws RUNTIME_UNREACHABLE if the server cannot be reached or does not allow the registration.
  */
 export async function registerSearchAttributes(options: ServerOptions = {}): Promise<string[]> {
   const connection = await connect(options);

@@ -3,8 +3,8 @@ import type { Row } from '../rows.ts';
 import { openImages, SPECS } from './images.ts';
 
 /**
- * Prepares bubblewrap and images before the contenders start, and prints which images failed. In the table, the
- * contenders that need them have no figures and the reason.
+ * Prepares bubblewrap and images before the contenders start, and prints which images failed. For contenders that need
+ * a failed image, the table shows the reason instead of figures.
  */
 export async function prepareSandboxes(rows: readonly Row[], say: (text: string) => void): Promise<void> {
   if (rows.some(({ contender }) => contender === 'heddle-strict')) bubblewrap();
@@ -15,7 +15,7 @@ export async function prepareSandboxes(rows: readonly Row[], say: (text: string)
     for (const name of wanted) {
       const onProgress = (step: string): void => say(`Image of ${name}: ${step}`);
       const { state, errorCode, errorMessage } = await images.build(SPECS[name], { name, onProgress });
-      if (state !== 'ready') say(`There is no image of ${name} (${errorCode}): ${errorMessage}`);
+      if (state !== 'ready') say(`The image of ${name} could not be built (${errorCode}): ${errorMessage}`);
     }
   } finally {
     await images.close();

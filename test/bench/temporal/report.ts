@@ -18,7 +18,7 @@ function verdict({ line, met, missing }: Result): string {
 /** Returns the results as a Markdown table. */
 export function temporalTable(results: readonly Result[]): string {
   const lines = [
-    '| row | unit | Heddle (spread) | by hand (spread) | × by hand | × of the least | CPU ms a run, Heddle / by hand | target | |',
+    '| row | unit | Heddle (spread) | by hand (spread) | × by hand | × of minimum | CPU ms a run, Heddle / by hand | target | |',
     '|---|---|---|---|---|---|---|---|---|',
   ];
   for (const result of results) {

@@ -97,13 +97,13 @@ export const ROWS: readonly Row[] = [
     lines: [line('10 compute blocks, beside an empty workflow', '≤ 1.2×', 1.2)],
   },
   {
-    name: '10 compute blocks, segments on a worker of their own',
+    name: '10 compute blocks, segments on a separate worker',
     job: { graph: 'compute', size: 10 },
     mode: { local: false },
     layout: APART,
     ...CHAIN,
     baseline: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
-    lines: [line('10 compute blocks, segments on a worker of their own, beside one activity', '≤ 1.3×', 1.3)],
+    lines: [line('10 compute blocks, segments on a separate worker, beside one activity', '≤ 1.3×', 1.3)],
   },
   {
     name: '10 compute blocks, checkpoint "block"',

@@ -98,14 +98,14 @@ export class WorkerGroup {
       const stopListening = (): void => {
         clearTimeout(late);
         member.off('message', onMessage);
-        member.off('exit', gone);
+        member.off('exit', onExit);
       };
       const onMessage = (reply: Reply): void => {
         stopListening();
         if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
         else resolve(reply);
       };
-      const gone = (code: number | null): void => {
+      const onExit = (code: number | null): void => {
         stopListening();
         reject(new Error(`its process ended with ${code}`));
       };
@@ -114,7 +114,7 @@ export class WorkerGroup {
         reject(new Error(`took longer than ${TIMEOUT_MS / 1000} s`));
       }, TIMEOUT_MS);
       member.on('message', onMessage);
-      member.on('exit', gone);
+      member.on('exit', onExit);
       member.send(request);
     });
   }

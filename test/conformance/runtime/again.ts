@@ -101,14 +101,14 @@ export function describeAgain(make: MakeRuntime): void {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
     return { script, engine: await make().open({ blocks: [script.executor] }) };
   };
-  const drawn = ({ blocks, edges }: Drawing) => ({ workflow: workflow(blocks, edges) });
+  const workflowOf = ({ blocks, edges }: Drawing) => ({ workflow: workflow(blocks, edges) });
 
   describe('a run from', () => {
     it.each(FROM)('%s', async (_title, ...[drawing, from, ran, changed = drawing]) => {
       const { script, engine } = await opened();
-      const before = await engine.execute(drawn(drawing));
+      const before = await engine.execute(workflowOf(drawing));
       script.calls.length = 0;
-      const run = await engine.runFromBlock(before.runId, from, { workflow: drawn(changed) });
+      const run = await engine.runFromBlock(before.runId, from, { workflow: workflowOf(changed) });
       const result = await run.result();
       expect(result).toMatchObject({ status: 'completed' });
       expect(result.runId).not.toBe(before.runId);
@@ -118,17 +118,17 @@ export function describeAgain(make: MakeRuntime): void {
 
     it.each(REFUSED)('%s is refused', async (_title, ...[drawing, from, code, changed = drawing]) => {
       const { script, engine } = await opened();
-      const before = await engine.execute(drawn(drawing));
+      const before = await engine.execute(workflowOf(drawing));
       script.calls.length = 0;
       await expect(
-        engine.runFromBlock(before.runId, from, { workflow: drawn(changed) }),
+        engine.runFromBlock(before.runId, from, { workflow: workflowOf(changed) }),
       ).rejects.toMatchObject({ code });
       expect(script.calls).toEqual([]);
     });
 
     it('a block after a partial run: blocks that have not run yet cannot be skipped', async () => {
       const { script, engine } = await opened();
-      const part = await engine.execute(drawn(LINE), {}, { until: 'A' });
+      const part = await engine.execute(workflowOf(LINE), {}, { until: 'A' });
       await expect(engine.runFromBlock(part.runId, 'C')).rejects.toMatchObject({
         code: 'BLOCK_NOT_RESTARTABLE',
       });
@@ -140,7 +140,7 @@ export function describeAgain(make: MakeRuntime): void {
 
     it('a block with joining branches: each branch reads outputs of the earlier run, including large values', async () => {
       const { engine } = await opened();
-      const source = drawn({
+      const source = workflowOf({
         blocks: [
           fn('A', 'return "x".repeat(20000)'),
           fn('B', 'return 2'),
@@ -156,7 +156,7 @@ export function describeAgain(make: MakeRuntime): void {
     it('a condition that now chooses another branch: outputs of the former branch are empty', async () => {
       const { engine } = await opened();
       const draw = (first: string) =>
-        drawn({
+        workflowOf({
           blocks: [
             condition('C', { yes: first, no: '' }),
             fn('A', 'return "before"'),
@@ -174,7 +174,7 @@ export function describeAgain(make: MakeRuntime): void {
 
     it('another trigger, which never ran: the first one keeps its earlier output, if it ran', async () => {
       const { engine } = await opened();
-      const source = drawn({
+      const source = workflowOf({
         blocks: [
           block('Hook', 'generic_webhook', {}, { triggerMode: true }),
           fn('A', 'return [<start.x>, <hook.y>]'),
@@ -193,7 +193,7 @@ export function describeAgain(make: MakeRuntime): void {
 
     it('a block with edits: replaced outputs are read, replaced fields are its input, other fields are resolved', async () => {
       const { engine } = await opened();
-      const source = drawn({
+      const source = workflowOf({
         blocks: [
           fn('A', 'return "before"'),
           fn('B', 'return "kept"'),
@@ -221,7 +221,7 @@ export function describeAgain(make: MakeRuntime): void {
   describe('a run until', () => {
     it.each(UNTIL)('%s', async (_title, drawing, until, ran) => {
       const { script, engine } = await opened();
-      expect(await engine.execute(drawn(drawing), {}, { until })).toMatchObject({ status: 'completed' });
+      expect(await engine.execute(workflowOf(drawing), {}, { until })).toMatchObject({ status: 'completed' });
       expect(script.calls.toSorted().join(' ')).toBe(ran);
     });
 
@@ -231,7 +231,7 @@ export function describeAgain(make: MakeRuntime): void {
       ['a block inside a container', 'I', 'BLOCK_NOT_RESTARTABLE'],
     ])('%s is refused', async (_title, until, code) => {
       const { engine } = await opened();
-      await expect(engine.execute(drawn(TURNS), {}, { until })).rejects.toMatchObject({ code });
+      await expect(engine.execute(workflowOf(TURNS), {}, { until })).rejects.toMatchObject({ code });
     });
   });
 }

@@ -162,7 +162,7 @@ export function describeData(make: MakeRuntime): void {
       expect(late).toEqual(all);
     });
 
-    it('an event keeps the state at its time, also after the block has its result', async () => {
+    it('an event keeps the state at its time, even after the block has its result', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({

@@ -81,7 +81,7 @@ export function describeDeletion(make: MakeRuntime): void {
       await expect(engine.getRun(run.runId)).rejects.toMatchObject(NOT_FOUND);
     });
 
-    it('keeps the record, the logs and the large values of another run, also of equal content', async () => {
+    it('keeps the record, the logs and the large values of another run, even with equal content', async () => {
       const engine = await make().open();
       await engine.deploy(REPEAT);
       const [deleted, kept] = [await engine.execute('repeat', LARGE), await engine.execute('repeat', LARGE)];

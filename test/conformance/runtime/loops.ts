@@ -95,7 +95,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: [turn(10, 20), turn(), turn(30)] });
     });
 
-    it('results of nested containers appear where the inner container ended, once for each time', async () => {
+    it('results of a nested container appear once for each time that it ended, in the iteration in which it ended', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -119,7 +119,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.blockOutputs?.['L.results']).toEqual([turn, turn]);
     });
 
-    it('a loop that contains only a loop, and edges across its border', async () => {
+    it('a loop that contains only a loop runs, and edges across its border have no effect', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [

@@ -44,7 +44,7 @@ async function ask(engine: Engine, question: string, fields: JsonObject = {}): P
 /** Defines the tests of conversations of agents. `test/agents/memory.test.ts` tests the details of their windows. */
 export function describeMemories(make: MakeRuntime): void {
   describe('memory of agents', () => {
-    it('each kind gives the model its window of the conversation, also after a restart', async () => {
+    it('each kind gives the model its window of the conversation, even after a restart', async () => {
       const server = await modelServer();
       const runtime = make();
       const first = await open(runtime, server);

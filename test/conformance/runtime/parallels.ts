@@ -165,7 +165,7 @@ export function describeParallels(make: MakeRuntime): void {
       });
     });
 
-    it('a parallel over an empty collection is skipped, also if it had branches in an earlier iteration', async () => {
+    it('a parallel over an empty collection is skipped, even if it had branches in an earlier iteration', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [

@@ -46,7 +46,7 @@ export function describePauses(make: MakeRuntime): void {
       });
     });
 
-    it('R40 a repeated resume with the same token returns the first result, also after the end of the run', async () => {
+    it('R40 a repeated resume with the same token returns the first result, even after the end of the run', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow(

@@ -24,8 +24,8 @@ export function describeRestart(
 }
 
 /**
- * Returns functions that define the tests, by name of the group: an engine continues the recorded runs of an earlier
- * one (decisions 17, 18, 22, 23, 33, 34).
+ * Returns the functions that define the tests, by group: an engine continues the recorded runs of an earlier engine
+ * (decisions 17, 18, 22, 23, 33, 34).
  */
 function restartGroups(make: MakeRuntime, shared: boolean): Groups {
   const engines = (): Succession => new Succession(make());
@@ -36,7 +36,7 @@ function restartGroups(make: MakeRuntime, shared: boolean): Groups {
     answers: () => describeAnswers(engines),
     'continued pauses': () => describeContinuedLater(engines),
     families: () => describeFamilies(engines),
-    // If any worker may execute a run, a single engine cannot leave it idle.
+    // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
     ...(!shared && { standing: () => describeStanding(engines), needs: () => describeNeeds(engines) }),
   };
 }

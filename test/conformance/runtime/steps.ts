@@ -85,7 +85,7 @@ export function describeSteps(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'STEP_OUTCOME_UNKNOWN' } });
     });
 
-    it('have results without secrets, also when they are read again', async () => {
+    it('have results without secrets, even when they are read again', async () => {
       const script = new Script();
       const env = { TOKEN: 'very-secret-token' };
       const engine = await make().open({ env, blocks: [script.executor] });

@@ -53,7 +53,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toEqual(logs.map((one) => last.get(one.executionOrder) ?? one));
   });
 
-  it('has one log per execution of a block, in execution order, also when it is saved repeatedly', async () => {
+  it('has one log per execution of a block, in execution order, even when it is saved repeatedly', async () => {
     const store = await withRun(make);
     const running = log('r', 1);
     await store.saveRecord(record('r'), [log('r', 2), running]);
@@ -99,7 +99,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.record('r')).toBeUndefined();
   });
 
-  it('returns the open runs, oldest first, also those without a record', async () => {
+  it('returns the open runs, oldest first, including those without a record', async () => {
     const store = await make();
     const statuses = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
     for (const [index, status] of statuses.entries()) {

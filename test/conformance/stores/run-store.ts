@@ -173,7 +173,7 @@ async function withRecords(
 }
 
 function describeLists(make: () => RunStore | Promise<RunStore>): void {
-  it('lists the newest runs first, page by page, each once, also those of one millisecond', async () => {
+  it('lists the newest runs first, page by page, each once, even if several begin in one millisecond', async () => {
     const times = [5, 1, 3, 3, 3, 2, 4];
     const store = await withRecords(
       make,

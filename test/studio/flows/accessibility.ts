@@ -6,10 +6,10 @@ import { studio, styleOf } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 import { ASKS, HOSTILE, HOSTILE_OUTPUT, NESTED, RUNS_LONG } from '../workflows.ts';
 
-/** A name without a place for a line break, which callers may choose. */
+/** A long name in which no line can break. Names come from users. */
 const LONG_NAME = `W${'w'.repeat(90)}`;
 
-/** Defines the tests of the accessibility of the Studio. */
+/** Defines the accessibility tests of the Studio. */
 export function accessibilityFlows(store: ServeArgs): void {
   const world = studio({ store });
   const paths = new Map<string, string>();
@@ -57,8 +57,8 @@ export function accessibilityFlows(store: ServeArgs): void {
     await expect.poll(() => page.locator('.loading').count()).toBe(0);
   }
 
-  /** Returns the findings of axe on a page: the rule and the elements. */
-  async function findingsOn(page: Page): Promise<string[]> {
+  /** Returns the axe violations on a page: the rule and the element of each. */
+  async function violationsOn(page: Page): Promise<string[]> {
     const { violations } = await page.evaluate(() =>
       (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
     );
@@ -66,44 +66,44 @@ export function accessibilityFlows(store: ServeArgs): void {
   }
 
   it(
-    'has no finding of axe on any page in light and dark colours, and fits 320 pixels and 200 % zoom',
+    'has no axe violations on any page in light and dark colours, and fits 320 pixels and 200 % zoom',
     { timeout: 120_000 },
     async () => {
       const page = await open('/runs');
-      const findings: string[] = [];
-      const wide: string[] = [];
+      const found: string[] = [];
+      const tooWide: string[] = [];
       for (const [name, path] of paths) {
         await page.setViewportSize({ width: 1280, height: 800 });
         await visit(page, path);
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
-          findings.push(...(await findingsOn(page)).map((each) => `${name}, ${colorScheme}: ${each}`));
+          found.push(...(await violationsOn(page)).map((each) => `${name}, ${colorScheme}: ${each}`));
         }
-        // A window of 1280 pixels has 640 pixels at 200 %.
+        // At 200 % zoom, a window of 1280 pixels is 640 CSS pixels wide.
         for (const width of [640, 320]) {
           await page.setViewportSize({ width, height: 720 });
           const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
-          if (needed > width) wide.push(`${name} at ${width}: ${needed}`);
+          if (needed > width) tooWide.push(`${name} at ${width}: ${needed}`);
         }
       }
-      expect({ findings, wide }).toEqual({ findings: [], wide: [] });
+      expect({ violations: found, tooWide }).toEqual({ violations: [], tooWide: [] });
     },
   );
 
-  it('has no finding of axe in the form to sign in and in a dialog', async () => {
-    const stranger = await world.browser.newContext();
-    onTestFinished(() => stranger.close());
-    await stranger.addInitScript({ content: axe.source });
-    const signIn = await stranger.newPage();
+  it('has no axe violations in the sign-in form and in a dialog', async () => {
+    const signedOut = await world.browser.newContext();
+    onTestFinished(() => signedOut.close());
+    await signedOut.addInitScript({ content: axe.source });
+    const signIn = await signedOut.newPage();
     await signIn.goto(world.url);
     await signIn.getByLabel('API key').fill('wrong');
     await signIn.keyboard.press('Enter');
     await signIn.getByRole('alert').waitFor();
-    expect(await findingsOn(signIn)).toEqual([]);
+    expect(await violationsOn(signIn)).toEqual([]);
     const page = await open(paths.get('run') ?? '');
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('dialog').waitFor();
-    expect(await findingsOn(page)).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
   });
 
   it('has no animations for readers who prefer reduced motion', async () => {
@@ -115,7 +115,7 @@ export function accessibilityFlows(store: ServeArgs): void {
     expect(await animation()).toBe('none');
   });
 
-  it('shows times in the zone of the reader, and in UTC on hover', async () => {
+  it('shows times in the time zone of the browser, and in UTC on hover', async () => {
     const inTokyo = await world.browser.newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
     onTestFinished(() => inTokyo.close());
     await inTokyo.addCookies(await world.context.cookies());

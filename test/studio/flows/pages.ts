@@ -31,7 +31,7 @@ export function pageFlows(store: ServeArgs): void {
     return page;
   }
 
-  it('shows the graphs of a draft and of its versions, with the fields of a block, also by keyboard', async () => {
+  it('shows the graphs of a draft and of its versions, with the fields of a block, and by keyboard', async () => {
     const workflowId = await world.deployed('Orders', NESTED);
     await world.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
     const page = await open(`/workflows/${workflowId}`);

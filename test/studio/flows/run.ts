@@ -292,7 +292,7 @@ export function runFlows(store: ServeArgs): void {
     expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
 
-  it('keeps a small graph completely in view, also in a narrow window', async () => {
+  it('keeps a small graph completely in view, even in a narrow window', async () => {
     const page = await open(`/runs/${agentRun}`);
     for (const width of [1280, 700, 390]) {
       await page.setViewportSize({ width, height: 800 });

@@ -83,7 +83,7 @@ describe('a mail account', () => {
     ]);
   });
 
-  it('selects messages by the criteria, and begins with the number that the backfill sets', async () => {
+  it('selects messages by the criteria, and begins with as many old messages as `backfill` says', async () => {
     const server = await imapServer();
     for (const name of ['Ada', 'Bob', 'Ada', 'Ada'])
       server.deliver({ subject: name, from: `${name} <x@example.com>` });
@@ -100,7 +100,7 @@ describe('a mail account', () => {
     expect(subjects(await source.poll())).toEqual([]);
   });
 
-  it('outputs each message once, also after the server renumbers its messages (UIDVALIDITY)', async () => {
+  it('outputs each message once, even after the server renumbers its messages (UIDVALIDITY)', async () => {
     const server = await imapServer();
     server.deliver({ subject: 'old', receivedMs: at(1) });
     const source = account(server);
@@ -165,7 +165,7 @@ describe('a mail account', () => {
     ['huge', 'UID FETCH', /has failed/],
     ['no', 'EXAMINE', /has failed|does not have the mailbox/],
   ] as const)(
-    'ends the session with a server whose behavior is "%s" after the command %s',
+    'fails without the password in the message, then recovers, if the server does "%s" after %s',
     async (instead, command, message) => {
       const server = await imapServer();
       const source = account(server);
@@ -197,7 +197,7 @@ describe('a mail account', () => {
   it.each([
     ['from the first byte', true, 'begin'],
     ['after STARTTLS', false, 'starttls'],
-  ] as const)('reads messages over TLS %s, with a certificate that is trusted', async (_, secure, from) => {
+  ] as const)('reads messages over TLS %s, once the authority is trusted', async (_, secure, from) => {
     const { ca, signed } = authority();
     const server = await imapServer({ tls: { ...signed, from } });
     server.deliver({ subject: 'one' });
@@ -205,7 +205,7 @@ describe('a mail account', () => {
     const refused = await source.poll().catch((error: Error) => error);
     expect(refused).toMatchObject({
       code: 'FEED_FAILED',
-      message: expect.stringContaining('no TLS that is accepted') as string,
+      message: expect.stringContaining('no acceptable TLS connection') as string,
     });
     expect(server.commands).not.toContain('LOGIN');
     trust(ca);
@@ -215,11 +215,11 @@ describe('a mail account', () => {
     );
     const other = account(server, { secure, host: 'localhost' });
     // The certificate is for 127.0.0.1.
-    await expect(other.poll()).rejects.toThrow('no TLS that is accepted');
+    await expect(other.poll()).rejects.toThrow('no acceptable TLS connection');
     expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
   });
 
-  it('does not show the text of the server in the error when the server refuses the password', async () => {
+  it('does not show the text of the server in the error if the server refuses the password', async () => {
     const server = await imapServer();
     const failure = await account(server, {}, { env: { PASSWORD: 'wrong-thread' } })
       .poll()

@@ -56,7 +56,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(providers.requests).toHaveLength(asked);
     });
 
-    it('is created once, also if the record of its creation is lost', async () => {
+    it('is created once, even if the record of its creation is lost', async () => {
       const [before] = (await api.hooksOf(id)) as [SimulatedHook];
       const row = await api.rowOf(id);
       const present = (JSON.parse(row?.present ?? '[]') as object[]).map((hook) => ({
@@ -99,7 +99,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       ]);
     });
 
-    it('is removed with its secret when the workflow is undeployed, also if its id was not recorded', async () => {
+    it('is removed with its secret when the workflow is undeployed, even if its id was not recorded', async () => {
       const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
       // A bot has only one webhook, which has no id.
       if (name !== 'telegram') hook.id += '9';

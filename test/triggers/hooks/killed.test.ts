@@ -83,7 +83,7 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     await providers.close();
   });
 
-  /** Claims the hooks of a workflow and works on them until the process dies or is done. Returns true if it died. */
+  /** Claims and reconciles the hooks of a workflow until the process dies or is done. Returns true if it died. */
   const dies = async (id: string, at: number, change: Partial<ProviderHookRow>): Promise<boolean> => {
     const mortal = new Mortal(at);
     const nowMs = api.now.ms;

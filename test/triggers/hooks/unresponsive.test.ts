@@ -49,7 +49,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   const waits = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
   const failures = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
 
-  it('are created once at a later attempt, also if the provider has created them without an answer', async () => {
+  it('are created once at a later attempt, even if the provider has created them without an answer', async () => {
     hang('POST');
     const id = await api.hooked(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');

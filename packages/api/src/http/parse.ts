@@ -207,7 +207,7 @@ async function noBody(request: Request, options: ReceiveOptions): Promise<undefi
   throw badRequest(message, [{ code: 'unrecognized_keys', path: [], message, keys }]);
 }
 
-/** Returns the value of JSON text. Throws 400, also for numbers out of range and deep nesting. */
+/** Returns the value of JSON text. Throws 400, even for numbers out of range and deep nesting. */
 export function parsed(text: string): unknown {
   let value: unknown;
   try {

@@ -109,8 +109,8 @@ export interface WebhookStore {
   /** Returns the values of the trigger's secret; none if it cannot be read. */
   secretsOf(found: FoundWebhook): Promise<readonly string[]>;
   /**
-   * Stores the event and queues its run, both or neither, before it resolves. Undefined: the trigger is not live any more.
-   * Throws an ApiError if the run is refused.
+   * Stores the event and queues its run, both or neither, before it resolves. Resolves with undefined if the trigger is no
+   * longer live. Throws an ApiError if the run is refused.
    */
   accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined>;
   /** Counts a request that starts no run. Never throws. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import type { BlockDefinition } from '../define.ts';
 
-/** A type of blocks, for readers, editors and programs. */
+/** The description of a block type for documentation, editors and programs. */
 export interface BlockDescription {
   type: string;
   /** What the block does, in one sentence. */

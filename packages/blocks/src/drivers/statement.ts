@@ -4,9 +4,9 @@ import { plainText } from '../openapi/wire.ts';
 
 /** How the values of references are bound. */
 interface Binding {
-  /** Gets the value of each reference. */
+  /** Receives the value of each reference. */
   values: Json[];
-  /** Number of parameters of the author before them. */
+  /** Number of parameters in the author's own list, which precede `values`. */
   first: number;
   refuse: (why: string) => BlockError;
 }
@@ -23,7 +23,7 @@ const TOKENS: { readonly [state in Exclude<State, 'dollar'>]: RegExp } = {
   comment: /\/\*|\*\//g,
 };
 const WORD_END = /[\w$\u0080-\uffff]$/;
-/** The prefix of a text in which a backslash has a meaning. */
+/** The prefix `E` of a string literal with backslash escapes. */
 const ESCAPE_PREFIX = /(?:^|[^\w$\u0080-\uffff])e$/i;
 
 /** Reads SQL piece by piece, and tracks whether a position is in code, a text, a name or a comment. */
@@ -85,7 +85,7 @@ class StatementBinder {
   readonly #reader = new Reader();
   readonly #binding: Binding;
   readonly #sql: string[] = [];
-  /** The content of the open text, and the number of pieces before it. `isBound`: it has a reference. */
+  /** The content of the open text, and the number of pieces before it. `isBound`: it contains a reference. */
   #open = { content: '', at: 0, isBound: false, isPrefixed: false };
 
   constructor(binding: Binding) {
@@ -179,17 +179,17 @@ export function conditionProblem(sql: string): string | undefined {
     if (before === 'line' || before === 'comment') return;
     if (piece !== '--' && piece !== '/*' && piece.trim() !== '') isEmpty = false;
     if (before !== 'code') return;
-    for (const sign of piece) {
-      if (sign === ';') problem = 'has a semicolon';
-      if (sign === '(') depth += 1;
-      if (sign === ')') depth -= 1;
-      if (depth < 0) problem = 'has a closing parenthesis too many';
+    for (const char of piece) {
+      if (char === ';') problem = 'has a semicolon';
+      if (char === '(') depth += 1;
+      if (char === ')') depth -= 1;
+      if (depth < 0) problem = 'has an unmatched closing parenthesis';
     }
   });
   if (isEmpty) return 'is empty';
   if (problem !== undefined) return problem;
-  if (depth > 0) return 'has an open parenthesis too many';
+  if (depth > 0) return 'has an unclosed parenthesis';
   return reader.state === 'code' || reader.state === 'line'
     ? undefined
-    : 'has a quote or comment without its end';
+    : 'has an unterminated quote or comment';
 }

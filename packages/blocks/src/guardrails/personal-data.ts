@@ -41,7 +41,7 @@ function trimmed(isValid: Check): Detector['lengthOf'] {
   };
 }
 
-/** Checks a candidate, also without its last words, which may belong to the sentence. */
+/** Checks a candidate, and its beginnings without the last words, which may belong to the sentence. */
 function byWords(isValid: Check): Detector['lengthOf'] {
   return (candidate, libraries) => {
     for (let end = candidate.length; end > 0; end = candidate.lastIndexOf(' ', end - 1))

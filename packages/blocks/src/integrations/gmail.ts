@@ -122,7 +122,7 @@ export const integration = defineIntegration({
       path: '/gmail/v1/users/me/messages',
       arguments: {
         q: text('Such as: from:ada is:unread', { fields: ['query', 'searchQuery'] }),
-        maxResults: integer('Messages of a page, up to 500', [1, 500]),
+        maxResults: integer('Messages per page, up to 500', [1, 500]),
         pageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'messages', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },

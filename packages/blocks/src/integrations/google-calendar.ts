@@ -42,7 +42,7 @@ export const integration = defineIntegration({
         timeMin: text('Only events that end after this time, as RFC 3339', { in: 'query' }),
         timeMax: text('Only events that start before this time, as RFC 3339', { in: 'query' }),
         q: text('Only events with these words', { in: 'query', fields: ['query'] }),
-        maxResults: integer('Events of a page, up to 2500', [1, 2500], { in: 'query' }),
+        maxResults: integer('Events per page, up to 2500', [1, 2500], { in: 'query' }),
         pageToken: text('The nextPageToken of the previous page', { in: 'query', fields: [] }),
       },
       prepare: withCalendar,

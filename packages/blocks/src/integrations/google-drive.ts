@@ -49,7 +49,7 @@ export const integration = defineIntegration({
       query: FIELDS,
       arguments: {
         q: text("A search such as: name contains 'report' and trashed = false", { fields: ['query'] }),
-        pageSize: integer('Files of a page, up to 1000', [1, 1000]),
+        pageSize: integer('Files per page, up to 1000', [1, 1000]),
         pageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'files', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
@@ -86,8 +86,7 @@ export const integration = defineIntegration({
       upload: { type: 'resumable', argument: 'file' },
     },
     google_drive_download: {
-      description:
-        'Returns the content of a file as a file of the run. Documents of Google are exported instead.',
+      description: 'Returns the content of a file as a file of the run. Google Docs are exported instead.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}',
       query: { alt: 'media' },
@@ -95,7 +94,7 @@ export const integration = defineIntegration({
       answer: { file: { above: 0, name: 'name' }, output: { file: 'file' } },
     },
     google_drive_export: {
-      description: 'Returns a document of Google in another format, as a file of the run, up to 10 MB.',
+      description: 'Returns a Google document in another format, as a file of the run, up to 10 MB.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}/export',
       arguments: {

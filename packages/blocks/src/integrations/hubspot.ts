@@ -29,7 +29,7 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/crm/v3/objects/contacts',
       arguments: {
-        limit: integer('Contacts of a page, up to 100', [1, 100]),
+        limit: integer('Contacts per page, up to 100', [1, 100]),
         after: text('The after of the previous page', { fields: [] }),
       },
       paging: { items: 'results', cursor: 'paging.next.after', argument: 'after', pages: 10 },

@@ -43,7 +43,7 @@ export const integration = defineIntegration({
       query: { fields: 'summary,status,assignee,priority,created,updated' },
       arguments: {
         jql: text('Such as: project = ENG AND status = Open', { required: true }),
-        maxResults: integer('Issues of a page, up to 100', [1, 100]),
+        maxResults: integer('Issues per page, up to 100', [1, 100]),
         nextPageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'issues', cursor: 'nextPageToken', argument: 'nextPageToken', pages: 5 },

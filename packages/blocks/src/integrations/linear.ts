@@ -118,7 +118,7 @@ export const integration = defineIntegration({
       path: '/graphql',
       arguments: {
         teamId: text('Id of the team', { required: true, fields: ['teamId', 'manualTeamId'] }),
-        first: integer('Issues of a page, up to 250', [1, 250], { fields: ['limit'] }),
+        first: integer('Issues per page, up to 250', [1, 250], { fields: ['limit'] }),
         after: text('The endCursor of the previous page'),
       },
       json: {

@@ -164,7 +164,7 @@ export const integration = defineIntegration({
       path: '/v1/search',
       arguments: {
         query: text('Words of titles'),
-        page_size: integer('Results of a page, up to 100', [1, 100], { fields: ['pageSize'] }),
+        page_size: integer('Results per page, up to 100', [1, 100], { fields: ['pageSize'] }),
         start_cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       json: members('query', 'page_size', 'start_cursor'),

@@ -5,7 +5,7 @@ const subreddit = text('Name of the community, without r/', {
   schema: { pattern: '^\\w{2,21}$' },
 });
 const page = {
-  limit: integer('Posts of a page, up to 100', [1, 100]),
+  limit: integer('Posts per page, up to 100', [1, 100]),
   after: text('The after of the previous page', { fields: [] }),
 };
 const time = text('From when: hour, day, week, month, year or all', {

@@ -114,7 +114,7 @@ export const integration = defineIntegration({
       path: '/conversations.history',
       arguments: {
         channel,
-        limit: integer('Messages of a page, up to 200', [1, 200]),
+        limit: integer('Messages per page, up to 200', [1, 200]),
         oldest: text('Only messages after this ts'),
         cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
@@ -127,7 +127,7 @@ export const integration = defineIntegration({
       path: '/conversations.list',
       query: { exclude_archived: 'true' },
       arguments: {
-        limit: integer('Channels of a page, up to 1000', [1, 1000], { fields: ['channelLimit'] }),
+        limit: integer('Channels per page, up to 1000', [1, 1000], { fields: ['channelLimit'] }),
         cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       paging: { items: 'channels', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
@@ -138,7 +138,7 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/users.list',
       arguments: {
-        limit: integer('People of a page, up to 200', [1, 200], { fields: ['userLimit'] }),
+        limit: integer('People per page, up to 200', [1, 200], { fields: ['userLimit'] }),
         cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       paging: { items: 'members', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },

@@ -34,7 +34,7 @@ const person = {
   metadata,
 };
 const page = {
-  limit: integer('Objects of a page, up to 100', [1, 100]),
+  limit: integer('Objects per page, up to 100', [1, 100]),
   starting_after: text('Id of the last object of the previous page', { fields: [] }),
 };
 const list = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> => ({

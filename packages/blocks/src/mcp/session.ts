@@ -133,7 +133,7 @@ export class McpSession {
   }
 
   /**
-   * Returns the result of a call, also of one that failed at the server. The progress that the server reports is emitted for
+   * Returns the result of a call, even if it failed at the server. The progress that the server reports is emitted for
    * the call `id`. Throws MCP_FAILED.
    */
   call(tool: Tool, args: JsonObject, id: string): Promise<CallToolResult> {

@@ -15,10 +15,10 @@ const MAX_BYTES = 20_000_000;
 /** Maximum bytes of one text, which the model gets as part of its prompt. */
 const MAX_TEXT_BYTES = 1_000_000;
 
-/** What a block accepts, as a noun for messages: only images, or any file that models read. */
+/** The kind of file that a block accepts, for messages: only images, or any file that models can read. */
 export type AttachmentNoun = 'image' | 'file';
 
-/** Something for a model to read beside the question. */
+/** A file that a model reads together with the question. */
 interface Attachment {
   name: string;
   /** Detected from the bytes, not from the name or the server's header. */

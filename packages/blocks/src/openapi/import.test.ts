@@ -86,7 +86,7 @@ describe('schemas of imported tools', () => {
     expect(loaded?.problemsOf({ body: { a: 'y', b: 'b' } })).toBeUndefined();
   });
 
-  it('are those of JSON Schema, also from OpenAPI 3.0', async () => {
+  it('are those of JSON Schema, even from OpenAPI 3.0', async () => {
     const result = await imported(
       posting({
         type: 'object',

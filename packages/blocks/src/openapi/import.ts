@@ -364,7 +364,7 @@ function isBinary(schema: Json | undefined): boolean {
 
 const MAX_FIELDS = 500;
 
-/** The first properties of a schema, also through a reference or in `allOf`. */
+/** The first properties of a schema, including through a reference or in `allOf`. */
 function propertiesOf(schema: JsonObject, defs: JsonObject, found: JsonObject = {}, depth = 0): JsonObject {
   if (depth > 5) return found;
   for (const name in objectOf(own(schema, 'properties'))) {

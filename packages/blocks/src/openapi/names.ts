@@ -1,7 +1,7 @@
 import type { Operation } from './operations.ts';
 import { digestOf } from './schemas.ts';
 
-/** Longest name of a tool that all providers of models accept. */
+/** Maximum length of a tool name that all model providers accept. */
 const MAX_NAME = 64;
 
 /**

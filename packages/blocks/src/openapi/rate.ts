@@ -21,8 +21,8 @@ export interface KeyRate {
 }
 
 /**
- * Waits while the rate of a key allows no call, or the service refuses the key, also in other processes. The block releases its
- * slot while it waits.
+ * Waits while the rate of a key allows no call, or the service refuses the key, in this process or another. The block
+ * releases its slot while it waits.
  *
  * Throws HTTP_FAILED if that would take too long.
  */

@@ -114,7 +114,7 @@ export function keyPlaces(document: OpenApiDocument): Set<string> {
   return places;
 }
 
-/** Returns the place of a parameter, equal for names that servers take as equal. */
+/** Returns the place of a parameter, which is the same for names that servers treat as equal. */
 export function placeOf({ in: place, name }: { in: string; name: string }): string {
   return `${place} ${place === 'header' ? name.toLowerCase() : name}`;
 }

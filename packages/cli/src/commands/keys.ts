@@ -128,7 +128,7 @@ function onOrOff(isOn: boolean): 'on' | 'off' {
   return isOn ? 'on' : 'off';
 }
 
-/** Changes the settings of a workspace, also while a server runs. */
+/** Changes the settings of a workspace, even while a server runs. */
 export async function setWorkspace(
   io: Io,
   workspace: string,

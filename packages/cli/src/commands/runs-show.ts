@@ -24,7 +24,7 @@ export interface ShowOptions extends StoreOptions {
 
 const MAX_LOGS = 60;
 
-/** Shows a run with its blocks, also while another process executes it. */
+/** Shows a run with its blocks, even while another process executes it. */
 export async function showRun(io: Io, given: string, options: ShowOptions): Promise<number> {
   const found = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);

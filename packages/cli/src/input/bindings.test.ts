@@ -69,14 +69,14 @@ describe('values for fields', () => {
     expect(await bound({ set: [set] }, id)).toMatchObject(fields);
   });
 
-  it('come from files and single options, which win', async () => {
+  it('come from files and single options, which take precedence', async () => {
     const file = fileOf({ 'Post to Slack': { channel: 'C1', text: 'Hello' }, v1: { model: 'gpt-5' } });
     const options = { bindings: [file], set: ['s1.channel="C2"'] };
     expect(await bound(options, 's1')).toEqual({ channel: 'C2', text: 'Hello' });
     expect(await bound(options, 'v1')).toMatchObject({ model: 'gpt-5' });
   });
 
-  it('reach into JSON text', async () => {
+  it('can be set inside JSON text', async () => {
     const set = ['v1.tools="[{\\"type\\": \\"x\\"}]"', 'v1.tools.0.type="y"'];
     expect(await bound({ set }, 'v1')).toMatchObject({ tools: [{ type: 'y' }] });
   });

@@ -1,7 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 
-/** Names of a workflow's blocks by id, also for an invalid workflow. */
+/** Names of a workflow's blocks by id, even of an invalid workflow. */
 export function blockNames(text: string): (blockId: string) => string | undefined {
   const blocks = findBlocks(text);
   return (blockId) => {

@@ -15,7 +15,7 @@ describe('mocks', () => {
     expect(await mocksOf({ mock: [], mocks: [] })).toBeUndefined();
   });
 
-  it('come from files and single options; later files and options win', async () => {
+  it('come from files and single options; later files and options take precedence', async () => {
     const first = fileOf({
       blocks: { A: { n: 1 } },
       types: { slack: { ok: false }, agent: { content: 'a' } },

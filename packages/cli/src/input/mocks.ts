@@ -6,13 +6,13 @@ import { jsonFile } from './json-source.ts';
 export interface MockOptions {
   /** `TYPE=JSON`. */
   mock: readonly string[];
-  /** Files of `{"blocks": {…}, "types": {…}}`. Entries of later files win. */
+  /** Files of `{"blocks": {…}, "types": {…}}`. Entries of later files take precedence. */
   mocks: readonly string[];
 }
 
 type Tables = { blocks: { [name: string]: Json }; types: { [type: string]: Json } };
 
-/** The mocks of a run for the engine; undefined without any. Single options win over files. */
+/** The mocks of a run for the engine; undefined without any. Single options take precedence over files. */
 export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
   if (options.mock.length === 0 && options.mocks.length === 0) return undefined;
   const tables: Tables = { blocks: {}, types: {} };

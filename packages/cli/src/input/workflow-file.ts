@@ -9,7 +9,7 @@ import type { Position } from './locate.ts';
 /** A diagnostic with its position in the file. */
 export type PlacedDiagnostic = Diagnostic & { file: string } & Partial<Position>;
 
-/** A compiled file. Without a plan, a diagnostic is an error. */
+/** A compiled file. If `plan` is undefined, at least one diagnostic is an error. */
 export interface WorkflowFile {
   file: string;
   /** Name without folders: the workflow's id if the file has none. */
@@ -26,7 +26,7 @@ const STDIN = 'stdin';
 
 /**
  * Reads, parses and compiles a workflow; `-` is standard input. Throws a usage error if the file cannot be read, or if a
- * value of --set or --bindings does not fit into it.
+ * value of --set or --bindings cannot be applied to it.
  */
 export async function readWorkflow(
   io: Io,
@@ -60,7 +60,7 @@ async function withBindings(text: string, options: BindingOptions): Promise<stri
   try {
     workflow = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
   } catch {
-    // The diagnostics report this.
+    // The parser reports the invalid JSON as a diagnostic.
     return text;
   }
   await bind(workflow, values);
@@ -90,7 +90,7 @@ async function finder(
   return locator(text);
 }
 
-/** The position in Node's error message about invalid JSON. */
+/** Returns the position in Node's error message about invalid JSON. */
 function positionIn(message: string): Position | undefined {
   const found = /line (\d+) column (\d+)/.exec(message);
   return found ? { line: Number(found[1]), column: Number(found[2]) } : undefined;

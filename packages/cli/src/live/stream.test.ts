@@ -57,7 +57,7 @@ describe('a stream of a run', () => {
     expect(stderr).toBe('  Agent:\n  (not the answer)\n  B:\n  B:\n');
   });
 
-  it('removes control characters from the text of a model, also between pieces', async () => {
+  it('removes control characters from the text of a model, even across pieces', async () => {
     const events = ['\u001b', '[2J\u202e', '\u0007done'].map((text) => emitted({ type: 'text', text }));
     expect((await written(events)).stdout).toBe('[2Jdone\n');
   });

@@ -89,7 +89,7 @@ async function imageOf(
   return { ended: undefined };
 }
 
-/** Runs the job in a new sandbox, with its image if it names one. Undefined: the failure has been printed. */
+/** Runs the job in a new sandbox, with its image if it names one. Returns undefined after printing a failure. */
 async function outcomeOf(
   io: Io,
   job: FunctionJob,

@@ -42,7 +42,7 @@ describe('limits of a server', () => {
     await expect(limitOf({ host: '::', limits: `${limits}x` })).rejects.toThrow(/ENOENT/);
   });
 
-  it('of single operations include calls in flight and bodies, also in a plan without rates', async () => {
+  it('of single operations include calls in flight and bodies, even in a plan without rates', async () => {
     const file = join(dataFolder(onTestFinished), 'limits.json');
     const operations = { listLogs: { concurrentRequests: 1 }, getLog: { bodyBytes: 7 } };
     writeFileSync(file, JSON.stringify({ plan: 'none', operations }));

@@ -99,7 +99,7 @@ export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain
 }
 
 /**
- * Ends a drain in which nothing runs any more: the run ends, the container fails, or the branch closes with its error.
+ * Ends a drain in which nothing is running: the run ends, the container fails, or the branch closes with its error.
  */
 function finishDrain(context: StepContext, scope: DrainScope, drain: Drain): void {
   const { why, cause } = drain;

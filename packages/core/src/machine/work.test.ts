@@ -42,13 +42,13 @@ describe('a pause', () => {
     expect(run.resume('p')).toEqual(['run a']);
   });
 
-  it('R22 ends by `source`: its error edge is dead', () => {
+  it('R22 ends through the port `source`, which makes its error edge dead', () => {
     const { run } = play(region('p -> a', 'p:error -> h'));
     run.pause('p');
     expect(run.resume('p')).toEqual(['run a']);
   });
 
-  it('R22 of several blocks is resumed in any order, each once; a join waits for all', () => {
+  it('R22 can be resumed for several blocks in any order, once each; a join waits for all of them', () => {
     const { run } = play(region('s -> p, q -> j'));
     run.complete('s');
     run.pause('p');
@@ -59,7 +59,7 @@ describe('a pause', () => {
     expect(run.resume('p')).toEqual(['run j']);
   });
 
-  it('R22 does not end by a timer, nor does a wait end by a resume', () => {
+  it('R22 is not ended by a timer, and a wait is not ended by a resume', () => {
     const { run } = play(region('s -> p, w'));
     run.complete('s');
     run.pause('p');
@@ -141,7 +141,7 @@ describe('a pause that continues its block', () => {
 });
 
 describe('a wait', () => {
-  it('R23 ends at its time', () => {
+  it('R23 ends when it is due', () => {
     const { run } = play(region('w -> a'));
     expect(run.wait('w', 5000)).toEqual(['timer w wait 5000']);
     run.nowMs = 5000;

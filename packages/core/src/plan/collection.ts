@@ -9,8 +9,8 @@ import type { CollectionSource } from './plan.ts';
 import type { FieldLocation } from './field-location.ts';
 
 /**
- * Returns where a container's items come from. A value that can never be a list is `invalid`: it fails the container
- * when it is reached.
+ * Returns the source of a container's items. A value that can never be a list is `invalid`: the container fails when a run
+ * reaches it.
  */
 export function readCollection(
   compilation: Compilation,
@@ -46,7 +46,7 @@ function readSource(
       return { reference: single.reference };
     }
     // The unknown name has its own diagnostic. With `compat` the text is not a list at run time either.
-    if (single.findings.length > 0) return { invalid: 'its reference names nothing.' };
+    if (single.findings.length > 0) return { invalid: 'its reference is unknown.' };
   }
   const source = typeof value === 'string' ? readText(value) : readItems(value);
   if (!('static' in source)) return source;
@@ -65,10 +65,10 @@ function readSource(
 function readText(text: string): CollectionSource {
   const { value, fault } = readJsonText(text.replaceAll("'", '"'));
   if (fault === undefined) return readItems(value);
-  const apostrophe = text.includes("'") && readJsonText(text).fault === undefined;
+  const hasApostrophe = text.includes("'") && readJsonText(text).fault === undefined;
   return {
-    invalid: apostrophe
-      ? 'single quotes count as quotes in it, so it may hold no apostrophe.'
+    invalid: hasApostrophe
+      ? 'single quotes count as double quotes, so it cannot contain an apostrophe.'
       : 'it is not JSON.',
   };
 }

@@ -200,7 +200,7 @@ describe('a run as a fold over its journal', () => {
     expect(again.pendingCommands()).toEqual([]);
   });
 
-  it('R35 a branch never sees outputs of another branch, also of an earlier activation', () => {
+  it('R35 a branch never sees outputs of another branch, even from an earlier activation', () => {
     const inner = parallel(
       'P',
       { parallelType: 'count', count: 2 },

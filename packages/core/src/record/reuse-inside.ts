@@ -141,7 +141,7 @@ function setItems(
   }
 }
 
-/** Replaces the output of a block in a frame around the start, also in the results of its container. */
+/** Replaces the output of a block in a frame around the start, and in the results of its container. */
 function replaceOutput(
   { root }: Ledger,
   { plan, iterations }: RestartPoint,

@@ -64,7 +64,7 @@ function idTooLong(key: string): Diagnostic {
   return diagnostic('INPUT_TOO_LARGE', {
     path: ['blocks'],
     message: `A block has an id of ${key.length} characters (at most ${PARSE_LIMITS.nameChars}): "${key.slice(0, 40)}…".`,
-    hint: 'Give the block a shorter id, also in its edges.',
+    hint: 'Give the block a shorter id, and change it in its edges.',
   });
 }
 

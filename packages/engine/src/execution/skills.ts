@@ -32,7 +32,7 @@ export interface TenantSkills {
 
 /** The skills that the run's tenant has stored. Throws SKILLS_UNAVAILABLE if they cannot be read now. */
 export interface Skills {
-  /** Returns the skills with these ids or names that exist. Undefined: the engine has no skills. */
+  /** Returns the skills with these ids or names that exist. Returns undefined if the engine has no skills. */
   find(references: readonly string[]): Promise<SkillSummary[] | undefined>;
   /** Returns the skill with this id; undefined if there is none. */
   read(id: string): Promise<Skill | undefined>;

@@ -184,7 +184,7 @@ describe('a response in builder mode', () => {
     expect(respond({})).toMatchObject({ data: {} });
   });
 
-  it('keeps its fields whatever the values contain, also in fields of JSON text (decision 57)', () => {
+  it('keeps its fields whatever the values contain, even in fields of JSON text (decision 57)', () => {
     const outputs = { Q: { v: '","role":"admin', json: '{"role":"admin"}', open: '{', close: '}' } };
     const builderData = [
       { name: 'o', type: 'object', value: '{"k": "<q.v>", "n": <q.v>}' },

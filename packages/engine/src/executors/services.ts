@@ -113,7 +113,7 @@ export interface ExecutorServices {
 export interface Conversation {
   /** Returns the newest exchanges that have at most `maxChars` characters together, as JSON. */
   newest(maxChars: number): Promise<Json[]>;
-  /** Adds the exchange of this execution of the block, without secrets. Later calls, also of other attempts, do nothing. */
+  /** Adds the exchange of this execution, without secrets. Later calls, including those of other attempts, do nothing. */
   add(exchange: Json): Promise<void>;
   /** Removes all exchanges. */
   remove(): Promise<void>;
@@ -153,9 +153,9 @@ export type Rates = Pick<RateStore, 'take' | 'correct' | 'block'>;
 
 /** The log of the runs of the tenant's workflows, as they are stored: without secrets, and up to a second late. */
 export interface RunLog {
-  /** Returns the newest runs of a workflow that match. Undefined: the tenant does not have the workflow. */
+  /** Returns the newest runs of a workflow that match. Returns undefined if the tenant does not have the workflow. */
   list(query: RunLogQuery): Promise<RunRecord[] | undefined>;
-  /** Returns a run with the logs of its blocks. Undefined: no workflow of the tenant has such a run. */
+  /** Returns a run with the logs of its blocks. Returns undefined if no workflow of the tenant has the run. */
   get(runId: string): Promise<{ record: RunRecord; logs: BlockLog[] } | undefined>;
   /** Returns a value of a run or a log. */
   load(stored: Stored): Promise<Json>;

@@ -40,7 +40,7 @@ function named(pairs: [string, Json][]): [string, string][] {
   return pairs.filter(([key]) => key.trim() !== '').map(([key, value]) => [key.trim(), asText(value)]);
 }
 
-/** True if a switch is on: `true`, also as text. */
+/** True if a switch is on: `true`, or the text `true`. */
 export function isOn(value: Json | undefined): boolean {
   return value === true || value === 'true';
 }

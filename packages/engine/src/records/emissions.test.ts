@@ -56,7 +56,7 @@ class SlowStore extends MemoryLiveEvents {
 }
 
 describe('emissions', () => {
-  it('of an attempt that repeats another one are preceded by a reset, also if that was in another process', () => {
+  it('of an attempt that repeats another one are preceded by a reset, even if that was in another process', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = open(store);
     emissions.add(T, text('a'), true);
@@ -253,7 +253,7 @@ describe('emitted texts with a secret', () => {
     expect(events).toMatchObject([1, 2, 3].map((number) => ({ number })));
   });
 
-  it('count as emitted when the block emitted them, also if they are published at its end', () => {
+  it('count as emitted when the block emitted them, even if they are published at its end', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const moving = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
     const { emissions } = open(store, { redactor, of: moving });

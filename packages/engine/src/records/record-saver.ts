@@ -2,7 +2,7 @@ import type { BlockLog, Clock, RunRecord } from '@heddle/core';
 import type { RunProjection } from '../store/stores.ts';
 import type { AppliedEntry } from './fold.ts';
 
-/** Longest time after which readers of the record see a change. */
+/** Maximum delay until readers of the record see a change. */
 const SAVE_DELAY_MS = 500;
 
 interface RecordSaverParts {

@@ -16,7 +16,7 @@ export interface RedactionStream {
 /** A stream without secrets. */
 export const PLAIN_STREAM: RedactionStream = { push: (part) => part, end: () => '', held: '' };
 
-/** Returns a stream with the current redactor, also if that changes between two parts. */
+/** Returns a stream with the current redactor, even if that changes between two parts. */
 export function followingStream(current: () => { stream(): RedactionStream }): RedactionStream {
   let redactor = current();
   let stream = redactor.stream();

@@ -22,9 +22,9 @@ export interface Lease {
 export interface LeaseStore {
   /** Adds the process as a member, for `leaseMs`. */
   join(owner: string, leaseMs: number): Promise<void>;
-  /** Extends the time of all leases of the process; false: the process was removed and holds nothing. */
+  /** Extends all leases of the process. Returns false if the process was removed and has no leases. */
   renew(owner: string, leaseMs: number): Promise<boolean>;
-  /** Removes the process; its runs are free at once. */
+  /** Removes the process, and frees its runs immediately. */
   leave(owner: string): Promise<void>;
   /** Removes the processes whose time has expired. */
   expireOwners(): Promise<void>;
@@ -33,13 +33,13 @@ export interface LeaseStore {
    * only after its parent has ended; until then the holder of the parent acquires it.
    */
   claim(owner: string, most: number): Promise<Lease[]>;
-  /** Takes the run, unless another process holds it or it has ended: undefined. */
+  /** Takes the run. Returns undefined if another process holds it or it has ended. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
-  /** Returns those of the runs that should continue but have no living holder. */
+  /** Returns the given runs that should continue but have no live holder. */
   findUnowned(runIds: readonly string[]): Promise<string[]>;
   /** Releases a run that waits for a person: no process needs to hold it until then. */
   release(lease: Lease): Promise<void>;
-  /** Creates a run that the process holds; undefined: the id exists already. */
+  /** Creates a run that the process holds. Returns undefined if the id already exists. */
   create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined>;
   /** Returns the run store for the holder of the lease. Its writes throw RUN_ELSEWHERE once the lease is lost. */
   runStore(lease: Lease): TailableRunStore;

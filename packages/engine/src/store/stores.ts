@@ -12,7 +12,7 @@ import type { LiveEventStore } from './live-events.ts';
 import type { RateStore } from './rates.ts';
 import type { SpendingStore } from './spending.ts';
 
-/** A run store whose journals can be read from any entry on, so that a reader can follow a run. */
+/** A run store that can read the part of a journal after any entry, so that a reader can follow a run. */
 export interface TailableRunStore extends RunStore {
   /** Returns the entries of the journal after `afterSeq`, in order; all entries for -1. */
   tail(runId: string, afterSeq: number): Promise<Entry[]> | Entry[];

@@ -1,6 +1,6 @@
 import '../node-version.ts';
 
-/** A guarded HTTP client, also for the host's own requests. */
+/** A guarded HTTP client, which is available for the host's own requests. */
 export { isDestination, withException } from './destinations.ts';
 export { createEgress, type Egress } from './egress.ts';
 export { denied, EgressError, isEgressError, type EgressErrorCode } from './error.ts';

@@ -27,9 +27,9 @@ export interface Invocation {
   readonly args: readonly string[];
   /** The seccomp filter, to be written to FILTER_FD; null for none. */
   readonly filter: Buffer | null;
-  /** Whether it gets the pipe SYNC_FD. */
+  /** Whether the process gets the pipe SYNC_FD. */
   readonly syncCalls: boolean;
-  /** Files that are opened for it, as the following descriptors. */
+  /** Files that are opened for the process, as the following descriptors. */
   readonly files: readonly string[] | undefined;
   /** User id of the process, freed at its end. */
   readonly uid: number | null;

@@ -26,7 +26,7 @@ describe.skipIf(path === undefined)('the number of processes of a jail', () => {
     return { line: args.join(' '), bound: bound.toString('utf8').split('\0') };
   };
 
-  it('is limited from inside, by a program of its root, if its user runs other processes', async () => {
+  it('is limited by a program inside the jail if its user also runs other processes', async () => {
     const shared: Confinement = { ...(await host.confinement()), uids: null };
     const { prlimit } = shared.tools;
     const bare = linesOf(shared, null);

@@ -8,7 +8,7 @@ import { FlatMessages } from './flat-messages.ts';
 
 export type { Program };
 
-/** How processes are started. */
+/** Options for starting processes. */
 export interface LaunchOptions {
   /** The Node.js to run, 24 or newer. */
   readonly execPath: string;

@@ -16,7 +16,7 @@ const TOKEN_MS = 3_600_000;
 
 /** Which requests may use a session. */
 export interface SessionRules {
-  /** `host:port` under which browsers reach the server. Undefined: any. */
+  /** Values of `host:port` under which browsers reach the server. Undefined: any. */
   hosts: ReadonlySet<string> | undefined;
   /** Cookies do not distinguish ports, so servers on one machine need different names. */
   cookie: string;
@@ -143,7 +143,7 @@ function signedIn(session: string, options: SessionOptions): Response {
 }
 
 function cookieOf(value: string, seconds: number, { cookie, basePath = '', secure }: SessionOptions): string {
-  // Not sent with requests for pages and files, nor to other servers of this machine that have no such path.
+  // The path keeps the cookie out of requests for pages and files, and away from other servers on this machine.
   const path = `${basePath}/api`;
   return `${cookie}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }

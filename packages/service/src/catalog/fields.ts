@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 /** A field of a type of blocks, for editors. */
 export interface BlockField {
   id: string;
-  /** Which control edits it. */
+  /** The control that edits the field. */
   type: string;
   required?: boolean;
   description?: string;
@@ -12,7 +12,7 @@ export interface BlockField {
   min?: number;
   max?: number;
   integer?: boolean;
-  /** Its value is a credential. */
+  /** True if the value of the field is a credential. */
   password?: boolean;
   language?: string;
   defaultValue?: Json;

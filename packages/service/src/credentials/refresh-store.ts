@@ -40,7 +40,7 @@ export async function releaseRefresh(db: Db, row: CredentialRow, owner: string):
     .execute();
 }
 
-/** Stores new tokens and frees the lease. False: the row was changed or removed since it was read. */
+/** Stores new tokens and frees the lease. Returns false if the row has changed since it was read. */
 export async function storeRefreshed(
   db: Db,
   sealer: Sealer,
@@ -60,7 +60,7 @@ export async function storeRefreshed(
   return numUpdatedRows > 0n;
 }
 
-/** Marks the credential as one to connect again, with an audit record. False: the row was changed or removed since it was read. */
+/** Marks the credential for reconnection, with an audit record. Returns false if the row has changed since it was read. */
 export function markReconnect(
   db: Db,
   audit: AuditStore,

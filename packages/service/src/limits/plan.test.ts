@@ -25,12 +25,12 @@ describe('a limits file', () => {
     ['{"operations": {"listLogs": {"burst": 0}}}', /operations: listLogs: burst: Too small/],
     ['{"operations": {"listLogs": {"bodyBytes": null}}}', /operations: listLogs: bodyBytes: Invalid input/],
     ['{"plan": "none", "operations": {"listLogs": {"burst": 5}}}', /listLogs: burst needs requestsPerMinute/],
-  ])('is refused with the reason if it is wrong: %s', (text, message) => {
+  ])('is refused with the reason if it is invalid: %s', (text, message) => {
     expect(() => parseLimits(text, IDS)).toThrow(message);
   });
 });
 
-it('a bucket holds twice its rate, and there is none without a limit', () => {
+it('a bucket has twice its rate per minute as capacity; without a limit there is no bucket', () => {
   expect(bucketsOf(PLANS.none)).toEqual({});
   expect(bucketsOf({ ...PLANS.none, syncRunsPerMinute: 50 })).toEqual({
     sync: { capacity: 100, perMinute: 50 },
@@ -41,7 +41,7 @@ it('a bucket holds twice its rate, and there is none without a limit', () => {
   });
 });
 
-it('an operation has its own burst, calls in flight and body size, and the rate of the plan otherwise', () => {
+it('an operation can have its own burst, concurrency and body size; without its own rate it has that of the plan', () => {
   const text = JSON.stringify({
     plan: 'free',
     operations: {
@@ -60,7 +60,7 @@ it('an operation has its own burst, calls in flight and body size, and the rate 
   expect(concurrencyOf(PLANS.none)).toBeUndefined();
 });
 
-it('a plan limits the time of runs only if it has such a limit', () => {
+it('the policy of a plan has the time limit of runs that the plan sets, or none', () => {
   expect(policyOf(PLANS.enterprise)).toEqual({});
   expect(policyOf({ ...PLANS.none, asyncTimeoutSeconds: 60 })).toEqual({ asyncSeconds: 60 });
 });

@@ -10,7 +10,7 @@ export interface LeaseRequest {
   leaseMs: number;
 }
 
-/** Takes or extends the lease. False: another process holds it. */
+/** Takes or extends the lease. Returns false if another process holds it. */
 export async function takeLease(
   db: Kysely<LogTables>,
   { name, owner, nowMs, leaseMs }: LeaseRequest,

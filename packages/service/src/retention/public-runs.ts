@@ -5,7 +5,7 @@ import type { PublicRunStore } from '../store/public-runs.ts';
 import type { PublicRunRow } from '../store/schema.ts';
 import type { RetentionJob } from './sweep.ts';
 
-/** Rows of one query. */
+/** Maximum number of rows of one query. */
 const PAGE = 200;
 
 interface PublicRunOptions {

@@ -34,7 +34,7 @@ interface RunOptions {
   index: () => Promise<void>;
 }
 
-/** Rows of one query. */
+/** Maximum number of rows of one query. */
 const BATCH = 20;
 
 /** Returns the job that deletes runs of the log beyond the limits, oldest first, with their children. */
@@ -97,7 +97,7 @@ async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<
   return true;
 }
 
-/** Measures ended runs that are not measured yet. False: the sweep must end. */
+/** Measures ended runs that are not measured yet. Returns false if the sweep must end. */
 async function measure({ engine, db }: RunOptions, sweeping: Sweeping): Promise<boolean> {
   for (;;) {
     const ids = await unmeasured(db);

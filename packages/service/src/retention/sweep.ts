@@ -5,7 +5,7 @@ import { freeLease, takeLease } from './lease.ts';
 
 /** A sweep that is under way. */
 export interface Sweeping {
-  /** Resolves after a pause, in which runs continue. False: the sweep must end here. */
+  /** Resolves after a pause in which runs continue, with false if the sweep must end. */
   next(): Promise<boolean>;
 }
 

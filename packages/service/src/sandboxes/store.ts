@@ -18,7 +18,7 @@ export type SandboxPosition = readonly [value: string, id: string];
 
 const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-/** Adds a sandbox. False: the workspace has one with this name. */
+/** Adds a sandbox. Returns false if the workspace has one with this name. */
 export async function addSandbox(db: Db, row: SandboxRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('sandboxes')

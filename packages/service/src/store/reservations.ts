@@ -13,7 +13,7 @@ import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 import type { ReservationRow, Tables } from './schema.ts';
 
-/** How many runs one statement puts into the queue, or takes from it. */
+/** Maximum number of runs that one statement adds to the queue or takes from it. */
 const AT_ONCE = 64;
 
 /**
@@ -29,7 +29,7 @@ export async function addQueued(
   await addAllQueued(transaction, [{ reservation, start }], { isHeld });
 }
 
-/** The same for several runs. */
+/** Reserves and queues several runs. */
 export async function addAllQueued(
   transaction: unknown,
   runs: readonly { reservation: NewReservation; start: QueuedStart }[],

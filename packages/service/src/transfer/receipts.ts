@@ -33,7 +33,7 @@ export async function receiptOf(
   throw new ApiError(409, 'requestId has been used for another request: choose a new one');
 }
 
-/** Adds a receipt. False: the workspace has one for this request id, perhaps since a moment ago. */
+/** Adds a receipt. Returns false if the workspace has one for this request id, possibly a concurrent one. */
 export async function addReceipt(db: Db, row: ReceiptRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('operation_receipts')

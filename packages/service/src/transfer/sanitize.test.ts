@@ -73,7 +73,7 @@ describe('sanitize', () => {
     expect(valuesOf('airtable', [['tableId', 'short-input', 'tbl1']])).toEqual({ tableId: 'tbl1' });
   });
 
-  it('clears secrets and references in the parameters of tools, also in JSON text', () => {
+  it('clears secrets and references in the parameters of tools, including JSON text', () => {
     const tools = [
       { type: 'slack', params: { credential: 'c', apiKey: 'k', channelId: 'C1', text: 'hi' } },
       { type: 'knowledge', params: { knowledgeBaseId: 'kb', documentId: 'd' } },

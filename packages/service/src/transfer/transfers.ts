@@ -142,7 +142,7 @@ export class Transfers {
     return planImport(file, request, { destination: { workspaceId, principal }, lookups: this.#lookups });
   }
 
-  /** Adds the workflow and the receipt. Undefined: there is a receipt for the request id, and nothing is added. */
+  /** Adds the workflow and the receipt. Adds nothing and returns undefined if the request id has a receipt. */
   async #apply(
     given: ImportRequest,
     { file, plan, request, record }: Applied,

@@ -31,7 +31,7 @@ export interface Activation {
 
 /**
  * Returns the triggers of a graph that are fired here. `starts` are the blocks at which its runs can start. Throws 400 for
- * triggers whose fields do not say when they fire.
+ * triggers whose fields do not define when they fire.
  */
 export function plannedTriggers(
   types: ReadonlyMap<string, TriggerType>,
@@ -88,7 +88,7 @@ export async function activateTriggers(db: Db, activation: Activation): Promise<
   for (const { id } of before.values()) await db.deleteFrom('triggers').where('id', '=', id).execute();
 }
 
-/** Stops the triggers of a workflow that has no live version any more. */
+/** Stops the triggers of a workflow that no longer has a live version. */
 export async function deactivateTriggers(db: Db, workflowId: string): Promise<void> {
   await db
     .updateTable('triggers')
@@ -116,7 +116,7 @@ export async function stopArchived(db: Db, workspaceId: string): Promise<string[
   return [...new Set(stopped.map(({ workflow_id: id }) => id))];
 }
 
-/** Starts the triggers of a restored workflow again. What was due meanwhile is not. */
+/** Starts the triggers of a restored workflow again. Skips the instants that were due meanwhile. */
 export async function startRestored(
   db: Db,
   types: ReadonlyMap<string, TriggerType>,
@@ -141,7 +141,7 @@ export function dueAfter(
   afterMs: number,
 ): Pick<TriggerRow, keyof typeof NOT_DUE> {
   const type = types.get(row.type);
-  // A source is polled at once: items that are there already are told from new ones.
+  // The first poll follows immediately, to distinguish existing items from later ones.
   if (type?.kind === 'feed') return { ...NOT_DUE, due_ms: afterMs, fire_ms: afterMs };
   const config = JSON.parse(row.config) as JsonObject;
   if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
@@ -174,9 +174,9 @@ function activatedRow(
   const healthy = { state: 'active', failures: 0, failing_since_ms: null } as const;
   const wasActive = row.version !== null && row.state === 'active';
   const isSame = wasActive && row.type === next.type && row.config === next.config;
-  // A poll for the version before is void: its lease is not waited for.
+  // A poll for the previous version is void, so nothing waits for its lease.
   if (isSame && type.kind === 'feed') return { ...about, fire_ms: row.due_ms };
-  // What was due before the change, and is not claimed yet, is still started.
+  // An unclaimed run that was due before the change is still started.
   const isOverdue = wasActive && type.kind !== 'feed' && row.due_ms !== null && row.due_ms <= nowMs;
   if (isSame || isOverdue) return about;
   return { ...about, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };

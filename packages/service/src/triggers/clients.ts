@@ -1,7 +1,7 @@
 import { createEgress, withException } from '@heddle/sandbox/egress';
 import type { Egress, EgressPolicy } from '@heddle/sandbox/egress';
 
-/** How the servers of other systems are reached. */
+/** Options of the HTTP clients for other systems. */
 export interface ClientOptions {
   /** Where requests may go. Default: public addresses. */
   egress?: EgressPolicy;

@@ -1,9 +1,9 @@
-/** How often the process looks whether something is due. It reads nothing until then. */
+/** How often the loop compares the clock with the earliest due instant. It reads the database only when that is reached. */
 const BEAT_MS = 250;
-/** How often the earliest due instant is read again, for changes of other processes. */
+/** How often the earliest due instant is read again, in case other processes have changed it. */
 const POLL_MS = 5000;
-/** How long work rests after an error. */
-const REST_MS = 2000;
+/** Delay before the next attempt after an error. */
+const RETRY_MS = 2000;
 
 export interface DueLoopOptions {
   every: (ms: number, beat: () => void) => () => void;
@@ -13,11 +13,11 @@ export interface DueLoopOptions {
   work: () => Promise<number | undefined>;
 }
 
-/** Works when something is due. It remembers only the earliest instant. */
+/** Calls `work` when something is due. It remembers only the earliest instant. */
 export class DueLoop {
   readonly #options: DueLoopOptions;
   readonly #stop: () => void;
-  /** When something is due, as far as this process knows. */
+  /** The earliest due instant known to this process. */
   #nextMs = -Infinity;
   #working: Promise<void> | undefined;
   #isUrgent = false;
@@ -32,12 +32,12 @@ export class DueLoop {
     return this.#isClosed;
   }
 
-  /** Looks again at the next beat: something has changed. */
+  /** Calls `work` at the next beat, because something has changed. */
   wake(): void {
     this.#nextMs = -Infinity;
   }
 
-  /** Looks again as soon as possible: something is due. */
+  /** Calls `work` as soon as possible, because something is due. */
   hurry(): void {
     this.wake();
     if (this.#working) this.#isUrgent = true;
@@ -73,14 +73,14 @@ export class DueLoop {
 
   async #worked(): Promise<void> {
     const { now, report, work } = this.#options;
-    // A change from now on is noticed by the next beat.
+    // A change during the work calls `wake()`, so the next beat notices it.
     this.#nextMs = now() + POLL_MS;
     try {
       const earliest = await work();
       if (earliest !== undefined) this.#nextMs = Math.min(this.#nextMs, earliest);
     } catch (error) {
       report(error);
-      this.#nextMs = now() + REST_MS;
+      this.#nextMs = now() + RETRY_MS;
     }
   }
 }

@@ -6,7 +6,7 @@ import type { TriggerRow } from './tables.ts';
 /** A trigger of a live version with the time at which it is due. */
 export type DueTrigger = LiveTrigger & { due_ms: number };
 
-/** Which triggers a process looks at. */
+/** Selects the triggers that a process handles. */
 interface Watched {
   /** Another process of the database may have more types. */
   types: ReadonlyMap<string, unknown>;
@@ -14,7 +14,7 @@ interface Watched {
   except?: readonly string[];
 }
 
-/** Returns triggers whose time has come, of each workspace in turn: those of one delay no other one's. */
+/** Returns due triggers, one of each workspace in turn, so that no workspace delays another. */
 export async function dueTriggers(
   db: Db,
   { types, except = [], nowMs, limit }: Watched & { nowMs: number; limit: number },
@@ -43,7 +43,7 @@ function isDue(row: TriggerRow): row is DueTrigger {
   return isLive(row) && row.due_ms !== null;
 }
 
-/** Returns when the next trigger is looked at; undefined if there is none. */
+/** Returns the time at which the next trigger is due; undefined if there is none. */
 export async function earliestTrigger(db: Db, { types, except = [] }: Watched): Promise<number | undefined> {
   const row = await db
     .selectFrom('triggers')

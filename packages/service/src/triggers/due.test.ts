@@ -47,7 +47,7 @@ describe('a due instant', () => {
     expect(late).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
   });
 
-  it('that is late is left out by "none", also if it is the only one', () => {
+  it('that is late is left out by "none", even if it is the only one', () => {
     const hourly: ScheduleType = {
       ...everyMinute({ missed: 'none' }),
       nextDue: () => 70 * MINUTE,
@@ -71,7 +71,7 @@ describe('a due instant', () => {
     expect(at(500, { missed: 'all', missedLimit: 3 })).toEqual({ fire: [498, 499, 500], next: 501 });
   });
 
-  it('that the configuration does not have any more still starts its run', () => {
+  it('that the configuration no longer has still starts its run', () => {
     const other: ScheduleType = { ...everyMinute(), nextDue: () => 90 * MINUTE, lastDue: () => undefined };
     const call = {
       type: other,
@@ -89,7 +89,7 @@ describe('a due instant', () => {
   });
 });
 
-describe('while the run before has not ended, a due instant', () => {
+describe('while the previous run has not ended, a due instant', () => {
   const isBusy = true;
 
   it('starts a run: allow', () => {

@@ -5,29 +5,29 @@ import type { ScheduleType } from './types.ts';
 /** A run later than this was missed. */
 const ON_TIME_MS = 60_000;
 
-/** A due instant that has come, and what is known about the run before. */
+/** A reached due instant, and the state of the previous run. */
 export interface DueCall {
   type: ScheduleType;
   config: JsonObject;
   /** The earliest due instant that is not handled. */
   dueMs: number;
-  /** What the due instant has waited for. */
+  /** The reason why the due instant had to wait. */
   held: 'overlap' | 'limits' | null;
   nowMs: number;
   /** The delay of this trigger. */
   jitterMs: number;
-  /** The run before has not ended. */
+  /** The previous run has not ended. */
   isBusy: boolean;
 }
 
-/** What is done about a due instant. */
+/** The decision about a due instant. */
 export type DueDecision =
   /** Runs are started for the due instants, possibly none; `nextMs` is the next one. */
   | { fire: readonly number[]; nextMs: number | undefined }
-  /** The due instant waits until the run before has ended. */
+  /** The due instant waits until the previous run has ended. */
   | { waits: number };
 
-/** Decides which runs are started when `dueMs` has come, by the policy of the trigger. */
+/** Decides which runs are started at `dueMs`, by the policy of the trigger. */
 export function decide(call: DueCall): DueDecision {
   const { type, config, dueMs, held, nowMs, jitterMs, isBusy } = call;
   const { overlap } = type.policyOf(config);
@@ -59,7 +59,7 @@ function wantedOf({ type, config, dueMs, held }: DueCall, untilMs: number): numb
   return found;
 }
 
-/** Returns the delay of a trigger: equal each time, and spread over triggers. */
+/** Returns the delay of a trigger. It is constant for a trigger, and triggers have different delays. */
 export function jitterOf(
   type: ScheduleType,
   config: JsonObject,

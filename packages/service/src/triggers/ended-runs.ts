@@ -8,7 +8,7 @@ import { recordSuspension } from './move.ts';
 import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A run as the log has it. */
+/** The columns of a logged run that are read here. */
 export type LoggedRun = Pick<
   LogTables['run_logs'],
   'engine_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child'
@@ -25,13 +25,13 @@ interface Ended {
 /** By the engine's id of the run. */
 export type EndedRuns = ReadonlyMap<string, Ended>;
 
-/** Where the ends of runs are read. */
+/** Reads the traces of ended runs. */
 export interface RunReader {
   engine: Pick<Engine, 'getTrace'>;
   report: (error: unknown) => void;
 }
 
-/** What starts runs one by one, without looking at the run before. Schedules look at it themselves. */
+/** Triggers that start runs without checking the previous run. Schedules check it themselves. */
 const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
 
 /**
@@ -86,7 +86,7 @@ async function endedRun(
 }
 
 /**
- * Counts failures in a row, in the transaction that records the end of the runs, and suspends triggers that only fail. Returns
+ * Counts consecutive failures, in the transaction that records the end of the runs, and suspends triggers that only fail. Returns
  * the workflows of the suspended triggers.
  */
 export async function countEnded(

@@ -88,7 +88,7 @@ export async function admitDue(
   return { ...admitted, release, held: undefined };
 }
 
-/** Reserves and queues claimed runs in the transaction. Returns those that may start at once: flow control has not held them. */
+/** Reserves and queues claimed runs in the transaction. Returns those that flow control does not hold. */
 export async function queueAllDue(
   db: Db,
   runs: readonly AdmittedRun[],
@@ -104,8 +104,8 @@ export async function queueAllDue(
 }
 
 /**
- * Reserves and queues the run in the transaction. Returns what flow control has decided about it; undefined if the run may
- * start at once.
+ * Reserves and queues the run in the transaction. Returns the decision of flow control about it; undefined if the run
+ * may start immediately.
  */
 export async function queueDue(db: Db, admitted: AdmittedRun, nowMs: number): Promise<Placement | undefined> {
   if (admitted.held) return placeEvent(db as never, admitted.held);

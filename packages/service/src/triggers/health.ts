@@ -1,7 +1,7 @@
 import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A trigger is suspended after this many failures in a row, and this long after the first of them. */
+/** A trigger is suspended after this many consecutive failures, and this long after the first of them. */
 const MAX_FAILURES = 10;
 const FAILING_MS = 24 * 3_600_000;
 const MAX_ERROR_CHARACTERS = 500;
@@ -14,7 +14,7 @@ export function errorText(message: string): string {
 /** Returns the health after a success. */
 export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null } as const;
 
-/** Counts failures in a row: of the run before, and of this start. Suspends a trigger that only fails. */
+/** Counts consecutive failures: of the previous run, and of this start. Suspends a trigger that only fails. */
 export function healthOf(
   trigger: TriggerRow,
   { last, refused, nowMs }: { last: LastRun; refused: string | undefined; nowMs: number },

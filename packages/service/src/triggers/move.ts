@@ -10,24 +10,24 @@ export interface Move {
   change: Partial<TriggerRow>;
 }
 
-/** What of a trigger must not have changed since it was read. */
+/** The columns of a trigger that must be unchanged since it was read. */
 type AsRead = Pick<TriggerRow, 'id' | 'due_ms' | 'fire_ms' | 'version' | 'config'>;
 
-/** Moves the trigger on, if it still is as it was read and its version is live. Records a suspension. */
+/** Applies the change if the trigger is unchanged since it was read and its version is live. Records a suspension. */
 export async function moveTrigger(db: Db, { trigger, change }: Move): Promise<boolean> {
   const { numUpdatedRows } = await updateAsRead(db, trigger).set(change).executeTakeFirst();
   return numUpdatedRows > 0n && recorded(db, { trigger, change });
 }
 
-/** Columns that a schedule changes when it moves on. */
+/** Columns that a schedule changes after a due instant. */
 const MOVED = [
   ...(['due_ms', 'fire_ms', 'held', 'attempts', 'last_run_id', 'last_due_ms', 'last_fired_ms'] as const),
   ...(['last_check_ms', 'last_error', 'failures', 'failing_since_ms', 'state'] as const),
 ];
 
 /**
- * Returns the same for many triggers of one database: its statement is compiled once. It writes all columns that a schedule
- * changes, with their values as read where `change` has none.
+ * Returns a version of `moveTrigger` for many triggers of one database, with a statement that is compiled once. It writes all
+ * columns that a schedule changes, with their values as read where `change` has none.
  */
 export function triggerMover(): (db: Db, move: Move) => Promise<boolean> {
   const anything = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };

@@ -25,14 +25,14 @@ import type { ScheduleType, TriggerType } from './types.ts';
 import { readRow, shown, shownRows } from './views.ts';
 import type { Found } from './views.ts';
 
-/** What the operations of triggers use. */
+/** The services of the trigger operations. */
 export interface TriggerServices extends FireServices {
   types: ReadonlyMap<string, TriggerType>;
-  /** Says that a trigger has changed. */
+  /** Reports that a trigger has changed. */
   changed: () => void;
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
   wantHooks: (transaction: unknown, changed: { workflowId: string; nowMs: number }) => Promise<void>;
-  /** Says that an event waits for flow control. */
+  /** Reports that an event waits for flow control. */
   held: () => void;
 }
 
@@ -43,7 +43,7 @@ const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 const RUN_ERRORS = [...WRITE_ERRORS, 402, 503] as const;
 
-/** Returns what an operation that records an action on a trigger declares. */
+/** Returns the audit declaration of an operation that records `action` on a trigger. */
 function records(action: string) {
   return { audit: { resourceType: 'trigger', actions: [action] } } as const;
 }
@@ -206,7 +206,7 @@ export const backfillTrigger = define({
         if (runId !== undefined) started.push({ dueAt: new Date(dueMs).toISOString(), runId });
         else alreadyStarted += 1;
       } catch (error) {
-        // Runs have been started: the answer says which.
+        // Some runs have been started, so the response lists them.
         if (!isApiError(error) || started.length === 0) throw error;
         refused = error.message;
         break;
@@ -216,7 +216,7 @@ export const backfillTrigger = define({
   },
 });
 
-/** Returns the due instants of a span. Throws 400 for the future, and for more than the limit. */
+/** Returns the due instants of a period. Throws 400 for the future, and for more than the limit. */
 function duesOf(
   services: TriggerServices,
   row: LiveTrigger,

@@ -3,10 +3,10 @@ import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
 /** `{{NAME}}`. */
 const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
 
-/** What is known of the values in a text. */
+/** A text with its placeholders filled in. */
 interface FilledText {
   text: string;
-  /** Those of its values that are secrets, by name. */
+  /** The secret values in the text, by name. */
   secrets: ReadonlyMap<string, string>;
 }
 

@@ -2,7 +2,7 @@ import { isEngineError } from '@heddle/core';
 import type { RunDetail } from '@heddle/engine';
 import type { AreaContext } from '@heddle/api';
 
-/** What has become of a run. `isUnknown`: there is none, or it was deleted. */
+/** The state of a run. `isUnknown`: the run never existed or was deleted. */
 export type LastRun = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
 
 /** Returns whether the run is queued, runs or is paused, and why it has failed. */

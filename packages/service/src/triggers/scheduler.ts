@@ -14,14 +14,14 @@ import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
-/** Triggers of one transaction. */
+/** Maximum number of triggers in one transaction. */
 const BATCH = 100;
-/** Triggers that are read at once: sorting all that are due takes time. */
+/** Maximum number of triggers in one read, because sorting all due triggers takes time. */
 const READ = 1000;
-/** How often a due instant that waits is looked at. */
+/** How often a waiting due instant is checked. */
 const WAIT_MS = 2000;
 
-/** What is written for a trigger whose due instant has come. */
+/** The changes to write for a due trigger. */
 interface Step {
   trigger: LiveTrigger;
   runs: readonly AdmittedRun[];
@@ -31,11 +31,11 @@ interface Step {
 export interface SchedulerOptions extends FireServices {
   every: (ms: number, beat: () => void) => () => void;
   types: ReadonlyMap<string, ScheduleType>;
-  /** Says that events wait for flow control. */
+  /** Reports that events wait for flow control. */
   held: () => void;
 }
 
-/** Starts the runs of triggers when they are due. Any number of processes may do so on one database. */
+/** Starts the runs of triggers when they are due. Several processes can share one database. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #loop: DueLoop;
@@ -46,7 +46,7 @@ export class Scheduler {
     this.#loop = new DueLoop({ ...options, work: () => this.#startDue() });
   }
 
-  /** Looks at the triggers again: one of them has changed. */
+  /** Reads the triggers again, because one of them has changed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -64,13 +64,13 @@ export class Scheduler {
         const batch = due.slice(from, from + BATCH);
         moved += await this.#take(await Promise.all(batch.map((trigger) => this.#stepOf(trigger))));
       }
-      // Another process has taken all of them, and takes the next ones too.
+      // Another process has claimed all of them, and will claim the next ones too.
       if (due.length < READ || moved === 0 || this.#loop.isClosed) break;
     }
     return earliestTrigger(db, { types });
   }
 
-  /** Decides what is done about a trigger, and admits its runs. A trigger that cannot be handled now is tried again later. */
+  /** Decides about a trigger, and admits its runs. A trigger that cannot be handled now is retried later. */
   async #stepOf(trigger: DueTrigger): Promise<Step> {
     try {
       return await this.#decided(trigger);
@@ -136,7 +136,10 @@ export class Scheduler {
     return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refused, nowMs }) } };
   }
 
-  /** Claims the due instants and queues their runs, in one transaction. What another process has claimed is left out. Returns how many triggers were moved on. */
+  /**
+   * Claims the due instants and queues their runs, in one transaction. Skips instants that another process has claimed. Returns
+   * the number of changed triggers.
+   */
   async #take(steps: readonly Step[]): Promise<number> {
     if (steps.length === 0) return 0;
     let moved = 0;
@@ -151,7 +154,7 @@ export class Scheduler {
           moved += 1;
           taken.push(...step.runs);
         }
-        // In one order, so that transactions of several processes wait for each other and never block each other.
+        // Always in the same order, so that concurrent transactions cannot deadlock.
         taken.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
         const nowMs = this.#options.now();
         const claimed = await claimDue(tx, taken, nowMs);
@@ -169,13 +172,13 @@ export class Scheduler {
   }
 }
 
-/** Returns what the started runs change. */
+/** Returns the changes of the trigger after its runs were started. */
 function fired(runs: readonly AdmittedRun[], nowMs: number): Partial<TriggerRow> {
   const last = runs.at(-1);
   return last ? { last_run_id: last.run.engineId, last_due_ms: last.dueMs, last_fired_ms: nowMs } : {};
 }
 
-/** The due instant is tried again later: longer each time. */
+/** Returns the change for a retry of the due instant. The delay grows with each attempt. */
 function waiting(
   { attempts }: TriggerRow,
   { dueMs, nowMs }: { dueMs: number; nowMs: number },

@@ -1,7 +1,7 @@
 import { cursor, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 
-/** Most runs of one backfill. */
+/** Maximum number of runs of one backfill. */
 export const MAX_BACKFILL = 1000;
 
 export const triggerPath = z.strictObject({ triggerId: z.string().min(1).max(128) });

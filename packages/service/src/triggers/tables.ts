@@ -21,11 +21,11 @@ export interface TriggerRow {
   state: 'active' | 'paused' | 'suspended';
   /** The earliest due instant that is not handled; null: none. */
   due_ms: number | null;
-  /** When it is handled: after the jitter of the trigger, or of a wait. */
+  /** When the due instant is handled: later than `due_ms` by the jitter or a wait. */
   fire_ms: number | null;
-  /** What a due instant waits for: the end of the run before, or the limits of the workspace. */
+  /** The reason why a due instant waits: the previous run has not ended, or limits of the workspace. */
   held: 'overlap' | 'limits' | null;
-  /** How often the limits have refused the due instant. */
+  /** How many times the limits have refused the due instant. */
   attempts: number;
   /** The engine's id of the last run. */
   last_run_id: string | null;
@@ -33,12 +33,12 @@ export interface TriggerRow {
   last_due_ms: number | null;
   /** When the last run was started. */
   last_fired_ms: number | null;
-  /** When it was last looked at. */
+  /** When the trigger was last checked. */
   last_check_ms: number | null;
   last_error: string | null;
-  /** Failures in a row. */
+  /** Number of consecutive failures. */
   failures: number;
-  /** When the first of them was noticed. */
+  /** When the first of the consecutive failures was noticed. */
   failing_since_ms: number | null;
   created_ms: number;
 }

@@ -34,7 +34,7 @@ export interface TriggerState {
 
 const NO_HOOKS: HookSettings = { missing: 'This server creates no webhooks at providers.' };
 
-/** What deployments do with triggers: each change is part of the transaction that changes the live version. */
+/** Updates triggers on deployment, in the transaction that changes the live version. */
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
   readonly hooks: HookRules;
@@ -137,23 +137,23 @@ export class Triggers {
     return type?.kind === 'webhook' ? [{ blockId, provider: type.providerOf(config), path }] : [];
   }
 
-  /** Says that a transaction with changes was committed. */
+  /** Notifies listeners that a transaction with changes was committed. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls `listener` after changes. Returns what stops it. */
+  /** Calls `listener` after changes. Returns a function that stops it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Says that an event waits for flow control. */
+  /** Notifies listeners that an event waits for flow control. */
   held(): void {
     for (const listener of this.#heldListeners) listener();
   }
 
-  /** Calls `listener` when events wait for flow control. Returns what stops it. */
+  /** Calls `listener` when events wait for flow control. Returns a function that stops it. */
   onHeld(listener: () => void): () => void {
     this.#heldListeners.add(listener);
     return () => this.#heldListeners.delete(listener);

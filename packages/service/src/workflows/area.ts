@@ -75,9 +75,9 @@ export const WORKFLOWS = {
 /** The parts of the area of workflows. */
 export interface WorkflowOptions {
   store: ServiceStore;
-  /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
+  /** Types of blocks that may be added to drafts. Default: the types that the engine knows. */
   types?: readonly string[];
-  /** The resources that drafts are compared with. Default: the workflows of the store. */
+  /** The resources that references in drafts are checked against. Default: the workflows of the store. */
   sources?: LintSources;
   /** Updates the triggers of deployments. Default: no trigger is fired. */
   triggers?: Triggers;

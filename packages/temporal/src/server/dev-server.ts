@@ -31,7 +31,7 @@ export interface DevServerOptions {
   readonly readyTimeoutMs?: number;
 }
 
-/** A running development server. It ends when this process ends, also by `kill -9`. */
+/** A running development server. It ends when this process ends, even by `kill -9`. */
 export interface DevServer {
   readonly address: string;
   readonly namespace: string;

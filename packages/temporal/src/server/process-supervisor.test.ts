@@ -48,7 +48,7 @@ describe('stopping a server', () => {
     expect(await server.exited).toBe('SIGKILL');
   });
 
-  it('may be repeated, also for a server that has ended by itself', async () => {
+  it('may be repeated, even for a server that has ended by itself', async () => {
     const server = await startSupervised({ command: ['/bin/sh', '-c', 'exit 3'], log: log().fd });
     expect(await server.exited).toBe('exit code 3');
     await Promise.all([server.stop(), server.stop()]);

@@ -143,7 +143,7 @@ export class ChildRuns {
   }
 }
 
-/** Returns what a block waits for if it waits for all of these children; null: one of them runs. */
+/** Returns the wait reason of a block that waits for all of these children; null if one of them is running. */
 function blockedOn(children: readonly Pick<Awaited, 'on'>[]): ChildMessage['on'] {
   if (children.some(({ on }) => on === null)) return null;
   return children.some(({ on }) => on === 'time') ? 'time' : 'human';

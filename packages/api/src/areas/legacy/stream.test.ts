@@ -165,7 +165,7 @@ describe('an execution stream of blocks that emit text', () => {
       expect((await own.fetch('GET', path, { headers: { 'Last-Event-ID': bad } })).status).toBe(400);
   });
 
-  it('is not readable for another workspace, also after the first events', async () => {
+  it('is not readable for another workspace, even after the first events', async () => {
     const own = await testApi({ engineOptions: { blocks: [talk()] } });
     const id = await own.deployed(workflow([block('T', 'talk')], ['Start -> T']));
     const { data } = await own.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });

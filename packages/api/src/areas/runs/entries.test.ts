@@ -67,7 +67,7 @@ describe('a run of a workflow with several triggers', () => {
     });
   });
 
-  it('is refused for a block that is not a trigger, also asynchronously', async () => {
+  it('is refused for a block that is not a trigger, even asynchronously', async () => {
     const id = await api.deployed(GREETING);
     const { Reply } = await idsOf(id);
     const run = { source: 'deployment', entry: { type: 'trigger', blockId: Reply } };

@@ -74,7 +74,7 @@ export const executeWorkflow = operationsOf<AreaContext>()({
     {
       status: 200,
       schema: schemas.runResult,
-      description: 'The result of the run, also of a failed one',
+      description: 'The result of the run, even if it failed',
     },
     { status: 202, schema: schemas.receipt, description: 'The run was accepted' },
   ],

@@ -10,7 +10,7 @@ import type { RunIds } from './ids.ts';
 export type FoundRun = RunIds &
   ({ run: RunDetail; reservation: Reservation | undefined } | { run: undefined; reservation: Reservation });
 
-/** Returns the run. Throws 404, also for a run of another workflow. */
+/** Returns the run. Throws 404, even for a run of another workflow. */
 export async function findRun(
   { engine, reservations }: AreaContext,
   { id, workspaceId }: Definition,

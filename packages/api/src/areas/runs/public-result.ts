@@ -27,7 +27,7 @@ export function publicResult(result: RunResult): RunResult {
   };
 }
 
-/** Returns the output of a block without its console output, also inside the results of a container or a child. */
+/** Returns the output of a block without its console output, including inside the results of a container or a child. */
 export function withoutStdout(output: Json): Json {
   if (Array.isArray(output)) return output.map(withoutStdout);
   if (!isJsonObject(output)) return output;

@@ -63,7 +63,10 @@ export function unstartedRun(
   };
 }
 
-/** Returns what the run waits for. `mayResume`: the caller may answer, so the first open point is named, with the calls of an agent that it asks about. */
+/**
+ * Returns the reason why the run waits. `mayResume`: the caller may answer, so the first open point is named, with the calls
+ * of an agent that it asks about.
+ */
 export function pausedOf(found: RunIds & { run: RunDetail }, mayResume: boolean) {
   const { run } = found;
   const { pauses, resumedCount } = run;
@@ -98,7 +101,7 @@ function waitingReason(suspended: string | null): string | null {
   return 'The service cannot continue the run for now.';
 }
 
-/** Returns what started a run. */
+/** Returns the kind of trigger that started a run. */
 export function triggerOf(run: Pick<RunDetail, 'parentRunId'>, reservation: Reservation | undefined): string {
   return reservation?.trigger ?? (run.parentRunId === null ? 'api' : 'workflow');
 }

@@ -11,9 +11,9 @@ import { chunksOf, contentOf, MAX_FILES, opened, sourcesOf, workspaceFiles } fro
 import type { Content, Source } from './sources.ts';
 import { textOf } from './text.ts';
 
-/** Maximum number of entries of a folder whose files are all read, including subfolders. */
+/** Maximum number of entries, including subfolders, in a folder that is read as a whole. */
 const MAX_ENTRIES = 1000;
-/** Maximum number of characters of all texts of a result. */
+/** Maximum total length of the texts in a result, in characters. */
 const MAX_TEXT_CHARS = 8 * 2 ** 20;
 const DIVIDER = `\n${'='.repeat(80)}\n\n`;
 
@@ -41,13 +41,13 @@ export async function parsedFiles(
   return parsed;
 }
 
-/** Returns the text of a file, or a part of it. Throws FILE_TOO_LARGE if all texts together have too many characters. */
+/** Returns `text`, and subtracts its length from `left`. Throws FILE_TOO_LARGE if nothing is left. */
 function limitedText(text: string, left: { chars: number }): string {
   left.chars -= text.length;
   if (left.chars >= 0) return text;
   throw refuse(
     'FILE_TOO_LARGE',
-    `The texts of the files have more than ${MAX_TEXT_CHARS} characters together: read fewer files, or lines of them.`,
+    `The texts of the files have more than ${MAX_TEXT_CHARS} characters together: read fewer files or fewer lines.`,
   );
 }
 
@@ -62,12 +62,12 @@ async function recordOf(
   return source.kind === 'workspace' ? { ...record, ...{ workspaceFileId: source.id } } : record;
 }
 
-/** The texts of all files, with a line between them. */
+/** Returns the texts of all files, separated by a line of equals signs. */
 export function combined(parsed: readonly Parsed[]): string {
   return parsed.map(({ content }) => content).join(DIVIDER);
 }
 
-/** The output of the older versions: each file with its text. */
+/** Returns the output of the older block versions: each file with its text. */
 export function withTexts(parsed: readonly Parsed[]): JsonObject {
   const files = parsed.map(({ content, file }) => ({
     ...{ name: file.name, size: file.size, fileType: mediaType(file.type), binary: false, content },
@@ -76,7 +76,7 @@ export function withTexts(parsed: readonly Parsed[]): JsonObject {
   return { files, combinedContent: combined(parsed), processedFiles: files.map(({ file }) => file) };
 }
 
-/** The output of the newer versions: the files, and one text for all of them. */
+/** Returns the output of the newer block versions: the files, and their combined text. */
 export function withRecords(parsed: readonly Parsed[]): JsonObject {
   const files = parsed.map(({ file }) => ({ ...file }) as unknown as JsonObject);
   return { files, combinedContent: combined(parsed) };
@@ -114,7 +114,7 @@ export async function readFiles(call: DriverCall): Promise<JsonObject> {
 async function readFile(context: Context, source: Source): Promise<JsonObject> {
   if (source.kind === 'address')
     throw unusable(
-      'has an address in place of a file of the workspace: the operation file_fetch downloads files',
+      'has an address instead of a workspace file: use the operation file_fetch to download files',
     );
   const { name, type, chunks } = await opened(context, source);
   if (source.kind === 'run') return { ...source.record };

@@ -51,7 +51,7 @@ function listed(field: Json): Json {
   return text.startsWith('[') ? (parseJson(text) ?? null) : text.split(',').map((id) => id.trim());
 }
 
-/** The fields of a trigger of events. */
+/** The fields of an event trigger. */
 export const eventFields = z.object({
   eventType: oneOf([...PLAIN, ...CONDITIONS])
     .default('execution_error')

@@ -131,9 +131,9 @@ function sessionError(error: unknown, { host, port }: Account): BlockError {
     return feedError(`${server} refuses the name or the password.`);
   if (about?.['mailboxMissing'] === true || about?.['serverResponseCode'] === 'NONEXISTENT')
     return feedError(`${server} does not have the mailbox.`);
-  if (about?.['tlsFailed'] === true) return feedError(`${server} offers no TLS that is accepted.`);
+  if (about?.['tlsFailed'] === true) return feedError(`${server} offers no acceptable TLS connection.`);
   if (TLS_CODES.test(codeOf(error)))
-    return feedError(`${server} offers no TLS that is accepted (${codeOf(error)}).`);
+    return feedError(`${server} offers no acceptable TLS connection (${codeOf(error)}).`);
   if (isUnreachable(error)) return feedError(`${server} cannot be reached (${codeOf(error)}).`);
   return feedError(`${server} has failed (${codeOf(error)}).`);
 }

@@ -7,7 +7,7 @@ import { cronProblem, nextDue } from './next-due.ts';
 import type { Schedule } from './next-due.ts';
 import { zoneNamed, instantOf } from './time-zone.ts';
 
-/** Longest interval: a year. */
+/** Maximum interval: a year. */
 const MAX_MINUTES = 525_600;
 const MAX_JITTER_SECONDS = 3600;
 const MAX_MISSED = 100;

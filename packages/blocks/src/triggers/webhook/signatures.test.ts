@@ -126,7 +126,7 @@ function problem(vector: Vector, secrets: readonly string[] = [vector.secret]): 
 }
 
 describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vector) => {
-  it('is authentic with its secret, also while another secret is valid', () => {
+  it('is authentic with its secret, even while another secret is valid', () => {
     expect(problem(vector)).toBeUndefined();
     expect(problem(vector, ['another', vector.secret])).toBeUndefined();
   });

@@ -30,7 +30,7 @@ interface HmacScheme {
   read: (header: string) => Claimed;
   /** The header with the time of the request. Absent: it is in the header of the signature, in the body, or nowhere. */
   timestampHeader?: string;
-  /** Returns the prefix that is signed before the body. Undefined: a header for it is missing. Default: nothing. */
+  /** Returns the prefix that is signed before the body. Returns undefined if a header for it is missing. Default: no prefix. */
   prefix?: (timestamp: string, headers: Headers) => string | undefined;
   /** Returns the key of a secret. Default: its characters. */
   keyOf?: (secret: string) => Uint8Array | string;

@@ -187,7 +187,7 @@ export const webhookSchema = {
   }),
 };
 
-/** What a block of Circleback gives. */
+/** The summary, fields and outputs of a Circleback block. */
 export const circlebackSchema = {
   summary: 'Starts a run when an automation of Circleback sends a meeting to its URL.',
   fields: providerFields

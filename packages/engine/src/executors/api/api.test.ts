@@ -248,7 +248,7 @@ describe('retries of an api block', () => {
     });
   });
 
-  it('stop when the run is cancelled, also while waiting', async () => {
+  it('stop when the run is cancelled, even while waiting', async () => {
     const controller = new AbortController();
     const clock = new TestClock();
     const called = call({ retries: 5 }, { answers: [busy], clock, signal: controller.signal });

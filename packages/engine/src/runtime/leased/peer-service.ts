@@ -14,7 +14,7 @@ import { repeat } from './repeat.ts';
 const REQUEST_POLL_MS = 250;
 /** Interval between sweeps for runs without an owner. */
 const SWEEP_MS = 1000;
-/** Most runs that one claim takes. */
+/** Maximum number of runs in one claim. */
 const CLAIM_LIMIT = 32;
 
 interface PeerServiceParts {
@@ -29,7 +29,7 @@ interface PeerServiceParts {
   report: (error: unknown) => void;
 }
 
-/** What a process does for the others: serves their requests, and takes over the runs of processes that have died. */
+/** Serves the requests of other processes, and takes over the runs of processes that died. */
 export class PeerService {
   readonly #parts: PeerServiceParts;
   readonly #stops: (() => Promise<void>)[] = [];

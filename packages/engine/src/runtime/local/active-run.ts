@@ -384,7 +384,7 @@ export class ActiveRun {
     this.#checkIdleState();
   }
 
-  /** Notifies listeners of a new idle state, also if the run left it and returned to it. */
+  /** Notifies listeners of a new idle state, even if the run left it and returned to it. */
   #checkIdleState(): void {
     const [idleState, seq] = [this.replica.idleState(), this.replica.seq];
     const same = idleState === this.#lastIdleState && (idleState === 'running' || seq === this.#lastIdleSeq);

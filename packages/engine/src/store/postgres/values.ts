@@ -54,7 +54,7 @@ export class PostgresValueStore implements ValueStore {
     await this.#database.run(query);
   }
 
-  /** Updates `put_at` of the value, so that it is not pruned before it is used. False: there is no such value. */
+  /** Updates `put_at`, so that the value is not pruned before it is used. Returns false if it does not exist. */
   async #touch(key: string): Promise<boolean> {
     const touched = this.#database.build
       .updateTable('stored_values')

@@ -18,7 +18,7 @@ it('suppresses the warning about SQLite while it is loaded, and no other warning
   ]);
 });
 
-it('restores warnings afterwards, also if loading fails', () => {
+it('restores warnings afterwards, even if loading fails', () => {
   const emit = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
   const fail = (): never => {
     throw new Error('no such module');

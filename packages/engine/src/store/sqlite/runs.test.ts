@@ -14,7 +14,7 @@ function open(options: StoreOptions): Stores {
   return stores;
 }
 
-/** Returns a data folder with run `r`, which has three entries, after `sql` was executed on its file. */
+/** Returns the stores of a data folder with run `r`, which has three entries, after executing `sql` on its file. */
 async function damaged(sql: string): Promise<Stores> {
   const data = dataFolder();
   const first = openStores({ data });
@@ -71,7 +71,7 @@ it('returns everything after it was closed and opened again', async () => {
   expect(definitions.plan('p')).toEqual({ blocks: [] });
 });
 
-it('reads a journal from any entry on', async () => {
+it('reads the part of a journal after any entry', async () => {
   const { runs } = open({ data: dataFolder() });
   await runs.create(newRun('r'), started());
   await runs.append('r', [entry(2), entry(3)]);
@@ -124,7 +124,7 @@ it('reads lists and open runs by index, without sorting', async () => {
   ]);
 });
 
-it('finds the entries of a run among those of many others, from any entry on, also after it was opened again', async () => {
+it('finds the entries of one of many runs, after any entry, even if the store was closed and opened again', async () => {
   const data = dataFolder();
   const ids = ['a', 'b', 'c', 'd'];
   const seqs = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);

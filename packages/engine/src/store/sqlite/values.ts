@@ -61,7 +61,7 @@ export class SqliteValueStore implements ValueStore {
     return key;
   }
 
-  /** Updates `put_ms` of the value, so that it is not pruned before it is used. False: the value was pruned meanwhile. */
+  /** Updates `put_ms`, so that the value is not pruned before it is used. Returns false if it was pruned meanwhile. */
   async #touch(key: string, putMs: number | null): Promise<boolean> {
     const now = this.#clock.now();
     if (putMs === null || now - putMs < RECENT_MS) return true;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { LogRow } from '../tables.ts';
 import { TraceCache } from './trace-cache.ts';
 
-/** A cache over runs with this many spans each, and the ids that were read from the engine. */
+/** Returns a cache of runs with `spans` spans each, and the list of ids that it has read from the engine. */
 function cacheOf(spans: number) {
   const read: string[] = [];
   let nowMs = 0;
@@ -32,7 +32,7 @@ it('builds the trace of an ended run once, for all of its pages', async () => {
   expect(read).toEqual(['a', 'a']);
 });
 
-it('builds the trace of a run that can still change once for all pages of a list, and again for each first page', async () => {
+it('builds the trace of an unfinished run once per list of pages, and again when the first page is read again', async () => {
   const { cache, read, pass } = cacheOf(40_000);
   const open = { engine_id: 'a', ended_ms: null, status: 'running' } as LogRow;
   const list = async (pages: number) => {
@@ -51,7 +51,7 @@ it('builds the trace of a run that can still change once for all pages of a list
   expect(read).toHaveLength(4);
 });
 
-it('builds the trace of a run that can still change each time', async () => {
+it('builds the trace of an unfinished run for each request', async () => {
   const { cache, read } = cacheOf(3);
   for (const row of [
     { ...ended('a'), ended_ms: null, status: 'running' },
@@ -61,7 +61,7 @@ it('builds the trace of a run that can still change each time', async () => {
   expect(read).toEqual(['a', 'a', 'b', 'b']);
 });
 
-it('keeps a bounded number of spans, those that were used last', async () => {
+it('evicts the least recently used traces when it has too many spans', async () => {
   const { cache, read } = cacheOf(90_000);
   for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.read(ended(id));
   expect(read).toEqual(['a', 'b', 'c', 'b']);

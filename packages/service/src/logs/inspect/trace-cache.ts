@@ -6,7 +6,7 @@ import { traceOf } from '../views.ts';
 
 /** How long a trace is kept after its last use, for a reader who turns pages. */
 const KEEP_MS = 60_000;
-/** How long the further pages of a run that can still change come from the trace of its first page. */
+/** How long the further pages of an unfinished run come from the trace of its first page. */
 const PAGES_MS = 5000;
 /** Maximum number of spans of all kept traces. */
 const MAX_SPANS = 200_000;
@@ -39,7 +39,7 @@ export class TraceCache {
   }
 
   /**
-   * Returns the trace of the run; undefined if it was deleted meanwhile. `isNextPage`: the trace of the page before may be
+   * Returns the trace of the run; undefined if it was deleted meanwhile. `isNextPage`: the trace of the previous page may be
    * returned again, even if the run can still change.
    */
   async read(

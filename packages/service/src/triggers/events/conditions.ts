@@ -14,12 +14,12 @@ export type EndedRun = Pick<
 export const CREDITS_PER_DOLLAR = 200;
 /** Rates and averages of fewer runs say nothing. */
 const MIN_RUNS = 5;
-/** Most runs, the last ones, that a rate or average covers. */
+/** Maximum number of latest runs that a rate or average covers. */
 const MAX_RUNS = 1000;
-/** Most runs, the last ones, among which failures are counted. */
+/** Maximum number of latest runs among which failures are counted. */
 const MAX_COUNTED = 10_000;
 
-/** The kind of event that a rule is decided by; undefined: by the absence of runs. */
+/** Returns the kind of event that a rule waits for; undefined if it waits for the absence of runs. */
 export function kindOf({ event }: EventRule): EventKind | undefined {
   switch (event) {
     case 'workflow_deployed':
@@ -79,7 +79,7 @@ async function failedInARow(db: Db, run: EndedRun, count: number): Promise<boole
   return last.length === count && last.every(({ status }) => status === 'failed');
 }
 
-/** In percent; 0 of too few runs. */
+/** Returns the rate in percent; 0 for too few runs. */
 async function failureRate(db: Db, run: EndedRun, windowMs: number): Promise<number> {
   const runs = await runsUpTo(db, run)
     .where('started_ms', '>', run.started_ms - windowMs)

@@ -26,9 +26,9 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Db = Kysely<EventTables>;
 
-/** Events, or triggers, that are read at once. */
+/** Maximum number of events, or of triggers, in one read. */
 const BATCH = 100;
-/** Milliseconds until an event that could not be handled is tried again. Doubled each time, up to a minute. */
+/** Delay before the first retry of an event, in milliseconds. It doubles with each retry, up to a minute. */
 const RETRY_MS = 2000;
 /** Events that could not be handled for this many milliseconds are dropped. */
 const DROP_MS = 24 * 3_600_000;
@@ -41,7 +41,7 @@ export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaCo
   held: () => void;
 }
 
-/** A trigger of events with its rule. */
+/** An event trigger with its rule. */
 interface Watcher {
   trigger: LiveTrigger;
   rule: EventRule;
@@ -50,14 +50,14 @@ interface Watcher {
 /** A run that an event starts. Then the cooldown of the rule begins. */
 interface Firing {
   watcher: Watcher;
-  /** The workflow or credential that the cooldown is for. */
+  /** The workflow or credential of the cooldown. */
   sourceId: string;
   held: FlowEvent;
 }
 
 /**
- * Starts runs of triggers of events. An event is stored until its runs are, and is removed in the transaction that stores them,
- * so a crash neither loses nor doubles a run. Any number of processes can share a database.
+ * Starts the runs of event triggers. The transaction that stores the runs of an event removes the event, so a crash neither
+ * loses nor duplicates a run. Several processes can share one database.
  */
 export class EventDispatcher {
   readonly #options: DispatcherOptions;
@@ -129,7 +129,7 @@ export class EventDispatcher {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Stores the runs that the event starts. Returns false if another process has stored them, or if the event is tried again later. */
+  /** Stores the runs that the event starts. Returns false if another process has stored them, or the event is retried. */
   async #dispatch(event: ServiceEventRow): Promise<boolean> {
     try {
       const subject = await subjectOf(this.#options, event);
@@ -155,7 +155,7 @@ export class EventDispatcher {
     return firings;
   }
 
-  /** Returns the active triggers of events that were deployed when the event was recorded, in a fixed order. */
+  /** Returns the active event triggers that were deployed when the event was recorded, in a fixed order. */
   async #watchersOf({ workspace_id, recorded_ms }: ServiceEventRow): Promise<Watcher[]> {
     const rows = await liveRows(this.#options)
       .innerJoin('event_watchers', 'event_watchers.workflow_id', 'triggers.workflow_id')
@@ -201,7 +201,7 @@ export class EventDispatcher {
     return isClaimed;
   }
 
-  /** The event is handled later, or dropped when it is too old. */
+  /** Reschedules the event, or drops it if it is too old. */
   async #postpone(
     { id, attempts, happened_ms, workspace_id }: ServiceEventRow,
     why: string,
@@ -232,7 +232,7 @@ export class EventDispatcher {
       const watcher = this.#watcher(trigger);
       if (watcher?.rule.event === 'no_activity') firings = await this.#silences(watcher, watcher.rule);
     } catch (error) {
-      // Too many events wait, or another fault that may pass: the next check finds the same workflows.
+      // After too many waiting events or another temporary failure, the next check finds the same workflows.
       if (!isApiError(error)) report(error);
     }
     const change = { due_ms: nowMs + CHECK_MS, fire_ms: nowMs + CHECK_MS, last_check_ms: nowMs };
@@ -254,7 +254,7 @@ export class EventDispatcher {
   }
 }
 
-/** Selects the active triggers of events of live versions. */
+/** Selects the active event triggers of live versions. */
 function liveRows({ db, types }: Pick<DispatcherOptions, 'db' | 'types'>) {
   return db
     .selectFrom('triggers')

@@ -5,11 +5,11 @@ import type { EventRule } from '@heddle/engine/triggers';
 import { CREDITS_PER_DOLLAR } from './conditions.ts';
 import type { EndedRun } from './conditions.ts';
 
-/** Most characters of the output of a run in the input of another. */
+/** Maximum length of a run's output in the input of another run, in characters. */
 const MAX_OUTPUT = 64 * 1024;
 const PREVIEW = 8 * 1024;
 
-/** What an event is about. */
+/** The subject of an event: a run, a workflow or a credential. */
 export interface EventSubject {
   happenedMs: number;
   workflow?: { id: string; name: string } | undefined;
@@ -39,7 +39,7 @@ export function inputOf({ event }: EventRule, subject: EventSubject): JsonObject
   };
 }
 
-/** Returns what the input says about a run. */
+/** Returns the fields of the input about a run. */
 export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun): Promise<JsonObject> {
   const { output, error } = await resultOf(engine, run.engine_id);
   return {

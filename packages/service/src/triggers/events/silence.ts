@@ -5,7 +5,7 @@ import type { EventTables } from './tables.ts';
 
 /** How often a trigger looks for workflows without runs. */
 export const CHECK_MS = 300_000;
-/** Most workflows of one look. The next look finds the others. */
+/** Maximum number of workflows that one check returns. The next check returns the others. */
 const MAX_FOUND = 100;
 
 /** Returns the watched workflows that are deployed and without a run for as long as the rule says. Those in a cooldown are left out. */

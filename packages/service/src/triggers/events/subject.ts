@@ -8,13 +8,13 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Services = Pick<AreaContext, 'engine'> & { db: Kysely<EventTables> };
 
-/** What an event is about. Its summary is read when the first rule needs it. */
+/** The subject of an event. The summary of a run is read when the first rule needs it. */
 export interface FoundSubject {
   run: EndedRun | undefined;
   subject: () => Promise<EventSubject>;
 }
 
-/** Returns what an event is about; undefined if its run was deleted. */
+/** Returns the subject of an event; undefined if its run was deleted. */
 export async function subjectOf(
   { engine, db }: Services,
   event: ServiceEventRow,

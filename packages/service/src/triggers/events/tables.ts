@@ -3,7 +3,6 @@ import type { TriggerTables } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as text.
 
-/** What has happened. */
 export type EventKind =
   | 'run_ended'
   | 'workflow_deployed'
@@ -12,40 +11,40 @@ export type EventKind =
   | 'credential_changed'
   | 'trigger_suspended';
 
-/** Something that has happened, until the runs that it starts are stored. */
+/** An event. The row is deleted when the runs that the event starts are stored. */
 export interface ServiceEventRow {
   id: string;
   workspace_id: string;
   kind: EventKind;
-  /** The workflow that it is about; null: it is about none. */
+  /** The workflow that the event concerns; null: none. */
   workflow_id: string | null;
   /** The engine's id of the run, or the id of the credential. */
   subject_id: string | null;
-  /** What else is known about it, as JSON. */
+  /** Further details as JSON. */
   details: string | null;
   happened_ms: number;
-  /** By the same clock as `since_ms` of the watchers. */
+  /** From the same clock as `since_ms` of the watchers. */
   recorded_ms: number;
-  /** When it is handled. */
+  /** When the event is handled next. */
   look_ms: number;
-  /** How often it could not be handled. */
+  /** Number of failed attempts to handle the event. */
   attempts: number;
 }
 
-/** When a trigger that has fired for a workflow may fire for it again. */
+/** The cooldown of a trigger that has fired for a workflow or credential. */
 export interface EventCooldownRow {
   workflow_id: string;
   block_id: string;
-  /** Of the workflow or credential that the event was about. */
+  /** Id of the workflow or credential that the event concerned. */
   source_id: string;
   until_ms: number;
 }
 
-/** A workflow whose live version has a trigger of events. Nothing is recorded for a workspace without one. */
+/** A workflow whose live version has an event trigger. Events of a workspace are recorded only if it has such a workflow. */
 export interface EventWatcherRow {
   workflow_id: string;
   workspace_id: string;
-  /** Earlier events do not fire it. */
+  /** Earlier events do not fire the trigger. */
   since_ms: number;
 }
 

@@ -9,13 +9,13 @@ import { FeedPoller } from './poller.ts';
 import { sweepFeeds } from './store.ts';
 import type { FeedDb } from './store.ts';
 
-/** How sources are reached. */
+/** The connections to sources. */
 export interface FeedOptions extends ClientOptions {
   /** Stored credentials of workspaces. Default: none. */
   credentials?: TenantCredentials;
 }
 
-/** What the area opens. */
+/** The open area. */
 export interface OpenedFeeds {
   close(): Promise<void>;
 }

@@ -24,15 +24,15 @@ import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/t
 import { boundItems, claimItem, cursorOf, hashOf, knownItems, passItems, storeCursor } from './store.ts';
 import type { FeedDb } from './store.ts';
 
-/** Most runs that one poll starts. */
+/** Maximum number of runs that one poll starts. */
 const MAX_ITEMS = 50;
-/** A start that limits have refused is tried again after this time, and longer each time. */
+/** Delay before a start that limits refused is retried. It grows with each attempt. */
 const WAIT_MS = 2000;
-/** Longest time until a source that fails is polled again, unless its interval is longer. */
+/** Maximum delay before a failing source is polled again, unless its interval is longer. */
 const MAX_BACKOFF_MS = 3_600_000;
 const UNKNOWN_FAILURE = 'The source could not be polled.';
 
-/** What polling needs of the interface. */
+/** The services that polling needs. */
 export type FeedServices = Pick<
   AreaContext,
   'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report'
@@ -44,7 +44,7 @@ export type FeedServices = Pick<
   http: Egress;
   /** The addresses that the operator has configured for services, with the clients that reach them. */
   service: FeedCall['service'];
-  /** Says that events wait for flow control. */
+  /** Reports that events wait for flow control. */
   held: () => void;
 };
 
@@ -60,7 +60,7 @@ interface AdmittedItem {
   held: FlowEvent | undefined;
 }
 
-/** Runs of the items that were admitted. `refused`: why further ones were not. */
+/** The admitted runs of items. `refused`: why no further run was admitted. */
 interface Admission {
   runs: AdmittedItem[];
   refused: { message: string; isForNow: boolean } | undefined;
@@ -91,7 +91,7 @@ export class Poll {
     this.#source = hashOf(type.type, type.sourceOf(this.#config));
   }
 
-  /** Polls, starts the runs of new items, and moves the trigger on. */
+  /** Polls, starts the runs of new items, and schedules the next poll. */
   async run(): Promise<void> {
     let call: FeedCall;
     let accepted: string[];
@@ -171,7 +171,7 @@ export class Poll {
     return { ...admitted, held: undefined, release: await admitRun(this.#services, request, workspaceId) };
   }
 
-  /** Returns what the run starts with: its files are stored, and its input has no secrets of the workspace. */
+  /** Returns the start data of the run: its files are stored, and its input has no secrets of the workspace. */
   async #startOf(item: FeedItem): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
     const { workflow_id: workflowId, block_id: blockId, engine_version: version } = this.#trigger;
@@ -182,7 +182,7 @@ export class Poll {
     };
   }
 
-  /** A file that cannot be stored does not keep the item from its run: then only its name, type and size are there. */
+  /** Stores the files of the item, and returns its input. If a file is refused, the input has only names, types and sizes. */
   async #inputOf({ input, files }: FeedItem): Promise<Json> {
     if (!files) return input;
     const { workflow_id: workflowId, block_id: start, engine_version: version } = this.#trigger;
@@ -196,7 +196,7 @@ export class Poll {
     }
   }
 
-  /** Claims the items, queues their runs and moves the trigger on, in one transaction. Returns the ids of the items. */
+  /** Claims the items, queues their runs and schedules the next poll, in one transaction. Returns the ids of the items. */
   async #accept(found: FeedPoll, { runs, refused }: Admission): Promise<string[]> {
     const { db, queue, now } = this.#services;
     const nowMs = now();
@@ -224,7 +224,7 @@ export class Poll {
     return [...accepted].map(({ id }) => id);
   }
 
-  /** False: the item has started a run before. */
+  /** Claims the item and queues its run. Returns false if the item has already started a run. */
   async #take(tx: FeedDb, { item, run, held }: AdmittedItem, nowMs: number): Promise<boolean> {
     const { engineId, runId, workflowId, workspaceId, start } = run;
     const isNew = await claimItem(tx, this.#trigger, { item, run_id: engineId, seen_ms: nowMs });
@@ -240,7 +240,7 @@ export class Poll {
     return true;
   }
 
-  /** What was not accepted is found again, so the position stays. */
+  /** Stores the passed items, and the new position if all items were accepted. The next poll finds the others again. */
   async #remember(
     tx: FeedDb,
     { passed, cursor }: FeedPoll,
@@ -294,7 +294,7 @@ export class Poll {
   }
 
   async #failed(error: unknown): Promise<void> {
-    // The process stops: the next poll is that of another one.
+    // This process is stopping, so another process polls next.
     const isStopped = this.#signal.aborted && !isTimeout(this.#signal.reason);
     const { db, now, report } = this.#services;
     const nowMs = now();
@@ -308,7 +308,7 @@ export class Poll {
     await moveTrigger(db as never, { trigger: this.#trigger, change });
   }
 
-  /** Says to the source what was accepted. A failure is shown, and changes nothing: the runs have started. */
+  /** Notifies the source of accepted items. A failure is shown, and changes nothing: the runs have started. */
   async #tell(ids: readonly string[], call: FeedCall): Promise<void> {
     try {
       await this.#type.accepted?.(this.#config, ids, call);
@@ -332,7 +332,7 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** In one order of groups, so that transactions of several processes wait for each other and never block each other. */
+/** Sorts runs by their group, so that concurrent transactions lock groups in the same order and cannot deadlock. */
 function inGroups(runs: readonly AdmittedItem[]): AdmittedItem[] {
   const groups = new Map(runs.map((run) => [run, run.held ? groupIdOf(run.held) : '']));
   const groupOf = (run: AdmittedItem): string => groups.get(run) ?? '';

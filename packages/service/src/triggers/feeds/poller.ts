@@ -9,17 +9,17 @@ import type { FeedTrigger } from '@heddle/engine/triggers';
 import { Poll } from './poll.ts';
 import type { FeedServices } from './poll.ts';
 
-/** Polls of this process at once. */
+/** Maximum number of concurrent polls in this process. */
 const MAX_POLLS: JobLimits = { total: 16, perWorkspace: 4 };
-/** Longest time of a poll. */
+/** Maximum duration of a poll. */
 const POLL_MS = 120_000;
-/** When another process polls the trigger of a process that has died. */
+/** After this time, another process polls the triggers of a process that died. */
 const LEASE_MS = 2 * POLL_MS;
 
 export type PollerOptions = FeedServices &
   Pick<AreaContext, 'every'> & { types: ReadonlyMap<string, FeedTrigger> };
 
-/** Polls sources when they are due. Any number of processes may do so on one database: each poll is claimed by one of them. */
+/** Polls sources when they are due. Several processes can share one database: one of them claims each poll. */
 export class FeedPoller {
   readonly #options: PollerOptions;
   readonly #loop: DueLoop;
@@ -31,7 +31,7 @@ export class FeedPoller {
     this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
   }
 
-  /** Looks at the triggers again: one of them has changed. */
+  /** Reads the triggers again, because one of them has changed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -55,7 +55,7 @@ export class FeedPoller {
     });
   }
 
-  /** Takes the poll, until its lease ends. Undefined: another process has, or the trigger has changed. */
+  /** Claims the poll until its lease ends. Returns undefined if another process has claimed it or the trigger has changed. */
   async #claimed(trigger: DueTrigger): Promise<DueTrigger | undefined> {
     const { db, now } = this.#options;
     const change = { fire_ms: now() + LEASE_MS };

@@ -11,7 +11,7 @@ export type FeedKey = Pick<TriggerRow, 'workflow_id' | 'block_id'>;
 
 /** Items of a trigger that are remembered: those that the source was last known to have. A document has fewer. */
 const MAX_ITEMS = 10_000;
-/** Rows of one statement. */
+/** Maximum number of rows in one statement. */
 const ROWS = 200;
 /** From this many items on, those that the source still has are marked again from time to time, so that they are kept. */
 const MANY = MAX_ITEMS / 2;
@@ -21,7 +21,7 @@ export function hashOf(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }
 
-/** Returns where the next poll of the source continues; undefined: it is the first one. */
+/** Returns the position at which the next poll of the source continues; undefined for the first poll. */
 export async function cursorOf(db: FeedDb, key: FeedKey, source: string): Promise<JsonObject | undefined> {
   const row = await db
     .selectFrom('feed_cursors')
@@ -44,7 +44,7 @@ export async function storeCursor(db: FeedDb, row: FeedCursorRow): Promise<void>
     .execute();
 }
 
-/** Returns those of the items that are remembered, with the times at which they were marked. */
+/** Returns the remembered items among the given ones, with the times at which they were marked. */
 export async function knownItems(
   db: FeedDb,
   key: FeedKey,
@@ -64,7 +64,7 @@ export async function knownItems(
   return known;
 }
 
-/** Remembers that the item starts a run. False: it is remembered already. */
+/** Remembers that the item starts a run. Returns false if it is already remembered. */
 export async function claimItem(
   db: FeedDb,
   key: FeedKey,
@@ -135,13 +135,13 @@ async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number 
   return found && Number(found.seen_ms);
 }
 
-/** Forgets where polling would continue: what arrives while a workflow is not deployed starts no run. */
+/** Deletes the position, because items that arrive while a workflow is not deployed start no run. */
 export async function forgetCursors(db: FeedDb, workflowIds: readonly string[]): Promise<void> {
   for (const some of chunks(workflowIds))
     await db.deleteFrom('feed_cursors').where('workflow_id', 'in', some).execute();
 }
 
-/** Removes what is known of triggers that no longer exist. */
+/** Deletes the positions and items of triggers that no longer exist. */
 export async function sweepFeeds(db: FeedDb): Promise<void> {
   for (const table of ['feed_cursors', 'feed_items'] as const)
     await db

@@ -3,7 +3,7 @@ import type { TriggerRow, TriggerTables } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as text.
 
-/** Where the next poll of a trigger continues. */
+/** The position at which the next poll of a trigger continues. */
 export interface FeedCursorRow {
   workflow_id: string;
   block_id: string;
@@ -22,7 +22,7 @@ export interface FeedItemRow {
   item: string;
   /** The engine's id of its run; null: it was passed. */
   run_id: string | null;
-  /** When the source was known to have it; later polls do not always change it. */
+  /** A time at which the source had the item. Not every later poll updates it. */
   seen_ms: number;
 }
 

@@ -18,14 +18,14 @@ export interface FlowEvent {
   workflowId: string;
   blockId: string;
   source: FlowEventRow['source'];
-  /** What the run is recorded as. */
+  /** The kind of trigger that is recorded for the run. */
   trigger: NewReservation['trigger'];
   policy: FlowPolicy;
   start: QueuedStart;
   receivedMs: number;
 }
 
-/** What flow control has decided: the event waits for its run to start, or starts none. */
+/** The decision of flow control: the event waits for its run to start, or is dropped. */
 export interface Placement {
   /** The run that the event starts; of a dropped event, the run because of which it was dropped. */
   runId: string;
@@ -33,7 +33,7 @@ export interface Placement {
   reason: string;
 }
 
-/** Most bytes of the inputs in one batch. */
+/** Maximum size of the inputs in one batch, in bytes. */
 const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 
 /** Returns the id of the events that are counted together with this one. */
@@ -57,7 +57,7 @@ export async function placeEvent(db: FlowDb, event: FlowEvent): Promise<Placemen
   return joined ?? hold(db, event, { groupId, seq });
 }
 
-/** Holds the row of the group until the transaction ends. Returns the number of the next run. */
+/** Locks the row of the group until the transaction ends. Returns the number of the next run. */
 export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<number> {
   const { last_seq: seq } = await db
     .insertInto('flow_groups')
@@ -134,7 +134,7 @@ async function startsSince(db: FlowDb, groupId: string, afterMs: number): Promis
   return Number(count);
 }
 
-/** Adds the event to the run that collects events. Undefined: none of them accepts it. */
+/** Adds the event to the collecting run of its group. Returns undefined if there is none, or if it does not accept the event. */
 async function join(db: FlowDb, event: FlowEvent, groupId: string): Promise<Placement | undefined> {
   const open = await db
     .selectFrom('flow_runs')
@@ -144,7 +144,7 @@ async function join(db: FlowDb, event: FlowEvent, groupId: string): Promise<Plac
     .executeTakeFirst();
   if (!open) return undefined;
   if ((await heldStart(db, open.run_id)) === undefined) {
-    // A caller has cancelled it.
+    // A caller has cancelled the run.
     await endRun(db, open.run_id, { reason: 'cancelled', nowMs: event.receivedMs });
     return undefined;
   }
@@ -157,7 +157,7 @@ async function join(db: FlowDb, event: FlowEvent, groupId: string): Promise<Plac
   return { runId: open.run_id, state: 'waiting', reason: open.reason ?? 'batch' };
 }
 
-/** A run whose time has come accepts no event, whether the releaser has seen it or not. */
+/** Returns whether a run accepts an event. A due run does not, even if the releaser has not handled it yet. */
 function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): boolean {
   const { batch, debounce } = event.policy;
   if (event.receivedMs >= Number(look_ms)) return false;
@@ -165,7 +165,7 @@ function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): bool
   return batch !== undefined && Number(bytes) + bytesOf(event.start.input) <= MAX_BATCH_BYTES;
 }
 
-/** The run has all its events: it starts as soon as the limits allow it. */
+/** Closes the run for further events, so that it starts as soon as the limits allow it. */
 async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void> {
   await db
     .updateTable('flow_runs')
@@ -174,7 +174,7 @@ async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void>
     .execute();
 }
 
-/** The event takes the place of the one before. */
+/** Replaces the previous event of the run with this one. */
 async function replaceIn(db: FlowDb, event: FlowEvent, { run_id, until_ms }: FlowRunRow): Promise<void> {
   const { receivedMs, policy, start } = event;
   await db

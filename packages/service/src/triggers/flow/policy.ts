@@ -7,7 +7,7 @@ export function flowOf(config: JsonObject): FlowPolicy | undefined {
   return config['flow'] as FlowPolicy | undefined;
 }
 
-/** Most characters of a key that is stored as it is. */
+/** Maximum length of a key that is stored unhashed, in characters. */
 const MAX_KEY = 200;
 
 /** Returns the key of an event as text; empty for an input without it. A long one is a hash. */

@@ -17,29 +17,29 @@ import { sweepFlow } from './retention.ts';
 import { settleGroup } from './settle.ts';
 import type { FlowRunRow, HoldReason } from './tables.ts';
 
-/** Runs that are looked at before the due ones are read again. */
+/** Number of runs that are read and handled at a time. */
 const BATCH = 100;
-/** How often a run that waits for the end of others is looked at. The process that runs them looks at once. */
+/** How often a run that waits for others to end is checked. The process that executes the others checks it immediately. */
 const WAIT_MS = 1000;
 const PAUSED_MS = 5000;
 const SWEEP_MS = 600_000;
 
 type Services = Omit<FireServices, 'db'> & { db: FlowDb };
 
-/** A run whose time has come, with what it starts. */
+/** A due run with its trigger and flow control policy. */
 interface Due {
   row: FlowRunRow;
   trigger: LiveTrigger;
   policy: FlowPolicy;
 }
 
-/** Why a run may not start now, and when it is looked at again; null: when the run before it has started. */
+/** Why a run may not start now, and when it is checked next; null: after the previous run has started. */
 interface Wait {
   reason: HoldReason | null;
   lookMs: number | null;
 }
 
-/** Starts the runs that flow control holds, when they may start. Any number of processes may do so on one database. */
+/** Starts the runs that flow control holds, when they may start. Several processes can share one database. */
 export class FlowReleaser {
   readonly #services: Services;
   readonly #loop: DueLoop;
@@ -52,7 +52,7 @@ export class FlowReleaser {
     this.#stopSweeping = every(SWEEP_MS, () => void sweepFlow(services, now()).catch(report));
   }
 
-  /** Looks at once: an event waits. */
+  /** Checks the held runs immediately, because an event waits. */
   hurry(): void {
     this.#loop.hurry();
   }
@@ -75,7 +75,7 @@ export class FlowReleaser {
     return this.#earliest();
   }
 
-  /** Returns runs whose time has come, of each workspace in turn: the burst of one delays no other one's. */
+  /** Returns due runs, one of each workspace in turn, so that a burst in one workspace does not delay others. */
   async #due(): Promise<FlowRunRow[]> {
     const { db, now } = this.#services;
     const rows = await db
@@ -106,7 +106,7 @@ export class FlowReleaser {
     return row?.look_ms == null ? undefined : Number(row.look_ms);
   }
 
-  /** A run that cannot be handled delays no other one. */
+  /** Handles the run. If that fails, the run waits, and the others are not delayed. */
   async #looked(row: FlowRunRow): Promise<boolean> {
     try {
       return await this.#look(row);
@@ -116,7 +116,7 @@ export class FlowReleaser {
     }
   }
 
-  /** Starts the run, ends it, or has it wait. False if another process has. */
+  /** Starts the run, ends it, or makes it wait. Returns false if another process has handled it. */
   async #look(row: FlowRunRow): Promise<boolean> {
     const { now } = this.#services;
     const trigger = await this.#triggerOf(row);
@@ -132,7 +132,7 @@ export class FlowReleaser {
     return wait ? this.#wait(row, wait) : this.#admit(due);
   }
 
-  /** Returns why the run may not start now. Runs that have ended, and are not recorded as that, are no reason. */
+  /** Returns why the run may not start now. Ended runs do not count, even if their end is not recorded yet. */
   async #waitNow(due: Due): Promise<Wait | undefined> {
     const wait = await this.#waitOf(this.#services.db, due);
     if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
@@ -198,7 +198,7 @@ export class FlowReleaser {
     return this.#start(due, release);
   }
 
-  /** Lets the run start, in one transaction, if nothing has changed meanwhile. */
+  /** Releases the run to the queue, in one transaction, unless its row has changed meanwhile. */
   async #start(due: Due, release: Release | undefined): Promise<boolean> {
     const { db, queue } = this.#services;
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, group_id: groupId } = due.row;
@@ -247,7 +247,7 @@ export class FlowReleaser {
     return start;
   }
 
-  /** The run does not start: it has failed with the message, and its events were dropped. */
+  /** Ends the run without starting it: the run fails with the message, and its events are dropped. */
   async #end(row: FlowRunRow, reason: string, message: string): Promise<boolean> {
     const nowMs = this.#services.now();
     const { run_id: runId, group_id: groupId } = row;
@@ -261,13 +261,13 @@ export class FlowReleaser {
     });
   }
 
-  /** Has the run wait. It collects no more events. */
+  /** Makes the run wait. It collects no further events. */
   async #wait(row: FlowRunRow, { reason, lookMs }: Wait, attempts = row.attempts): Promise<boolean> {
     const nowMs = this.#services.now();
     return this.#services.db.transaction().execute(async (tx) => {
       await lockGroup(tx, row.group_id, nowMs);
       if (!(await isSame(tx, row))) return false;
-      // The run before it may have started since that was read, and wakes no other.
+      // The previous run may have started since this row was read; then nothing would wake this run.
       const look_ms = lookMs ?? ((await hasEarlier(tx, row)) ? null : nowMs);
       await tx
         .updateTable('flow_runs')
@@ -278,7 +278,7 @@ export class FlowReleaser {
     });
   }
 
-  /** A run of the group has ended: the next one may start. */
+  /** Makes the next run of the group due, after one has ended. */
   async #wakeGroup(groupId: string): Promise<void> {
     if (this.#loop.isClosed) return;
     const { db, now } = this.#services;
@@ -329,7 +329,7 @@ async function hasHeld(
   return (await narrow(heldIn(db, groupId)).executeTakeFirst()) !== undefined;
 }
 
-/** Returns when the last but `limit` - 1 run of the group was started; undefined if fewer were. */
+/** Returns the start time of the `limit`-th latest run of the group; undefined if fewer runs have started. */
 async function startBefore(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
   const found = await db
     .selectFrom('flow_runs')
@@ -343,7 +343,7 @@ async function startBefore(db: FlowDb, { group_id }: FlowRunRow, limit: number):
   return found?.started_ms == null ? undefined : Number(found.started_ms);
 }
 
-/** The earliest run of the group that waits is looked at. */
+/** Makes the earliest waiting run of the group due. */
 async function wakeNext(db: FlowDb, groupId: string, nowMs: number): Promise<void> {
   await db
     .updateTable('flow_runs')

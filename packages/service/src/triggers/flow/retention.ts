@@ -2,14 +2,14 @@ import type { AreaContext } from '@heddle/api';
 import type { FlowDb } from './place.ts';
 import { settleRuns } from './settle.ts';
 
-/** How long decisions are kept: longer than the longest span of a throttle. */
+/** How long decisions are kept: longer than the longest period of a throttle. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
-/** Runs that count against a limit are asked for when they are older, in case the process that ran them has died. */
+/** The engine is asked whether older active runs have ended, in case the process that ran them died. */
 const SETTLE_MS = 3_600_000;
-/** Rows of one statement. */
+/** Maximum number of rows that one statement reads or deletes. */
 const BATCH = 1000;
 
-/** Deletes old decisions, and records which runs have ended. Any number of processes may do so. */
+/** Deletes old decisions, and records which runs have ended. Several processes may call this at the same time. */
 export async function sweepFlow(
   services: Pick<AreaContext, 'engine' | 'reservations'> & { db: FlowDb },
   nowMs: number,

@@ -4,7 +4,7 @@ import { stateOfRun } from '../run-state.ts';
 import { groupIdOf } from './place.ts';
 import type { FlowDb, FlowEvent } from './place.ts';
 
-/** Most events of a workspace that wait, and bytes of their inputs. */
+/** Maximum number of waiting events of a workspace, and of bytes of their inputs. */
 const MAX_WAITING = 20_000;
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 const TOO_MANY = 'Too many events wait for the flow control of this workspace. Please retry later.';

@@ -11,7 +11,7 @@ export interface FlowGroupRow {
   touched_ms: number;
 }
 
-/** What a run waits for. */
+/** The reason why a run waits. */
 export type HoldReason =
   | 'debounce'
   | 'batch'
@@ -34,11 +34,11 @@ export interface FlowRunRow {
   /** `collecting`: further events join it; `held`: it waits; `active`: it counts against a limit until it has ended. */
   state: 'collecting' | 'held' | 'active' | 'ended';
   reason: HoldReason | null;
-  /** When it is looked at again; null: when the run before it has started. */
+  /** When the run is checked next; null: after the previous run has started. */
   look_ms: number | null;
   /** collecting: the latest time at which it closes. */
   until_ms: number | null;
-  /** Events that it has, and bytes of their inputs. */
+  /** Number of its events, and bytes of their inputs. */
   events: number;
   bytes: number;
   attempts: number;
@@ -46,13 +46,13 @@ export interface FlowRunRow {
   started_ms: number | null;
 }
 
-/** What has become of an event. */
+/** The state of an event. */
 export type FlowState = 'waiting' | 'started' | 'merged' | 'dropped';
 
-/** An event about whose run flow control has decided. */
+/** An event that flow control has decided about. */
 export interface FlowEventRow {
   id: string;
-  /** The run that it starts, or that another event starts in its place. */
+  /** The run that the event starts, or the run of another event that includes or replaces it. */
   run_id: string;
   workspace_id: string;
   workflow_id: string;

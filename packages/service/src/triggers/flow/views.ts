@@ -3,10 +3,10 @@ import type * as schemas from '../schemas.ts';
 import type { FlowDb } from './place.ts';
 import type { FlowEventRow } from './tables.ts';
 
-/** An event with what its run waits for. */
+/** An event with the reason why its run waits. */
 type ShownRow = FlowEventRow & { waits_for: string | null };
 
-/** Selects events with what their runs wait for. */
+/** Selects events with the reasons why their runs wait. */
 export function shownEvents(db: FlowDb) {
   return db
     .selectFrom('flow_events')
@@ -24,7 +24,7 @@ export function shownEvent(row: ShownRow): z.output<typeof schemas.shownEvent> {
   };
 }
 
-/** Returns what flow control has decided about the event. */
+/** Returns the decision of flow control about the event. */
 export function flowShown({ key, state, reason, waits_for: waitsFor }: ShownRow): {
   key: string;
   state: FlowEventRow['state'];
@@ -33,7 +33,7 @@ export function flowShown({ key, state, reason, waits_for: waitsFor }: ShownRow)
   return { key, state, reason: state === 'waiting' ? (waitsFor ?? reason) : reason };
 }
 
-/** Returns what flow control has decided about events, by their ids. */
+/** Returns the decisions of flow control about events, by id. */
 export async function eventsOf(db: FlowDb, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRow>> {
   if (ids.length === 0) return new Map();
   const rows = await shownEvents(db).where('flow_events.id', 'in', ids).execute();

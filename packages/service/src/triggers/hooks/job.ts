@@ -24,7 +24,7 @@ const MAX_REMOVALS = 30;
 const RENEW_MS = 24 * 3_600_000;
 const UNKNOWN_FAILURE = 'The provider could not be called for the webhook.';
 
-/** The dependencies of work on hooks. */
+/** The dependencies of a hook job. */
 export interface HookServices {
   db: Db;
   types: ReadonlyMap<string, TriggerType>;
@@ -35,7 +35,7 @@ export interface HookServices {
   report: (error: unknown) => void;
 }
 
-/** The result of work on the wanted hook. */
+/** The result of a hook job. */
 interface Outcome {
   change: Partial<ProviderHookRow>;
   /** Events for the audit log. */
@@ -47,11 +47,11 @@ interface Failure {
   message: string;
   isRetryable: boolean;
   retryAfterMs: number | undefined;
-  /** The secret of the credential has changed meanwhile. */
+  /** True if the secret of the credential has changed meanwhile. */
   isOutdated?: boolean;
 }
 
-/** The work on the hooks of one trigger, which this process has claimed. */
+/** Reconciles the hooks of one trigger, on which this process has a lease. */
 export class HookJob {
   readonly #services: HookServices;
   readonly #row: ProviderHookRow;
@@ -60,7 +60,7 @@ export class HookJob {
   #secret: string | undefined;
   readonly #audits: Outcome['audits'] = [];
 
-  /** `row` has the lease of this process. */
+  /** This process holds the lease of `row`. */
   constructor(services: HookServices, row: ProviderHookRow, signal: AbortSignal) {
     this.#services = services;
     this.#row = row;
@@ -76,7 +76,7 @@ export class HookJob {
     try {
       this.#secret = openedSecret(this.#services.sealer, this.#row);
       const own = wanted && this.#entryOf(wanted);
-      // It has no id, only an address, by which it could later be mistaken for the wanted hook.
+      // A hook without an id is found by its address, so later it could be mistaken for the wanted hook.
       await this.#removeAll((hook) => hook !== own && hook.hookId === null);
       if (own) active = await this.#activated(own);
     } catch (error) {
@@ -110,10 +110,10 @@ export class HookJob {
   async #activated(entry: PresentHook): Promise<ActiveHook> {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
-    // Before the provider is asked: after a crash, the hook is found by its address, and signs with this secret.
+    // Saved before the call: after a crash, the hook is found by its address, and the provider signs with this secret.
     const secret = sealedSecret(sealer, this.#row, this.#secret);
     if (entry.hookId === null && !(await this.#save(secret)))
-      throw new BlockError('HOOK_FAILED', 'Another process works on the webhook.');
+      throw new BlockError('HOOK_FAILED', 'Another process is changing the webhook.');
     const hook = this.#hookOf(entry);
     const isRenewed = this.#row.state === 'active' && entry.hookId !== null && hook.renew !== undefined;
     const call = this.#call(entry);
@@ -151,11 +151,11 @@ export class HookJob {
     throw new BlockError('HOOK_FAILED', message, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
-  /** True if another entry has the same hook: two credentials can belong to one account. */
+  /** Returns whether another entry is the same hook: two credentials can belong to one account. */
   #isShared(hook: PresentHook): boolean {
     if (hook.hookId === null) return false;
     return this.#present.some(
-      (other) => other !== hook && isOfOneProvider(other, hook) && other.hookId === hook.hookId,
+      (other) => other !== hook && isSameProvider(other, hook) && other.hookId === hook.hookId,
     );
   }
 
@@ -230,7 +230,7 @@ export class HookJob {
           resourceType: 'trigger',
           resourceId,
         });
-      // The process stops: another one continues.
+      // This process is stopping: another one continues.
       if (failure && this.#signal.aborted && !isTimeout(this.#signal.reason)) return;
       const isDone = this.#row.wanted === null && this.#present.length === 0;
       if (isDone)
@@ -274,7 +274,7 @@ export class HookJob {
     return { ...checked, ...again, state: isStillThere ? 'active' : 'failed' };
   }
 
-  /** Returns when to retry. A refusal is retried after a day, because its cause may be gone, or when the credential changes. */
+  /** Returns the time of the retry and the failure. A refusal is retried after a day, or soon if the credential has changed. */
   #again(failure: Failure, nowMs: number): Partial<ProviderHookRow> {
     const { message, isRetryable, retryAfterMs = 0, isOutdated = false } = failure;
     const { attempts } = this.#row;
@@ -289,7 +289,7 @@ export class HookJob {
 }
 
 /** Ids of different providers can be equal. */
-function isOfOneProvider(one: PresentHook, other: PresentHook): boolean {
+function isSameProvider(one: PresentHook, other: PresentHook): boolean {
   return one.config['provider'] === other.config['provider'];
 }
 

@@ -22,8 +22,8 @@ const JOB_MS = 90_000;
 const LEASE_MS = 120_000;
 
 /**
- * Creates, renews and removes the hooks of triggers at their providers. Any number of processes may do so on one database: the
- * hooks of a trigger are claimed by one of them.
+ * Creates, renews and removes the hooks of triggers at their providers. Several processes can share one database: one of
+ * them claims the hooks of a trigger.
  */
 export class HookReconciler {
   readonly #options: HookServices;
@@ -37,7 +37,7 @@ export class HookReconciler {
     this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
   }
 
-  /** Looks for work at once. Call it when wanted hooks have changed. */
+  /** Checks the hooks immediately. Call it when wanted hooks have changed. */
   wake(): void {
     this.#loop.hurry();
   }

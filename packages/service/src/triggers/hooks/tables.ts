@@ -20,11 +20,11 @@ export interface ProviderHookRow {
   is_retryable: number;
   /** Counts changes of `wanted`. */
   revision: number;
-  /** When the next work is due; null: none is. */
+  /** When the next work is due; null: no work is due. */
   look_ms: number | null;
   /** Failures since the last success or change. */
   attempts: number;
-  /** The process that works on it, until `lease_ms`. */
+  /** The process that has the lease of the row, until `lease_ms`. */
   lease_id: string | null;
   lease_ms: number | null;
   /** The secret with which the provider signs, as Sealed. */

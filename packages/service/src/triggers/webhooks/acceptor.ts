@@ -18,10 +18,10 @@ export interface NewDelivery {
   held?: FlowEvent;
 }
 
-/** Whether a delivery was stored: with its run, with what flow control has decided, not because there is one with its id, or not because the trigger is not live. */
+/** The result of storing a delivery: its run, a decision of flow control, a duplicate, or a trigger that is not live. */
 export type Stored = 'stored' | { duplicateOf: string } | { placed: Placement } | 'not live';
 
-/** Deliveries of one transaction. */
+/** Maximum number of deliveries in one transaction. */
 const BATCH = 64;
 
 /** Stores deliveries and queues their runs: those of a burst in one transaction. */
@@ -55,7 +55,7 @@ export class Acceptor {
   }
 
   async #storeAll(batch: readonly NewDelivery[]): Promise<readonly Stored[]> {
-    // In one order, so that transactions of several processes wait for each other and never block each other.
+    // Always in the same order, so that concurrent transactions cannot deadlock.
     const keys = new Map(batch.map((delivery) => [delivery, keyOf(delivery)]));
     const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
     const stored = new Map<NewDelivery, Stored>();
@@ -105,7 +105,7 @@ function queuedRun({ row, start }: NewDelivery): { reservation: NewReservation; 
   return { reservation: { ...ids, trigger: 'webhook', mode: 'async', createdAt }, start };
 }
 
-/** Deliveries with one key of flow control are together: their transaction holds the row of the key. */
+/** Returns the sort key of a delivery. Deliveries with the same flow control key are adjacent: they lock the same row. */
 function keyOf({ row, held }: NewDelivery): string {
   const group = held ? groupIdOf(held) : '';
   return `${row.workflow_id} ${group} ${row.block_id} ${row.delivery_id ?? row.id}`;

@@ -20,7 +20,7 @@ import type { WebhookTables } from './tables.ts';
 
 const WEBHOOKS = { listWebhooks, listWebhookDeliveries, replayWebhookDelivery } as const;
 
-/** How requests of other systems are received. */
+/** Options for receiving requests of other systems. */
 export interface WebhookOptions extends Pick<
   WebhookReceiverOptions,
   'limits' | 'rate' | 'unknownRate' | 'atOnce'
@@ -29,13 +29,13 @@ export interface WebhookOptions extends Pick<
   retentionMs?: number;
 }
 
-/** How hooks are created at providers. */
+/** Settings for creating hooks at providers. */
 export interface HookOptions extends ClientOptions {
   /** The address at which providers reach the server, such as `https://flows.example.com`. Default: no hooks are created. */
   origin?: string;
 }
 
-/** What the handlers of the area use. */
+/** The services of the area's handlers. */
 export interface ServedWebhooks extends OpenedWebhooks {
   receive: WebhookReceiver;
   stop(): Promise<void>;
@@ -53,7 +53,7 @@ interface WebhookSources {
 
 /**
  * Returns the area that receives requests of other systems and starts runs. Give the areas of workflows and triggers the same
- * `triggers`. `environments` has the secrets: without it, `{{NAME}}` is not a secret that any request has. Throws a TypeError,
+ * `triggers`. `environments` has the secrets: without it, no request matches a secret `{{NAME}}`. Throws a TypeError,
  * when it is opened, without a database or without a queue.
  */
 export function webhooks({

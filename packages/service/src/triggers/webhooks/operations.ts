@@ -23,7 +23,7 @@ import type { ServiceWebhooks, WebhookServices } from './store.ts';
 import { deliveryOf, shownDelivery, shownWebhooks } from './views.ts';
 import type { DeliveryRow } from './tables.ts';
 
-/** What the operations of webhooks use. */
+/** The services of the webhook operations. */
 export interface OpenedWebhooks extends WebhookServices {
   webhooks: ServiceWebhooks;
 }
@@ -178,7 +178,7 @@ export const replayWebhookDelivery = define({
   },
 });
 
-/** Returns the input of the run of a delivery. Throws 409 if it is not stored any more. */
+/** Returns the input of the run of a delivery. Throws 409 if it is no longer stored. */
 async function inputOf(services: OpenedWebhooks, row: DeliveryRow): Promise<JsonObject> {
   const event = (await eventsOf(services.db as never, [row.id])).get(row.id);
   if (event?.state === 'merged' || event?.state === 'dropped')

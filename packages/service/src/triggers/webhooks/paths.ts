@@ -9,7 +9,7 @@ import type { WebhookTables } from './tables.ts';
 type Db = Kysely<WebhookTables>;
 type PlannedWebhook = PlannedTrigger & { type: WebhookType };
 
-/** Bytes of a random path: too long to guess. */
+/** Length of a random path in bytes: too long to guess. */
 const PATH_BYTES = 24;
 
 function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {
@@ -24,7 +24,7 @@ export async function activatePaths(
   db: Db,
   { workflowId, workspaceId, triggers }: Activation,
 ): Promise<void> {
-  // In one order, so that deployments of several processes wait for each other and never block each other.
+  // Always in the same order, so that concurrent deployments cannot deadlock.
   const webhooks = triggers.filter(isWebhook).toSorted((a, b) => (a.blockId < b.blockId ? -1 : 1));
   for (const { blockId, type, config } of webhooks) {
     const path = type.pathOf(config) ?? (await randomPathOf(db, { workflowId, blockId }));

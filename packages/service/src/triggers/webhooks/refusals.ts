@@ -6,9 +6,9 @@ type Db = Kysely<WebhookTables>;
 /** How often counts are written: a flood of refused requests is one row and one write a second. */
 const FLUSH_MS = 1000;
 const MAX_REASON = 200;
-/** Reasons of one trigger: senders choose the names of events. */
+/** Maximum number of reasons of one trigger, because senders choose the names of events. */
 const MAX_REASONS = 50;
-/** Counts that wait to be written. */
+/** Maximum number of counts that wait to be written. */
 const MAX_WAITING = 10_000;
 
 interface Count {
@@ -49,7 +49,7 @@ export class RefusalCounter {
       this.#counts.set(key, { workflowId, blockId, reason: text, count: 1, firstMs: nowMs, lastMs: nowMs });
   }
 
-  /** Writes what was counted. Never rejects. */
+  /** Writes the counts. Never rejects. */
   flush(): Promise<void> {
     const counts = [...this.#counts.values()];
     this.#counts.clear();

@@ -4,10 +4,10 @@ import type { WebhookTables } from './tables.ts';
 /** How long deliveries are kept: a duplicate is noticed for this long. */
 export const DELIVERY_RETENTION_MS = 7 * 24 * 3_600_000;
 export const SWEEP_MS = 600_000;
-/** Rows of one statement. */
+/** Maximum number of rows that one statement deletes. */
 const BATCH = 1000;
 
-/** Deletes deliveries and counts of refused requests that are older than the limit. Any number of processes may do so. */
+/** Deletes deliveries and counts of refused requests before `beforeMs`. Several processes may call this at the same time. */
 export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: number): Promise<void> {
   for (;;) {
     const { numDeletedRows } = await db

@@ -32,7 +32,7 @@ import type { WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
 
-/** What receiving needs of the interface. */
+/** The services that receiving webhooks needs. */
 export type WebhookServices = Pick<
   AreaContext,
   'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report' | 'every'
@@ -44,7 +44,7 @@ export type WebhookServices = Pick<
   credentials: TenantCredentials | undefined;
   /** Opens the secrets of hooks at providers. */
   sealer: Sealer | undefined;
-  /** Says that an event waits for flow control. */
+  /** Reports that an event waits for flow control. */
   held: () => void;
 };
 
@@ -56,10 +56,10 @@ export interface StoredWebhook extends FoundWebhook {
   engineVersion: number;
 }
 
-/** Longest wait for the response of a run, unless the policy says less. */
+/** Maximum time to wait for the response of a run, unless the policy sets a shorter one. */
 const RESPONSE_MS = 30_000;
 const MAX_CONTENT_TYPE = 200;
-/** How many paths are read together. */
+/** Maximum number of paths in one read. */
 const READS_AT_ONCE = 64;
 
 interface FoundRow {
@@ -252,7 +252,7 @@ export class ServiceWebhooks implements WebhookStore {
       .execute();
   }
 
-  /** Returns what the run starts with: its files are stored, and its input has no secrets of the workspace. Throws 400. */
+  /** Returns the start data of the run: its files are stored, and its input has no secrets of the workspace. Throws 400. */
   async #startOf(
     { workflowId, blockId, engineVersion: version }: StoredWebhook,
     input: JsonObject,

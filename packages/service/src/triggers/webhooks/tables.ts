@@ -32,7 +32,7 @@ export interface DeliveryRow {
   content_type: string;
   bytes: number;
   received_ms: number;
-  /** How often the delivery has arrived again. */
+  /** How many times the delivery has arrived again. */
   duplicates: number;
   last_duplicate_ms: number | null;
   /** The id of the row that was replayed. */

@@ -12,10 +12,10 @@ import type { DeliveryRow, RefusalRow, WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
 
-/** Reasons that are shown for a webhook. */
+/** Maximum number of reasons that are shown for a webhook. */
 const SHOWN_REASONS = 10;
 
-/** Returns webhooks as responses show them, with the same number of queries for any number of them. `prefix`: what is in front of their paths. */
+/** Returns webhooks as responses show them, in a fixed number of queries. `prefix` precedes their paths. */
 export async function shownWebhooks(
   { db, types }: Pick<WebhookServices, 'db' | 'types'>,
   found: readonly Found[],
@@ -130,7 +130,7 @@ export function deliveryOf(
     .executeTakeFirst();
 }
 
-/** Returns a delivery as responses show it. `events`: what flow control has decided about it. */
+/** Returns a delivery as responses show it. `events`: the decisions of flow control about it. */
 export function shownDelivery(
   row: DeliveryRow,
   events: Awaited<ReturnType<typeof eventsOf>>,

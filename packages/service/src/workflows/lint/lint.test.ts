@@ -51,7 +51,7 @@ async function lintOf(draft: Draft): Promise<LintReport> {
 }
 
 describe('the lint of a draft', () => {
-  it('lists ports of conditions, routers and containers that lead nowhere, also for edges without a port', async () => {
+  it('lists ports of conditions, routers and containers that lead nowhere, even if edges have no port', async () => {
     const { c, r, l, inner, f } = ids('c', 'r', 'l', 'inner', 'f');
     const { emptyOutgoingPorts } = await lintOf({
       blocks: {
@@ -92,7 +92,7 @@ describe('the lint of a draft', () => {
     ]);
   });
 
-  it('lists the required fields of a block together, also of types that the host registers', async () => {
+  it('lists the required fields of a block together, including types that the host registers', async () => {
     const { s, a, b, t } = ids('s', 'a', 'b', 't');
     const { fieldIssues, diagnostics } = await lintOf({
       blocks: {
@@ -278,7 +278,7 @@ describe('the lint of a draft', () => {
     expect(cut.unresolvedReferences).toHaveLength(500);
   });
 
-  it('lists credentials and tables that a write removes, also in a dry run and in operations', async () => {
+  it('lists credentials and tables that a write removes, even in a dry run and in operations', async () => {
     const id = await created();
     const { x, t } = ids('x', 't');
     const before = {
