@@ -272,16 +272,8 @@ describe('files of the workspace', () => {
       { operation: 'file_edit', oldString: 'a', newString: 'b' },
       /2 times, in the lines 1, 3/,
     ],
-    [
-      'a text that the file does not contain',
-      { operation: 'file_edit', oldString: 'z' },
-      /is not in the file/,
-    ],
-    [
-      'a line number after the last line',
-      { operation: 'file_insert', afterLine: 9, insertContent: 'x' },
-      /3 lines/,
-    ],
+    ['a text that it does not contain', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
+    ['a line after the last one', { operation: 'file_insert', afterLine: 9, insertContent: 'x' }, /3 lines/],
   ])('refuse %s', async (_what, fields, message) => {
     const files = new MemoryFiles();
     await files.put('mine', 'log.txt', 'a\nb\na');
