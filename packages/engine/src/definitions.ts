@@ -21,7 +21,7 @@ import type { Registry } from './executors/registry.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { Deployed, WorkflowSource } from './types.ts';
 
-/** A plan, and the version of its deployment; undefined: the plan was passed by the caller. */
+/** A plan with the version of its deployment; undefined if the caller passed the plan. */
 export interface Found {
   plan: Plan;
   version: number | undefined;
@@ -29,7 +29,7 @@ export interface Found {
 
 /** The deployed workflow that a child run executes. */
 export interface ResolvedChild {
-  /** Its id or name. */
+  /** The id or name of the workflow. */
   workflow: string;
   /** The live version; default: the newest. */
   version?: number;
@@ -96,7 +96,7 @@ export class Definitions {
     return { workflowId, name, version, planHash: plan.hash, diagnostics };
   }
 
-  /** Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
+  /** Returns the plan of a deployed workflow, a passed workflow or a passed plan. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
   async resolve(source: WorkflowSource, version?: number): Promise<Found> {
     if (typeof source !== 'string') {
       return {

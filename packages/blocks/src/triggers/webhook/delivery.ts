@@ -20,10 +20,13 @@ export interface ParsedDelivery {
   files: readonly { field: string; name: string; type: string; bytes: Uint8Array }[];
 }
 
-/** How the sender is answered: at once, with the JSON of the configuration, or with the Response block of the run. */
+/**
+ * How the sender is answered: immediately, with the JSON of the configuration, or with the result of the Response block of the
+ * run.
+ */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
-/** How a receiver treats a request: it tests the address, it is ignored, or it starts a run. */
+/** How a receiver treats a request: as a test of the address, as an ignored request, or as a delivery that starts a run. */
 export type WebhookMeaning =
   | { kind: 'handshake'; body: Json }
   | { kind: 'ignored'; event: string }

@@ -8,14 +8,14 @@ import { hasHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
-/** How requests are checked. `none`: anyone who knows the URL may start runs. */
+/** How requests are checked. `none`: anyone who knows the URL can start runs. */
 type Check = 'none' | 'token' | 'hmac' | Exclude<ProviderName, 'generic'>;
 
-/** A webhook as it is stored. Plain JSON. */
+/** The stored form of a webhook. Plain JSON. */
 export interface WebhookConfig {
   provider: ProviderName;
   check: Check;
-  /** The header of the check; absent: the header of the scheme. */
+  /** The header with the token or signature; absent: the header of the scheme. */
   header?: string;
   /** Text, or `{{NAME}}`. */
   secret?: string;

@@ -8,13 +8,13 @@ export interface Provider {
   deliveryId: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the name of the event; undefined if it has none. */
   event?: (delivery: ParsedDelivery) => string | undefined;
-  /** Returns the answer to a request that only checks the address; undefined for events. */
+  /** Returns the answer to a request that only tests the address; undefined for events. */
   handshake?: (delivery: ParsedDelivery) => Json | undefined;
   /** Returns the input of the run. Default: the payload. */
   input?: (payload: JsonObject, delivery: ParsedDelivery) => JsonObject;
-  /** Whether the trigger waits for the event, by its `events`. Default: for all events. */
+  /** Returns whether the event starts runs of a trigger with these `events`. Default: every event does. */
   wants?: (events: readonly string[], delivery: ParsedDelivery) => boolean;
-  /** Whether `events` may have this name. Default: any. */
+  /** Returns whether `events` may contain this name. Default: any name. */
   knows?: (event: string) => boolean;
 }
 
@@ -28,7 +28,7 @@ function at(payload: Json, ...path: readonly string[]): Json | undefined {
   return value;
 }
 
-/** Returns a text, or a number as text. */
+/** Returns a text, or a number converted to text. */
 export function textAt(payload: Json, ...path: readonly string[]): string | undefined {
   const value = at(payload, ...path);
   if (typeof value === 'number') return String(value);
@@ -100,7 +100,7 @@ const github: Provider = {
     }),
 };
 
-/** Characters of a text that Slack sends to check the address. */
+/** Maximum number of characters of the challenge of Slack that the answer repeats. */
 const MAX_CHALLENGE = 1000;
 
 const slack: Provider = {
@@ -185,9 +185,9 @@ const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
   ...['circleback_webhook', 'circleback_meeting_completed', 'circleback_meeting_notes'],
 ]);
 
-/** Meetings. The automation at Circleback chooses which ones are sent, so all names of events mean the same. */
+/** Meetings. The automation at Circleback chooses which meetings are sent, so the names of events make no difference. */
 const circleback: Provider = {
-  // The id of the payload is that of the meeting, which can be sent several times.
+  // The id in the payload identifies the meeting, which can be sent several times.
   deliveryId: () => undefined,
   knows: (name) => CIRCLEBACK_EVENTS.has(name),
 };

@@ -145,7 +145,7 @@ describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vecto
     const { header } = vector.scheme;
     const [name = '', value = ''] =
       Object.entries(vector.headers).find(([each]) => each.toLowerCase() === header) ?? [];
-    // The part before the first comma: a signature of another kind may follow it.
+    // Only the part before the first comma: a signature of another kind can follow it.
     const shortened = value.replace(/..(?=,v0|$)/, '');
     const others = ['', 'x', shortened, value.replaceAll(/[0-9]/g, (digit) => String(9 - Number(digit)))];
     for (const other of others.filter((each) => each !== value))
@@ -172,7 +172,7 @@ describe('a signature over the body', () => {
     expect(problem({ ...vector, body })).toBe('SIGNATURE_INVALID');
   });
 
-  it('covers the time and the id that its scheme has', () => {
+  it('covers the time and the id if its scheme has them', () => {
     const later = { ...VECTORS['slack']!, atMs: 1_531_420_619_000 };
     later.headers = { ...later.headers, 'X-Slack-Request-Timestamp': '1531420619' };
     expect(problem(later)).toBe('SIGNATURE_INVALID');

@@ -1,13 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A request of a provider as it arrived. */
+/** A request of a provider, as received. */
 interface SignedRequest {
   headers: Headers;
   body: Uint8Array;
   nowMs: number;
 }
 
-/** Why a request is not authentic. */
+/** The reason why a request is not authentic. */
 type SignatureProblem =
   | 'SECRET_MISSING'
   | 'SIGNATURE_MISSING'
@@ -28,15 +28,17 @@ interface HmacScheme {
   encoding: 'hex' | 'base64';
   /** Returns the signatures in the header. */
   read: (header: string) => Claimed;
-  /** The header with the time of the request. Absent: it is in the header of the signature, in the body, or nowhere. */
+  /**
+   * The header with the time of the request. Absent: the time is in the header of the signature or in the body, or there is none.
+   */
   timestampHeader?: string;
-  /** Returns the prefix that is signed before the body. Returns undefined if a header for it is missing. Default: no prefix. */
+  /** Returns the text that is signed before the body; undefined if a header for it is missing. Default: no text. */
   prefix?: (timestamp: string, headers: Headers) => string | undefined;
-  /** Returns the key of a secret. Default: its characters. */
+  /** Returns the key bytes of a secret. Default: its characters. */
   keyOf?: (secret: string) => Uint8Array | string;
   /** Returns the time of the request, in milliseconds; NaN for an invalid time. Absent: the scheme has no time. */
   timeOf?: (timestamp: string | undefined, body: Uint8Array) => number;
-  /** Milliseconds by which the time of the request may differ from now. */
+  /** Maximum difference, in milliseconds, between the time of the request and now. */
   windowMs?: number;
 }
 
@@ -166,12 +168,15 @@ export function signatureProblem(
   const { prefix = '' } = scheme;
   if (header.slice(0, prefix.length).toLowerCase() !== prefix) return 'SIGNATURE_MISSING';
   const given = header.slice(prefix.length).trim();
-  // No early exit: the duration must not reveal which secret was close.
+  // No early exit: the duration must not reveal which secret has matched.
   const matches = usable.map((secret) => equalTexts(given, secret.trim()));
   return matches.includes(true) ? undefined : 'SIGNATURE_INVALID';
 }
 
-/** False for a secret with an empty key, with which anyone can sign: an empty text, or a key that must be Base64 and is not. */
+/**
+ * Returns false for a secret with an empty key, with which anyone can sign: an empty text, or invalid Base64 where Base64 is
+ * needed.
+ */
 function isUsable(scheme: SignatureScheme, secret: string): boolean {
   const key = scheme.kind === 'hmac' && scheme.keyOf ? scheme.keyOf(secret) : secret;
   return key.length > 0;

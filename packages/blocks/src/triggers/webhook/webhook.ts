@@ -31,7 +31,7 @@ export interface WebhookTrigger extends TriggerInfo {
   hook: ProviderHook;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
-  /** Returns whether a request only tests the address: it is answered with success, and starts no run. */
+  /** Returns whether a request only tests the address. Such a request is answered with success and starts no run. */
   isTest(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
@@ -87,10 +87,10 @@ function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName
   };
 }
 
-/** Maximum number of bytes of a body that counts as empty, with its white space. */
+/** Maximum number of bytes, including white space, of a body that counts as empty. */
 const MAX_EMPTY = 64;
 
-/** True for no body, and for an empty JSON object. */
+/** Returns true for an absent body, and for an empty JSON object. */
 function isEmptyBody(body: Uint8Array): boolean {
   if (body.byteLength > MAX_EMPTY) return false;
   return /^\s*(?:\{\s*\})?\s*$/.test(new TextDecoder().decode(body));
@@ -162,7 +162,10 @@ function shownHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
   );
 }
 
-/** Returns the content of files in declared fields, for the engine to store; in other fields only name, type and size. */
+/**
+ * Returns the content of files in declared fields, which the engine stores. Other fields get only name, type and size of their
+ * files.
+ */
 function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): JsonObject {
   const byField = Map.groupBy(files, ({ field }) => field);
   return Object.fromEntries(
@@ -187,7 +190,7 @@ export const webhookSchema = {
   }),
 };
 
-/** The summary, fields and outputs of a Circleback block. */
+/** The outputs of a block of Circleback. */
 export const circlebackSchema = {
   summary: 'Starts a run when an automation of Circleback sends a meeting to its URL.',
   fields: providerFields

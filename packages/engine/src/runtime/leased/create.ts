@@ -20,7 +20,7 @@ import { PeerService } from './peer-service.ts';
 export const DEFAULT_LEASE_MS = 10_000;
 const SHORTEST_LEASE_MS = 500;
 
-/** The duration and the clock of leases. The clock is the machine's, even if runs use another one. */
+/** The duration and the clock of leases: the machine's clock, even if runs use another one. */
 export interface LeaseTiming {
   leaseMs?: number | undefined;
   clock?: Clock;

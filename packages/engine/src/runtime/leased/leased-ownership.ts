@@ -23,7 +23,7 @@ interface Retry {
   cancel(): void;
 }
 
-/** Ownership of runs through leases: the leases that this process holds. */
+/** Owns runs through the leases that this process holds. */
 export class LeasedRunOwnership implements RunOwnership {
   readonly shared = true;
   readonly #parts: OwnershipParts;
@@ -102,7 +102,10 @@ export class LeasedRunOwnership implements RunOwnership {
     return this.#parts.leases.runStore(lease);
   }
 
-  /** Does work as a member. If the database has removed this process, it joins again and repeats the work once. */
+  /**
+   * Calls `work` with the owner id of this process. If the database has removed the process, joins again and repeats the call
+   * once.
+   */
   async #asMember<T>(work: (owner: string) => Promise<T>): Promise<T> {
     const { membership } = this.#parts;
     const owner = await membership.member();

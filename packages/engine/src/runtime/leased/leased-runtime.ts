@@ -10,7 +10,10 @@ import type { LocalParts } from '../local/local-runtime.ts';
 import { seqIn } from './peer-runs.ts';
 import type { PeerRuns } from './peer-runs.ts';
 
-/** The runtime of several processes on one database: executes the runs that this process owns, and reaches those of the others. */
+/**
+ * The runtime of a process that shares a database with others: executes the runs that this process owns, and sends requests for
+ * other runs to their owners.
+ */
 export class LeasedRuntime extends LocalRuntime {
   readonly #peers: PeerRuns;
 
@@ -81,7 +84,10 @@ export class LeasedRuntime extends LocalRuntime {
     );
   }
 
-  /** Returns the token of the only open point. With the token, a request that is executed twice cannot resume the next point. */
+  /**
+   * Returns the token of the pause that waits for a person, if there is exactly one. With the token, a request that is executed
+   * twice cannot resume the next pause.
+   */
   async #onlyOpenPoint(runId: string): Promise<string | undefined> {
     const { pauses = [] } = (await this.record(runId)) ?? {};
     const open = pauses.filter(({ kind }) => kind === 'human');

@@ -5,7 +5,7 @@ import { Membership } from './membership.ts';
 
 const LEASE_MS = 9000;
 
-/** A lease table on the test's clock, which responds when the test allows it. */
+/** A lease table that uses the test's clock and responds when the test allows it. */
 class FakeLeases implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   readonly expires = new Map<string, number>();
   /** The next calls wait for this promise. */

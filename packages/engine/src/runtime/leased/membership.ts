@@ -20,11 +20,12 @@ const REMOVED = 'the database received no heartbeat for the duration of a lease'
 const BEATS_PER_LEASE = 3;
 
 /**
- * The membership of this process among those that share a database: joins, sends heartbeats, and detects that its lease
- * has expired.
+ * The membership of this process among those that share a database: joins, sends heartbeats, and detects that its lease has
+ * expired.
  *
- * Other processes judge by the database's clock. This process judges by its own, from the moment *before* it requested the
- * renewal: so it gives up its runs before the others take them, however long the response took.
+ * Other processes detect the expiry by the database's clock. This process measures the lease by its own clock, from the moment
+ * *before* it requested the renewal. So it gives up its runs before other processes take them over, even if the response was
+ * late.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -61,7 +62,7 @@ export class Membership {
     );
   }
 
-  /** Leaves: all runs of this process are free for the others. */
+  /** Leaves, so that other processes can take over all runs of this process. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#cancelExpiry();
@@ -131,7 +132,7 @@ export class Membership {
     this.#joined = false;
   }
 
-  /** Removes earlier memberships, so that other processes need not wait until these expire. */
+  /** Removes earlier memberships, so that other processes need not wait for their expiry. */
   async #removeFormer(): Promise<void> {
     for (const id of this.#formerIds) {
       await this.#parts.leases.leave(id);

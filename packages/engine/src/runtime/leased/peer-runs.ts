@@ -21,12 +21,12 @@ const POLLS_PER_REQUEST = 8;
 interface PeerRunsParts {
   runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments'>;
   requests: LeasedRequestStore;
-  /** Clock for polling other processes: the machine's, even if runs use another one. */
+  /** Clock for polling other processes: the machine's clock, even if runs use another one. */
   clock: Clock;
   closed: () => boolean;
 }
 
-/** The runs that other processes own: reads them from the stores and sends requests to their owners. */
+/** Reads the runs that other processes own from the stores, and sends requests to their owners. */
 export class PeerRuns {
   readonly #parts: PeerRunsParts;
 
@@ -51,7 +51,7 @@ export class PeerRuns {
     };
   }
 
-  /** Resolves when the run's record includes entry `seq` and says that the run has ended, is suspended or waits for a person. */
+  /** Resolves when the run's record includes entry `seq` and shows that the run has ended, is suspended or waits for a person. */
   async whenIdle(runId: string, seq: number): Promise<void> {
     const { runs } = this.#parts.runtime.stores;
     for await (const _ of this.#polls()) {
@@ -67,9 +67,9 @@ export class PeerRuns {
   }
 
   /**
-   * Executes `local` if this process can own the run. Otherwise sends the request to the run's owner, and returns what
-   * `fromOutcome` makes of the result. A request may be executed twice, so it must be idempotent. Throws the EngineError
-   * with which the owner rejects it.
+   * Executes `local` if this process can own the run. Otherwise sends the request to the run's owner, and returns the result,
+   * converted by `fromOutcome`. A request may be executed twice, so it must be idempotent. Throws the EngineError with which the
+   * owner rejects it.
    */
   async request<T>(
     ask: NewControlRequest,
@@ -95,7 +95,7 @@ export class PeerRuns {
     }
   }
 
-  /** Returns the request without the secrets that the run's blocks can read: it will be stored. */
+  /** Returns the request without the secrets that the run's blocks can read, because the request is stored. */
   async #redacted(ask: NewControlRequest): Promise<NewControlRequest> {
     const { stores, definitions, environments } = this.#parts.runtime;
     const header = await stores.runs.header(ask.runId);

@@ -24,12 +24,12 @@ interface PeerServiceParts {
   membership: Membership;
   ownership: LeasedRunOwnership;
   clock: Clock;
-  /** True: takes over runs without an owner. */
+  /** Whether this process takes over runs without an owner. */
   recover: boolean;
   report: (error: unknown) => void;
 }
 
-/** Serves the requests of other processes, and takes over the runs of processes that died. */
+/** Serves the requests of other processes, and takes over the runs of processes that have died. */
 export class PeerService {
   readonly #parts: PeerServiceParts;
   readonly #stops: (() => Promise<void>)[] = [];
@@ -56,13 +56,13 @@ export class PeerService {
     this.#stops.push(repeat(clock, REQUEST_POLL_MS, () => this.#poll(), report));
   }
 
-  /** Starts nothing more. Resolves when the work under way has ended. */
+  /** Stops polls and sweeps. Resolves when the current ones have ended. */
   async stop(): Promise<void> {
     await Promise.all(this.#stops.splice(0).map((stop) => stop()));
     await this.#service.stop();
   }
 
-  /** Returns undefined if another process owns the run by now: that process finds the request. */
+  /** Returns undefined if another process has become the owner of the run. That process finds the request. */
   async #serve(request: ControlRequest): Promise<Json | undefined> {
     try {
       return await executeControl(this.#parts.local, request);
@@ -86,7 +86,7 @@ export class PeerService {
     for (;;) {
       const claimed = await ownership.claim(CLAIM_LIMIT);
       if (claimed.length === 0) return;
-      // Requests first: a run that is to be cancelled must not execute anything before.
+      // Requests are served first, so that a run with a request to cancel it executes nothing.
       await this.#poll();
       for (const runId of claimed) await recoverRun(local, runId);
     }

@@ -21,12 +21,14 @@ export interface ProviderHooks {
   deactivate(hook: HookConfig, call: HookCall): Promise<void>;
 }
 
-/** Maximum number of pages of a list of hooks that are read. */
+/** Maximum number of pages that are read of a list of hooks. */
 const MAX_PAGES = 20;
-/** Number of entries of a page. */
+/** Number of entries in a page. */
 export const PAGE = 100;
 
-/** Time limit of a request. A provider that does not answer delays the webhooks of other providers no longer. */
+/**
+ * Time limit of a request, so that a provider that does not answer delays the webhooks of other providers by at most this time.
+ */
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
@@ -52,7 +54,7 @@ export function unreadableHook({ title }: HookService): BlockError {
   return failedHook(`${title} sent a response that cannot be read.`);
 }
 
-/** A service whose hooks are managed. */
+/** The service of a provider at which hooks are created. */
 export interface HookService {
   /** Its name in the configuration of the operator. */
   name: string;
@@ -95,12 +97,12 @@ export async function hookRequest(
     return { status: answer.status, headers: answer.headers, body };
   } catch (error) {
     call.signal.throwIfAborted();
-    // Addresses may have a credential in them, so the message of the client is not shown.
+    // The message of the client is not shown, because it can contain the address with a credential in it.
     throw failedHook(`${title} could not be reached.`, { cause: error });
   }
 }
 
-/** Returns the error for an unsuccessful status. It contains no text of the provider, which may repeat a credential. */
+/** Returns the error for an unsuccessful status. It contains no text from the provider, which could repeat a credential. */
 export function hookStatusError({ title }: HookService, answer: HookAnswer, call: HookCall): BlockError {
   const { status } = answer;
   if (status === 401) return refusedHook(`${title} does not accept the credential.`);

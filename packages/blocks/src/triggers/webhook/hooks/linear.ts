@@ -19,7 +19,7 @@ import type { HookAnswer, HookConfig, HookService, ListedHook, ProviderHooks } f
 // linear.app/developers/webhooks, linear.app/developers/graphql
 
 const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
-/** Personal keys are sent as they are, access tokens with `Bearer`. */
+/** Personal keys are sent unchanged, access tokens with `Bearer`. */
 const KEY_PREFIX = 'lin_api_';
 const REFUSED = 'Linear refuses the webhook: check the team, and the address of this server.';
 

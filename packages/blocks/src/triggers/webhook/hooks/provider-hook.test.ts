@@ -23,7 +23,7 @@ function answering(status: number, headers: { [name: string]: string } = {}) {
 const URL_HERE = 'https://flows.heddle.test/hook';
 const HOOK = { credential: 'stored', owner: 'ada', repo: 'loom' };
 
-/** A call for a webhook of which nothing is known but its address. */
+/** A call for a webhook of which only the address is known. */
 function callWith(http: HttpClient): HookCall {
   return {
     ...{ url: URL_HERE, secret: 'secret', hookId: undefined, formerUrls: [], otherHookIds: [] },
@@ -72,7 +72,7 @@ describe('the webhook of a provider', () => {
 
 const PAGE = 100;
 
-/** Returns the body of a page of a list: full, and not the last one, if it has no hook with the address of the trigger. */
+/** Returns the body of a page of a list. A page without a hook with the address of the trigger is full and not the last one. */
 const LISTS: { readonly [provider: string]: (url: string | undefined) => unknown } = {
   github: (url) => (url === undefined ? others((id) => ({ id, config: {} })) : [{ id: 7, config: { url } }]),
   linear: (url) => {
@@ -90,7 +90,7 @@ function others(entry: (id: number) => unknown): unknown[] {
   return Array.from({ length: PAGE }, (_, at) => entry(at + 100));
 }
 
-/** Removes the webhook of a provider whose list has it on this page. Returns the requests. */
+/** Removes a webhook that is on this page of the provider's list. Returns the requests. */
 async function removed(provider: string, page: number): Promise<Request[]> {
   const requests: Request[] = [];
   const http = {
@@ -110,7 +110,7 @@ describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provid
     const requests = await removed(provider, 3);
     expect(requests).toHaveLength(4);
     expect(new Set(requests.slice(0, 3).map(({ url, body }) => `${url} ${String(body)}`)).size).toBe(
-      // The first page has no cursor; those that follow have the one of the simulation.
+      // The first request has no cursor; the following requests have the cursor of the simulation.
       provider === 'github' ? 3 : 2,
     );
     const last = requests.at(-1);
@@ -119,7 +119,7 @@ describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provid
     );
   });
 
-  it('is looked for on 20 pages, and no more', async () => {
+  it('is searched for on at most 20 pages', async () => {
     expect(await removed(provider, 21)).toHaveLength(20);
   });
 });

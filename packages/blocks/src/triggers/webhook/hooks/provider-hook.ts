@@ -20,7 +20,7 @@ export function hasHooks(provider: ProviderName): boolean {
   return HOOKS[provider] !== undefined;
 }
 
-/** The part of the configuration of a webhook that its hook needs. */
+/** The part of a webhook's configuration that is needed for its hook. */
 interface HookedConfig {
   provider: ProviderName;
   events?: readonly string[];
