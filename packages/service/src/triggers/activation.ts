@@ -116,7 +116,7 @@ export async function stopArchived(db: Db, workspaceId: string): Promise<string[
   return [...new Set(stopped.map(({ workflow_id: id }) => id))];
 }
 
-/** Starts the triggers of a restored workflow again. Skips the instants that were due meanwhile. */
+/** Starts the triggers of a restored workflow again. Runs that were due meanwhile are not started. */
 export async function startRestored(
   db: Db,
   types: ReadonlyMap<string, TriggerType>,
@@ -141,7 +141,7 @@ export function dueAfter(
   afterMs: number,
 ): Pick<TriggerRow, keyof typeof NOT_DUE> {
   const type = types.get(row.type);
-  // The first poll follows immediately, to distinguish existing items from later ones.
+  // A source is polled immediately, so that existing items can be distinguished from new ones.
   if (type?.kind === 'feed') return { ...NOT_DUE, due_ms: afterMs, fire_ms: afterMs };
   const config = JSON.parse(row.config) as JsonObject;
   if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
@@ -174,9 +174,9 @@ function activatedRow(
   const healthy = { state: 'active', failures: 0, failing_since_ms: null } as const;
   const wasActive = row.version !== null && row.state === 'active';
   const isSame = wasActive && row.type === next.type && row.config === next.config;
-  // A poll for the previous version is void, so nothing waits for its lease.
+  // A poll for the previous version is void, so its lease need not expire.
   if (isSame && type.kind === 'feed') return { ...about, fire_ms: row.due_ms };
-  // An unclaimed run that was due before the change is still started.
+  // Runs that were due before the change and are not claimed yet are still started.
   const isOverdue = wasActive && type.kind !== 'feed' && row.due_ms !== null && row.due_ms <= nowMs;
   if (isSame || isOverdue) return about;
   return { ...about, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };

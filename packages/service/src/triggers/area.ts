@@ -32,7 +32,7 @@ export interface OpenedTriggers extends TriggerServices {
 
 /**
  * Returns the area of triggers, which starts their runs when they are due. Give the area of workflows the same `triggers`.
- * Throws a TypeError, when it is opened, without a database or without a queue.
+ * Opening it throws a TypeError without a database or without a queue.
  */
 export function triggers({ triggers: given }: { triggers: Triggers }): Area<OpenedTriggers, typeof TRIGGERS> {
   return {

@@ -1,11 +1,11 @@
 import { createEgress, withException } from '@heddle/sandbox/egress';
 import type { Egress, EgressPolicy } from '@heddle/sandbox/egress';
 
-/** Options of the HTTP clients for other systems. */
+/** Options of the clients that send requests to other systems. */
 export interface ClientOptions {
-  /** Where requests may go. Default: public addresses. */
+  /** The addresses to which requests are allowed. Default: public addresses. */
   egress?: EgressPolicy;
-  /** Addresses that replace those of services, by name. They may be reached whatever `egress` allows. */
+  /** Addresses of services that replace the default ones, by name. They are allowed regardless of `egress`. */
   services?: { readonly [name: string]: string };
 }
 

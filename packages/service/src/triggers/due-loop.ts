@@ -1,9 +1,9 @@
-/** How often the loop compares the clock with the earliest due instant. It reads the database only when that is reached. */
+/** Interval at which the process checks whether something is due. It reads nothing in between. */
 const BEAT_MS = 250;
-/** How often the earliest due instant is read again, in case other processes have changed it. */
+/** Maximum time until the earliest due instant is read again, because other processes may have changed it. */
 const POLL_MS = 5000;
-/** Delay before the next attempt after an error. */
-const RETRY_MS = 2000;
+/** Pause after an error. */
+const REST_MS = 2000;
 
 export interface DueLoopOptions {
   every: (ms: number, beat: () => void) => () => void;
@@ -13,11 +13,11 @@ export interface DueLoopOptions {
   work: () => Promise<number | undefined>;
 }
 
-/** Calls `work` when something is due. It remembers only the earliest instant. */
+/** Calls `work` when something is due. It remembers only the earliest due instant. */
 export class DueLoop {
   readonly #options: DueLoopOptions;
   readonly #stop: () => void;
-  /** The earliest due instant known to this process. */
+  /** The earliest due instant that this process knows. */
   #nextMs = -Infinity;
   #working: Promise<void> | undefined;
   #isUrgent = false;
@@ -32,12 +32,12 @@ export class DueLoop {
     return this.#isClosed;
   }
 
-  /** Calls `work` at the next beat, because something has changed. */
+  /** Checks again at the next beat. Call it when something has changed. */
   wake(): void {
     this.#nextMs = -Infinity;
   }
 
-  /** Calls `work` as soon as possible, because something is due. */
+  /** Checks again as soon as possible. Call it when something is due. */
   hurry(): void {
     this.wake();
     if (this.#working) this.#isUrgent = true;
@@ -73,7 +73,7 @@ export class DueLoop {
 
   async #worked(): Promise<void> {
     const { now, report, work } = this.#options;
-    // A change during the work calls `wake()`, so the next beat notices it.
+    // Set before the work, so that the next beat notices a change that happens meanwhile.
     this.#nextMs = now() + POLL_MS;
     try {
       const earliest = await work();

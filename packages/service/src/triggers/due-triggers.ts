@@ -3,18 +3,18 @@ import type { Db, LiveTrigger } from './fire.ts';
 import { turnBy, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A trigger of a live version with the time at which it is due. */
+/** A trigger of a live version that has a due instant. */
 export type DueTrigger = LiveTrigger & { due_ms: number };
 
-/** Selects the triggers that a process handles. */
+/** The triggers that a process handles. */
 interface Watched {
-  /** Another process of the database may have more types. */
+  /** The types that this process knows. Another process on the database may know more. */
   types: ReadonlyMap<string, unknown>;
   /** Ids of workspaces whose triggers are left out. */
   except?: readonly string[];
 }
 
-/** Returns due triggers, one of each workspace in turn, so that no workspace delays another. */
+/** Returns due triggers, workspaces in turn, so that no workspace delays another. */
 export async function dueTriggers(
   db: Db,
   { types, except = [], nowMs, limit }: Watched & { nowMs: number; limit: number },
@@ -43,7 +43,7 @@ function isDue(row: TriggerRow): row is DueTrigger {
   return isLive(row) && row.due_ms !== null;
 }
 
-/** Returns the time at which the next trigger is due; undefined if there is none. */
+/** Returns when the next trigger is handled; undefined if there is none. */
 export async function earliestTrigger(db: Db, { types, except = [] }: Watched): Promise<number | undefined> {
   const row = await db
     .selectFrom('triggers')

@@ -32,7 +32,7 @@ function at(minute: number, policy: Partial<SchedulePolicy>, more: Partial<DueCa
 }
 
 describe('a due instant', () => {
-  it('that has just come starts one run, by every policy', () => {
+  it('that has just come starts one run, under every policy', () => {
     for (const missed of ['none', 'last', 'all'] as const)
       expect(at(10.5, { missed }), missed).toEqual({ fire: [10], next: 11 });
   });
@@ -41,13 +41,13 @@ describe('a due instant', () => {
     ['none', [], 13],
     ['last', [12], 13],
     ['all', [10, 11, 12], 13],
-  ] as const)('that is late, before later ones: %s', (missed, fire, next) => {
-    // The type is due each minute, so the latest one is on time: give it a delay.
+  ] as const)('that is late and followed by later ones is handled by the policy: %s', (missed, fire, next) => {
+    // The type is due each minute, so the latest due instant is on time, and `none` starts its run.
     const late = at(12.9, { missed }, { jitterMs: 0 });
     expect(late).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
   });
 
-  it('that is late is left out by "none", even if it is the only one', () => {
+  it('that is late starts no run under "none", even if it is the only one', () => {
     const hourly: ScheduleType = {
       ...everyMinute({ missed: 'none' }),
       nextDue: () => 70 * MINUTE,
@@ -67,7 +67,7 @@ describe('a due instant', () => {
     expect(decide({ ...call, held: 'limits', nowMs: 20 * MINUTE })).toMatchObject({ fire: [10 * MINUTE] });
   });
 
-  it('of many missed ones starts the latest, up to the limit', () => {
+  it('that was missed starts a run if it is among the latest ones, up to the limit', () => {
     expect(at(500, { missed: 'all', missedLimit: 3 })).toEqual({ fire: [498, 499, 500], next: 501 });
   });
 
@@ -84,7 +84,7 @@ describe('a due instant', () => {
     expect(decide({ ...call, nowMs: 10 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 90 * MINUTE });
   });
 
-  it('comes later by the jitter', () => {
+  it('is delayed by the jitter', () => {
     expect(at(12.5, { missed: 'last' }, { jitterMs: 2 * MINUTE })).toEqual({ fire: [10], next: 11 });
   });
 });
@@ -101,7 +101,7 @@ describe('while the previous run has not ended, a due instant', () => {
     expect(at(10, { overlap: 'skip' })).toEqual({ fire: [10], next: 11 });
   });
 
-  it('waits, and is the only one that waits: queue', () => {
+  it('waits, as the only one: queue', () => {
     expect(at(10, { overlap: 'queue' }, { isBusy })).toEqual({ waits: 10 });
     expect(at(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ waits: 10 });
     expect(at(14, { overlap: 'queue' }, { held: 'overlap' })).toEqual({ fire: [10], next: 15 });

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '@heddle/core';
 import type { ScheduleType } from './types.ts';
 
-/** A run later than this was missed. */
+/** A run that is later than this counts as missed. */
 const ON_TIME_MS = 60_000;
 
-/** A reached due instant, and the state of the previous run. */
+/** A due instant that has come, with the state of the previous run. */
 export interface DueCall {
   type: ScheduleType;
   config: JsonObject;
   /** The earliest due instant that is not handled. */
   dueMs: number;
-  /** The reason why the due instant had to wait. */
+  /** The reason for which the due instant has waited. */
   held: 'overlap' | 'limits' | null;
   nowMs: number;
   /** The delay of this trigger. */
@@ -59,7 +59,7 @@ function wantedOf({ type, config, dueMs, held }: DueCall, untilMs: number): numb
   return found;
 }
 
-/** Returns the delay of a trigger. It is constant for a trigger, and triggers have different delays. */
+/** Returns the delay of a trigger: always the same for one trigger, and different between triggers. */
 export function jitterOf(
   type: ScheduleType,
   config: JsonObject,

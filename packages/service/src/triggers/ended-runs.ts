@@ -8,7 +8,7 @@ import { recordSuspension } from './move.ts';
 import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** The columns of a logged run that are read here. */
+/** A run as it is logged. */
 export type LoggedRun = Pick<
   LogTables['run_logs'],
   'engine_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child'
@@ -22,16 +22,16 @@ interface Ended {
   error: string | undefined;
 }
 
-/** By the engine's id of the run. */
+/** The results by the engine's ids of the runs. */
 export type EndedRuns = ReadonlyMap<string, Ended>;
 
-/** Reads the traces of ended runs. */
+/** Reads the results of runs. */
 export interface RunReader {
   engine: Pick<Engine, 'getTrace'>;
   report: (error: unknown) => void;
 }
 
-/** Triggers that start runs without checking the previous run. Schedules check it themselves. */
+/** Types of triggers that start runs without checking the previous run. Schedules check it themselves. */
 const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
 
 /**
@@ -71,7 +71,7 @@ async function endedRun(
 ): Promise<Ended | undefined> {
   try {
     const { children, error } = await engine.getTrace(runId);
-    // A run begins at its trigger.
+    // The first block of a run is its trigger.
     const blockId = children[0]?.blockId;
     return { blockId, error: isFailed ? (error?.message ?? 'The run has failed.') : undefined };
   } catch (error) {

@@ -37,7 +37,7 @@ export function asyncLimit({ asyncSeconds }: AreaContext['policy']): { timeoutMs
   return asyncSeconds === undefined ? {} : { timeoutMs: asyncSeconds * 1000 };
 }
 
-/** Returns whether the same run may be accepted later. */
+/** Returns whether a later attempt to start the run can succeed. */
 export function isRefusedForNow({ status }: ApiError): boolean {
   return status === 429 || status === 503;
 }
@@ -52,7 +52,7 @@ export interface AdmittedRun {
   dueMs: number;
   run: QueuedRun;
   release: Release | undefined;
-  /** The event, if flow control decides about its run: that is admitted when it may start. */
+  /** The event, if flow control decides about its run. Such a run is admitted when it may start. */
   held: FlowEvent | undefined;
 }
 
@@ -88,7 +88,7 @@ export async function admitDue(
   return { ...admitted, release, held: undefined };
 }
 
-/** Reserves and queues claimed runs in the transaction. Returns those that flow control does not hold. */
+/** Reserves and queues claimed runs in the transaction. Returns the runs without flow control, which may start immediately. */
 export async function queueAllDue(
   db: Db,
   runs: readonly AdmittedRun[],
@@ -104,8 +104,8 @@ export async function queueAllDue(
 }
 
 /**
- * Reserves and queues the run in the transaction. Returns the decision of flow control about it; undefined if the run
- * may start immediately.
+ * Reserves and queues the run in the transaction. Returns the decision of flow control; undefined if the run may start
+ * immediately.
  */
 export async function queueDue(db: Db, admitted: AdmittedRun, nowMs: number): Promise<Placement | undefined> {
   if (admitted.held) return placeEvent(db as never, admitted.held);

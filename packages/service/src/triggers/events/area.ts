@@ -6,14 +6,14 @@ import { EventDispatcher } from './dispatcher.ts';
 import { EVENT_MIGRATIONS } from './migrations.ts';
 import type { EventTables } from './tables.ts';
 
-/** The open area. `close` stops its work. */
+/** Stops the work of the area. */
 export interface OpenedEvents {
   close(): Promise<void>;
 }
 
 /**
- * Returns the area that starts runs when something happens in their workspace. Give the areas of workflows and triggers the same
- * `triggers`. Throws a TypeError, when it is opened, without a database or without a queue.
+ * Returns the area that starts runs for events of their workspace. Give the areas of workflows and triggers the same `triggers`.
+ * Opening it throws a TypeError without a database or without a queue.
  */
 export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents, Record<never, never>> {
   return {

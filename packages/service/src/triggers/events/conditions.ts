@@ -12,14 +12,14 @@ export type EndedRun = Pick<
 >;
 
 export const CREDITS_PER_DOLLAR = 200;
-/** Rates and averages of fewer runs say nothing. */
+/** Minimum number of runs for a rate or average. */
 const MIN_RUNS = 5;
-/** Maximum number of latest runs that a rate or average covers. */
+/** Maximum number of runs, counted from the latest, for a rate or average. */
 const MAX_RUNS = 1000;
-/** Maximum number of latest runs among which failures are counted. */
+/** Maximum number of runs, counted from the latest, among which failures are counted. */
 const MAX_COUNTED = 10_000;
 
-/** Returns the kind of event that a rule waits for; undefined if it waits for the absence of runs. */
+/** Returns the kind of event for which a rule is checked; undefined for a rule about the absence of runs. */
 export function kindOf({ event }: EventRule): EventKind | undefined {
   switch (event) {
     case 'workflow_deployed':
@@ -60,7 +60,7 @@ export async function isMet(db: Db, rule: EventRule, run: EndedRun): Promise<boo
   }
 }
 
-/** Selects the ended runs of the workflow up to this one, last first. Runs that events have started do not count. */
+/** Selects the ended runs of the workflow up to this one, latest first, without runs that events have started. */
 function runsUpTo(db: Db, { workflow_id, started_ms }: EndedRun) {
   return db
     .selectFrom('run_logs')
@@ -79,7 +79,7 @@ async function failedInARow(db: Db, run: EndedRun, count: number): Promise<boole
   return last.length === count && last.every(({ status }) => status === 'failed');
 }
 
-/** Returns the rate in percent; 0 for too few runs. */
+/** Returns the failure rate in percent; 0 for too few runs. */
 async function failureRate(db: Db, run: EndedRun, windowMs: number): Promise<number> {
   const runs = await runsUpTo(db, run)
     .where('started_ms', '>', run.started_ms - windowMs)

@@ -26,7 +26,7 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Db = Kysely<EventTables>;
 
-/** Maximum number of events, or of triggers, in one read. */
+/** Number of events or triggers that are read together. */
 const BATCH = 100;
 /** Delay before the first retry of an event, in milliseconds. It doubles with each retry, up to a minute. */
 const RETRY_MS = 2000;
@@ -47,7 +47,7 @@ interface Watcher {
   rule: EventRule;
 }
 
-/** A run that an event starts. Then the cooldown of the rule begins. */
+/** A run that an event starts. When it is stored, the cooldown of the rule begins. */
 interface Firing {
   watcher: Watcher;
   /** The workflow or credential of the cooldown. */
@@ -56,8 +56,8 @@ interface Firing {
 }
 
 /**
- * Starts the runs of event triggers. The transaction that stores the runs of an event removes the event, so a crash neither
- * loses nor duplicates a run. Several processes can share one database.
+ * Starts the runs of event triggers. An event is removed in the transaction that stores its runs, so a crash neither loses nor
+ * doubles a run. Any number of processes can share a database.
  */
 export class EventDispatcher {
   readonly #options: DispatcherOptions;
@@ -89,7 +89,7 @@ export class EventDispatcher {
         if (this.#loop.isClosed) return undefined;
         if (await this.#dispatch(event)) moved += 1;
       }
-      // Triggers that look for workflows without runs.
+      // Triggers that check for workflows without runs.
       for (const trigger of await dueTriggers(db as never, { types, nowMs: now(), limit: BATCH })) {
         if (this.#loop.isClosed) return undefined;
         if (await this.#check(trigger)) moved += 1;
@@ -98,7 +98,7 @@ export class EventDispatcher {
     }
   }
 
-  /** Returns due events, one of each workspace in turn, so that none delays the others. */
+  /** Returns due events, one of each workspace in turn, so that no workspace delays another. */
   async #due(): Promise<ServiceEventRow[]> {
     const { db, now } = this.#options;
     const rows = await db
@@ -201,7 +201,7 @@ export class EventDispatcher {
     return isClaimed;
   }
 
-  /** Reschedules the event, or drops it if it is too old. */
+  /** Schedules another attempt to handle the event, or drops it if it is too old. */
   async #postpone(
     { id, attempts, happened_ms, workspace_id }: ServiceEventRow,
     why: string,
@@ -232,7 +232,7 @@ export class EventDispatcher {
       const watcher = this.#watcher(trigger);
       if (watcher?.rule.event === 'no_activity') firings = await this.#silences(watcher, watcher.rule);
     } catch (error) {
-      // After too many waiting events or another temporary failure, the next check finds the same workflows.
+      // Too many events wait, or another temporary failure: the next check finds the same workflows.
       if (!isApiError(error)) report(error);
     }
     const change = { due_ms: nowMs + CHECK_MS, fire_ms: nowMs + CHECK_MS, last_check_ms: nowMs };
@@ -269,7 +269,7 @@ function liveRows({ db, types }: Pick<DispatcherOptions, 'db' | 'types'>) {
     .where('workflows.archived_at', 'is', null);
 }
 
-/** A workflow does not watch itself. */
+/** Returns whether the trigger watches the source of the event. A workflow does not watch itself. */
 function watches({ trigger, rule }: Watcher, event: ServiceEventRow): boolean {
   if (kindOf(rule) !== event.kind || trigger.workflow_id === event.workflow_id) return false;
   const { workflowIds } = rule;
@@ -311,7 +311,7 @@ async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: n
     .execute();
 }
 
-/** Begins the cooldown. Returns false if one is running. No other process can begin one until the transaction ends. */
+/** Begins the cooldown. Returns false during a cooldown. No other process can begin one until the transaction ends. */
 async function beginCooldown(
   tx: Db,
   { watcher, sourceId, nowMs }: { watcher: Watcher; sourceId: string; nowMs: number },

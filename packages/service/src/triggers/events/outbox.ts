@@ -17,7 +17,7 @@ export interface ServiceEvent {
   happenedMs: number;
 }
 
-/** Records events in the given transaction. Skips the events of workspaces without an event trigger. */
+/** Records events in the transaction that causes them. Events of workspaces without an event trigger are left out. */
 export async function recordEvents(transaction: unknown, events: readonly ServiceEvent[]): Promise<void> {
   if (events.length === 0) return;
   const db = transaction as Db;
@@ -34,13 +34,13 @@ export async function recordEvents(transaction: unknown, events: readonly Servic
       ...{ id: newId(), workspace_id: event.workspaceId, kind: event.kind },
       ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },
       details: event.details ? JSON.stringify(event.details) : null,
-      // The event is due immediately, because `happened_ms` may come from another clock.
+      // Due immediately: `happened_ms` may come from another clock.
       ...{ happened_ms: event.happenedMs, recorded_ms: Date.now(), look_ms: 0, attempts: 0 },
     }));
   if (rows.length > 0) await db.insertInto('service_events').values(rows).execute();
 }
 
-/** Records whether the live version of a workflow has an event trigger, in the transaction that makes it live. */
+/** Records whether the live version of a workflow has an event trigger, in the transaction that makes the version live. */
 export async function activateEvents(
   transaction: unknown,
   { workflowId, workspaceId, triggers }: Pick<Activation, 'workflowId' | 'workspaceId' | 'triggers'>,
@@ -54,7 +54,7 @@ export async function activateEvents(
     .execute();
 }
 
-/** Records that the workflow no longer has a live version. */
+/** Records that the workflow no longer has a live version with an event trigger. */
 export async function deactivateEvents(transaction: unknown, workflowId: string): Promise<void> {
   await (transaction as Db).deleteFrom('event_watchers').where('workflow_id', '=', workflowId).execute();
 }

@@ -5,11 +5,11 @@ import type { EventRule } from '@heddle/engine/triggers';
 import { CREDITS_PER_DOLLAR } from './conditions.ts';
 import type { EndedRun } from './conditions.ts';
 
-/** Maximum length of a run's output in the input of another run, in characters. */
+/** Maximum number of characters of a run's output in the input of another run. */
 const MAX_OUTPUT = 64 * 1024;
 const PREVIEW = 8 * 1024;
 
-/** The subject of an event: a run, a workflow or a credential. */
+/** The subject of an event. */
 export interface EventSubject {
   happenedMs: number;
   workflow?: { id: string; name: string } | undefined;
@@ -39,7 +39,7 @@ export function inputOf({ event }: EventRule, subject: EventSubject): JsonObject
   };
 }
 
-/** Returns the fields of the input about a run. */
+/** Returns the description of a run for the input. */
 export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun): Promise<JsonObject> {
   const { output, error } = await resultOf(engine, run.engine_id);
   return {
@@ -51,7 +51,7 @@ export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun):
   };
 }
 
-/** Returns output and error of a run; null for a deleted one. */
+/** Returns output and error of a run; null for those of a deleted run. */
 async function resultOf(
   engine: Pick<Engine, 'getRun'>,
   engineId: string,

@@ -3,12 +3,15 @@ import type { LiveTrigger } from '../fire.ts';
 import type { EventRule } from '@heddle/engine/triggers';
 import type { EventTables } from './tables.ts';
 
-/** How often a trigger looks for workflows without runs. */
+/** Interval at which a trigger checks for workflows without runs. */
 export const CHECK_MS = 300_000;
 /** Maximum number of workflows that one check returns. The next check returns the others. */
 const MAX_FOUND = 100;
 
-/** Returns the watched workflows that are deployed and without a run for as long as the rule says. Those in a cooldown are left out. */
+/**
+ * Returns the watched workflows that have been deployed for the time of the rule and had no run in it. Workflows in a cooldown
+ * are left out.
+ */
 export async function silentWorkflows(
   db: Kysely<EventTables>,
   { trigger, rule }: { trigger: LiveTrigger; rule: EventRule & { event: 'no_activity' } },
@@ -16,7 +19,7 @@ export async function silentWorkflows(
 ): Promise<{ id: string; name: string }[]> {
   const sinceMs = nowMs - rule.ms;
   if (trigger.created_ms > sinceMs) return [];
-  // Times of workflows and of their runs are texts in one form, in the order of time.
+  // Times of workflows and of their runs are texts in the same format, whose order is that of the times.
   const since = new Date(sinceMs).toISOString();
   return db
     .selectFrom('workflows')

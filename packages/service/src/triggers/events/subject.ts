@@ -8,7 +8,7 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Services = Pick<AreaContext, 'engine'> & { db: Kysely<EventTables> };
 
-/** The subject of an event. The summary of a run is read when the first rule needs it. */
+/** The subject of an event. The summary of its run is read when the first rule needs it. */
 export interface FoundSubject {
   run: EndedRun | undefined;
   subject: () => Promise<EventSubject>;

@@ -3,6 +3,7 @@ import type { TriggerTables } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as text.
 
+/** The kind of event. */
 export type EventKind =
   | 'run_ended'
   | 'workflow_deployed'
@@ -11,40 +12,40 @@ export type EventKind =
   | 'credential_changed'
   | 'trigger_suspended';
 
-/** An event. The row is deleted when the runs that the event starts are stored. */
+/** An event, stored until the runs that it starts are stored. */
 export interface ServiceEventRow {
   id: string;
   workspace_id: string;
   kind: EventKind;
-  /** The workflow that the event concerns; null: none. */
+  /** The workflow that is the subject of the event; null: it has none. */
   workflow_id: string | null;
   /** The engine's id of the run, or the id of the credential. */
   subject_id: string | null;
-  /** Further details as JSON. */
+  /** Further details of the event, as JSON. */
   details: string | null;
   happened_ms: number;
-  /** From the same clock as `since_ms` of the watchers. */
+  /** When it was recorded, by the same clock as `since_ms` of the watchers. */
   recorded_ms: number;
-  /** When the event is handled next. */
+  /** When the event is due to be handled. */
   look_ms: number;
   /** Number of failed attempts to handle the event. */
   attempts: number;
 }
 
-/** The cooldown of a trigger that has fired for a workflow or credential. */
+/** The time from which a trigger that has fired for a workflow or credential may fire for it again. */
 export interface EventCooldownRow {
   workflow_id: string;
   block_id: string;
-  /** Id of the workflow or credential that the event concerned. */
+  /** The id of the workflow or credential. */
   source_id: string;
   until_ms: number;
 }
 
-/** A workflow whose live version has an event trigger. Events of a workspace are recorded only if it has such a workflow. */
+/** A workflow whose live version has an event trigger. No events are recorded for a workspace without such a workflow. */
 export interface EventWatcherRow {
   workflow_id: string;
   workspace_id: string;
-  /** Earlier events do not fire the trigger. */
+  /** Events that were recorded earlier do not fire its triggers. */
   since_ms: number;
 }
 

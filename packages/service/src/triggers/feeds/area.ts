@@ -9,13 +9,13 @@ import { FeedPoller } from './poller.ts';
 import { sweepFeeds } from './store.ts';
 import type { FeedDb } from './store.ts';
 
-/** The connections to sources. */
+/** Options of the clients that send requests to sources. */
 export interface FeedOptions extends ClientOptions {
   /** Stored credentials of workspaces. Default: none. */
   credentials?: TenantCredentials;
 }
 
-/** The open area. */
+/** The parts that the area opens. */
 export interface OpenedFeeds {
   close(): Promise<void>;
 }
@@ -24,8 +24,7 @@ const SWEEP_MS = 3_600_000;
 
 /**
  * Returns the area that polls sources and starts runs for new items. Give the areas of workflows and triggers the same
- * `triggers`. `environments` has the values of `{{NAME}}`. Throws a TypeError, when it is opened, without a database or without
- * a queue.
+ * `triggers`. `environments` has the values of `{{NAME}}`. Opening it throws a TypeError without a database or without a queue.
  */
 export function feeds({
   triggers,

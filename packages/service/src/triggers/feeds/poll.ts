@@ -26,13 +26,13 @@ import type { FeedDb } from './store.ts';
 
 /** Maximum number of runs that one poll starts. */
 const MAX_ITEMS = 50;
-/** Delay before a start that limits refused is retried. It grows with each attempt. */
+/** First delay before a start that limits refused is retried. It grows with each retry. */
 const WAIT_MS = 2000;
-/** Maximum delay before a failing source is polled again, unless its interval is longer. */
+/** Maximum time until a source that fails is polled again, unless its interval is longer. */
 const MAX_BACKOFF_MS = 3_600_000;
 const UNKNOWN_FAILURE = 'The source could not be polled.';
 
-/** The services that polling needs. */
+/** Dependencies of polls. */
 export type FeedServices = Pick<
   AreaContext,
   'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report'
@@ -48,11 +48,11 @@ export type FeedServices = Pick<
   held: () => void;
 };
 
-/** A run that was admitted, and is not queued yet. */
+/** A run that was admitted and is not queued yet. */
 interface AdmittedItem {
   /** Hash of the item. */
   item: string;
-  /** Its id in the source. */
+  /** The id of the item in the source. */
   id: string;
   run: QueuedRun;
   release: Release | undefined;
@@ -60,7 +60,7 @@ interface AdmittedItem {
   held: FlowEvent | undefined;
 }
 
-/** The admitted runs of items. `refused`: why no further run was admitted. */
+/** The admitted runs of items. `refused`: why further runs were not admitted. */
 interface Admission {
   runs: AdmittedItem[];
   refused: { message: string; isForNow: boolean } | undefined;
@@ -74,7 +74,7 @@ export class Poll {
   readonly #config: JsonObject;
   readonly #source: string;
   readonly #signal: AbortSignal;
-  /** The remembered items among those that the poll has asked for. */
+  /** The items of the poll that are stored, with the times at which they were marked. */
   readonly #known = new Map<string, number>();
   /** Secrets that the poll has read, by name. The source may repeat them. */
   readonly #secrets = new Map<string, string>();
@@ -91,7 +91,7 @@ export class Poll {
     this.#source = hashOf(type.type, type.sourceOf(this.#config));
   }
 
-  /** Polls, starts the runs of new items, and schedules the next poll. */
+  /** Polls, starts the runs of new items, and advances the trigger. */
   async run(): Promise<void> {
     let call: FeedCall;
     let accepted: string[];
@@ -171,7 +171,7 @@ export class Poll {
     return { ...admitted, held: undefined, release: await admitRun(this.#services, request, workspaceId) };
   }
 
-  /** Returns the start data of the run: its files are stored, and its input has no secrets of the workspace. */
+  /** Returns the start of the run: its files are stored, and its input has no secrets of the workspace. */
   async #startOf(item: FeedItem): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
     const { workflow_id: workflowId, block_id: blockId, engine_version: version } = this.#trigger;
@@ -182,7 +182,7 @@ export class Poll {
     };
   }
 
-  /** Stores the files of the item, and returns its input. If a file is refused, the input has only names, types and sizes. */
+  /** Returns the input of the run. If the files cannot be stored, the input has only their names, types and sizes. */
   async #inputOf({ input, files }: FeedItem): Promise<Json> {
     if (!files) return input;
     const { workflow_id: workflowId, block_id: start, engine_version: version } = this.#trigger;
@@ -196,7 +196,7 @@ export class Poll {
     }
   }
 
-  /** Claims the items, queues their runs and schedules the next poll, in one transaction. Returns the ids of the items. */
+  /** Claims the items, queues their runs and advances the trigger, in one transaction. Returns the ids of the items. */
   async #accept(found: FeedPoll, { runs, refused }: Admission): Promise<string[]> {
     const { db, queue, now } = this.#services;
     const nowMs = now();
@@ -224,7 +224,7 @@ export class Poll {
     return [...accepted].map(({ id }) => id);
   }
 
-  /** Claims the item and queues its run. Returns false if the item has already started a run. */
+  /** Claims the item and stores its run. Returns false if the item has already started a run. */
   async #take(tx: FeedDb, { item, run, held }: AdmittedItem, nowMs: number): Promise<boolean> {
     const { engineId, runId, workflowId, workspaceId, start } = run;
     const isNew = await claimItem(tx, this.#trigger, { item, run_id: engineId, seen_ms: nowMs });
@@ -240,7 +240,10 @@ export class Poll {
     return true;
   }
 
-  /** Stores the passed items, and the new position if all items were accepted. The next poll finds the others again. */
+  /**
+   * Stores the passed items and the position. If runs were refused, the position stays, so that the next poll finds their items
+   * again.
+   */
   async #remember(
     tx: FeedDb,
     { passed, cursor }: FeedPoll,
@@ -294,7 +297,7 @@ export class Poll {
   }
 
   async #failed(error: unknown): Promise<void> {
-    // This process is stopping, so another process polls next.
+    // This process stops, so another process makes the next poll.
     const isStopped = this.#signal.aborted && !isTimeout(this.#signal.reason);
     const { db, now, report } = this.#services;
     const nowMs = now();
@@ -308,7 +311,7 @@ export class Poll {
     await moveTrigger(db as never, { trigger: this.#trigger, change });
   }
 
-  /** Notifies the source of accepted items. A failure is shown, and changes nothing: the runs have started. */
+  /** Confirms the accepted items to the source. A failure is only shown, because the runs have started. */
   async #tell(ids: readonly string[], call: FeedCall): Promise<void> {
     try {
       await this.#type.accepted?.(this.#config, ids, call);
@@ -332,7 +335,7 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** Sorts runs by their group, so that concurrent transactions lock groups in the same order and cannot deadlock. */
+/** Sorts runs by their groups. In this fixed order, transactions of several processes cannot deadlock. */
 function inGroups(runs: readonly AdmittedItem[]): AdmittedItem[] {
   const groups = new Map(runs.map((run) => [run, run.held ? groupIdOf(run.held) : '']));
   const groupOf = (run: AdmittedItem): string => groups.get(run) ?? '';

@@ -9,11 +9,11 @@ import type { FeedTrigger } from '@heddle/engine/triggers';
 import { Poll } from './poll.ts';
 import type { FeedServices } from './poll.ts';
 
-/** Maximum number of concurrent polls in this process. */
+/** Maximum number of concurrent polls of this process. */
 const MAX_POLLS: JobLimits = { total: 16, perWorkspace: 4 };
 /** Maximum duration of a poll. */
 const POLL_MS = 120_000;
-/** After this time, another process polls the triggers of a process that died. */
+/** After this time, another process polls the source of a process that died. */
 const LEASE_MS = 2 * POLL_MS;
 
 export type PollerOptions = FeedServices &
@@ -31,7 +31,7 @@ export class FeedPoller {
     this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
   }
 
-  /** Reads the triggers again, because one of them has changed. */
+  /** Checks the triggers again. Call it when one of them has changed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -55,7 +55,7 @@ export class FeedPoller {
     });
   }
 
-  /** Claims the poll until its lease ends. Returns undefined if another process has claimed it or the trigger has changed. */
+  /** Claims the poll until the lease expires. Returns undefined if another process has claimed it or the trigger has changed. */
   async #claimed(trigger: DueTrigger): Promise<DueTrigger | undefined> {
     const { db, now } = this.#options;
     const change = { fire_ms: now() + LEASE_MS };

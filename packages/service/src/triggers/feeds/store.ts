@@ -6,14 +6,16 @@ import type { FeedCursorRow, FeedTables } from './tables.ts';
 
 export type FeedDb = Kysely<FeedTables>;
 
-/** A block of a workflow. */
+/** The block of a trigger. */
 export type FeedKey = Pick<TriggerRow, 'workflow_id' | 'block_id'>;
 
-/** Items of a trigger that are remembered: those that the source was last known to have. A document has fewer. */
+/** Maximum number of stored items of a trigger: the ones that the source was last known to have. A document has fewer items. */
 const MAX_ITEMS = 10_000;
 /** Maximum number of rows in one statement. */
 const ROWS = 200;
-/** From this many items on, those that the source still has are marked again from time to time, so that they are kept. */
+/**
+ * From this number of items on, items that the source still has are marked again from time to time, so that they are not deleted.
+ */
 const MANY = MAX_ITEMS / 2;
 const MARKED_MS = 300_000;
 
@@ -44,7 +46,7 @@ export async function storeCursor(db: FeedDb, row: FeedCursorRow): Promise<void>
     .execute();
 }
 
-/** Returns the remembered items among the given ones, with the times at which they were marked. */
+/** Returns the stored ones of these items, with the times at which they were marked. */
 export async function knownItems(
   db: FeedDb,
   key: FeedKey,
@@ -64,7 +66,7 @@ export async function knownItems(
   return known;
 }
 
-/** Remembers that the item starts a run. Returns false if it is already remembered. */
+/** Stores an item that starts a run. Returns false if the item is already stored. */
 export async function claimItem(
   db: FeedDb,
   key: FeedKey,
@@ -79,7 +81,7 @@ export async function claimItem(
   return Number(inserted ?? 0) > 0;
 }
 
-/** Remembers that the items start no run. */
+/** Stores items that start no run. */
 export async function passItems(
   db: FeedDb,
   key: FeedKey,
@@ -95,7 +97,7 @@ export async function passItems(
       .execute();
 }
 
-/** Forgets the oldest items beyond the bound, but keeps `known`, which the source still has. */
+/** Deletes the oldest items beyond the maximum, but keeps `known`, which the source still has. */
 export async function boundItems(
   db: FeedDb,
   key: FeedKey,
@@ -121,7 +123,7 @@ export async function boundItems(
     .execute();
 }
 
-/** Returns when the item behind the newest `offset` ones was marked; undefined if there are no more. */
+/** Returns when the item after the `offset` newest ones was marked; undefined if there is none. */
 async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number | undefined> {
   const found = await db
     .selectFrom('feed_items')
@@ -135,13 +137,13 @@ async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number 
   return found && Number(found.seen_ms);
 }
 
-/** Deletes the position, because items that arrive while a workflow is not deployed start no run. */
+/** Deletes the positions of polling, so that items that arrive while a workflow is not deployed start no run. */
 export async function forgetCursors(db: FeedDb, workflowIds: readonly string[]): Promise<void> {
   for (const some of chunks(workflowIds))
     await db.deleteFrom('feed_cursors').where('workflow_id', 'in', some).execute();
 }
 
-/** Deletes the positions and items of triggers that no longer exist. */
+/** Deletes the items and positions of triggers that no longer exist. */
 export async function sweepFeeds(db: FeedDb): Promise<void> {
   for (const table of ['feed_cursors', 'feed_items'] as const)
     await db

@@ -18,11 +18,11 @@ export interface FeedCursorRow {
 export interface FeedItemRow {
   workflow_id: string;
   block_id: string;
-  /** Hash of the source and of the id in it. */
+  /** Hash of the source and of the item's id in it. */
   item: string;
   /** The engine's id of its run; null: it was passed. */
   run_id: string | null;
-  /** A time at which the source had the item. Not every later poll updates it. */
+  /** When a poll last marked the item as present in the source. Not every poll marks it. */
   seen_ms: number;
 }
 

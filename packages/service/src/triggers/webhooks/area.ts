@@ -29,13 +29,13 @@ export interface WebhookOptions extends Pick<
   retentionMs?: number;
 }
 
-/** Settings for creating hooks at providers. */
+/** Options for creating hooks at providers. */
 export interface HookOptions extends ClientOptions {
   /** The address at which providers reach the server, such as `https://flows.example.com`. Default: no hooks are created. */
   origin?: string;
 }
 
-/** The services of the area's handlers. */
+/** Dependencies of the area's handlers. */
 export interface ServedWebhooks extends OpenedWebhooks {
   receive: WebhookReceiver;
   stop(): Promise<void>;
@@ -53,8 +53,8 @@ interface WebhookSources {
 
 /**
  * Returns the area that receives requests of other systems and starts runs. Give the areas of workflows and triggers the same
- * `triggers`. `environments` has the secrets: without it, no request matches a secret `{{NAME}}`. Throws a TypeError,
- * when it is opened, without a database or without a queue.
+ * `triggers`. `environments` has the values of `{{NAME}}`; without it, requests to webhooks whose secret is `{{NAME}}` are
+ * refused. Opening it throws a TypeError without a database or without a queue.
  */
 export function webhooks({
   triggers,
