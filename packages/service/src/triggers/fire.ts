@@ -32,7 +32,7 @@ export function retryDelayMs(firstMs: number, attempts: number, maxMs: number = 
   return Math.min(firstMs * 2 ** Math.min(attempts, 20), maxMs);
 }
 
-/** Returns the time limit of asynchronous runs, as a run is started with it. */
+/** Returns the time limit of asynchronous runs as an option of a start. */
 export function asyncLimit({ asyncSeconds }: AreaContext['policy']): { timeoutMs?: number } {
   return asyncSeconds === undefined ? {} : { timeoutMs: asyncSeconds * 1000 };
 }

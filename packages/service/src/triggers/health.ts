@@ -1,20 +1,20 @@
 import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A trigger is suspended after this many consecutive failures, and this long after the first of them. */
+/** A trigger is suspended after this number of consecutive failures, if the first of them is at least this time ago. */
 const MAX_FAILURES = 10;
 const FAILING_MS = 24 * 3_600_000;
 const MAX_ERROR_CHARACTERS = 500;
 
-/** Returns a message as the health of a trigger shows it. */
+/** Returns a message, shortened for the health of a trigger. */
 export function errorText(message: string): string {
   return message.slice(0, MAX_ERROR_CHARACTERS);
 }
 
-/** Returns the health after a success. */
+/** The health after a success. */
 export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null } as const;
 
-/** Counts consecutive failures: of the previous run, and of this start. Suspends a trigger that only fails. */
+/** Counts a failure of the previous run or of this start. Suspends a trigger that only fails. */
 export function healthOf(
   trigger: TriggerRow,
   { last, refused, nowMs }: { last: LastRun; refused: string | undefined; nowMs: number },

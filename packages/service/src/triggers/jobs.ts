@@ -1,4 +1,4 @@
-/** Limits of the jobs of a process: how many run at once, and for one workspace. */
+/** Maximum numbers of concurrent jobs of a process, in total and for one workspace. */
 export interface JobLimits {
   total: number;
   perWorkspace: number;
@@ -24,7 +24,7 @@ export class Jobs {
     return [...jobs].filter(([, own]) => own.length >= this.#limits.perWorkspace).map(([id]) => id);
   }
 
-  /** Adds a job, which does not reject. Calls `ended` after its end. */
+  /** Adds a job, which must not reject. Calls `ended` after its end. */
   add(workspaceId: string, job: Promise<void>, ended: () => void): void {
     const running = job.finally(() => {
       this.#running.delete(running);
@@ -39,7 +39,7 @@ export class Jobs {
   }
 }
 
-/** Work that is due, and how a process begins it. */
+/** The operations with which a process finds, claims and begins due work. */
 export interface DueWork<Due extends { workspace_id: string }> {
   jobs: Jobs;
   isClosed: () => boolean;
@@ -52,7 +52,9 @@ export interface DueWork<Due extends { workspace_id: string }> {
   earliest: (query: { except: readonly string[] }) => Promise<number | undefined>;
 }
 
-/** Begins the work that is due. Resolves with the time of the next; undefined while the maximum number of jobs is running. */
+/**
+ * Begins the work that is due. Resolves with the time of the next work; undefined while the maximum number of jobs is running.
+ */
 export async function beginDue<Due extends { workspace_id: string }>(
   work: DueWork<Due>,
 ): Promise<number | undefined> {

@@ -4,7 +4,7 @@ import { recordEvents } from './events/outbox.ts';
 import type { Db, LiveTrigger } from './fire.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 
-/** A change of a trigger that was read before. */
+/** A change of a trigger that was read earlier. */
 export interface Move {
   trigger: LiveTrigger;
   change: Partial<TriggerRow>;
@@ -13,21 +13,21 @@ export interface Move {
 /** The columns of a trigger that must be unchanged since it was read. */
 type AsRead = Pick<TriggerRow, 'id' | 'due_ms' | 'fire_ms' | 'version' | 'config'>;
 
-/** Applies the change if the trigger is unchanged since it was read and its version is live. Records a suspension. */
+/** Advances the trigger, if it is unchanged since it was read and its version is live. Records a suspension. */
 export async function moveTrigger(db: Db, { trigger, change }: Move): Promise<boolean> {
   const { numUpdatedRows } = await updateAsRead(db, trigger).set(change).executeTakeFirst();
   return numUpdatedRows > 0n && recorded(db, { trigger, change });
 }
 
-/** Columns that a schedule changes after a due instant. */
+/** Columns that a schedule changes when it advances. */
 const MOVED = [
   ...(['due_ms', 'fire_ms', 'held', 'attempts', 'last_run_id', 'last_due_ms', 'last_fired_ms'] as const),
   ...(['last_check_ms', 'last_error', 'failures', 'failing_since_ms', 'state'] as const),
 ];
 
 /**
- * Returns a version of `moveTrigger` for many triggers of one database, with a statement that is compiled once. It writes all
- * columns that a schedule changes, with their values as read where `change` has none.
+ * Returns a `moveTrigger` for many triggers of one database, whose statement is compiled once. It writes all columns that a
+ * schedule changes; columns without a value in `change` keep the value that was read.
  */
 export function triggerMover(): (db: Db, move: Move) => Promise<boolean> {
   const anything = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };

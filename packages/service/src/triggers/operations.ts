@@ -25,7 +25,7 @@ import type { ScheduleType, TriggerType } from './types.ts';
 import { readRow, shown, shownRows } from './views.ts';
 import type { Found } from './views.ts';
 
-/** The services of the trigger operations. */
+/** Dependencies of the operations of triggers. */
 export interface TriggerServices extends FireServices {
   types: ReadonlyMap<string, TriggerType>;
   /** Reports that a trigger has changed. */
@@ -43,7 +43,7 @@ const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 const RUN_ERRORS = [...WRITE_ERRORS, 402, 503] as const;
 
-/** Returns the audit declaration of an operation that records `action` on a trigger. */
+/** Returns the audit declaration of an operation that records this action on a trigger. */
 function records(action: string) {
   return { audit: { resourceType: 'trigger', actions: [action] } } as const;
 }
@@ -216,7 +216,7 @@ export const backfillTrigger = define({
   },
 });
 
-/** Returns the due instants of a period. Throws 400 for the future, and for more than the limit. */
+/** Returns the due instants of a period. Throws 400 if it ends in the future or has more due instants than the limit. */
 function duesOf(
   services: TriggerServices,
   row: LiveTrigger,
@@ -263,8 +263,8 @@ async function queuedRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<
 }
 
 /**
- * Runs `write` in a transaction, and starts the run that it has queued. Returns the id of the run; none, and the run is
- * released, if nothing was queued.
+ * Executes `write` in a transaction, and starts the run that it has queued. If it has queued none, releases the run and returns
+ * no id.
  */
 async function submitted(
   { db, queue, held }: TriggerServices,

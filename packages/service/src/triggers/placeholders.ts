@@ -3,10 +3,10 @@ import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
 /** `{{NAME}}`. */
 const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
 
-/** A text with its placeholders filled in. */
+/** A text with its values filled in. */
 interface FilledText {
   text: string;
-  /** The secret values in the text, by name. */
+  /** The values that are secrets, by name. */
   secrets: ReadonlyMap<string, string>;
 }
 
@@ -19,7 +19,7 @@ export async function filledText(
   const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
   if (names.length === 0) return { text, secrets: new Map() };
   const values = (await environments?.values?.(workspaceId, names)) ?? {};
-  // The names are the author's: they must not be those of methods of all objects.
+  // The author chooses the names, so a name can be that of a method of every object.
   const known = names.map((name) => [name, Object.hasOwn(values, name) ? values[name] : undefined] as const);
   const texts = new Map(known.map(([name, value]) => [name, textOf(value)]));
   if ([...texts.values()].includes('')) return undefined;

@@ -17,7 +17,7 @@ export function withNumbers(row: TriggerRow): TriggerRow {
   return { ...row, ...Object.fromEntries(times), created_ms: Number(row.created_ms) };
 }
 
-/** Selects the place of a row among those of its workspace, as `turn`: sorted by it, workspaces take turns. */
+/** Selects the position of a row among the rows of its workspace, as `turn`. Sorted by it, workspaces take turns. */
 export function turnBy(...columns: readonly [string, string]): AliasedRawBuilder<number, 'turn'> {
   const order = sql.join(columns.map((column) => sql.ref(column)));
   return sql<number>`row_number() over (partition by workspace_id order by ${order})`.as('turn');

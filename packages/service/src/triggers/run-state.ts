@@ -2,10 +2,10 @@ import { isEngineError } from '@heddle/core';
 import type { RunDetail } from '@heddle/engine';
 import type { AreaContext } from '@heddle/api';
 
-/** The state of a run. `isUnknown`: the run never existed or was deleted. */
+/** The state of a run. `isUnknown`: there is no run, or it was deleted. */
 export type LastRun = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
 
-/** Returns whether the run is queued, runs or is paused, and why it has failed. */
+/** Returns whether the run is queued, running or paused, and why it has failed. */
 export async function stateOfRun(
   { engine, reservations }: Pick<AreaContext, 'engine' | 'reservations'>,
   runId: string,
@@ -15,7 +15,7 @@ export async function stateOfRun(
   const reservation = (await reservations.byEngineIds([runId])).get(runId);
   if (reservation?.isQueued) return { isBusy: true };
   if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
-  // It has started since the first query, or it was deleted.
+  // The run has started since the first query, or it was deleted.
   const started = reservation && (await runOf(engine, runId));
   return started ? lastRunOf(started) : { isBusy: false, isUnknown: true };
 }

@@ -16,12 +16,12 @@ import type { ScheduleType } from './types.ts';
 
 /** Maximum number of triggers in one transaction. */
 const BATCH = 100;
-/** Maximum number of triggers in one read, because sorting all due triggers takes time. */
+/** Number of triggers that are read together, because sorting all due triggers takes time. */
 const READ = 1000;
-/** How often a waiting due instant is checked. */
+/** Interval at which a waiting due instant is checked. */
 const WAIT_MS = 2000;
 
-/** The changes to write for a due trigger. */
+/** The runs and the change of a trigger whose due instant has come. */
 interface Step {
   trigger: LiveTrigger;
   runs: readonly AdmittedRun[];
@@ -46,7 +46,7 @@ export class Scheduler {
     this.#loop = new DueLoop({ ...options, work: () => this.#startDue() });
   }
 
-  /** Reads the triggers again, because one of them has changed. */
+  /** Checks the triggers again. Call it when one of them has changed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -64,13 +64,13 @@ export class Scheduler {
         const batch = due.slice(from, from + BATCH);
         moved += await this.#take(await Promise.all(batch.map((trigger) => this.#stepOf(trigger))));
       }
-      // Another process has claimed all of them, and will claim the next ones too.
+      // If none was advanced, another process has handled all of them, and it handles the next ones too.
       if (due.length < READ || moved === 0 || this.#loop.isClosed) break;
     }
     return earliestTrigger(db, { types });
   }
 
-  /** Decides about a trigger, and admits its runs. A trigger that cannot be handled now is retried later. */
+  /** Decides about the due instant of a trigger, and admits its runs. A trigger that cannot be handled now is retried later. */
   async #stepOf(trigger: DueTrigger): Promise<Step> {
     try {
       return await this.#decided(trigger);
@@ -137,8 +137,8 @@ export class Scheduler {
   }
 
   /**
-   * Claims the due instants and queues their runs, in one transaction. Skips instants that another process has claimed. Returns
-   * the number of changed triggers.
+   * Claims the due instants and queues their runs, in one transaction. Due instants that another process has claimed are left
+   * out. Returns the number of advanced triggers.
    */
   async #take(steps: readonly Step[]): Promise<number> {
     if (steps.length === 0) return 0;
@@ -154,7 +154,7 @@ export class Scheduler {
           moved += 1;
           taken.push(...step.runs);
         }
-        // Always in the same order, so that concurrent transactions cannot deadlock.
+        // In a fixed order, so that transactions of several processes cannot deadlock.
         taken.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
         const nowMs = this.#options.now();
         const claimed = await claimDue(tx, taken, nowMs);
@@ -172,13 +172,13 @@ export class Scheduler {
   }
 }
 
-/** Returns the changes of the trigger after its runs were started. */
+/** Returns the columns that the started runs change. */
 function fired(runs: readonly AdmittedRun[], nowMs: number): Partial<TriggerRow> {
   const last = runs.at(-1);
   return last ? { last_run_id: last.run.engineId, last_due_ms: last.dueMs, last_fired_ms: nowMs } : {};
 }
 
-/** Returns the change for a retry of the due instant. The delay grows with each attempt. */
+/** Returns the change that retries the due instant later, with a delay that grows each time. */
 function waiting(
   { attempts }: TriggerRow,
   { dueMs, nowMs }: { dueMs: number; nowMs: number },

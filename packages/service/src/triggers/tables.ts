@@ -1,9 +1,9 @@
 import type { ProviderHookRow } from './hooks/tables.ts';
 import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
 
-// Times are milliseconds, which the calendar computes with. PostgreSQL returns them as text: see `triggerOf`.
+// Times are milliseconds, as in calculations of the calendar. PostgreSQL returns them as text: see `withNumbers`.
 
-/** A trigger of a workflow: its configuration, what it does next, and its health. */
+/** A trigger of a workflow: its configuration, its next due instant, and its health. */
 export interface TriggerRow {
   id: string;
   workspace_id: string;
@@ -21,11 +21,11 @@ export interface TriggerRow {
   state: 'active' | 'paused' | 'suspended';
   /** The earliest due instant that is not handled; null: none. */
   due_ms: number | null;
-  /** When the due instant is handled: later than `due_ms` by the jitter or a wait. */
+  /** When the due instant is handled: after the jitter of the trigger, or after a wait. */
   fire_ms: number | null;
-  /** The reason why a due instant waits: the previous run has not ended, or limits of the workspace. */
+  /** The reason for which a due instant waits: the previous run has not ended, or the limits of the workspace have refused it. */
   held: 'overlap' | 'limits' | null;
-  /** How many times the limits have refused the due instant. */
+  /** How often limits have refused the due instant. */
   attempts: number;
   /** The engine's id of the last run. */
   last_run_id: string | null;
@@ -38,12 +38,12 @@ export interface TriggerRow {
   last_error: string | null;
   /** Number of consecutive failures. */
   failures: number;
-  /** When the first of the consecutive failures was noticed. */
+  /** When the first of the consecutive failures was detected. */
   failing_since_ms: number | null;
   created_ms: number;
 }
 
-/** A due instant that a run was started for. */
+/** A due instant for which a run was started. */
 export interface FireRow {
   workflow_id: string;
   block_id: string;

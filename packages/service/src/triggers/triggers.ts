@@ -34,7 +34,7 @@ export interface TriggerState {
 
 const NO_HOOKS: HookSettings = { missing: 'This server creates no webhooks at providers.' };
 
-/** Updates triggers on deployment, in the transaction that changes the live version. */
+/** Changes triggers with deployments: each change is part of the transaction that changes the live version. */
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
   readonly hooks: HookRules;
@@ -47,12 +47,12 @@ export class Triggers {
     this.hooks = { types: this.types, settings };
   }
 
-  /** Returns the triggers of a graph that are fired here. Throws 400 for triggers that cannot fire as they are. */
+  /** Returns the triggers of a graph that are fired here. Throws 400 for triggers that cannot fire with their fields. */
   planned(blocks: { readonly [id: string]: JsonObject }, starts: readonly WorkflowBlock[]): PlannedTrigger[] {
     return plannedTriggers(this.types, blocks, starts);
   }
 
-  /** Throws 409 for the path of a webhook that another trigger has. */
+  /** Throws 409 if another trigger has the path of a webhook. */
   async activate(transaction: unknown, activation: Activation): Promise<void> {
     await activateTriggers(transaction as Db, activation);
     await activatePaths(transaction as Kysely<WebhookTables>, activation);
@@ -99,7 +99,7 @@ export class Triggers {
     return endedRuns(database as Db, reader, logs);
   }
 
-  /** Counts the failures of ended runs in that transaction. Triggers that only fail are suspended. */
+  /** Counts the failures of ended runs, in the transaction that records their end. Triggers that only fail are suspended. */
   async countEnded(
     transaction: unknown,
     runs: readonly LoggedRun[],
@@ -137,23 +137,23 @@ export class Triggers {
     return type?.kind === 'webhook' ? [{ blockId, provider: type.providerOf(config), path }] : [];
   }
 
-  /** Notifies listeners that a transaction with changes was committed. */
+  /** Reports that a transaction with changes was committed. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls `listener` after changes. Returns a function that stops it. */
+  /** Calls `listener` after changes. Returns a function that stops the calls. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Notifies listeners that an event waits for flow control. */
+  /** Reports that an event waits for flow control. */
   held(): void {
     for (const listener of this.#heldListeners) listener();
   }
 
-  /** Calls `listener` when events wait for flow control. Returns a function that stops it. */
+  /** Calls `listener` when events wait for flow control. Returns a function that stops the calls. */
   onHeld(listener: () => void): () => void {
     this.#heldListeners.add(listener);
     return () => this.#heldListeners.delete(listener);

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { EventRule, FeedTrigger, ProviderHook, SchedulePolicy } from '@heddle/engine/triggers';
 
-/** A type of trigger that is fired here. `@heddle/blocks/triggers` has those of Heddle. */
+/** A type of trigger that is fired here. `@heddle/blocks/triggers` has the types of Heddle. */
 export type TriggerType = ScheduleType | HookedType | EventType | FeedTrigger;
 
 /** A type of trigger that requests of another system fire, whose hook may be created at the provider. */

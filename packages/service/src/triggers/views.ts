@@ -35,7 +35,7 @@ export function shownRows(db: Db) {
     .where('triggers.version', 'is not', null);
 }
 
-/** Returns the row, or undefined for a trigger of no live version. */
+/** Returns the row; undefined for a trigger without a live version. */
 export function readRow(row: TriggerRow & Shown): Found | undefined {
   const { workflowName, folderPath, hookError, hookExpiresMs } = row;
   const read = withNumbers(row);
@@ -63,7 +63,7 @@ export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
   };
 }
 
-/** Returns the configuration without a secret that the block has as text. */
+/** Returns the configuration without a secret that is written as text in the block. */
 function configurationOf({ config }: Found): JsonObject {
   const { secret, ...shown } = JSON.parse(config) as JsonObject;
   if (secret === undefined) return shown;

@@ -13,7 +13,7 @@ export interface OpenedEvents {
 
 /**
  * Returns the area that starts runs for events of their workspace. Give the areas of workflows and triggers the same `triggers`.
- * Opening it throws a TypeError without a database or without a queue.
+ * Opening the area throws a TypeError if it has no database or no queue.
  */
 export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents, Record<never, never>> {
   return {

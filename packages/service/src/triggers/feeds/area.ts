@@ -24,7 +24,7 @@ const SWEEP_MS = 3_600_000;
 
 /**
  * Returns the area that polls sources and starts runs for new items. Give the areas of workflows and triggers the same
- * `triggers`. `environments` has the values of `{{NAME}}`. Opening it throws a TypeError without a database or without a queue.
+ * `triggers`. `environments` has the values of `{{NAME}}`. Opening the area throws a TypeError if it has no database or no queue.
  */
 export function feeds({
   triggers,

@@ -18,14 +18,14 @@ export interface FlowEvent {
   workflowId: string;
   blockId: string;
   source: FlowEventRow['source'];
-  /** The kind of trigger that is recorded for the run. */
+  /** The trigger with which the run is recorded. */
   trigger: NewReservation['trigger'];
   policy: FlowPolicy;
   start: QueuedStart;
   receivedMs: number;
 }
 
-/** The decision of flow control: the event waits for its run to start, or is dropped. */
+/** The decision of flow control: the event waits for its run to start, or starts no run. */
 export interface Placement {
   /** The run that the event starts; of a dropped event, the run because of which it was dropped. */
   runId: string;
@@ -33,7 +33,7 @@ export interface Placement {
   reason: string;
 }
 
-/** Maximum size of the inputs in one batch, in bytes. */
+/** Maximum number of bytes of the inputs in one batch. */
 const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 
 /** Returns the id of the events that are counted together with this one. */
@@ -134,7 +134,7 @@ async function startsSince(db: FlowDb, groupId: string, afterMs: number): Promis
   return Number(count);
 }
 
-/** Adds the event to the collecting run of its group. Returns undefined if there is none, or if it does not accept the event. */
+/** Adds the event to the run that collects events. Returns undefined if there is none that accepts it. */
 async function join(db: FlowDb, event: FlowEvent, groupId: string): Promise<Placement | undefined> {
   const open = await db
     .selectFrom('flow_runs')
@@ -157,7 +157,7 @@ async function join(db: FlowDb, event: FlowEvent, groupId: string): Promise<Plac
   return { runId: open.run_id, state: 'waiting', reason: open.reason ?? 'batch' };
 }
 
-/** Returns whether a run accepts an event. A due run does not, even if the releaser has not handled it yet. */
+/** Returns whether a run accepts the event. A run that is due accepts none, even if the releaser has not handled it yet. */
 function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): boolean {
   const { batch, debounce } = event.policy;
   if (event.receivedMs >= Number(look_ms)) return false;
@@ -165,7 +165,7 @@ function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): bool
   return batch !== undefined && Number(bytes) + bytesOf(event.start.input) <= MAX_BATCH_BYTES;
 }
 
-/** Closes the run for further events, so that it starts as soon as the limits allow it. */
+/** Adds no more events to the run, so that it starts as soon as the limits allow it. */
 async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void> {
   await db
     .updateTable('flow_runs')
@@ -174,7 +174,7 @@ async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void>
     .execute();
 }
 
-/** Replaces the previous event of the run with this one. */
+/** Replaces the previous event of the run. */
 async function replaceIn(db: FlowDb, event: FlowEvent, { run_id, until_ms }: FlowRunRow): Promise<void> {
   const { receivedMs, policy, start } = event;
   await db
@@ -267,7 +267,7 @@ async function addEvent(
     .execute();
 }
 
-/** Ends a run that does not start, with its events. */
+/** Ends a run that does not start, and drops its events. */
 export async function endRun(
   db: FlowDb,
   runId: string,

@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '@heddle/core';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 
-/** Returns how the runs of a trigger with this configuration are held back; undefined: they are not. */
+/** Returns the flow control of a trigger with this configuration; undefined if it has none. */
 export function flowOf(config: JsonObject): FlowPolicy | undefined {
   return config['flow'] as FlowPolicy | undefined;
 }
 
-/** Maximum length of a key that is stored unhashed, in characters. */
+/** Maximum number of characters of a key that is stored unchanged. */
 const MAX_KEY = 200;
 
-/** Returns the key of an event as text; empty for an input without it. A long one is a hash. */
+/** Returns the key of an event as text; an empty text for an input without it, and a hash for a long key. */
 export function keyOf({ key }: FlowPolicy, input: Json): string {
   if (key === undefined) return '';
   const value = valueAt(input, key.split('.'));
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // Databases store no NUL, and a text that is no valid Unicode is changed by them.
+  // Databases cannot store NUL, and they change text that is not valid Unicode.
   return text.length <= MAX_KEY && text.isWellFormed() && !text.includes('\0')
     ? text
     : `sha256:${hashOf(text)}`;

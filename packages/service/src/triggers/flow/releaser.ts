@@ -17,23 +17,26 @@ import { sweepFlow } from './retention.ts';
 import { settleGroup } from './settle.ts';
 import type { FlowRunRow, HoldReason } from './tables.ts';
 
-/** Number of runs that are read and handled at a time. */
+/** Number of due runs that are read together. */
 const BATCH = 100;
-/** How often a run that waits for others to end is checked. The process that executes the others checks it immediately. */
+/**
+ * Interval at which a run that waits for the end of other runs is checked. The process that executes those runs checks
+ * immediately.
+ */
 const WAIT_MS = 1000;
 const PAUSED_MS = 5000;
 const SWEEP_MS = 600_000;
 
 type Services = Omit<FireServices, 'db'> & { db: FlowDb };
 
-/** A due run with its trigger and flow control policy. */
+/** A due run with its trigger and flow control. */
 interface Due {
   row: FlowRunRow;
   trigger: LiveTrigger;
   policy: FlowPolicy;
 }
 
-/** Why a run may not start now, and when it is checked next; null: after the previous run has started. */
+/** The reason why a run may not start now, and the time at which it is checked again; null: when the previous run has started. */
 interface Wait {
   reason: HoldReason | null;
   lookMs: number | null;
@@ -52,7 +55,7 @@ export class FlowReleaser {
     this.#stopSweeping = every(SWEEP_MS, () => void sweepFlow(services, now()).catch(report));
   }
 
-  /** Checks the held runs immediately, because an event waits. */
+  /** Checks immediately. Call it when an event waits. */
   hurry(): void {
     this.#loop.hurry();
   }
@@ -75,7 +78,7 @@ export class FlowReleaser {
     return this.#earliest();
   }
 
-  /** Returns due runs, one of each workspace in turn, so that a burst in one workspace does not delay others. */
+  /** Returns due runs, workspaces in turn, so that a burst of one does not delay the others. */
   async #due(): Promise<FlowRunRow[]> {
     const { db, now } = this.#services;
     const rows = await db
@@ -106,7 +109,7 @@ export class FlowReleaser {
     return row?.look_ms == null ? undefined : Number(row.look_ms);
   }
 
-  /** Handles the run. If that fails, the run waits, and the others are not delayed. */
+  /** Handles a due run. If that fails, the run waits, so that it does not delay other runs. */
   async #looked(row: FlowRunRow): Promise<boolean> {
     try {
       return await this.#look(row);
@@ -116,7 +119,7 @@ export class FlowReleaser {
     }
   }
 
-  /** Starts the run, ends it, or makes it wait. Returns false if another process has handled it. */
+  /** Starts the run, ends it, or makes it wait. Returns false if another process has changed the run. */
   async #look(row: FlowRunRow): Promise<boolean> {
     const { now } = this.#services;
     const trigger = await this.#triggerOf(row);
@@ -132,7 +135,7 @@ export class FlowReleaser {
     return wait ? this.#wait(row, wait) : this.#admit(due);
   }
 
-  /** Returns why the run may not start now. Ended runs do not count, even if their end is not recorded yet. */
+  /** Returns why the run may not start now. First records which runs of the group have ended, if the run waits for them. */
   async #waitNow(due: Due): Promise<Wait | undefined> {
     const wait = await this.#waitOf(this.#services.db, due);
     if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
@@ -198,7 +201,7 @@ export class FlowReleaser {
     return this.#start(due, release);
   }
 
-  /** Releases the run to the queue, in one transaction, unless its row has changed meanwhile. */
+  /** Starts the run, in one transaction, if nothing has changed meanwhile. */
   async #start(due: Due, release: Release | undefined): Promise<boolean> {
     const { db, queue } = this.#services;
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, group_id: groupId } = due.row;
@@ -247,7 +250,7 @@ export class FlowReleaser {
     return start;
   }
 
-  /** Ends the run without starting it: the run fails with the message, and its events are dropped. */
+  /** Records that the run failed with the message before its start, and drops its events. */
   async #end(row: FlowRunRow, reason: string, message: string): Promise<boolean> {
     const nowMs = this.#services.now();
     const { run_id: runId, group_id: groupId } = row;
@@ -261,13 +264,13 @@ export class FlowReleaser {
     });
   }
 
-  /** Makes the run wait. It collects no further events. */
+  /** Makes the run wait. It collects no more events. */
   async #wait(row: FlowRunRow, { reason, lookMs }: Wait, attempts = row.attempts): Promise<boolean> {
     const nowMs = this.#services.now();
     return this.#services.db.transaction().execute(async (tx) => {
       await lockGroup(tx, row.group_id, nowMs);
       if (!(await isSame(tx, row))) return false;
-      // The previous run may have started since this row was read; then nothing would wake this run.
+      // The previous run may have started since it was read, and does not wake this run.
       const look_ms = lookMs ?? ((await hasEarlier(tx, row)) ? null : nowMs);
       await tx
         .updateTable('flow_runs')
@@ -278,7 +281,7 @@ export class FlowReleaser {
     });
   }
 
-  /** Makes the next run of the group due, after one has ended. */
+  /** Makes the next run of the group due when a run of the group has ended. */
   async #wakeGroup(groupId: string): Promise<void> {
     if (this.#loop.isClosed) return;
     const { db, now } = this.#services;
@@ -290,7 +293,7 @@ export class FlowReleaser {
 const UNDEPLOYED = 'The trigger was undeployed before its flow control let the run start.';
 const REPLACED = 'A later event of the trigger has replaced the run.';
 
-/** True if nothing has changed the run since it was read. */
+/** Returns whether the run is unchanged since it was read. */
 async function isSame(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): Promise<boolean> {
   const found = await db
     .selectFrom('flow_runs')
@@ -302,7 +305,7 @@ async function isSame(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): Promi
   return found !== undefined;
 }
 
-/** True if an earlier run of the group waits. */
+/** Returns whether an earlier run of the group waits. */
 async function hasEarlier(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<boolean> {
   return hasHeld(db, group_id, (query) => query.where('seq', '<', seq));
 }
@@ -329,7 +332,7 @@ async function hasHeld(
   return (await narrow(heldIn(db, groupId)).executeTakeFirst()) !== undefined;
 }
 
-/** Returns the start time of the `limit`-th latest run of the group; undefined if fewer runs have started. */
+/** Returns the start of the earliest of the last `limit` runs of the group; undefined if fewer have started. */
 async function startBefore(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
   const found = await db
     .selectFrom('flow_runs')
@@ -352,7 +355,7 @@ async function wakeNext(db: FlowDb, groupId: string, nowMs: number): Promise<voi
     .execute();
 }
 
-/** Returns the input of the run: that of its event, or those of its batch. */
+/** Returns the input of the run: the input of its event, or the inputs of its batch. */
 async function inputOf(db: FlowDb, runId: string, { input }: QueuedStart): Promise<Json> {
   const rows = await db
     .selectFrom('flow_events')

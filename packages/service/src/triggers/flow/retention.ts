@@ -2,11 +2,11 @@ import type { AreaContext } from '@heddle/api';
 import type { FlowDb } from './place.ts';
 import { settleRuns } from './settle.ts';
 
-/** How long decisions are kept: longer than the longest period of a throttle. */
+/** Time for which decisions are kept: longer than the longest period of a throttle. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
-/** The engine is asked whether older active runs have ended, in case the process that ran them died. */
+/** The state of older runs that count against a limit is read, in case the process that executed them has died. */
 const SETTLE_MS = 3_600_000;
-/** Maximum number of rows that one statement reads or deletes. */
+/** Maximum number of rows in one statement. */
 const BATCH = 1000;
 
 /** Deletes old decisions, and records which runs have ended. Several processes may call this at the same time. */

@@ -13,8 +13,8 @@ const RETRY_SECONDS = 30;
 type Services = Pick<AreaContext, 'engine' | 'reservations'> & { db: FlowDb };
 
 /**
- * Prepares the decision about an event, before its transaction. Throws 429 if too many events of the workspace wait: the sender
- * keeps the event.
+ * Prepares the decision about an event, before its transaction. Throws 429 if too many events of the workspace wait, so that the
+ * sender retries later.
  */
 export async function prepareEvent(services: Services, event: FlowEvent): Promise<void> {
   const { count, bytes } = await services.db
@@ -28,7 +28,7 @@ export async function prepareEvent(services: Services, event: FlowEvent): Promis
   if (event.policy.singleton !== undefined) await settleGroup(services, groupIdOf(event));
 }
 
-/** Records which runs of a group have ended. Returns those that have not. */
+/** Records which runs of a group have ended. Returns the active runs. */
 export async function settleGroup({ db, ...runs }: Services, groupId: string): Promise<string[]> {
   const active = await db
     .selectFrom('flow_runs')
@@ -42,7 +42,7 @@ export async function settleGroup({ db, ...runs }: Services, groupId: string): P
   );
 }
 
-/** Records which of the runs have ended. Returns those that have not. */
+/** Records which of the runs have ended. Returns the active runs. */
 export async function settleRuns(services: Services, runIds: readonly string[]): Promise<string[]> {
   const states = await Promise.all(
     runIds.map(async (runId) => ({ runId, ...(await stateOfRun(services, runId)) })),

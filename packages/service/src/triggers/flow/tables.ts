@@ -3,7 +3,7 @@ import type { TriggerRow } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as text.
 
-/** Events that are counted together. A transaction that decides about them holds the row. */
+/** A group of events that are counted together. A transaction that decides about them locks the row. */
 export interface FlowGroupRow {
   id: string;
   /** Number of the last run that was added. */
@@ -11,7 +11,7 @@ export interface FlowGroupRow {
   touched_ms: number;
 }
 
-/** The reason why a run waits. */
+/** The reason for which a run waits. */
 export type HoldReason =
   | 'debounce'
   | 'batch'
@@ -21,7 +21,7 @@ export type HoldReason =
   | 'limits'
   | 'paused';
 
-/** A run that flow control holds, or has started. */
+/** A run that flow control holds or has started. */
 export interface FlowRunRow {
   /** The engine's id of the run. */
   run_id: string;
@@ -31,14 +31,14 @@ export interface FlowRunRow {
   workspace_id: string;
   workflow_id: string;
   block_id: string;
-  /** `collecting`: further events join it; `held`: it waits; `active`: it counts against a limit until it has ended. */
+  /** `collecting`: further events are added; `held`: it waits; `active`: it counts against a limit until it has ended. */
   state: 'collecting' | 'held' | 'active' | 'ended';
   reason: HoldReason | null;
-  /** When the run is checked next; null: after the previous run has started. */
+  /** When the run is checked again; null: when the previous run has started. */
   look_ms: number | null;
-  /** collecting: the latest time at which it closes. */
+  /** The latest time until which the run collects events; null: it collects none. */
   until_ms: number | null;
-  /** Number of its events, and bytes of their inputs. */
+  /** Number of its events, and of bytes of their inputs. */
   events: number;
   bytes: number;
   attempts: number;
@@ -49,10 +49,10 @@ export interface FlowRunRow {
 /** The state of an event. */
 export type FlowState = 'waiting' | 'started' | 'merged' | 'dropped';
 
-/** An event that flow control has decided about. */
+/** An event with the decision of flow control. */
 export interface FlowEventRow {
   id: string;
-  /** The run that the event starts, or the run of another event that includes or replaces it. */
+  /** The run that the event starts, or because of which it starts none. */
   run_id: string;
   workspace_id: string;
   workflow_id: string;

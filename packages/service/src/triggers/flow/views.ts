@@ -3,10 +3,10 @@ import type * as schemas from '../schemas.ts';
 import type { FlowDb } from './place.ts';
 import type { FlowEventRow } from './tables.ts';
 
-/** An event with the reason why its run waits. */
+/** An event with the reason for which its run waits. */
 type ShownRow = FlowEventRow & { waits_for: string | null };
 
-/** Selects events with the reasons why their runs wait. */
+/** Selects events with the reasons for which their runs wait. */
 export function shownEvents(db: FlowDb) {
   return db
     .selectFrom('flow_events')
@@ -33,7 +33,7 @@ export function flowShown({ key, state, reason, waits_for: waitsFor }: ShownRow)
   return { key, state, reason: state === 'waiting' ? (waitsFor ?? reason) : reason };
 }
 
-/** Returns the decisions of flow control about events, by id. */
+/** Returns events with the decisions of flow control, by their ids. */
 export async function eventsOf(db: FlowDb, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRow>> {
   if (ids.length === 0) return new Map();
   const rows = await shownEvents(db).where('flow_events.id', 'in', ids).execute();

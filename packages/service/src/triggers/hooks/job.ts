@@ -76,7 +76,7 @@ export class HookJob {
     try {
       this.#secret = openedSecret(this.#services.sealer, this.#row);
       const own = wanted && this.#entryOf(wanted);
-      // A hook without an id is found by its address, so later it could be mistaken for the wanted hook.
+      // It has no id, only an address, so it could later be mistaken for the wanted hook.
       await this.#removeAll((hook) => hook !== own && hook.hookId === null);
       if (own) active = await this.#activated(own);
     } catch (error) {
@@ -110,7 +110,8 @@ export class HookJob {
   async #activated(entry: PresentHook): Promise<ActiveHook> {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
-    // Saved before the call: after a crash, the hook is found by its address, and the provider signs with this secret.
+    // Recorded before the request to the provider: after a crash, the hook is found by its address, and it signs with this
+    // secret.
     const secret = sealedSecret(sealer, this.#row, this.#secret);
     if (entry.hookId === null && !(await this.#save(secret)))
       throw new BlockError('HOOK_FAILED', 'Another process is changing the webhook.');
@@ -230,7 +231,7 @@ export class HookJob {
           resourceType: 'trigger',
           resourceId,
         });
-      // This process is stopping: another one continues.
+      // This process stops, so another process continues the work.
       if (failure && this.#signal.aborted && !isTimeout(this.#signal.reason)) return;
       const isDone = this.#row.wanted === null && this.#present.length === 0;
       if (isDone)

@@ -12,8 +12,8 @@ import { hookWithNumbers } from './tables.ts';
 import type { ProviderHookRow } from './tables.ts';
 
 /**
- * Maximum number of triggers whose hooks this process works on at the same time, at one provider: one that does not answer delays
- * no work at the others.
+ * Maximum number of triggers whose hooks this process works on concurrently, for each provider, so that a provider that does not
+ * answer does not delay the work at other providers.
  */
 const MAX_JOBS: JobLimits = { total: 4, perWorkspace: 2 };
 /** Maximum duration of the work on the hooks of one trigger. */
@@ -37,12 +37,12 @@ export class HookReconciler {
     this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
   }
 
-  /** Checks the hooks immediately. Call it when wanted hooks have changed. */
+  /** Checks for work immediately. Call it when wanted hooks have changed. */
   wake(): void {
     this.#loop.hurry();
   }
 
-  /** Stops. Hooks that were created but not recorded are found at the provider later. */
+  /** Stops the work. Hooks that were created but not recorded are found at the provider later. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
@@ -73,7 +73,7 @@ export class HookReconciler {
     return jobs;
   }
 
-  /** Selects the rows with a time that no process works on. */
+  /** Selects the rows that have a due time and no lease. */
   #free() {
     const { db, now } = this.#options;
     return db

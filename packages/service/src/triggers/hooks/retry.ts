@@ -7,14 +7,14 @@ import type { HookTables } from './database.ts';
 /** Delay of the first retry after a retryable failure. It doubles with each retry. */
 export const RETRY_MS = 5000;
 export const MAX_RETRY_MS = 3_600_000;
-/** From this number of attempts on, the delay is the longest. */
+/** From this number of attempts on, the delay has its maximum. */
 const MAX_ATTEMPTS = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
 
 /**
  * Brings forward the next attempt for the hooks that use a stored credential, in the transaction that stores its new secret. A
  * refused hook is due as soon as it would be after a retryable failure, so the delay grows with each refusal, however often the
- * secret changes. An attempt in progress may use the secret before: it notices the change by `look_ms`, which is different in any
- * case.
+ * secret changes. An attempt in progress may still use the previous secret. It detects the change by `look_ms`, which is always
+ * changed.
  */
 export async function retryHooks(
   transaction: unknown,
@@ -32,7 +32,7 @@ export async function retryHooks(
           .where('triggers.version', 'is not', null),
       ),
       eb('look_ms', 'is not', null),
-      // Texts of the configuration are JSON, too.
+      // Texts in the stored configuration are encoded as JSON, so the id is too.
       contains('wanted', JSON.stringify(credentialId)),
     ]);
   // In the order of deployments, so that transactions of several processes cannot deadlock.

@@ -7,7 +7,7 @@ export interface ProviderHookRow {
   workspace_id: string;
   /** The id of the trigger, for the audit log. */
   trigger_id: string;
-  /** The system at which the last wanted hook is, such as `github`. */
+  /** The provider of the last wanted hook, such as `github`. */
   provider: string;
   /** JSON: WantedHook; null: no hook is wanted. */
   wanted: string | null;

@@ -11,7 +11,7 @@ export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> 
   isRetryable: boolean;
 }
 
-/** Returns the message for users about a failed hook. A hook that was active before may still exist at its provider. */
+/** Returns the reason, for users, why the wanted hook is not active. A previous hook may still exist at its provider. */
 export function hookProblem({ name, error, active_ms: activeMs }: HookState): string {
   const what = activeMs === null ? 'created' : 'checked';
   return `The webhook of "${name}" could not be ${what} at its provider: ${error ?? 'the reason is unknown'}`;

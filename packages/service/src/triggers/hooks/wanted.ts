@@ -13,15 +13,15 @@ type Db = Kysely<HookTables>;
 export interface WantedHook {
   /** Type of the trigger. */
   type: string;
-  /** Its configuration, without a secret that the block has as text. */
+  /** Its configuration, without a secret that is written as text in the block. */
   config: JsonObject;
-  /** The address at which it receives; empty: the server has no public address. */
+  /** The address at which the trigger receives requests; empty: the server has no public address. */
   url: string;
 }
 
 /** A hook that exists at the provider, or may exist. */
 export interface PresentHook extends WantedHook {
-  /** The name of its place. */
+  /** The name of the place at which it exists. */
   place: string;
   /** The provider's id; null: it is unknown whether the provider has the hook. */
   hookId: string | null;
@@ -73,7 +73,7 @@ export async function wantHooks(
   for (const row of rows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
 }
 
-/** True for a hook that needs no change. A process without a public address keeps hooks that have the address of another process. */
+/** True for a hook that needs no change. A process without a public address keeps hooks with the address of another process. */
 function isKept(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSettings): boolean {
   if ('origin' in settings)
     return row.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing');

@@ -14,17 +14,20 @@ type Db = Kysely<WebhookTables>;
 export interface NewDelivery {
   row: Omit<DeliveryRow, 'duplicates' | 'last_duplicate_ms'>;
   start: QueuedStart;
-  /** The event, if flow control decides about its run. */
+  /** The event, if flow control decides about the run. */
   held?: FlowEvent;
 }
 
-/** The result of storing a delivery: its run, a decision of flow control, a duplicate, or a trigger that is not live. */
+/**
+ * The result of storing a delivery: stored with its run, a duplicate, stored with the decision of flow control, or refused
+ * because the trigger is not live.
+ */
 export type Stored = 'stored' | { duplicateOf: string } | { placed: Placement } | 'not live';
 
 /** Maximum number of deliveries in one transaction. */
 const BATCH = 64;
 
-/** Stores deliveries and queues their runs: those of a burst in one transaction. */
+/** Stores deliveries and queues their runs. Deliveries of a burst share a transaction. */
 export class Acceptor {
   readonly #db: Db;
   readonly #batches = new Batches<NewDelivery, Stored>(BATCH, (batch) => this.#storeAll(batch));
@@ -55,7 +58,7 @@ export class Acceptor {
   }
 
   async #storeAll(batch: readonly NewDelivery[]): Promise<readonly Stored[]> {
-    // Always in the same order, so that concurrent transactions cannot deadlock.
+    // In a fixed order, so that transactions of several processes cannot deadlock.
     const keys = new Map(batch.map((delivery) => [delivery, keyOf(delivery)]));
     const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
     const stored = new Map<NewDelivery, Stored>();
@@ -105,13 +108,19 @@ function queuedRun({ row, start }: NewDelivery): { reservation: NewReservation; 
   return { reservation: { ...ids, trigger: 'webhook', mode: 'async', createdAt }, start };
 }
 
-/** Returns the sort key of a delivery. Deliveries with the same flow control key are adjacent: they lock the same row. */
+/**
+ * Returns the sort key of a delivery. Deliveries of the same group of flow control are adjacent, because the transaction locks
+ * the row of the group.
+ */
 function keyOf({ row, held }: NewDelivery): string {
   const group = held ? groupIdOf(held) : '';
   return `${row.workflow_id} ${group} ${row.block_id} ${row.delivery_id ?? row.id}`;
 }
 
-/** Returns the statement that stores deliveries: each only while the version with whose secret it was checked is live. */
+/**
+ * Returns the statement that stores deliveries. It stores a delivery only while the version whose secret was used for its check
+ * is live.
+ */
 function insertStatement() {
   return compiledForMany<WebhookTables, { id: string }>((db, deliveries) => {
     const text = sql`cast(${''} as text)`;

@@ -23,7 +23,7 @@ import type { ServiceWebhooks, WebhookServices } from './store.ts';
 import { deliveryOf, shownDelivery, shownWebhooks } from './views.ts';
 import type { DeliveryRow } from './tables.ts';
 
-/** The services of the webhook operations. */
+/** Dependencies of the operations of webhooks. */
 export interface OpenedWebhooks extends WebhookServices {
   webhooks: ServiceWebhooks;
 }

@@ -9,7 +9,7 @@ import type { WebhookTables } from './tables.ts';
 type Db = Kysely<WebhookTables>;
 type PlannedWebhook = PlannedTrigger & { type: WebhookType };
 
-/** Length of a random path in bytes: too long to guess. */
+/** Number of bytes of a random path, which makes it too long to guess. */
 const PATH_BYTES = 24;
 
 function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {
@@ -17,14 +17,14 @@ function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {
 }
 
 /**
- * Gives the webhooks of a version their paths, in the transaction that makes the version live. A webhook without a path of its
- * author keeps its random one. Throws 409 for a path that another webhook has, or that belongs to another workspace.
+ * Gives the webhooks of a version their paths, in the transaction that makes the version live. A webhook without a path chosen by
+ * its author keeps its random path. Throws 409 for a path that another webhook has, or that belongs to another workspace.
  */
 export async function activatePaths(
   db: Db,
   { workflowId, workspaceId, triggers }: Activation,
 ): Promise<void> {
-  // Always in the same order, so that concurrent deployments cannot deadlock.
+  // In a fixed order, so that deployments of several processes cannot deadlock.
   const webhooks = triggers.filter(isWebhook).toSorted((a, b) => (a.blockId < b.blockId ? -1 : 1));
   for (const { blockId, type, config } of webhooks) {
     const path = type.pathOf(config) ?? (await randomPathOf(db, { workflowId, blockId }));
@@ -32,7 +32,10 @@ export async function activatePaths(
   }
 }
 
-/** Random paths are marked: a path that an author has chosen is no longer used when the author removes it. */
+/**
+ * Prefix of random paths. It distinguishes them from paths that authors choose, which are no longer used when the author removes
+ * them.
+ */
 const RANDOM = 'wh_';
 
 async function randomPathOf(
@@ -83,7 +86,7 @@ async function takePath(db: Db, wanted: Owner): Promise<void> {
     .execute();
 }
 
-/** True while a live version of the owner has the webhook. */
+/** Returns whether a live version of the owner has the webhook. */
 async function isInUse(db: Db, owner: Owner & { is_current: number }): Promise<boolean> {
   if (owner.is_current === 0) return false;
   const found = await db

@@ -3,7 +3,7 @@ import type { WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
 
-/** How often counts are written: a flood of refused requests is one row and one write a second. */
+/** Interval at which counts are written, so that a flood of refused requests causes one row and one write per second. */
 const FLUSH_MS = 1000;
 const MAX_REASON = 200;
 /** Maximum number of reasons of one trigger, because senders choose the names of events. */
@@ -92,7 +92,7 @@ async function write(db: Db, { workflowId, blockId, reason, count, firstMs, last
     .execute();
 }
 
-/** Returns the text as both databases can store it. */
+/** Returns the text in a form that both databases can store. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { WebhookTables } from './tables.ts';
 
-/** How long deliveries are kept: a duplicate is noticed for this long. */
+/** Time for which deliveries are kept, and duplicates are detected. */
 export const DELIVERY_RETENTION_MS = 7 * 24 * 3_600_000;
 export const SWEEP_MS = 600_000;
-/** Maximum number of rows that one statement deletes. */
+/** Maximum number of rows in one statement. */
 const BATCH = 1000;
 
 /** Deletes deliveries and counts of refused requests before `beforeMs`. Several processes may call this at the same time. */

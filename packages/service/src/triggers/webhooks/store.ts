@@ -32,7 +32,7 @@ import type { WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
 
-/** The services that receiving webhooks needs. */
+/** Dependencies of receiving requests. */
 export type WebhookServices = Pick<
   AreaContext,
   'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report' | 'every'
@@ -56,10 +56,10 @@ export interface StoredWebhook extends FoundWebhook {
   engineVersion: number;
 }
 
-/** Maximum time to wait for the response of a run, unless the policy sets a shorter one. */
+/** Maximum wait for the response of a run, unless the policy has a shorter one. */
 const RESPONSE_MS = 30_000;
 const MAX_CONTENT_TYPE = 200;
-/** Maximum number of paths in one read. */
+/** Maximum number of paths that are read together. */
 const READS_AT_ONCE = 64;
 
 interface FoundRow {
@@ -137,14 +137,14 @@ export class ServiceWebhooks implements WebhookStore {
     const filled = await filledText(environments, workspaceId, type.secretOf(config) ?? '');
     const id = type.secretCredentialOf?.(config);
     const stored = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
-    // With an unknown name in it, the rest of the secret could be guessed.
+    // A text with a name without a value is not a secret, because the rest of the text could be guessed.
     const lines = filled?.text.split(/\r?\n/) ?? [];
     // A credential is one secret: the lines of a key file, such as "{", can be guessed.
     const texts = [...lines, stored?.secret.trim() ?? '', (await this.#hookSecret(found)) ?? ''];
     return texts.filter((text) => text !== '');
   }
 
-  /** Returns the secret that was made for the hook of a trigger; undefined if there is none. */
+  /** Returns the secret that was generated for the hook of a trigger; undefined if there is none. */
   async #hookSecret(found: FoundWebhook): Promise<string | undefined> {
     const { db, sealer } = this.#services;
     const { workflowId: workflow_id, blockId: block_id } = found as StoredWebhook;
@@ -252,7 +252,7 @@ export class ServiceWebhooks implements WebhookStore {
       .execute();
   }
 
-  /** Returns the start data of the run: its files are stored, and its input has no secrets of the workspace. Throws 400. */
+  /** Returns the start of the run: its files are stored, and its input has no secrets of the workspace. Throws 400. */
   async #startOf(
     { workflowId, blockId, engineVersion: version }: StoredWebhook,
     input: JsonObject,

@@ -4,7 +4,9 @@ import type { TriggerRow } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as text.
 
-/** The path of a webhook. It stays reserved for its workspace when the webhook is gone: its sender may still use it. */
+/**
+ * The path of a webhook. It stays reserved for its workspace after the webhook was removed, because its sender may still use it.
+ */
 export interface WebhookPathRow {
   path: string;
   workspace_id: string;

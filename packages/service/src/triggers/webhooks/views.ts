@@ -15,7 +15,10 @@ type Db = Kysely<WebhookTables>;
 /** Maximum number of reasons that are shown for a webhook. */
 const SHOWN_REASONS = 10;
 
-/** Returns webhooks as responses show them, in a fixed number of queries. `prefix` precedes their paths. */
+/**
+ * Returns webhooks as responses show them. The number of queries does not depend on the number of webhooks. `prefix`: the text
+ * before their paths.
+ */
 export async function shownWebhooks(
   { db, types }: Pick<WebhookServices, 'db' | 'types'>,
   found: readonly Found[],
@@ -130,7 +133,7 @@ export function deliveryOf(
     .executeTakeFirst();
 }
 
-/** Returns a delivery as responses show it. `events`: the decisions of flow control about it. */
+/** Returns a delivery as responses show it. `events`: the decisions of flow control. */
 export function shownDelivery(
   row: DeliveryRow,
   events: Awaited<ReturnType<typeof eventsOf>>,
