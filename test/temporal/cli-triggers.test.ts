@@ -59,14 +59,14 @@ describeTemporal('heddle worker --triggers', (server) => {
   });
 
   it.skipIf(!hasPostgres || !isFull)(
-    'starts each run of a schedule and a webhook once, beside heddle serve --postgres and after its death',
+    'starts each run of a schedule and a webhook once, together with heddle serve --postgres and after it is killed',
     async () => {
       const { cwd, queue, start } = placeOn(server, { blocks: {}, edges: [] });
       const url = await postgresDatabase();
       const env = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
       const shared = { address: server.address, namespace: server.namespace, queue };
       const runtime = temporal({ ...shared, postgres: url, worker: false });
-      // A process that deploys, and whose triggers do nothing.
+      // A process that deploys, and whose triggers are inactive.
       const api = await testApi({
         storeOptions: { postgres: { url }, secret: env.HEDDLE_API_SECRET },
         ...{ engineOptions: { runtime }, every: () => () => undefined },
@@ -121,4 +121,4 @@ describeTemporal('heddle worker --triggers', (server) => {
   );
 });
 
-if (!isFull) leftOut('heddle worker --triggers beside heddle serve --postgres');
+if (!isFull) leftOut('heddle worker --triggers together with heddle serve --postgres');

@@ -228,7 +228,7 @@ export function pageFlows(store: ServeArgs): void {
     const refused = await hooked('githubWeak');
     const error = refused.getByRole('cell', { name: 'failed:' }).locator('.error-text');
     await error.waitFor();
-    expect(await error.textContent()).toMatch(/may not manage webhooks of ada\/loom at GitHub/);
+    expect(await error.textContent()).toMatch(/not allowed to manage webhooks of ada\/loom at GitHub/);
     expect(await refused.page().content()).not.toContain(HOOK_CREDENTIALS.githubWeak);
     expect(providers.hooks).toHaveLength(1);
   });

@@ -56,7 +56,7 @@ describe('the next check of a webhook at its provider', () => {
     const id = await hooked(credential);
     expect(await store(HOOK_CREDENTIALS.githubWeak)).toBe(credential);
     api.pass(DAY_MS);
-    expect(await errorOf(id)).toMatchObject({ message: expect.stringMatching(/may not manage/) });
+    expect(await errorOf(id)).toMatchObject({ message: expect.stringMatching(/not allowed to manage/) });
     await store(HOOK_CREDENTIALS.github2);
     api.pass(DAY_MS);
     await api.settled(id, 'active');

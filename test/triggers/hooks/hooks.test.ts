@@ -338,7 +338,7 @@ describe('a hook', () => {
     const calls: { call: string; hookId: string | undefined }[] = [];
     let isRefused = false;
     const base = triggerTypes.find(({ type }) => type === 'github_v2') as (typeof triggerTypes)[number];
-    if (base.kind !== 'webhook') throw new Error('It is no webhook.');
+    if (base.kind !== 'webhook') throw new Error('The trigger is not a webhook.');
     const lasting =
       (call: string) =>
       (_config: unknown, { hookId, nowMs }: { hookId?: string | undefined; nowMs: number }) => {

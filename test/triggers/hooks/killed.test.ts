@@ -20,7 +20,7 @@ import type { Hooked } from './setup.ts';
 const LEASE_MS = 120_000;
 
 /** A simulated process that dies at a step. After its death, it sends no statements and no requests. */
-class Mortal {
+class CrashingProcess {
   #steps: number;
 
   /** `steps`: the step at which it dies, counted from 1. */
@@ -85,7 +85,7 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
 
   /** Claims and reconciles the hooks of a workflow until the process dies or is done. Returns true if it died. */
   const dies = async (id: string, at: number, change: Partial<ProviderHookRow>): Promise<boolean> => {
-    const mortal = new Mortal(at);
+    const crashing = new CrashingProcess(at);
     const nowMs = api.now.ms;
     const row = await api.hookDb
       .updateTable('provider_hooks')
@@ -96,19 +96,19 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     const address = providers.services[name as keyof HookProviders['services']];
     const job = new HookJob(
       {
-        ...{ db: api.hookDb.withPlugin(mortal.statements()), sealer, report: () => undefined },
+        ...{ db: api.hookDb.withPlugin(crashing.statements()), sealer, report: () => undefined },
         types: new Map(triggerTypes.map((each) => [each.type, each])),
         credentials: storedCredentials(api.store.database, sealer),
-        service: () => Promise.resolve({ address, http: mortal.requests(client) }),
+        service: () => Promise.resolve({ address, http: crashing.requests(client) }),
         now: () => nowMs,
       },
       hookWithNumbers(row),
       new AbortController().signal,
     );
     await job.run().catch((error: unknown) => {
-      if (!mortal.isDead) throw error;
+      if (!crashing.isDead) throw error;
     });
-    return mortal.isDead;
+    return crashing.isDead;
   };
 
   /** Makes the other process fail while `work` changes the wanted hook. */
@@ -123,9 +123,9 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     let died = 0;
     for (let at = steps.first; ; at += steps.stride) {
       const id = await whileUnavailable(async () => {
-        const made = await api.hooked(type, fields);
-        await api.settled(made, 'failed');
-        return made;
+        const failedId = await api.hooked(type, fields);
+        await api.settled(failedId, 'failed');
+        return failedId;
       });
       const fresh = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
       const isDead = await dies(id, at, fresh);

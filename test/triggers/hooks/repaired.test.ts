@@ -25,7 +25,7 @@ describe.each(drawnStores('repaired credentials of hooks'))(
     });
     afterAll(() => providers.close());
 
-    /** Stores a key, or replaces it, in the database only: as another process does. Returns the id of the credential. */
+    /** Stores a key, or replaces it, only in the database, like another process. Returns the id of the credential. */
     const store = async (name: string, key: string, workspaceId = api.workspaceId): Promise<string> => {
       const material = { type: 'service_account', key } as const;
       const given = { workspaceId, name, provider: 'github', material };
@@ -82,13 +82,13 @@ describe.each(drawnStores('repaired credentials of hooks'))(
       for (let attempt = 1; attempt <= scale(4, 11); attempt += 1) {
         for (let guess = 0; guess < 3; guess += 1) await store('guessed', `${WEAK}${guess}`);
         const delay = Math.min(RETRY_MS * 2 ** (attempt - 1), 3_600_000);
-        // Each change after the first one takes a millisecond off.
+        // Each change after the first one brings the attempt forward by a millisecond.
         const rest = await waits(id);
         expect(rest).toBeGreaterThan(delay - 10);
         expect(rest).toBeLessThanOrEqual(delay);
         api.pass(rest - 1);
         expect(await attempts(id)).toBe(attempt);
-        // Within 5 seconds, each process sees what others have changed.
+        // Within 5 seconds, each process reads the changes of other processes.
         api.pass(POLL_MS);
         await expect.poll(() => attempts(id)).toBe(attempt + 1);
         expect(await waits(id)).toBe(DAY_MS);
@@ -99,7 +99,7 @@ describe.each(drawnStores('repaired credentials of hooks'))(
       await api.settled(id, 'active');
     });
 
-    it('is tried again soon if its credential is replaced while the provider is asked with the former one', async () => {
+    it('is tried again soon if its credential is replaced during a request with the former one', async () => {
       const credential = await store('late', WEAK);
       const asked = Promise.withResolvers<void>();
       const answer = Promise.withResolvers<undefined>();
@@ -119,7 +119,7 @@ describe.each(drawnStores('repaired credentials of hooks'))(
       await api.settled(id, 'active');
     });
 
-    it('is not tried again for the credential of another workspace, nor for another one of its own', async () => {
+    it('is not tried again for a credential of another workspace, nor for another credential of its workspace', async () => {
       const credential = await store('kept', WEAK);
       const id = await refused(credential);
       await store('other', GOOD);

@@ -36,7 +36,7 @@ describe('a stored credential', () => {
     ];
     expect(foreign).toMatchObject({ status: 401 });
     expect(foreign.body).toEqual(unknown.body);
-    // A block can have both the secret of a credential and one of its own field.
+    // A block can have both a credential and a secret in one of its fields.
     const both = await api.hooked('generic_webhook', { secretCredential: 'github', token: '{{TOKEN}}' });
     expect(await send(both, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
     expect(await send(both, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });

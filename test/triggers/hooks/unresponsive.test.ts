@@ -36,7 +36,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
   afterAll(() => providers.close());
 
-  /** Makes GitHub answer no request of this method completely. `isDone`: the provider still does what the request says. */
+  /** Makes GitHub leave its answers to requests of this method incomplete. `isDone`: it still executes the requests. */
   const hang = (method: string, isDone = false): void => {
     asked = 0;
     providers.before = (request) => {
@@ -108,7 +108,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
 });
 
-/** Adds webhooks like that of a workflow, each as one of a workspace of these. */
+/** Adds a copy of the webhook of a workflow to each of these workspaces. */
 async function addLike(api: Hooked, id: string, workspaces: readonly string[]): Promise<void> {
   const row = (await api.rowOf(id)) as ProviderHookRow;
   const { github: key } = HOOK_CREDENTIALS;
@@ -118,8 +118,8 @@ async function addLike(api: Hooked, id: string, workspaces: readonly string[]): 
     const { credential } = await storeCredential(api.store.database, sealer, given);
     const wanted = (row.wanted ?? '').replaceAll(api.credentials['github'] ?? '', credential.id);
     const free = { attempts: 0, lease_id: null, lease_ms: null, look_ms: api.now.ms };
-    const made = { ...free, present: '[]', key_id: null, sealed: null };
-    const copy = { ...row, ...made, workspace_id: workspaceId, workflow_id: `0-${at}`, wanted };
+    const empty = { ...free, present: '[]', key_id: null, sealed: null };
+    const copy = { ...row, ...empty, workspace_id: workspaceId, workflow_id: `0-${at}`, wanted };
     await api.hookDb.insertInto('provider_hooks').values(copy).execute();
   }
 }
@@ -140,7 +140,7 @@ describe('while a provider never answers', () => {
     return { providers, api, silent, asked, failures };
   }
 
-  it('webhooks of many workspaces at it take no place of webhooks at another one', async () => {
+  it('webhooks of many workspaces at it do not delay webhooks at another provider', async () => {
     const { providers, api, silent, asked, failures } = await silentApi();
     const others = Array.from({ length: 10 }, (_, at) =>
       api.store.workspaces.createWorkspace(`Others ${at}`, api.userId),
@@ -154,7 +154,7 @@ describe('while a provider never answers', () => {
     await providers.close();
   });
 
-  it('many webhooks of one workspace at it take no place of another workspace, nor of its own webhooks at another provider', async () => {
+  it('many webhooks of one workspace at it delay neither another workspace nor webhooks at another provider', async () => {
     const { providers, api, silent, asked, failures } = await silentApi();
     const other = await api.store.workspaces.createWorkspace('Others', api.userId);
     const own = Array.from({ length: 10 }, () => api.workspaceId);

@@ -51,10 +51,10 @@ function wantedOf({ type, config, dueMs, held }: DueCall, untilMs: number): numb
   if (missed !== 'all') return [latest];
   const found = [latest];
   for (let earliest = latest; found.length < missedLimit;) {
-    const before = type.lastDue(config, { afterMs, untilMs: earliest - 1 });
-    if (before === undefined) break;
-    found.unshift(before);
-    earliest = before;
+    const previous = type.lastDue(config, { afterMs, untilMs: earliest - 1 });
+    if (previous === undefined) break;
+    found.unshift(previous);
+    earliest = previous;
   }
   return found;
 }

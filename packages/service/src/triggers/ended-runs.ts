@@ -79,7 +79,7 @@ async function endedRun(
     if (isEngineError(error)) return undefined;
     if (!isDamage(error)) throw error;
     report(
-      new Error(`A stored record of run ${runId} is corrupt: the health of its trigger does not count it`),
+      new Error(`A stored record of run ${runId} is corrupt: the health of its trigger ignores it`),
     );
     return undefined;
   }

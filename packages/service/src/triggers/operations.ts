@@ -110,7 +110,7 @@ export const pauseTrigger = define({
   summary: 'Pause a trigger',
   body: emptyBody,
   bodyOptional: true,
-  success: [{ status: 200, schema: schemas.shownTrigger, description: 'The trigger; nothing is due' }],
+  success: [{ status: 200, schema: schemas.shownTrigger, description: 'The paused trigger' }],
   errors: WRITE_ERRORS,
   async handle(services, { record: audit }, row) {
     const change = { state: 'paused', due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
@@ -132,7 +132,7 @@ export const resumeTrigger = define({
     {
       status: 200,
       schema: schemas.shownTrigger,
-      description: 'The trigger. What was due meanwhile is not started',
+      description: 'The trigger. Runs that were due meanwhile are not started',
     },
   ],
   errors: WRITE_ERRORS,
@@ -231,7 +231,7 @@ function duesOf(
     const due = type.nextDue(config, afterMs);
     if (due === undefined || due > untilMs) return dues;
     if (dues.length === limit)
-      throw badRequest(`More than ${limit} runs were due: shorten the span, or raise "limit"`);
+      throw badRequest(`More than ${limit} runs were due: shorten the period, or raise "limit"`);
     dues.push(due);
     afterMs = due;
   }
@@ -263,8 +263,8 @@ async function queuedRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<
 }
 
 /**
- * Executes `write` in a transaction, and starts the run that it has queued. If it has queued none, releases the run and returns
- * no id.
+ * Executes `write` in a transaction, starts the run that it has queued, and returns the id of the run. If it has queued none,
+ * releases the run and returns no id.
  */
 async function submitted(
   { db, queue, held }: TriggerServices,
@@ -318,7 +318,7 @@ function typeOf({ types }: TriggerServices, { type }: TriggerRow): ScheduleType 
   const found = types.get(type);
   if (found?.kind === 'schedule') return found;
   if (found?.kind === 'webhook')
-    throw conflict('Only schedules can be started: a webhook replays its deliveries');
+    throw conflict('Only schedules can be started: replay a delivery of the webhook instead');
   if (found) throw conflict('Only schedules can be started by a call');
   throw conflict(`This server does not fire triggers of the type "${type}"`);
 }

@@ -27,7 +27,7 @@ export const backfillBody = z
       .min(1)
       .max(MAX_BACKFILL)
       .default(100)
-      .describe('Most due instants: with more of them, nothing is started'),
+      .describe('Maximum number of due instants. If there are more, nothing is started'),
   })
   .refine(({ from, to }) => Date.parse(from) <= Date.parse(to), {
     message: 'from must not be after to',
@@ -50,7 +50,7 @@ export const shownTrigger = z.strictObject({
   waitsFor: z
     .enum(['overlap', 'limits'])
     .nullable()
-    .describe('What the due instant waits for: the end of the run before, or limits'),
+    .describe('What the due instant waits for: the end of the previous run, or limits'),
   lastDueAt: timestamp.nullable(),
   lastRunId: z.string().nullable(),
   health: z.strictObject({
@@ -60,7 +60,7 @@ export const shownTrigger = z.strictObject({
       .nullable()
       .describe('When the webhook at the provider expires unless it is renewed; null: it does not expire'),
     lastError: z.string().nullable(),
-    failures: z.int().describe('Failures in a row'),
+    failures: z.int().describe('Number of consecutive failures'),
     failingSince: timestamp.nullable(),
   }),
 });
@@ -83,7 +83,7 @@ export const flowReason = z
 export const shownEvent = z.strictObject({
   id: z.string(),
   source: z.enum(['schedule', 'webhook', 'event', 'feed']),
-  key: z.string().describe('The value by which events are kept apart'),
+  key: z.string().describe('The value by which events are grouped'),
   state: flowState,
   reason: flowReason,
   runId: z.string().describe('The run that it starts, or because of which it starts none'),
@@ -95,9 +95,9 @@ export const startedRun = z.strictObject({ runId: z.string(), workflowId: z.stri
 
 export const backfilled = z.strictObject({
   started: z.array(z.strictObject({ dueAt: timestamp, runId: z.string() })),
-  alreadyStarted: z.int().describe('Due instants that have had a run before'),
+  alreadyStarted: z.int().describe('Number of due instants whose runs had already been started'),
   refused: z
     .string()
     .nullable()
-    .describe('Why no further runs were started: the rest can be started later by the same call'),
+    .describe('Why no further runs were started. The same call can start them later'),
 });

@@ -1,7 +1,7 @@
 import type { ProviderHookRow } from './hooks/tables.ts';
 import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
 
-// Times are milliseconds, as in calculations of the calendar. PostgreSQL returns them as text: see `withNumbers`.
+// Times are milliseconds. PostgreSQL returns them as text: see `withNumbers`.
 
 /** A trigger of a workflow: its configuration, its next due instant, and its health. */
 export interface TriggerRow {
@@ -14,7 +14,7 @@ export interface TriggerRow {
   type: string;
   /** JSON. */
   config: string;
-  /** The live version for which it is active; null: none of its versions is live. */
+  /** The live version for which the trigger is active; null: the workflow has no live version. */
   version: number | null;
   /** The number of that version in the engine. */
   engine_version: number | null;

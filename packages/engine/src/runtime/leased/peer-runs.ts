@@ -105,10 +105,10 @@ export class PeerRuns {
   }
 
   async #outcome(id: string): Promise<ControlOutcome | undefined> {
-    let left = POLLS_PER_REQUEST;
+    let remainingPolls = POLLS_PER_REQUEST;
     for await (const _ of this.#polls()) {
       const outcome = await this.#parts.requests.outcome(id);
-      if (outcome || --left === 0) return outcome;
+      if (outcome || --remainingPolls === 0) return outcome;
     }
     return undefined;
   }

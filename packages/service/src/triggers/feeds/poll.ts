@@ -102,7 +102,7 @@ export class Poll {
     } catch (error) {
       return this.#failed(error);
     }
-    if (accepted.length > 0) await this.#tell(accepted, call);
+    if (accepted.length > 0) await this.#confirm(accepted, call);
   }
 
   #call(cursor: JsonObject | undefined): FeedCall {
@@ -211,7 +211,7 @@ export class Poll {
           accepted.add(run);
           if (!run.held) queued.add(run);
         }
-        await this.#remember(tx, found, { isWhole: refused === undefined, nowMs });
+        await this.#remember(tx, found, { isComplete: refused === undefined, nowMs });
       });
     } catch (error) {
       queued.clear();
@@ -247,7 +247,7 @@ export class Poll {
   async #remember(
     tx: FeedDb,
     { passed, cursor }: FeedPoll,
-    { isWhole, nowMs }: { isWhole: boolean; nowMs: number },
+    { isComplete, nowMs }: { isComplete: boolean; nowMs: number },
   ): Promise<void> {
     const { workflow_id, block_id } = this.#trigger;
     await passItems(
@@ -257,7 +257,7 @@ export class Poll {
       nowMs,
     );
     await boundItems(tx, this.#trigger, { known: this.#known, nowMs });
-    if (!isWhole) return;
+    if (!isComplete) return;
     await storeCursor(tx, {
       ...{ workflow_id, block_id, source: this.#source, cursor: JSON.stringify(cursor), polled_ms: nowMs },
     });
@@ -312,7 +312,7 @@ export class Poll {
   }
 
   /** Confirms the accepted items to the source. A failure is only shown, because the runs have started. */
-  async #tell(ids: readonly string[], call: FeedCall): Promise<void> {
+  async #confirm(ids: readonly string[], call: FeedCall): Promise<void> {
     try {
       await this.#type.accepted?.(this.#config, ids, call);
     } catch (error) {

@@ -71,7 +71,7 @@ export class FlowReleaser {
       let moved = 0;
       for (const row of rows) {
         if (this.#loop.isClosed) return undefined;
-        if (await this.#looked(row)) moved += 1;
+        if (await this.#handle(row)) moved += 1;
       }
       if (moved === 0) break;
     }
@@ -110,9 +110,9 @@ export class FlowReleaser {
   }
 
   /** Handles a due run. If that fails, the run waits, so that it does not delay other runs. */
-  async #looked(row: FlowRunRow): Promise<boolean> {
+  async #handle(row: FlowRunRow): Promise<boolean> {
     try {
-      return await this.#look(row);
+      return await this.#decide(row);
     } catch (error) {
       this.#services.report(error);
       return this.#wait(row, { reason: row.reason, lookMs: this.#services.now() + PAUSED_MS });
@@ -120,7 +120,7 @@ export class FlowReleaser {
   }
 
   /** Starts the run, ends it, or makes it wait. Returns false if another process has changed the run. */
-  async #look(row: FlowRunRow): Promise<boolean> {
+  async #decide(row: FlowRunRow): Promise<boolean> {
     const { now } = this.#services;
     const trigger = await this.#triggerOf(row);
     if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED);
@@ -135,7 +135,7 @@ export class FlowReleaser {
     return wait ? this.#wait(row, wait) : this.#admit(due);
   }
 
-  /** Returns why the run may not start now. First records which runs of the group have ended, if the run waits for them. */
+  /** Returns why the run may not start now. If it waits for other runs, first records which of them have ended. */
   async #waitNow(due: Due): Promise<Wait | undefined> {
     const wait = await this.#waitOf(this.#services.db, due);
     if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
@@ -290,7 +290,7 @@ export class FlowReleaser {
   }
 }
 
-const UNDEPLOYED = 'The trigger was undeployed before its flow control let the run start.';
+const UNDEPLOYED = 'The trigger was undeployed before its flow control started the run.';
 const REPLACED = 'A later event of the trigger has replaced the run.';
 
 /** Returns whether the run is unchanged since it was read. */

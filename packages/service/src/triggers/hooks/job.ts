@@ -83,8 +83,8 @@ export class HookJob {
       failure = this.#failureOf(error);
     }
     try {
-      const kept = wanted && this.#entryOf(wanted);
-      await this.#removeAll((hook) => hook !== kept && hook.hookId !== null);
+      const current = wanted && this.#entryOf(wanted);
+      await this.#removeAll((hook) => hook !== current && hook.hookId !== null);
     } catch (error) {
       failure ??= this.#failureOf(error);
     }

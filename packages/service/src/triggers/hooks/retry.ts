@@ -32,7 +32,7 @@ export async function retryHooks(
           .where('triggers.version', 'is not', null),
       ),
       eb('look_ms', 'is not', null),
-      // Texts in the stored configuration are encoded as JSON, so the id is too.
+      // The configuration is stored as JSON, so the id is in it as a JSON string.
       contains('wanted', JSON.stringify(credentialId)),
     ]);
   // In the order of deployments, so that transactions of several processes cannot deadlock.

@@ -207,5 +207,5 @@ async function runInputOf(
     if (!isEngineError(error) || (error.code !== 'RUN_NOT_FOUND' && error.code !== 'VALUE_MISSING'))
       throw error;
   }
-  throw conflict('The run of the delivery has been deleted, and its input with it');
+  throw conflict('The run of the delivery was deleted together with its input');
 }

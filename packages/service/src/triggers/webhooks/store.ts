@@ -108,7 +108,7 @@ export class ServiceWebhooks implements WebhookStore {
   readonly #acceptor: Acceptor;
   readonly #refusals: RefusalCounter;
   readonly #find = findStatement();
-  /** Requests that arrive in one turn of the event loop share the read of a path. */
+  /** Reads each path once for all requests that arrive in one turn of the event loop. */
   readonly #reads: Batches<string, FoundRow | undefined>;
 
   constructor(services: WebhookServices) {
@@ -137,7 +137,7 @@ export class ServiceWebhooks implements WebhookStore {
     const filled = await filledText(environments, workspaceId, type.secretOf(config) ?? '');
     const id = type.secretCredentialOf?.(config);
     const stored = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
-    // A text with a name without a value is not a secret, because the rest of the text could be guessed.
+    // A text in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
     const lines = filled?.text.split(/\r?\n/) ?? [];
     // A credential is one secret: the lines of a key file, such as "{", can be guessed.
     const texts = [...lines, stored?.secret.trim() ?? '', (await this.#hookSecret(found)) ?? ''];

@@ -80,7 +80,7 @@ function errorOf(answer: HookAnswer, call: HookCall, repository: string) {
   }
   if (status === 403 || status === 404)
     return refusedHook(
-      `The credential may not manage webhooks of ${repository} at GitHub: check the name of the repository, and give the credential the scope admin:repo_hook, or the permission Webhooks (read and write).`,
+      `The credential is not allowed to manage webhooks of ${repository} at GitHub: check the name of the repository, and give the credential the scope admin:repo_hook, or the permission Webhooks (read and write).`,
     );
   if (status === 422)
     return refusedHook(

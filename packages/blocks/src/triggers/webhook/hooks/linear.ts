@@ -95,7 +95,9 @@ function errorOf(code: string) {
   if (code === 'RATELIMITED') return failedHook('The rate limit of Linear for this credential is reached.');
   if (code === 'AUTHENTICATION_ERROR') return refusedHook('Linear does not accept the credential.');
   if (code === 'FORBIDDEN')
-    return refusedHook('The credential may not manage webhooks at Linear: give it the scope admin.');
+    return refusedHook(
+      'The credential is not allowed to manage webhooks at Linear: give it the scope admin.',
+    );
   if (code === 'INTERNAL_SERVER_ERROR') return failedHook('Linear reported an internal error.');
   return refusedHook(REFUSED);
 }

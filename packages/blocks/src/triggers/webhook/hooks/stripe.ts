@@ -64,7 +64,7 @@ function sender(call: HookCall, key: string): Send {
     if (answer.status < 300 || also.includes(answer.status)) return answer;
     if (answer.status === 403)
       throw refusedHook(
-        'The credential may not manage webhook endpoints at Stripe: give the key the permission Webhook Endpoints (write).',
+        'The credential is not allowed to manage webhook endpoints at Stripe: give the key the permission Webhook Endpoints (write).',
       );
     if (answer.status === 400)
       throw refusedHook(

@@ -17,7 +17,7 @@ export const telegramHooks: ProviderHooks = {
     const { id, ask } = await botOf(hook.credential, call);
     const current = await addressOf(ask);
     if (current !== '' && current !== call.url && !call.formerUrls.includes(current))
-      throw refusedHook('The bot already has a webhook at another address: remove that one first.');
+      throw refusedHook('The bot already has a webhook at another address: remove it first.');
     await ask('setWebhook', { url: call.url, secret_token: call.secret });
     return { id };
   },
