@@ -101,7 +101,7 @@ describe('while the previous run has not ended, a due instant', () => {
     expect(at(10, { overlap: 'skip' })).toEqual({ fire: [10], next: 11 });
   });
 
-  it('waits, as the only one: queue', () => {
+  it('is the only one that waits: queue', () => {
     expect(at(10, { overlap: 'queue' }, { isBusy })).toEqual({ waits: 10 });
     expect(at(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ waits: 10 });
     expect(at(14, { overlap: 'queue' }, { held: 'overlap' })).toEqual({ fire: [10], next: 15 });

@@ -93,7 +93,7 @@ export const genericFields = z.object({
     .enum(['default', 'custom', 'wait'], { error: 'one of default, custom, wait' })
     .default('default')
     .describe(
-      'The answer: default (the id of the run, at once), custom (`responseStatusCode` and `responseBody`, at once), or wait (that of the Response block, when the run has ended).',
+      'The answer: default (the id of the run, at once), custom (`responseStatusCode` and `responseBody`, at once), or wait (the answer of the Response block, when the run has ended).',
     ),
   responseStatusCode: z
     .union([z.number(), z.string().trim().min(1)])

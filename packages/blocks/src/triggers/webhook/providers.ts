@@ -187,7 +187,7 @@ const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
 
 /** Meetings. The automation at Circleback chooses which meetings are sent, so the names of events make no difference. */
 const circleback: Provider = {
-  // The id in the payload identifies the meeting, which can be sent several times.
+  // The id in the payload identifies the meeting, not the delivery: a meeting can be sent several times.
   deliveryId: () => undefined,
   knows: (name) => CIRCLEBACK_EVENTS.has(name),
 };

@@ -148,11 +148,11 @@ function inputOf(config: WebhookConfig, delivery: ParsedDelivery): JsonObject {
   return { headers: shownHeaders(config, headers), query, ...body, ...filesOf(config, delivery) };
 }
 
-/** Headers that may have a credential. */
+/** Headers that can contain a credential. */
 const CREDENTIAL_HEADER = /auth|cookie|secret|token|key|signature|password|session|jwt|credential/;
 const NOT_A_CREDENTIAL: ReadonlySet<string> = new Set(['idempotency-key']);
 
-/** Returns the headers without those that may have a credential. */
+/** Returns the headers without the ones that can contain a credential. */
 function shownHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
   const withheld = header?.toLowerCase();
   return Object.fromEntries(
@@ -211,7 +211,7 @@ export const circlebackSchema = {
     transcript: z
       .array(z.json())
       .optional()
-      .describe('What was said, each with speaker, text and timestamp.'),
+      .describe('The parts of the transcript, each with speaker, text and timestamp.'),
     insights: z.json().optional().describe('The insights, by name.'),
   }),
 };

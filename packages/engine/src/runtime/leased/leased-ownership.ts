@@ -5,7 +5,7 @@ import type { TailableRunStore } from '../../store/stores.ts';
 import type { RunOwnership } from '../local/run-ownership.ts';
 import type { Membership } from './membership.ts';
 
-/** The delay before a failed run is recovered again starts here and doubles up to the maximum. */
+/** First delay before a failed run is recovered again. The delay doubles each time, up to the maximum. */
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 300_000;
 
@@ -13,7 +13,7 @@ interface OwnershipParts {
   leases: LeaseStore;
   membership: Membership;
   clock: Clock;
-  /** Recovers a run again. */
+  /** Retries the recovery of a run. */
   retry: (runId: string) => void;
   report: (error: unknown, runId: string) => void;
 }

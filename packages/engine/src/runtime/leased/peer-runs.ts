@@ -12,7 +12,7 @@ import type { RunEvent } from '../../types.ts';
 import { eventsAfter, positionAfter } from '../../records/follow.ts';
 import type { EventPosition } from '../../records/follow.ts';
 
-/** The delay between polls starts here and doubles up to the maximum. */
+/** First delay between polls. The delay doubles each time, up to the maximum. */
 const FIRST_POLL_MS = 10;
 const MAX_POLL_MS = 500;
 /** Number of polls for an outcome before this process tries again to own the run. */

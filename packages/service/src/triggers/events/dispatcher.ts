@@ -311,7 +311,7 @@ async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: n
     .execute();
 }
 
-/** Begins the cooldown. Returns false during a cooldown. No other process can begin one until the transaction ends. */
+/** Begins the cooldown. Returns false if a cooldown has not ended. No other process can begin one until the transaction ends. */
 async function beginCooldown(
   tx: Db,
   { watcher, sourceId, nowMs }: { watcher: Watcher; sourceId: string; nowMs: number },

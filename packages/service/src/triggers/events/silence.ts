@@ -9,8 +9,8 @@ export const CHECK_MS = 300_000;
 const MAX_FOUND = 100;
 
 /**
- * Returns the watched workflows that have been deployed for the time of the rule and had no run in it. Workflows in a cooldown
- * are left out.
+ * Returns the watched workflows that have been deployed and without a run for the time of the rule. Workflows in a cooldown are
+ * left out.
  */
 export async function silentWorkflows(
   db: Kysely<EventTables>,
@@ -19,7 +19,7 @@ export async function silentWorkflows(
 ): Promise<{ id: string; name: string }[]> {
   const sinceMs = nowMs - rule.ms;
   if (trigger.created_ms > sinceMs) return [];
-  // Times of workflows and of their runs are texts in the same format, whose order is that of the times.
+  // Times of workflows and of their runs are texts in the same format, which sorts by time.
   const since = new Date(sinceMs).toISOString();
   return db
     .selectFrom('workflows')

@@ -17,7 +17,7 @@ export interface ServiceEventRow {
   id: string;
   workspace_id: string;
   kind: EventKind;
-  /** The workflow that is the subject of the event; null: it has none. */
+  /** The workflow to which the event belongs; null: it belongs to none. */
   workflow_id: string | null;
   /** The engine's id of the run, or the id of the credential. */
   subject_id: string | null;
@@ -32,7 +32,7 @@ export interface ServiceEventRow {
   attempts: number;
 }
 
-/** The time from which a trigger that has fired for a workflow or credential may fire for it again. */
+/** The time after which a trigger that has fired for a workflow or credential may fire for it again. */
 export interface EventCooldownRow {
   workflow_id: string;
   block_id: string;

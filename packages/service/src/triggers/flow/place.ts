@@ -10,7 +10,7 @@ export type FlowDb = Kysely<FlowTables>;
 
 /** An event of a trigger with flow control, with the run that it may start. */
 export interface FlowEvent {
-  /** Unique over all events. */
+  /** Unique among all events. */
   id: string;
   /** The id of the run, if the event starts one. */
   runId: string;

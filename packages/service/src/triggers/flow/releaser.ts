@@ -78,7 +78,7 @@ export class FlowReleaser {
     return this.#earliest();
   }
 
-  /** Returns due runs, workspaces in turn, so that a burst of one does not delay the others. */
+  /** Returns due runs, workspaces in turn, so that a burst of one workspace does not delay the others. */
   async #due(): Promise<FlowRunRow[]> {
     const { db, now } = this.#services;
     const rows = await db
@@ -332,7 +332,7 @@ async function hasHeld(
   return (await narrow(heldIn(db, groupId)).executeTakeFirst()) !== undefined;
 }
 
-/** Returns the start of the earliest of the last `limit` runs of the group; undefined if fewer have started. */
+/** Returns when the earliest of the last `limit` runs of the group was started; undefined if fewer were started. */
 async function startBefore(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
   const found = await db
     .selectFrom('flow_runs')

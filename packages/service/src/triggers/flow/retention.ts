@@ -4,7 +4,7 @@ import { settleRuns } from './settle.ts';
 
 /** Time for which decisions are kept: longer than the longest period of a throttle. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
-/** The state of older runs that count against a limit is read, in case the process that executed them has died. */
+/** Age from which the state of runs that count against a limit is read, in case the process that executed them has died. */
 const SETTLE_MS = 3_600_000;
 /** Maximum number of rows in one statement. */
 const BATCH = 1000;

@@ -36,9 +36,9 @@ export interface FlowRunRow {
   reason: HoldReason | null;
   /** When the run is checked again; null: when the previous run has started. */
   look_ms: number | null;
-  /** The latest time until which the run collects events; null: it collects none. */
+  /** The latest time until which a `collecting` run collects events. */
   until_ms: number | null;
-  /** Number of its events, and of bytes of their inputs. */
+  /** Numbers of its events and of the bytes of their inputs. */
   events: number;
   bytes: number;
   attempts: number;

@@ -76,7 +76,7 @@ export class HookJob {
     try {
       this.#secret = openedSecret(this.#services.sealer, this.#row);
       const own = wanted && this.#entryOf(wanted);
-      // It has no id, only an address, so it could later be mistaken for the wanted hook.
+      // A hook without an id has only an address, so it could later be mistaken for the wanted hook.
       await this.#removeAll((hook) => hook !== own && hook.hookId === null);
       if (own) active = await this.#activated(own);
     } catch (error) {
@@ -152,7 +152,7 @@ export class HookJob {
     throw new BlockError('HOOK_FAILED', message, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
-  /** Returns whether another entry is the same hook: two credentials can belong to one account. */
+  /** Returns whether another entry has the same hook, because two credentials can belong to one account. */
   #isShared(hook: PresentHook): boolean {
     if (hook.hookId === null) return false;
     return this.#present.some(
@@ -252,7 +252,7 @@ export class HookJob {
     });
   }
 
-  /** True if `retryHooks` has changed the row since it was claimed. */
+  /** Returns whether `retryHooks` has changed the row since it was claimed. */
   #isChanged({ look_ms: lookMs }: Pick<ProviderHookRow, 'look_ms'>): boolean {
     return lookMs !== null && Number(lookMs) !== this.#row.look_ms;
   }

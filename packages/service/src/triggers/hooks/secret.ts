@@ -60,9 +60,7 @@ export async function hookKeyIds(db: Db): Promise<Set<string>> {
   return new Set(rows.flatMap(({ key_id: id }) => id ?? []));
 }
 
-/**
- * Seals up to `limit` secrets that are sealed with other keys again, with the current key. Returns the number of secrets found.
- */
+/** Seals up to `limit` secrets of other keys again, with the current key. Returns the number of secrets found. */
 export async function resealHooks(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db
     .selectFrom('provider_hooks')

@@ -46,8 +46,8 @@ interface HookedTrigger {
 }
 
 /**
- * Records which hooks a workflow needs, in the transaction that changes its triggers: those of the active triggers of its live
- * version. A failed hook is retried.
+ * Records the hooks that a workflow needs for the active triggers of its live version, in the transaction that changes its
+ * triggers. A failed hook is retried.
  */
 export async function wantHooks(
   db: Db,
@@ -67,14 +67,17 @@ export async function wantHooks(
   for (const trigger of needed) {
     const row = rows.get(trigger.blockId);
     rows.delete(trigger.blockId);
-    if (row && isKept(row, trigger, rules.settings)) continue;
+    if (row && isUnchanged(row, trigger, rules.settings)) continue;
     await want(db, rules.settings, { trigger, nowMs });
   }
   for (const row of rows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
 }
 
-/** True for a hook that needs no change. A process without a public address keeps hooks with the address of another process. */
-function isKept(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSettings): boolean {
+/**
+ * Returns true for a hook that needs no change. A process without a public address keeps hooks with the address of another
+ * process.
+ */
+function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSettings): boolean {
   if ('origin' in settings)
     return row.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing');
   if (row.wanted === null) return false;

@@ -25,7 +25,7 @@ export interface WebhookOptions extends Pick<
   WebhookReceiverOptions,
   'limits' | 'rate' | 'unknownRate' | 'atOnce'
 > {
-  /** Milliseconds for which deliveries are kept; a duplicate is noticed for this long. Default: 7 days. */
+  /** Milliseconds for which deliveries are kept, and duplicates are detected. Default: 7 days. */
   retentionMs?: number;
 }
 

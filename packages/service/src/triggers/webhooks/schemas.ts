@@ -60,7 +60,7 @@ export const shownWebhook = z.strictObject({
 
 export const shownDelivery = z.strictObject({
   id: z.string(),
-  deliveryId: z.string().nullable().describe("The sender's id, by which duplicates are noticed"),
+  deliveryId: z.string().nullable().describe("The sender's id, by which duplicates are detected"),
   event: z.string().nullable(),
   runId: z.string(),
   version: z.int(),
@@ -68,13 +68,13 @@ export const shownDelivery = z.strictObject({
   method: z.string(),
   contentType: z.string(),
   bytes: z.int(),
-  duplicates: z.int().describe('How often the delivery has arrived again'),
+  duplicates: z.int().describe('Number of duplicates of the delivery'),
   lastDuplicateAt: timestamp.nullable(),
   replayOf: z.string().nullable().describe('The delivery that was replayed'),
   flow: z
     .strictObject({ state: flowState, reason: flowReason, key: z.string() })
     .nullable()
-    .describe('What flow control has decided; null: the webhook had none'),
+    .describe('The decision of flow control; null: the webhook had no flow control'),
 });
 
 export const replayed = z.strictObject({ runId: z.string(), workflowId: z.string() });

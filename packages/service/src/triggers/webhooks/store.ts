@@ -193,7 +193,7 @@ export class ServiceWebhooks implements WebhookStore {
     return stored;
   }
 
-  /** Stores the delivery, about whose run flow control decides. Its run is admitted when it may start. */
+  /** Stores the delivery of a webhook with flow control. Its run is admitted when it may start. */
   async #held({ row, start }: NewDelivery, policy: FlowPolicy): Promise<Stored> {
     const { id, run_id: runId, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = row;
     const about = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;

@@ -12,7 +12,7 @@ export interface WebhookPathRow {
   workspace_id: string;
   workflow_id: string;
   block_id: string;
-  /** 1: the webhook receives at this path; 0: an earlier path of it. */
+  /** 1: the current path of the webhook; 0: an earlier path. */
   is_current: number;
 }
 
@@ -34,10 +34,10 @@ export interface DeliveryRow {
   content_type: string;
   bytes: number;
   received_ms: number;
-  /** How many times the delivery has arrived again. */
+  /** Number of duplicates of the delivery. */
   duplicates: number;
   last_duplicate_ms: number | null;
-  /** The id of the row that was replayed. */
+  /** The id of the delivery that was replayed. */
   replay_of: string | null;
 }
 

@@ -76,7 +76,7 @@ function currentPaths(db: Db, found: readonly WebhookKey[]) {
     .execute();
 }
 
-/** Reads one row for each webhook by the index, however many deliveries there are. */
+/** Selects the last delivery of each webhook. It reads one row for each by the index, regardless of the number of deliveries. */
 function lastDeliveries(db: Db, found: readonly WebhookKey[]) {
   const last = sql`(select id from webhook_deliveries where workflow_id = column1 and block_id = column2
     order by received_ms desc, id desc limit 1)`;
@@ -87,7 +87,7 @@ function lastDeliveries(db: Db, found: readonly WebhookKey[]) {
     .execute();
 }
 
-/** Returns the few reasons that are counted for each webhook, the latest first. */
+/** Selects the counted reasons of each webhook, the latest first. */
 function refusalsOf(db: Db, found: readonly WebhookKey[]) {
   return db
     .selectFrom('webhook_refusals')

@@ -154,7 +154,7 @@ export async function removeHook(
   },
 ): Promise<void> {
   if (hookId !== undefined && (await remove(hookId))) return;
-  // It may have been created again by a process that died before it recorded the id.
+  // A process that died before it recorded the id may have created the hook again.
   const found = await find(otherHookIds);
   if (found !== undefined) await remove(found);
 }

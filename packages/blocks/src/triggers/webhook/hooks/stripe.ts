@@ -29,7 +29,7 @@ export const stripeHooks: ProviderHooks = {
       const changed = await send({ method: 'POST', path: `/${known}`, form }, [404]);
       if (changed.status !== 404) return { id: known };
     }
-    // Its secret is unknown: the answer with it was lost.
+    // The secret of the endpoint is unknown, because the answer with it was lost.
     const found = await findHook(SERVICE, call, { pages: pagesOf(send), others: call.otherHookIds });
     if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
