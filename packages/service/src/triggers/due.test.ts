@@ -41,7 +41,7 @@ describe('a due instant', () => {
     ['none', [], 13],
     ['last', [12], 13],
     ['all', [10, 11, 12], 13],
-  ] as const)('that is late and followed by later ones is handled by the policy: %s', (missed, fire, next) => {
+  ] as const)('that is late and followed by others is handled by the policy: %s', (missed, fire, next) => {
     // The type is due each minute, so the latest due instant is on time, and `none` starts its run.
     const late = at(12.9, { missed }, { jitterMs: 0 });
     expect(late).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
