@@ -1,3 +1,4 @@
+import type { BlockExecutor } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { Drawn } from '../../support/workflow.ts';
@@ -114,6 +115,27 @@ export function describeAgain(make: MakeRuntime): void {
       expect(result.runId).not.toBe(before.runId);
       expect(script.calls.toSorted().join(' ')).toBe(ran);
       if (drawing === TURNS) expect(result.output).toMatchObject({ result: 2 });
+    });
+
+    it('a container: its first blocks all start before those behind them (R6, R36)', async () => {
+      const calc: BlockExecutor = {
+        types: ['calc'],
+        class: 'compute',
+        execute: ({ block: { name } }) => ({ output: { by: name } }),
+      };
+      const engine = await make().open({ blocks: [calc] });
+      const inside = ['A', 'B', 'C'].map((name) => block(name, 'calc'));
+      const source = drawn({
+        blocks: [parallel('P', { parallelType: 'count', count: 2 }, ...inside)],
+        edges: ['Start -> P', 'P -> A -> B', 'P -> C'],
+      });
+      const before = await engine.execute(source);
+      const again = await engine.runFromBlock(before.runId, 'P');
+      const branch = [{ by: 'A' }, { by: 'C' }, { by: 'B' }];
+      expect([before, await again.result()]).toMatchObject([
+        { output: { results: [branch, branch] } },
+        { output: { results: [branch, branch] } },
+      ]);
     });
 
     it.each(REFUSED)('%s is refused', async (_title, ...[drawing, from, code, changed = drawing]) => {

@@ -218,11 +218,11 @@ export class ActiveRun {
   proceed(): void {
     this.#checkIdleState();
     if (this.suspended !== undefined) this.#executor.stopAccepting();
-    for (const command of this.replica.pendingCommands()) {
+    const commands = this.replica.pendingCommands();
+    for (const command of commands)
       if (command.type === 'run' && this.#waitsForChild(command.at))
         this.#awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
-      this.#executor.execute(command);
-    }
+    this.#driver.begin(commands);
     this.#saver.save().catch((error: unknown) => {
       if (error !== this.stopError) this.#parts.report(error, this.runId);
     });
@@ -244,7 +244,7 @@ export class ActiveRun {
     const applied = this.replica.apply(first);
     this.#saver.changed(applied.logs);
     this.#onWritten([{ entry: first, applied }]);
-    for (const command of applied.commands) this.#executor.execute(command);
+    this.#driver.begin(applied.commands);
     if (this.#lastIdleState === 'running') this.#saver.saveSoon();
   }
 

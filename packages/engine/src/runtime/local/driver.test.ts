@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compiled } from '../../../../../test/support/compiled.ts';
 import { started } from '../../../../../test/support/run-data.ts';
 import { work } from '../../../../../test/support/scripted.ts';
+import { parallel } from '../../../../../test/support/workflow.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { Driver } from './driver.ts';
 
@@ -16,13 +17,27 @@ const done = (block: string): EntryBody => ({
   scope: [],
 });
 
-/** Returns a driver of the chain Start → A → B that logs its calls in order. `append` stands for the store. */
-function startDriver(append: () => Promise<void> | undefined): { driver: Driver; calls: string[] } {
+interface Started {
+  driver: Driver;
+  calls: string[];
+  /** Commands of the run's first entry. */
+  commands: Command[];
+}
+
+/** Returns a driver that logs its calls in order. `append` stands for the store. `answers`: blocks end as soon as they run. */
+function startDriver(
+  append: () => Promise<void> | undefined,
+  { plan = compiled([work('A'), work('B')], ['Start -> A -> B']), answers = false } = {},
+): Started {
   const calls: string[] = [];
-  const replica = new Replica('r', compiled([work('A'), work('B')], ['Start -> A -> B']));
-  replica.apply({ ...started(), start: 'Start' } as Entry);
-  const show = (command: Command): string =>
-    command.type === 'run' ? `run ${replica.index.placeOf(command.at).block}` : command.type;
+  const replica = new Replica('r', plan);
+  const { commands } = replica.apply({ ...started(), start: plan.start } as Entry);
+  const execute = (command: Command): void => {
+    if (command.type !== 'run') return void calls.push(command.type);
+    const place = replica.index.placeOf(command.at);
+    calls.push(`run ${[place.block, ...place.scope].join('.')}`);
+    if (answers) driver.post({ ...done(place.block), scope: place.scope } as EntryBody);
+  };
   const driver = new Driver({
     replica,
     clock: new TestClock(5),
@@ -30,13 +45,13 @@ function startDriver(append: () => Promise<void> | undefined): { driver: Driver;
       calls.push(`write ${batch.map(({ entry }) => entry.seq).join(' ')}`);
       return append();
     },
-    execute: (command) => calls.push(show(command)),
+    execute,
     onYield: () => undefined,
     onWritten: (batch) => calls.push(`written ${batch.length}`),
     onError: (error) => calls.push(`error ${(error as Error).message}`),
     onIdle: () => calls.push('idle'),
   });
-  return { driver, calls };
+  return { driver, calls, commands };
 }
 
 describe('Driver', () => {
@@ -45,6 +60,32 @@ describe('Driver', () => {
     driver.post(done('Start'));
     expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect(driver.busy).toBe(false);
+  });
+
+  it('begins all commands of the first entry before it applies the result of one (R6)', () => {
+    const plan = compiled(
+      [parallel('P', { parallelType: 'count', count: 2 }, work('A'), work('B'))],
+      ['Start -> P -> A -> B'],
+    );
+    const { driver, calls, commands } = startDriver(() => undefined, {
+      plan: { ...plan, start: 'P' },
+      answers: true,
+    });
+    driver.begin(commands);
+    expect(calls.filter((what) => what.startsWith('run'))).toEqual([
+      'run A.0',
+      'run A.1',
+      'run B.0',
+      'run B.1',
+    ]);
+    expect(calls.at(-1)).toBe('idle');
+    expect(driver.busy).toBe(false);
+  });
+
+  it('reports that it is idle after a first entry that ends the run', () => {
+    const { driver, calls } = startDriver(() => undefined);
+    driver.begin([{ type: 'end', status: 'completed' }]);
+    expect(calls).toEqual(['end', 'idle']);
   });
 
   it('executes no command before the entry is written', async () => {

@@ -51,6 +51,14 @@ export class Driver {
     if (!this.busy && !this.#inbox.empty) void this.#pump();
   }
 
+  /**
+   * Executes commands that result from entries written before. Like those of a batch, they all begin before the first result
+   * is applied (R6).
+   */
+  begin(commands: readonly Command[]): void {
+    void this.#pump(commands);
+  }
+
   /** Resolves when the inbox is empty. */
   flushed(): Promise<void> {
     return this.busy ? new Promise((resolve) => this.#idleListeners.push(resolve)) : Promise.resolve();
@@ -61,9 +69,10 @@ export class Driver {
     this.#inbox.close();
   }
 
-  async #pump(): Promise<void> {
+  async #pump(first: readonly Command[] = []): Promise<void> {
     this.busy = true;
     try {
+      for (const command of first) this.#parts.execute(command);
       for (let batches = 1; !this.#inbox.empty; batches++) {
         const batch = this.#apply();
         if (batch.length === 0) continue;
