@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
@@ -79,6 +79,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
       const searchAttributes = { Weft: 'Keyword' } as const;
       const first = await start({ dbFile, searchAttributes });
       execFileSync(binary, ['operator', 'namespace', 'create', '-n', 'kept', '--address', first.address]);
+      expect(existsSync(`${dbFile}-wal`)).toBe(true);
       await first.stop();
       const again = await start({ dbFile, searchAttributes, port: Number(first.address.split(':')[1]) });
       expect(again.address).toBe(first.address);

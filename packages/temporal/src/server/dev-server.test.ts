@@ -67,7 +67,7 @@ describe('startDevServer', () => {
     const [args] = starts();
     expect(args).not.toContain('--headless');
     expect(args?.join(' ')).toContain(
-      `--ui-port 4001 --db-filename ${dbFile} --search-attribute Status=Keyword --search-attribute Count=Int`,
+      `--ui-port 4001 --db-filename ${dbFile} --sqlite-pragma journal_mode=WAL --search-attribute Status=Keyword --search-attribute Count=Int`,
     );
   });
 

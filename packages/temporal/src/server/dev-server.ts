@@ -65,6 +65,12 @@ export const POLL_LIMITS: Readonly<Record<string, number>> = {
   'history.timerProcessorMaxPollRPS': 10_000,
 };
 
+/**
+ * How a database file is written. With SQLite's default, a rollback journal, a write on a busy machine takes longer than the
+ * server waits, which then repeats the task up to minutes later.
+ */
+const JOURNAL_MODE = 'journal_mode=WAL';
+
 /** Starts a development server on the loopback address, with raised poll limits. Returns it when it is ready. */
 export async function startDevServer(options: DevServerOptions): Promise<StartResult<DevServer>> {
   for (let starts = 1; ; starts++) {
@@ -127,7 +133,7 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
     'start-dev',
     ...['--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
-    ...(dbFile === undefined ? [] : ['--db-filename', dbFile]),
+    ...(dbFile === undefined ? [] : ['--db-filename', dbFile, '--sqlite-pragma', JOURNAL_MODE]),
     ...pairs('--search-attribute', Object.entries(searchAttributes)),
     ...pairs('--dynamic-config-value', Object.entries(POLL_LIMITS)),
   ];
