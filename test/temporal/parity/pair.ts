@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DeploymentOptions, WorkerTuning } from '@heddle/temporal';
 import { openStores } from '@heddle/engine/stores';
-import { expect } from 'vitest';
 import { createEngineOn } from '../../../packages/engine/src/create.ts';
 import { builtInExecutors } from '../../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../../packages/engine/src/executors/registry.ts';
@@ -12,7 +11,7 @@ import { openOn } from '../replay/open.ts';
 import { playLocally } from './local-run.ts';
 import type { Environment } from './local-run.ts';
 import { CHILDREN, planOf } from './plan-of.ts';
-import { shapeOf } from './shape.ts';
+import { firstDifference, shapeOf } from './shape.ts';
 import { HeldEffects } from './effects.ts';
 import { playAlong } from './temporal-run.ts';
 
@@ -70,8 +69,8 @@ export class Pair {
   }
 
   /**
-   * Executes the scenario on both and expects equal runs. Returns false without a comparison if the order of events is
-   * undefined.
+   * Executes the scenario on both. Throws with the first difference of the runs. Returns false without a comparison if the order
+   * of events is undefined.
    */
   async compare(scenario: Scenario): Promise<boolean> {
     const run = { plan: planOf(scenario), scenario, runId: randomUUID(), apart: this.#apart };
@@ -87,7 +86,9 @@ export class Pair {
         isThrough: (runId) => this.#histories.isThrough(runId),
       });
       const expected = await shapeOf(this.#local.engine, run.runId, script.entries);
-      expect(await shapeOf(this.#temporal.engine, run.runId, entries)).toEqual(expected);
+      const actual = await shapeOf(this.#temporal.engine, run.runId, entries);
+      const difference = firstDifference(expected, actual);
+      if (difference !== undefined) throw new Error(`The runs differ: ${difference}`);
       at = 'the end of the workflow';
       const histories = await this.#histories.of(run.runId);
       this.#played.push({ scenario, histories });

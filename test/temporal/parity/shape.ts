@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Engine } from '@heddle/engine';
 import type { Entry, Json } from '@heddle/core';
 
@@ -30,6 +31,17 @@ export async function shapeOf(engine: Engine, runId: string, entries: readonly E
     result: common({ status, output, error }),
     logs: logs.map((log) => common(log)),
   };
+}
+
+/** Returns the first thing in which two runs differ, such as `journal[2]`, with what each has; undefined: they are equal. */
+export function firstDifference(local: Shape, temporal: Shape): string | undefined {
+  for (const part of ['journal', 'logs', 'result'] as const) {
+    const [one, other] = [[local[part]].flat(), [temporal[part]].flat()];
+    for (let index = 0; index < Math.max(one.length, other.length); index++)
+      if (!isDeepStrictEqual(one[index], other[index]))
+        return `${part}[${index}] is ${JSON.stringify(one[index])} locally and ${JSON.stringify(other[index])} on Temporal`;
+  }
+  return undefined;
 }
 
 function common(value: object): Json {

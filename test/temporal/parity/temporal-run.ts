@@ -3,8 +3,11 @@ import type { Scenario } from '../../model/arbitraries.ts';
 import { act, JournalReader } from './local-run.ts';
 import type { Environment, Step } from './local-run.ts';
 
-/** Maximum time of a run to reach the next step of its script. */
-const STEP_TIMEOUT_MS = 60_000;
+/**
+ * Maximum time of a run to reach the next step of its script. Longer than the minute after which the server repeats a write of
+ * the journal that it gave to no worker, as happens on a busy machine.
+ */
+const STEP_TIMEOUT_MS = 120_000;
 
 /**
  * Executes the script and returns the journal. Throws if the run does not reach a step in time. `isThrough` returns true
