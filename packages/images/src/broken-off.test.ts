@@ -159,7 +159,7 @@ describe('an image', () => {
     const db = new DatabaseSync(join(folder, 'images.db'));
     db.prepare('UPDATE specs SET lock = ?').run(lock === 'null' ? '{"entries": [], "data": null}' : lock);
     db.close();
-    const store = openImages({ javascript: javascriptBuilder({ npm: null }) }, { folder });
+    const store = openImages({ javascript: javascriptBuilder({ npm: false }) }, { folder });
     expect(await store.build(SPEC)).toMatchObject({
       errorCode: 'integrity_error',
       errorMessage: expect.stringMatching(/lock of the image cannot be read.*refresh/) as string,

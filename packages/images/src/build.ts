@@ -30,7 +30,7 @@ export interface BuildEnvironment {
   /** Maximum size of all files of an image. */
   readonly maxImageMiB: number;
   /** As in `BuildContext`. */
-  readonly largest: (name: string, value: number) => number | null;
+  readonly largest: (name: string, value: number) => number | undefined;
 }
 
 export interface Built {

@@ -98,10 +98,10 @@ export interface BuildContext {
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * Stores `value` under a name if it is larger than the stored number. Returns the previous number, or null. Shared by
+   * Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined. Shared by
    * all builds in this folder.
    */
-  largest(name: string, value: number): number | null;
+  largest(name: string, value: number): number | undefined;
   /** Reports the current step as a short sentence. */
   progress(step: string): void;
   /**

@@ -114,8 +114,8 @@ export class Records {
     this.#db.close();
   }
 
-  /** Stores `value` under a name if it is larger than the stored number. Returns the previous number, or null. */
-  largest(name: string, value: number): number | null {
+  /** Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined. */
+  largest(name: string, value: number): number | undefined {
     return this.atomically(() => {
       const before = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
         | number
@@ -125,7 +125,7 @@ export class Records {
         name,
         value,
       );
-      return before ?? null;
+      return before;
     });
   }
 

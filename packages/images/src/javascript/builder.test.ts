@@ -340,7 +340,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'provider_error on a host without npm',
     async () => {
       await expectFailure(
-        build([], ['one'], { builder: { npm: null } }),
+        build([], ['one'], { builder: { npm: false } }),
         'provider_error',
         /npm was not found/,
       );

@@ -22,8 +22,8 @@ import { Npm } from './npm.ts';
 import { MAX_SIZE } from './size.ts';
 
 export interface JavaScriptBuilderOptions {
-  /** Path of npm-cli.js; default: the one next to Node.js. */
-  readonly npm?: string | null;
+  /** Path of npm-cli.js, or false for none; default: the one next to Node.js. */
+  readonly npm?: string | false | undefined;
   /** Confinement of npm and of the processes that load packages, as for `createSandbox`. */
   readonly isolation?: IsolationOptions;
   /** Overrides of the defaults: those of a run for loading; 50,000 files and 500 MiB for the installation. */
@@ -80,7 +80,7 @@ function warningsOf(
 /** Builds images of npm packages for the isolate. */
 export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): ImageBuilder {
   const { cpuMs, memoryMiB, files, bytes } = { ...DEFAULT_LIMITS, ...MAX_SIZE, ...options.limits };
-  const program = options.npm === undefined ? findNpm(undefined) : options.npm;
+  const program = options.npm === false ? undefined : (options.npm ?? findNpm(undefined));
   const npm = new Npm(program, { files, bytes }, options.isolation);
   const loader = new BundleLoader(options.isolation);
   const require = createRequire(import.meta.url);

@@ -22,17 +22,17 @@ interface BundleModules {
 
 const fits = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_CHARS;
 
-/** Returns the bundle, or null if it cannot be made or is too large. */
+/** Returns the bundle, or undefined if it cannot be made or is too large. */
 async function tryBundle(
   { folder, eager }: BundleModules,
   lazy: readonly ImageModule[],
   absent: ReadonlySet<string>,
-): Promise<Bundle | null> {
+): Promise<Bundle | undefined> {
   try {
     const made = await bundle(folder, [...eager, ...lazy], absent);
-    return fits(made) ? made : null;
+    return fits(made) ? made : undefined;
   } catch (error) {
-    if (isImageError(error)) return null;
+    if (isImageError(error)) return undefined;
     throw error;
   }
 }
@@ -44,14 +44,15 @@ async function bundleMost(
   alone: Bundle,
 ): Promise<WholeBundle> {
   // Without modules to exclude, this would be the bundle that just failed.
-  const all = absent.size === 0 ? null : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
-  if (all !== null) return { ...all, warnings: [] };
+  const all =
+    absent.size === 0 ? undefined : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
+  if (all !== undefined) return { ...all, warnings: [] };
   let best = alone;
   let taken: readonly ImageModule[] = [];
   const excluded: string[] = [];
   for (const [name, lazy] of modules.lazy) {
     const made = await tryBundle(modules, [...taken, ...lazy], absent);
-    if (made === null) excluded.push(name);
+    if (made === undefined) excluded.push(name);
     else [best, taken] = [made, [...taken, ...lazy]];
   }
   const warning = `Only the main module of these packages can be imported, because their other modules cannot be bundled: ${excluded.join(', ')}.`;

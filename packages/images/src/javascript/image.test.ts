@@ -103,8 +103,8 @@ async function runner(dependencies: readonly string[]) {
   const record = await (images === shared ? (building ??= build(shared, ALL)) : build(images, dependencies));
   const sandbox = createSandbox({ images, maxProcesses: 1 });
   onTestFinished(() => sandbox.close());
-  const run = (code: string, image: string | null = 'tools'): Promise<FunctionOutcome> =>
-    sandbox.run({ runId: 'run', code, ...(image === null ? {} : { image }) });
+  const run = (code: string, options: { image?: string } = { image: 'tools' }): Promise<FunctionOutcome> =>
+    sandbox.run({ runId: 'run', code, ...options });
   return { run, images, record };
 }
 
@@ -219,8 +219,8 @@ describe('code with an image', () => {
       name: 'SyntaxError',
       message: 'The module "@scope/modern" does not export "nothing"',
     });
-    expect(await failure(run("import x from 'common'", null))).toMatchObject({ code: 'MODULE_NOT_IN_IMAGE' });
-    expect(await failure(run('return 1', 'ghost'))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    expect(await failure(run("import x from 'common'", {}))).toMatchObject({ code: 'MODULE_NOT_IN_IMAGE' });
+    expect(await failure(run('return 1', { image: 'ghost' }))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
   it('reports correct lines in its own errors and those of packages', async () => {

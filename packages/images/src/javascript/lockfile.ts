@@ -51,14 +51,14 @@ const nameOf = (path: string): string =>
   path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 
 /** Converts `sha512-<base64>` to `sha512:<hex>`; uses the strongest of several hashes. */
-function digestOf(integrity: string): string | null {
+function digestOf(integrity: string): string | undefined {
   const found = integrity
     .split(/\s+/)
     .map((part) => /^(sha512|sha384|sha256|sha1)-([A-Za-z0-9+/=]+)/.exec(part))
     .filter((match) => match !== null)
     .sort((a, b) => Number((b[1] as string).slice(3)) - Number((a[1] as string).slice(3)))[0];
   return found === undefined
-    ? null
+    ? undefined
     : `${found[1]}:${Buffer.from(found[2] as string, 'base64').toString('hex')}`;
 }
 
@@ -78,7 +78,7 @@ export function readLockfile(text: string): ReadLockfile {
     if (installed.link === true || !/^(?:https?:\/\/|$)/.test(resolved))
       throw new ImageError('invalid_specifier', `The package ${name} does not come from a registry.`);
     const digest = digestOf(integrity);
-    if (digest === null)
+    if (digest === undefined)
       throw new ImageError('integrity_error', `The registry provides no digest for ${name} ${version}.`);
     entries.push({ name, version, digest });
     if (installed.hasInstallScript === true)

@@ -39,7 +39,7 @@ function endless(): string {
 /** A host process that builds an image of the registry's packages. */
 function buildElsewhere(
   registry: string,
-  npm: string | null,
+  npm: string | undefined,
   isolation: object,
 ): { host: number; folder: string } {
   const folder = imageFolder();
@@ -69,7 +69,7 @@ function placesOf(folder: string): string[] {
   return [work, ...traces.map((trace) => readlinkSync(join(work, trace)))];
 }
 
-type Case = [what: string, level: string, program: string | null | (() => string), isolation: object];
+type Case = [what: string, level: string, program: string | undefined | (() => string), isolation: object];
 
 describe.runIf(process.platform === 'linux')('processes of a build whose host is killed', () => {
   const real = findNpm(process.env['PATH']);

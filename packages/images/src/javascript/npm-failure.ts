@@ -55,28 +55,28 @@ const SENTENCES: Readonly<Partial<Record<ImageErrorCode, string>>> = {
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Returns the error in npm's output, which may contain warnings around its JSON. */
-function readError(stdout: string): NpmError | null {
+function readError(stdout: string): NpmError | undefined {
   const start = stdout.indexOf('{');
-  if (start < 0) return null;
+  if (start < 0) return undefined;
   try {
     const { error } = JSON.parse(stdout.slice(start)) as { error?: Record<string, unknown> };
-    if (error === undefined) return null;
+    if (error === undefined) return undefined;
     return { code: text(error['code']), summary: text(error['summary']), detail: text(error['detail']) };
   } catch {
-    return null;
+    return undefined;
   }
 }
 
 /** Returns the reason for a failure in one line, from the host or from npm. */
-function reasonOf(error: NpmError | null, named: string, fault: string | null): string {
+function reasonOf(error: NpmError | undefined, named: string, fault: string | undefined): string {
   // npm sees only that the gate refused a request.
-  if (fault !== null && (named === 'E403' || named === 'E502')) return fault;
+  if (fault !== undefined && (named === 'E403' || named === 'E502')) return fault;
   const lines = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
   return lines.find((part) => part !== '') ?? `npm ended with ${named || 'an unknown error'}.`;
 }
 
-/** Returns the error for a failed npm run. `fault` is why the host refused one of its requests, or null. */
-export function npmFailure(stdout: string, stderr: string, fault: string | null): ImageError {
+/** Returns the error for a failed npm run. `fault` is why the host refused one of its requests, or undefined. */
+export function npmFailure(stdout: string, stderr: string, fault: string | undefined): ImageError {
   const error = readError(stdout);
   const named = error?.code ?? /npm error code (\w+)/.exec(stderr)?.[1] ?? '';
   const code = CODES[named] ?? (/^E5\d\d$/.test(named) ? 'registry_unavailable' : 'install_failed');

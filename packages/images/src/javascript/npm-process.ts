@@ -41,8 +41,8 @@ interface NpmRun {
   readonly gate: string;
   /** Maximum size of a written file, in MiB. */
   readonly fileMiB: number;
-  /** User id of the process; null for the host's user. */
-  readonly uid: number | null;
+  /** User id of the process; undefined for the host's user. */
+  readonly uid: number | undefined;
 }
 
 /** The result of an npm run. */
@@ -113,7 +113,7 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
       resultBytes: 0,
       outputBytes: OUTPUT_BYTES,
     },
-    ...(run.uid !== null && { uid: run.uid }),
+    ...(run.uid !== undefined && { uid: run.uid }),
     signal,
     output: onOutput,
   });
@@ -135,11 +135,11 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
   const { uid, home, gate, fileMiB } = run;
   const limits = { dataMiB: DATA_MIB, cpuSeconds: CPU_SECONDS, files: OPEN_FILES, fileMiB };
   const { setpriv, prlimit } = tools;
-  const threads = uid === null ? null : THREADS;
+  const threads = uid === undefined ? null : THREADS;
   const line = [
     ...(setpriv === null || level === 'basic'
       ? []
-      : [setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
+      : [setpriv, ...dropArguments(uid ?? null, process.geteuid?.() === 0)]),
     ...(prlimit === null ? [] : [prlimit, ...limitArguments({ ...limits, threads })]),
     ...[process.execPath, run.program, ...run.args],
   ];
@@ -161,7 +161,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
     signal.addEventListener('abort', kill, { once: true });
     const finish = (): void => {
       signal.removeEventListener('abort', kill);
-      if (uid !== null) endLeftovers(uid);
+      if (uid !== undefined) endLeftovers(uid);
     };
     child.on('error', (error) => (finish(), reject(error)));
     child.on('close', (code) => (finish(), resolve({ code, ...output })));

@@ -37,7 +37,7 @@ it('registry settings come from the user, the project and the environment, in ri
 
 it('npm is found in PATH, and nowhere else', () => {
   const folder = imageFolder();
-  expect(findNpm(folder, join(folder, 'bin', 'node'))).toBeNull();
+  expect(findNpm(folder, join(folder, 'bin', 'node'))).toBeUndefined();
   mkdirSync(join(folder, 'lib', 'node_modules', 'npm', 'bin'), { recursive: true });
   writeFileSync(join(folder, 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'), '');
   const found = expect.stringMatching(/npm-cli\.js$/) as string;

@@ -58,8 +58,8 @@ export function readNpmSettings({ env, cwd, home }: NpmEnvironment): NpmSettings
   return Object.fromEntries(Object.entries(all).filter(([key]) => USED_SETTINGS.test(key)));
 }
 
-/** Returns the path of npm: next to Node.js, or found in PATH; null if there is none. */
-export function findNpm(path: string | undefined, execPath = process.execPath): string | null {
+/** Returns the path of npm: next to Node.js, or found in PATH; undefined if there is none. */
+export function findNpm(path: string | undefined, execPath = process.execPath): string | undefined {
   const folders = [dirname(execPath), ...(path ?? '').split(delimiter).filter((folder) => folder !== '')];
   for (const folder of folders) {
     const installed = join(folder, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
@@ -69,5 +69,5 @@ export function findNpm(path: string | undefined, execPath = process.execPath): 
     const link = join(folder, 'npm');
     if (existsSync(link) && realpathSync(link).endsWith('npm-cli.js')) return realpathSync(link);
   }
-  return null;
+  return undefined;
 }

@@ -31,7 +31,7 @@ function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortContr
       registries: { npm },
       progress: () => undefined,
       now: Date.now,
-      largest: () => null,
+      largest: () => undefined,
     },
     log: (line) => void lines.push(line),
     ...{ fetchVerified: unused, cachedFolder: unused, fetchPage: unused },

@@ -40,10 +40,10 @@ const MAX_LOCKFILE_BYTES = 32 * 2 ** 20;
 export class Npm {
   /** Maximum size of the unpacked packages. */
   readonly maxSize: Readonly<Size>;
-  readonly #program: string | null;
+  readonly #program: string | undefined;
   readonly #processes: ConfinedProcesses;
 
-  constructor(program: string | null, maxSize: Readonly<Size>, isolation: IsolationOptions | undefined) {
+  constructor(program: string | undefined, maxSize: Readonly<Size>, isolation: IsolationOptions | undefined) {
     this.#program = program;
     this.maxSize = maxSize;
     this.#processes = new ConfinedProcesses(isolation);
@@ -51,7 +51,7 @@ export class Npm {
 
   /** Path of npm-cli.js. Throws ImageError provider_error if npm was not found. */
   get program(): string {
-    if (this.#program !== null) return this.#program;
+    if (this.#program !== undefined) return this.#program;
     throw new ImageError(
       'provider_error',
       'npm was not found; install npm 11 or newer next to Node.js, or set the builder option `npm` to the path of npm-cli.js.',
@@ -65,17 +65,17 @@ export class Npm {
   async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
     const { program } = this;
     const confinement = await this.#processes.confinement();
-    const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
+    const uid = confinement.uids === null ? undefined : takeSlotUid(confinement.uids);
     try {
-      if (uid !== null) requireReadable(program);
-      const workArea = await openWorkArea(context.workFolder, uid !== null);
+      if (uid !== undefined) requireReadable(program);
+      const workArea = await openWorkArea(context.workFolder, uid !== undefined);
       try {
         await this.#runIn(workArea, { program, args, folder, uid, confinement }, context);
       } finally {
         await workArea.remove();
       }
     } finally {
-      if (uid !== null) freeSlotUid(uid);
+      if (uid !== undefined) freeSlotUid(uid);
     }
   }
 
@@ -103,7 +103,7 @@ export class Npm {
         context.log(stdout);
         throw npmFailure(stdout, stderr, gate.fault);
       }
-      if (uid !== null) await reclaimTree(folders.project);
+      if (uid !== undefined) await reclaimTree(folders.project);
       await collect(folders.project, folder);
       await rm(folders.project, { recursive: true, force: true });
     } finally {
@@ -117,7 +117,7 @@ interface RequestedRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly folder: string;
-  readonly uid: number | null;
+  readonly uid: number | undefined;
   readonly confinement: Confinement;
 }
 
@@ -139,7 +139,7 @@ async function prepare(
   for (const name of ['.npmrc', 'global-npmrc']) await rm(join(home, name), { recursive: true, force: true });
   await writeFile(join(home, '.npmrc'), settingsText(settings), { flag: 'wx' });
   await writeFile(join(home, 'global-npmrc'), '', { flag: 'wx' });
-  if (uid !== null) for (const each of [project, home]) await chownTree(each, uid);
+  if (uid !== undefined) for (const each of [project, home]) await chownTree(each, uid);
   return { project, home };
 }
 
@@ -151,7 +151,7 @@ function settingsText(settings: NpmSettings): string {
 
 /** Moves npm's results to the project folder. The lockfile must be a regular file and node_modules a folder. */
 async function collect(project: string, folder: string): Promise<void> {
-  const lockfile = await lstat(join(project, LOCKFILE)).catch(() => null);
+  const lockfile = await lstat(join(project, LOCKFILE)).catch(() => undefined);
   if (lockfile?.isFile() !== true)
     throw new ImageError('install_failed', 'npm wrote no lockfile, and reported no reason.');
   if (lockfile.size > MAX_LOCKFILE_BYTES)
@@ -161,8 +161,8 @@ async function collect(project: string, folder: string): Promise<void> {
     );
   await rm(join(folder, LOCKFILE), { force: true });
   await move(join(project, LOCKFILE), join(folder, LOCKFILE));
-  const modules = await lstat(join(project, 'node_modules')).catch(() => null);
-  if (modules === null) return;
+  const modules = await lstat(join(project, 'node_modules')).catch(() => undefined);
+  if (modules === undefined) return;
   if (!modules.isDirectory())
     throw new ImageError('install_failed', 'npm wrote no node_modules folder, and reported no reason.');
   await move(join(project, 'node_modules'), join(folder, 'node_modules'));

@@ -8,14 +8,14 @@ import { findNpm, readNpmSettings } from './npm-settings.ts';
 const npm = readNpmSettings({ env: process.env, cwd: process.cwd(), home: homedir() });
 const registry = npm['registry'] ?? 'https://registry.npmjs.org/';
 
-/** Why npm's configured registry cannot be used, or null. */
-async function unreachable(): Promise<string | null> {
+/** Why npm's configured registry cannot be used, or undefined. */
+async function unreachable(): Promise<string | undefined> {
   try {
     const { status } = await fetch(new URL('zod', registry), {
       method: 'HEAD',
       signal: AbortSignal.timeout(10_000),
     });
-    return status === 200 ? null : `${registry} answers ${status}`;
+    return status === 200 ? undefined : `${registry} answers ${status}`;
   } catch (error) {
     return `${registry} cannot be reached: ${(error as Error).message}`;
   }
@@ -23,8 +23,8 @@ async function unreachable(): Promise<string | null> {
 
 const why = await unreachable();
 
-describe.skipIf(why !== null)(
-  `images of the packages of ${registry}${why === null ? '' : ` (skipped: ${why})`}`,
+describe.skipIf(why !== undefined)(
+  `images of the packages of ${registry}${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
     it('contain lodash, dayjs and zod in a snapshot', async () => {
       const images = openImages(

@@ -34,7 +34,7 @@ export class RegistryGate {
   readonly #settings: RegistrySettings;
   readonly #clients = new Map<string, Egress>();
   readonly #proxy: Proxy;
-  #fault: string | null = null;
+  #fault: string | undefined;
 
   /** Opens the gate for one run of npm. */
   static async open(settings: NpmSettings): Promise<RegistryGate> {
@@ -64,8 +64,8 @@ export class RegistryGate {
     return this.#settings.inner;
   }
 
-  /** Why the last failed request was refused, or null. */
-  get fault(): string | null {
+  /** Why the last failed request was refused, or undefined. */
+  get fault(): string | undefined {
     return this.#fault;
   }
 
@@ -106,8 +106,8 @@ export class RegistryGate {
 
   /** Returns the URL of a request. Throws EgressError for a URL that belongs to no registry. */
   #registryUrl(text: string): URL {
-    const url = URL.canParse(text) ? new URL(text) : null;
-    if (url !== null && this.#settings.isNamed(url)) return url;
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url !== undefined && this.#settings.isNamed(url)) return url;
     const host = url?.host ?? text.slice(0, 100);
     throw denied(`A build requested ${host}, which is not a registry in npm's settings.`);
   }
@@ -118,13 +118,13 @@ export class RegistryGate {
    */
   #once(url: URL, { method, headers }: Hop, signal: AbortSignal): Promise<EgressResponse> {
     const isNamed = this.#settings.isNamed(url);
-    const credentials = isNamed ? this.#settings.credentialsFor(url) : { authorization: null, client: null };
+    const credentials = isNamed ? this.#settings.credentialsFor(url) : {};
     const connection = this.#settings.connectionFor(url, credentials);
     const { authorization } = credentials;
     return this.#client(isNamed, connection).fetch({
       url: url.href,
       method,
-      headers: authorization === null ? headers : [...headers, ['authorization', authorization]],
+      headers: authorization === undefined ? headers : [...headers, ['authorization', authorization]],
       redirect: 'manual',
       signal,
     });

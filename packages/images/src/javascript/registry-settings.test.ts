@@ -21,7 +21,7 @@ describe('registry settings', () => {
     });
   });
 
-  it.each<[string, Record<string, string>, string, string | null]>([
+  it.each<[string, Record<string, string>, string, string | undefined]>([
     ['a token', { '//a.example/:_authToken': 't' }, 'https://a.example/x', 'Bearer t'],
     [
       'name and password in one setting',
@@ -54,13 +54,13 @@ describe('registry settings', () => {
       `Basic ${base64('me:p@')}`,
     ],
     ['a port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example:8080/x', 'Bearer t'],
-    ['no token at another port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example/x', null],
-    ['no token at another host', { '//a.example/:_authToken': 't' }, 'https://b.example/x', null],
+    ['no token at another port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example/x', undefined],
+    ['no token at another host', { '//a.example/:_authToken': 't' }, 'https://b.example/x', undefined],
     [
       'no token at a host that only ends with the name',
       { '//a.example/:_authToken': 't' },
       'https://evil-a.example/x',
-      null,
+      undefined,
     ],
   ])('return the credentials of %s', (_what, settings, url, expected) => {
     expect(new RegistrySettings(settings).credentialsFor(new URL(url)).authorization).toBe(expected);
@@ -86,8 +86,7 @@ describe('registry settings', () => {
       'https-proxy': 'http://secure.example:2/',
       noproxy: '.internal.example, other.example',
     });
-    const proxyFor = (url: string) =>
-      settings.connectionFor(new URL(url), { authorization: null, client: null }).proxy;
+    const proxyFor = (url: string) => settings.connectionFor(new URL(url), {}).proxy;
     expect(
       [
         'http://a.example/',
@@ -100,8 +99,8 @@ describe('registry settings', () => {
 
   it('name a settings file that cannot be read', () => {
     const settings = new RegistrySettings({ cafile: '/nowhere.pem' });
-    expect(() =>
-      settings.connectionFor(new URL('https://a.example/'), { authorization: null, client: null }),
-    ).toThrow(/setting cafile cannot be read/);
+    expect(() => settings.connectionFor(new URL('https://a.example/'), {})).toThrow(
+      /setting cafile cannot be read/,
+    );
   });
 });

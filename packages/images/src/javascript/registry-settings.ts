@@ -13,11 +13,11 @@ const NPM_SETTINGS = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-
 /** Credentials for a URL. npm itself never gets them. */
 interface Credentials {
   /** The Authorization header. */
-  readonly authorization: string | null;
-  readonly client: { readonly cert: string; readonly key: string } | null;
+  readonly authorization?: string;
+  readonly client?: { readonly cert: string; readonly key: string };
 }
 
-const NO_CREDENTIALS: Credentials = { authorization: null, client: null };
+const NO_CREDENTIALS: Credentials = {};
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
@@ -70,7 +70,7 @@ export class RegistrySettings {
     const { username, password } = registry;
     if (username === '') return this.#at(registry);
     const authorization = basic(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
-    return { authorization, client: null };
+    return { authorization };
   }
 
   /** Returns how to connect to a registry, and through which proxy, if any. */
@@ -102,18 +102,15 @@ export class RegistrySettings {
         user: get('username'),
         password: get('_password'),
       };
-      if (token !== undefined) return { authorization: `Bearer ${token}`, client: null };
-      if (auth !== undefined) return { authorization: `Basic ${auth}`, client: null };
+      if (token !== undefined) return { authorization: `Bearer ${token}` };
+      if (auth !== undefined) return { authorization: `Basic ${auth}` };
       if (user !== undefined && password !== undefined) {
         const clear = Buffer.from(password, 'base64').toString('utf8');
-        return { authorization: basic(`${user}:${clear}`), client: null };
+        return { authorization: basic(`${user}:${clear}`) };
       }
       const [certfile, keyfile] = [get('certfile'), get('keyfile')];
       if (certfile !== undefined && keyfile !== undefined)
-        return {
-          authorization: null,
-          client: { cert: fileOf('certfile', certfile), key: fileOf('keyfile', keyfile) },
-        };
+        return { client: { cert: fileOf('certfile', certfile), key: fileOf('keyfile', keyfile) } };
     }
     return NO_CREDENTIALS;
   }

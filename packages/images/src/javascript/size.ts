@@ -27,7 +27,7 @@ async function measure(folder: string, size: Size, max: Readonly<Size>): Promise
     if (entry.isDirectory()) await measure(path, size, max);
     else {
       size.files++;
-      const stat = await lstat(path).catch(() => null);
+      const stat = await lstat(path).catch(() => undefined);
       size.bytes += stat?.size ?? 0;
     }
     if (size.files > max.files || size.bytes > max.bytes) throw tooLarge(max);

@@ -32,10 +32,10 @@ interface PackageJson {
   readonly main?: unknown;
 }
 
-/** Returns the target of an entry of `exports` under the bundle's conditions; null if there is none. */
-function targetOf(target: unknown): string | null {
+/** Returns the target of an entry of `exports` under the bundle's conditions; undefined if there is none. */
+function targetOf(target: unknown): string | undefined {
   if (typeof target === 'string') return target;
-  if (typeof target !== 'object' || target === null) return null;
+  if (typeof target !== 'object' || target === null) return undefined;
   const inner = Array.isArray(target)
     ? target
     : Object.entries(target)
@@ -43,9 +43,9 @@ function targetOf(target: unknown): string | null {
         .map(([, value]: [string, unknown]) => value);
   for (const each of inner) {
     const found = targetOf(each);
-    if (found !== null) return found;
+    if (found !== undefined) return found;
   }
-  return null;
+  return undefined;
 }
 
 /** Returns the paths of all files below a folder of a package, relative to the package. */
@@ -66,11 +66,11 @@ function splitPattern(pattern: string): readonly [before: string, after: string]
   return [before, after];
 }
 
-/** Returns the text that the star matches; null if the pattern does not match. */
-function starMatch(text: string, pattern: string): string | null {
+/** Returns the text that the star matches; undefined if the pattern does not match. */
+function starMatch(text: string, pattern: string): string | undefined {
   const [before, after] = splitPattern(pattern);
   const fits = text.startsWith(before) && text.endsWith(after) && text.length > before.length + after.length;
-  return fits ? text.slice(before.length, text.length - after.length) : null;
+  return fits ? text.slice(before.length, text.length - after.length) : undefined;
 }
 
 /** A module that a package offers: its name, which begins with `./`, and its file. */
@@ -91,7 +91,7 @@ async function fromPattern(home: string, key: string, target: string): Promise<O
   const files = await filesBelow(home, posix.dirname(`${splitPattern(pattern)[0]}x`));
   return files.flatMap((file): OfferedModule[] => {
     const star = starMatch(file, pattern);
-    return star === null ? [] : [{ path: before + star + after, file }];
+    return star === undefined ? [] : [{ path: before + star + after, file }];
   });
 }
 
@@ -102,12 +102,13 @@ async function fromExports(home: string, exports: object): Promise<PackageModule
   const unnamed: OfferedModule[] = [];
   for (const [path, value] of entries) {
     const file = targetOf(value);
-    if (file === null) continue;
+    if (file === undefined) continue;
     if (path.includes('*')) for (const offered of await fromPattern(home, path, file)) unnamed.push(offered);
     else named.push({ path, file });
   }
   const closed = entries.filter(([key, value]) => key.includes('*') && value === null);
-  const isOpen = ({ path }: OfferedModule): boolean => !closed.some(([key]) => starMatch(path, key) !== null);
+  const isOpen = ({ path }: OfferedModule): boolean =>
+    !closed.some(([key]) => starMatch(path, key) !== undefined);
   return { named, unnamed: unnamed.filter(isOpen) };
 }
 
@@ -155,7 +156,7 @@ async function loadable(home: string, offered: readonly OfferedModule[]): Promis
   const files = new Map<string, number>();
   for (const file of all) {
     if (!LOADABLE.test(file) || isDuplicate(file, all)) continue;
-    const found = await stat(join(home, file)).catch(() => null);
+    const found = await stat(join(home, file)).catch(() => undefined);
     if (found?.isFile() === true) files.set(file, found.size);
   }
   return { paths: offered.filter(({ file }) => files.has(file)).map(({ path }) => path), files };

@@ -25,8 +25,8 @@ import { checkRecipe, lockTool, recipeOf } from './tools/lock-tools.ts';
 export interface NativeBuilderOptions {
   /** Confinement of npm and of the processes that load packages, as for `createSandbox`. The level must be `strict`. */
   readonly isolation?: IsolationOptions;
-  /** Path of npm-cli.js; default: the one next to Node.js. */
-  readonly npm?: string | null;
+  /** Path of npm-cli.js, or false for none; default: the one next to Node.js. */
+  readonly npm?: string | false | undefined;
   /** Checksums of publishers' files that the operator trusts: id of a command-line tool → SHA-256 in hexadecimal. */
   readonly checksums?: Readonly<Record<string, string>>;
 }
@@ -100,7 +100,7 @@ async function lockNative(
 /** Builds images with system packages, command-line tools and native code: a root file system of Debian packages. */
 export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder {
   const host = new NativeHost(options.isolation, process.execPath);
-  const program = options.npm === undefined ? findNpm(undefined) : options.npm;
+  const program = options.npm === false ? undefined : (options.npm ?? findNpm(undefined));
   const npm = new Npm(program, MAX_SIZE, options.isolation);
   const checksums = options.checksums ?? {};
 

@@ -39,13 +39,13 @@ interface ScriptEnvironment {
   readonly checker: Checker;
 }
 
-/** Returns the folder with `include` that belongs to the host's Node.js, or null if it has no headers. */
-function headersOf(execPath: string): string | null {
+/** Returns the folder with `include` that belongs to the host's Node.js, or undefined if it has no headers. */
+function headersOf(execPath: string): string | undefined {
   const home = dirname(dirname(execPath));
-  return existsSync(join(home, 'include', 'node', 'node_version.h')) ? home : null;
+  return existsSync(join(home, 'include', 'node', 'node_version.h')) ? home : undefined;
 }
 
-function environmentOf(headers: string | null, settings: NpmSettings): Record<string, string> {
+function environmentOf(headers: string | undefined, settings: NpmSettings): Record<string, string> {
   const npmSettings = Object.entries(settings).map(([key, value]) => [`npm_config_${key}`, value] as const);
   return {
     ...Object.fromEntries(npmSettings),
@@ -53,7 +53,7 @@ function environmentOf(headers: string | null, settings: NpmSettings): Record<st
     NODE_OPTIONS: `--require ${INSIDE.boot}/registry.cjs`,
     HEDDLE_REGISTRY: INSIDE.proxy,
     npm_config_cache: `${INSIDE.work}/.npm`,
-    ...(headers !== null && { npm_config_nodedir: HEADERS }),
+    ...(headers !== undefined && { npm_config_nodedir: HEADERS }),
   };
 }
 
@@ -81,11 +81,11 @@ export async function runScripts(
   if (scripted.length === 0) return [];
   const { uids } = await environment.checker.confinement();
   const modules = join(environment.root, environment.folder, 'node_modules');
-  const uid = uids === null ? null : takeSlotUid(uids);
+  const uid = uids === null ? undefined : takeSlotUid(uids);
   const gate = await RegistryGate.open(context.registries.npm ?? {});
   const size = watchSize(modules, environment.npm.maxSize, context.signal);
   try {
-    if (uid !== null) await chownTree(modules, uid);
+    if (uid !== undefined) await chownTree(modules, uid);
     const warnings: string[] = [];
     for (const each of scripted) {
       context.progress(`running the install script of ${each.name}`);
@@ -103,7 +103,7 @@ export async function runScripts(
   } finally {
     size.stop();
     await gate.close();
-    if (uid !== null) freeSlotUid(uid);
+    if (uid !== undefined) freeSlotUid(uid);
   }
 }
 
@@ -119,7 +119,7 @@ async function runOne(
     signal,
   }: ScriptEnvironment & {
     readonly gate: RegistryGate;
-    readonly uid: number | null;
+    readonly uid: number | undefined;
     readonly signal: AbortSignal;
   },
   context: BuildContext,
@@ -141,7 +141,7 @@ async function runOne(
       folder: `/${folder}`,
       mounts: [
         ...['--bind', join(root, modules), `/${modules}`, '--ro-bind', dirname(dirname(npm.program)), NPM],
-        ...(headers === null ? [] : ['--ro-bind', join(headers, 'include'), `${HEADERS}/include`]),
+        ...(headers === undefined ? [] : ['--ro-bind', join(headers, 'include'), `${HEADERS}/include`]),
       ],
     },
     job: JSON.stringify({
@@ -149,17 +149,17 @@ async function runOne(
       command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, 'rebuild', `./${path}`, ...switches, ...more],
     }),
     limits: { cpuMs: SCRIPT_MS, wallMs: SCRIPT_MS, resultBytes: 0, outputBytes: OUTPUT_BYTES },
-    ...(uid !== null && { uid }),
+    ...(uid !== undefined && { uid }),
     signal,
   };
   const confinement = await checker.confinement();
   return logLines(context, (output) => runTree(confinement, { ...tree, output }));
 }
 
-function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | null): ImageError {
+function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | undefined): ImageError {
   if (end.exitCode === null && end.stopped === null)
     return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
-  const refused = fault === null ? '' : ` ${fault}`;
+  const refused = fault === undefined ? '' : ` ${fault}`;
   return new ImageError(
     'unsupported_package',
     `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${refused} Scripts can only access the registry; system packages that they need (such as g++, make and python3) have to be listed in systemPackages.`,

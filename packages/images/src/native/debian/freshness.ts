@@ -6,8 +6,8 @@ import type { Archive } from './archives.ts';
 export interface ReleaseInfo {
   /** Names of the suite, such as `oldstable` and `bookworm`. */
   readonly names: readonly string[];
-  readonly date: string | null;
-  readonly validUntil: string | null;
+  readonly date: string | undefined;
+  readonly validUntil: string | undefined;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -16,8 +16,8 @@ const CLOCK_TOLERANCE_MS = 3_600_000;
 /** Tolerance for servers behind one name that are not updated simultaneously. */
 const UPDATE_TOLERANCE_MS = DAY_MS;
 
-const timeOf = (text: string | null, name: string): number | null => {
-  if (text === null) return null;
+const timeOf = (text: string | undefined, name: string): number | undefined => {
+  if (text === undefined) return undefined;
   const ms = Date.parse(text);
   if (!Number.isNaN(ms)) return ms;
   throw new ImageError(
@@ -50,14 +50,14 @@ export function checkRelease(
     fail(`has a date in the future (${date}): check the clock of this host.`);
   // A snapshot is supposed to be old.
   if (isSnapshot) return;
-  if (untilMs !== null && untilMs < nowMs)
+  if (untilMs !== undefined && untilMs < nowMs)
     fail(
       `expired at ${utcText(untilMs)} UTC: the mirror is outdated. If it is a dated snapshot, set registries.debian.snapshot, or Check-Valid-Until: no in apt's sources.`,
     );
   // An unsigned file must not make later ones look old.
-  if (dateMs === null || !isSigned) return;
+  if (dateMs === undefined || !isSigned) return;
   const newestMs = context.largest(`release ${root} ${suite}`, dateMs);
-  if (newestMs !== null && dateMs < newestMs - UPDATE_TOLERANCE_MS)
+  if (newestMs !== undefined && dateMs < newestMs - UPDATE_TOLERANCE_MS)
     fail(
       `is dated ${utcText(dateMs)} UTC, but one dated ${utcText(newestMs)} UTC was seen before: the mirror offers outdated packages. If it is a dated snapshot, set registries.debian.snapshot.`,
     );

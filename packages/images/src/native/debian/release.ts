@@ -23,13 +23,13 @@ function readRelease(text: string): Omit<Release, 'warnings'> & ReleaseInfo {
   for (const [digest = '', , path] of lines)
     if (path !== undefined && /^[0-9a-f]{64}$/.test(digest)) files.set(path, digest);
   const names = ['suite', 'codename'].flatMap((field) => fields.get(field) ?? []);
-  const [date = null, validUntil = null] = [fields.get('date'), fields.get('valid-until')];
+  const [date, validUntil] = [fields.get('date'), fields.get('valid-until')];
   return { files, byHash: fields.get('acquire-by-hash') === 'yes', names, date, validUntil };
 }
 
-async function fetchOptional(url: string, context: BuildContext): Promise<Uint8Array | null> {
+async function fetchOptional(url: string, context: BuildContext): Promise<Uint8Array | undefined> {
   const { status, body } = await context.fetchPage(url, { maxBytes: MAX_INDEX_BYTES });
-  if (status === 404 || status === 410) return null;
+  if (status === 404 || status === 410) return undefined;
   if (status === 200) return body;
   throw new ImageError('registry_unavailable', `${new URL(url).host} answered ${status} for ${url}.`);
 }
@@ -51,7 +51,7 @@ async function readSigned(
   bytes: Uint8Array,
   { archive, name }: { archive: Archive; name: string },
   { signal, workFolder }: BuildContext,
-): Promise<{ text: string; reason: string | null }> {
+): Promise<{ text: string; reason?: string }> {
   const whole = Buffer.from(bytes).toString('utf8');
   try {
     const verified = await verifySigned(
@@ -59,9 +59,7 @@ async function readSigned(
       { keyring: archive.keyring, name, folder: workFolder },
       signal,
     );
-    return 'text' in verified
-      ? { text: verified.text, reason: null }
-      : { text: whole, reason: verified.unverified };
+    return 'text' in verified ? { text: verified.text } : { text: whole, reason: verified.unverified };
   } catch (error) {
     if (archive.mustBeSigned || !isImageError(error)) throw error;
     return { text: whole, reason: 'it is signed by an unknown key' };
@@ -78,16 +76,16 @@ export async function fetchRelease(archive: Archive, context: BuildContext): Pro
   const folder = `${root}dists/${suite}/`;
   const name = `${new URL(root).host} ${suite}`;
   const signed = await fetchOptional(`${folder}InRelease`, context);
-  if (signed !== null) {
+  if (signed !== undefined) {
     const { text, reason } = await readSigned(signed, { archive, name }, context);
-    return reason === null
+    return reason === undefined
       ? checkedRelease(text, [], { archive, name, isSigned: true }, context)
       : unsigned(text, reason, { archive, name }, context);
   }
   if (mustBeSigned)
     throw new ImageError('integrity_error', `The archive ${name} has no signed release file (InRelease).`);
   const plain = await fetchOptional(`${folder}Release`, context);
-  if (plain === null)
+  if (plain === undefined)
     throw new ImageError('registry_unavailable', `${name} is not a Debian archive: it has no Release file.`);
   return unsigned(Buffer.from(plain).toString('utf8'), 'it has no signature', { archive, name }, context);
 }
