@@ -44,7 +44,7 @@ exec tar -C $HOME/cache -cf - .
  */
 async function compilePython(root: string, checker: Checker): Promise<boolean> {
   const archive = await checker.outputOf(['/bin/bash', '-c', SCRIPT]);
-  if (archive === null) return false;
+  if (archive === undefined) return false;
   const writer = new TreeWriter(root, MAX_SIZE, 'The compiled modules');
   await untar(Readable.from([archive], { objectMode: false }), writer, CACHE);
   return true;

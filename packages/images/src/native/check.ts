@@ -78,10 +78,10 @@ export class Checker {
   }
 
   /**
-   * Returns the standard output of a command; null if its exit code is not 0 or the output exceeds the size of an
+   * Returns the standard output of a command; undefined if its exit code is not 0 or the output exceeds the size of an
    * image.
    */
-  async outputOf(command: readonly string[]): Promise<Buffer | null> {
+  async outputOf(command: readonly string[]): Promise<Buffer | undefined> {
     const chunks: Buffer[] = [];
     let size = 0;
     const end = await this.run({ language: 'command', command }, (data, stream) => {
@@ -89,7 +89,7 @@ export class Checker {
       if (stream === 'stdout' && size <= MAX_SIZE.bytes) chunks.push(data);
     });
     this.#context.signal.throwIfAborted();
-    return end.exitCode === 0 && size <= MAX_SIZE.bytes ? Buffer.concat(chunks) : null;
+    return end.exitCode === 0 && size <= MAX_SIZE.bytes ? Buffer.concat(chunks) : undefined;
   }
 
   /** Throws `load_failed` if the code returns no value. `what` names what the code loads. */

@@ -7,10 +7,10 @@ import { ImageError } from '../../error.ts';
 /** Compression of a file, by its extension; `''` for none. */
 export type Compression = '.xz' | '.gz' | '.zst' | '';
 
-/** Returns the compression for a file name, or null for an unsupported one. */
-export function compressionOf(name: string): Compression | null {
+/** Returns the compression for a file name, or undefined for an unsupported one. */
+export function compressionOf(name: string): Compression | undefined {
   const [ending = ''] = /\.(?:xz|gz|zst|bz2|lzma)$/.exec(name) ?? [''];
-  return ending === '.xz' || ending === '.gz' || ending === '.zst' || ending === '' ? ending : null;
+  return ending === '.xz' || ending === '.gz' || ending === '.zst' || ending === '' ? ending : undefined;
 }
 
 /** Decompresses bytes to a stream, which passes on the errors of the library. */

@@ -7,7 +7,7 @@ import { paragraphsOf, readParagraph } from './control.ts';
 interface AptSource {
   readonly url: string;
   readonly suite: string;
-  readonly keyring: string | null;
+  readonly keyring: string | undefined;
   /** Whether apt accepts expired release files for it. */
   readonly snapshot: boolean;
 }
@@ -62,6 +62,6 @@ export function readAptSettings(folder = '/etc/apt'): DebianSettings | undefined
     suite: main.suite,
     ...(security !== undefined && { security: security.url }),
     ...(main.snapshot && { snapshot: true }),
-    ...(main.keyring !== null && existsSync(main.keyring) && { keyring: main.keyring }),
+    ...(main.keyring !== undefined && existsSync(main.keyring) && { keyring: main.keyring }),
   };
 }

@@ -50,7 +50,7 @@ async function fetchComponent(
     const path = `${folder}/Packages${ending}`;
     const digest = release.files.get(path);
     const compression = compressionOf(path);
-    if (digest === undefined || compression === null) continue;
+    if (digest === undefined || compression === undefined) continue;
     const base = `${root}dists/${suite}/`;
     const url = release.byHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
     const bytes = await fetchIndex(url, digest, context);

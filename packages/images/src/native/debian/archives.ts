@@ -7,8 +7,8 @@ export interface Archive {
   readonly root: string;
   readonly suite: string;
   readonly components: readonly string[];
-  /** Keyring whose keys may sign the archive; null if none is known. */
-  readonly keyring: string | null;
+  /** Keyring whose keys may sign the archive; undefined if none is known. */
+  readonly keyring: string | undefined;
   /** Whether an archive without a valid signature is refused. */
   readonly mustBeSigned: boolean;
   /** Whether it is a dated snapshot, whose release file may be old. */
@@ -27,9 +27,9 @@ const KEYRINGS = [
   '/usr/share/keyrings/debian-archive-keyring.pgp',
 ];
 
-/** Returns the path of this host's Debian keyring, or null. */
-export function debianKeyring(): string | null {
-  return KEYRINGS.find((file) => existsSync(file)) ?? null;
+/** Returns the path of this host's Debian keyring, or undefined. */
+export function debianKeyring(): string | undefined {
+  return KEYRINGS.find((file) => existsSync(file));
 }
 
 const slashed = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
@@ -50,7 +50,7 @@ export function archivesOf({
   const common = {
     components: ['main'],
     keyring: keys,
-    mustBeSigned: keyring !== undefined || (isDefault && keys !== null),
+    mustBeSigned: keyring !== undefined || (isDefault && keys !== undefined),
     isSnapshot: snapshot,
   };
   const main = { ...common, root: slashed(mirror ?? MIRROR), suite };

@@ -9,8 +9,8 @@ const MAX_STEPS = 200_000;
 
 interface Need {
   readonly alternatives: Alternatives;
-  /** The package that needs it; null for the specification. */
-  readonly by: DebianPackage | null;
+  /** The package that needs it; undefined for the specification. */
+  readonly by?: DebianPackage;
 }
 
 type Chosen = ReadonlyMap<string, DebianPackage>;
@@ -34,7 +34,7 @@ class Search {
   readonly #assumed: ReadonlySet<string>;
   #steps = 0;
   /** The unmet need at the greatest depth, which explains a conflict best. */
-  #deepest: { need: Need; depth: number; reason: string } | null = null;
+  #deepest: { need: Need; depth: number; reason: string } | undefined;
 
   constructor(catalogue: PackageCatalogue, assumed: ReadonlySet<string>) {
     this.#catalogue = catalogue;
@@ -43,7 +43,7 @@ class Search {
 
   run(needs: readonly Need[]): Chosen {
     const found = this.#solve(needs, new Map());
-    if (found !== null) return found;
+    if (found !== undefined) return found;
     const { need, reason } = this.#deepest as { need: Need; reason: string };
     throw new ImageError('resolution_conflict', `${subject(need)} ${reason}.`);
   }
@@ -52,7 +52,7 @@ class Search {
    * Tries each candidate for the first need, then solves the remaining needs. Needs without a choice are handled in a
    * loop.
    */
-  #solve(needs: readonly Need[], before: Chosen): Chosen | null {
+  #solve(needs: readonly Need[], before: Chosen): Chosen | undefined {
     let chosen = before;
     let pending = needs;
     for (;;) {
@@ -64,7 +64,7 @@ class Search {
         continue;
       }
       const fitting = this.#fitting(need, chosen);
-      if (fitting.length === 0) return null;
+      if (fitting.length === 0) return undefined;
       const [only] = fitting;
       if (fitting.length === 1 && only !== undefined) {
         chosen = new Map(chosen).set(only.name, only);
@@ -74,14 +74,14 @@ class Search {
       for (const candidate of fitting) {
         const next = new Map(chosen).set(candidate.name, candidate);
         const found = this.#solve([...needsOf(candidate), ...rest], next);
-        if (found !== null) return found;
+        if (found !== undefined) return found;
       }
-      return null;
+      return undefined;
     }
   }
 
   #isAssumed({ alternatives, by }: Need): boolean {
-    return by !== null && alternatives.some(({ name }) => this.#assumed.has(name));
+    return by !== undefined && alternatives.some(({ name }) => this.#assumed.has(name));
   }
 
   #count(chosen: Chosen): void {
@@ -101,7 +101,7 @@ class Search {
     let reason = `, which is in none of the archives`;
     for (const candidate of new Set(candidates)) {
       const conflict = conflictWith(candidate, chosen);
-      if (conflict === null) fitting.push(candidate);
+      if (conflict === undefined) fitting.push(candidate);
       else reason = `, and ${candidate.name} ${candidate.version} conflicts with ${conflict}`;
     }
     if (fitting.length === 0 && chosen.size >= (this.#deepest?.depth ?? 0))
@@ -110,7 +110,8 @@ class Search {
   }
 }
 
-const subject = ({ by }: Need): string => (by === null ? 'The specification' : `${by.name} ${by.version}`);
+const subject = ({ by }: Need): string =>
+  by === undefined ? 'The specification' : `${by.name} ${by.version}`;
 const textOf = (alternatives: Alternatives): string => alternatives.map(relationText).join(' or ');
 const needsOf = (by: DebianPackage): Need[] => by.needs.map((alternatives) => ({ alternatives, by }));
 
@@ -122,8 +123,8 @@ function isMet(alternatives: Alternatives, chosen: Chosen): boolean {
   });
 }
 
-/** Returns the chosen package that conflicts with a candidate, or null. */
-function conflictWith(candidate: DebianPackage, chosen: Chosen): string | null {
+/** Returns the chosen package that conflicts with a candidate, or undefined. */
+function conflictWith(candidate: DebianPackage, chosen: Chosen): string | undefined {
   const same = chosen.get(candidate.name);
   if (same !== undefined && same.version !== candidate.version) return `${same.name} ${same.version}`;
   for (const other of chosen.values()) {
@@ -133,7 +134,7 @@ function conflictWith(candidate: DebianPackage, chosen: Chosen): string | null {
       other.conflicts.some((relation) => satisfies(candidate, relation));
     if (conflicts) return `${other.name} ${other.version}`;
   }
-  return null;
+  return undefined;
 }
 
 /** Throws if a requested package or version does not exist, so that the message is specific. */
@@ -161,7 +162,7 @@ export function closureOf(
   assumed: ReadonlySet<string> = new Set(),
 ): DebianPackage[] {
   for (const relation of wanted) checkRequest(relation, catalogue);
-  const needs = wanted.map((relation): Need => ({ alternatives: [relation], by: null }));
+  const needs = wanted.map((relation): Need => ({ alternatives: [relation] }));
   // Exact versions first, because their dependencies limit the rest.
   needs.sort(
     (a, b) =>

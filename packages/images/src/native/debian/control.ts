@@ -15,9 +15,9 @@ const RELATION =
 /** Obsolete spellings, which mean "or equal". */
 const OPERATORS: Readonly<Record<string, VersionOperator>> = { '<': '<=', '>': '>=' };
 
-function readRelation(text: string): Relation | null {
+function readRelation(text: string): Relation | undefined {
   const match = RELATION.exec(text.trim());
-  if (match === null) return null;
+  if (match === null) return undefined;
   const [, name = '', operator, than] = match;
   if (operator === undefined || than === undefined) return { name };
   return { name, version: { operator: OPERATORS[operator] ?? (operator as VersionOperator), than } };
@@ -29,7 +29,7 @@ export function readRelations(field: string | undefined): Alternatives[] {
   return field
     .split(',')
     .map((entry) => entry.split('|').map(readRelation))
-    .map((entry) => entry.filter((relation) => relation !== null))
+    .map((entry) => entry.filter((relation) => relation !== undefined))
     .filter((entry) => entry.length > 0);
 }
 

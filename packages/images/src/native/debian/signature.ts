@@ -28,12 +28,12 @@ function run(command: string, args: readonly string[], signal: AbortSignal) {
  */
 export async function verifySigned(
   bytes: Uint8Array,
-  { keyring, name, folder }: { keyring: string | null; name: string; folder: string },
+  { keyring, name, folder }: { keyring: string | undefined; name: string; folder: string },
   signal: AbortSignal,
 ): Promise<Signed> {
   const gpgv = findTool('gpgv');
   if (gpgv === null) return { unverified: 'gpgv is not installed on this host' };
-  if (keyring === null || !existsSync(keyring))
+  if (keyring === undefined || !existsSync(keyring))
     return { unverified: 'the Debian keys are not installed on this host (package debian-archive-keyring)' };
   const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
   await writeFile(file, bytes);

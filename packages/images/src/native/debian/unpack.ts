@@ -15,18 +15,18 @@ interface ArMember {
   readonly bytes: Uint8Array;
 }
 
-/** Returns the members of an `ar` archive, or null if the bytes are not one. */
-function readAr(bytes: Uint8Array): ArMember[] | null {
+/** Returns the members of an `ar` archive, or undefined if the bytes are not one. */
+function readAr(bytes: Uint8Array): ArMember[] | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (buffer.toString('latin1', 0, MAGIC.length) !== MAGIC) return null;
+  if (buffer.toString('latin1', 0, MAGIC.length) !== MAGIC) return undefined;
   const members: ArMember[] = [];
   for (let at = MAGIC.length; at < buffer.length;) {
-    if (at + HEADER_BYTES > buffer.length) return null;
+    if (at + HEADER_BYTES > buffer.length) return undefined;
     const header = buffer.toString('latin1', at, at + HEADER_BYTES);
     const size = Number(header.slice(48, 58));
     const start = at + HEADER_BYTES;
     if (!header.endsWith('`\n') || !Number.isSafeInteger(size) || size < 0 || start + size > buffer.length)
-      return null;
+      return undefined;
     members.push({
       name: header.slice(0, 16).trim().replace(/\/$/, ''),
       bytes: buffer.subarray(start, start + size),
@@ -45,10 +45,10 @@ const MERGED = new RegExp(`^(?:${MERGED_FOLDERS.join('|')})(?=/|$)`);
 /** Files that are useless in a sandbox. Copyright files remain, because licences require them. */
 const EXCLUDED = /^usr\/share\/(?:(?:man|info|locale|lintian|linda|bug)(?:\/|$)|doc\/(?!.*\/copyright$))/;
 
-/** Returns the path of a package's file with /usr merged, or null if it is excluded. */
-function mergedPath(path: string): string | null {
+/** Returns the path of a package's file with /usr merged, or undefined if it is excluded. */
+function mergedPath(path: string): string | undefined {
   const merged = path.replace(MERGED, (folder) => `usr/${folder}`);
-  return merged === '' || EXCLUDED.test(merged) ? null : merged;
+  return merged === '' || EXCLUDED.test(merged) ? undefined : merged;
 }
 
 async function write(writer: TreeWriter, header: Header, content: Readable): Promise<void> {
@@ -56,7 +56,7 @@ async function write(writer: TreeWriter, header: Header, content: Readable): Pro
   // The links of the merged /usr are created once, for all packages.
   if (MERGED_FOLDERS.includes(name.replace(/^\.?\/|\/$/g, ''))) return;
   const path = mergedPath(writer.path(name));
-  if (path === null) return writer.skip(size);
+  if (path === undefined) return writer.skip(size);
   const target = header.linkname ?? '';
   if (type === 'directory') return writer.folder(path);
   if (type === 'file' || type === 'contiguous-file') return writer.file(path, content, { mode, size });
@@ -64,7 +64,7 @@ async function write(writer: TreeWriter, header: Header, content: Readable): Pro
   if (type !== 'link')
     throw new ImageError('unsupported_package', `It contains ${path}, which is not a file, folder or link.`);
   const other = mergedPath(writer.path(target));
-  if (other !== null) await writer.hardLink(path, other);
+  if (other !== undefined) await writer.hardLink(path, other);
 }
 
 /**
@@ -80,8 +80,8 @@ export async function unpackDeb(
 ): Promise<void> {
   const members = readAr(await readFile(path));
   const data = members?.find((member) => /^data\.tar(?:\.|$)/.test(member.name));
-  const compression = data === undefined ? null : compressionOf(data.name.slice('data.tar'.length));
-  if (data === undefined || compression === null)
+  const compression = data && compressionOf(data.name.slice('data.tar'.length));
+  if (data === undefined || compression === undefined)
     throw new ImageError('integrity_error', `${name} is not a readable Debian package.`);
   const writer = new TreeWriter(folder, limits, name);
   const tar = extract();

@@ -46,10 +46,10 @@ async function unpackZip(path: string, writer: TreeWriter, home: string): Promis
   });
 }
 
-/** Returns the publisher's file of a recipe, or null if it has none. */
-function publishedOf({ install }: Recipe): Download | null {
+/** Returns the publisher's file of a recipe, or undefined if it has none. */
+function publishedOf({ install }: Recipe): Download | undefined {
   if (install.from === 'go') return install.published;
-  return install.from === 'download' ? install : null;
+  return install.from === 'download' ? install : undefined;
 }
 
 async function installDownload(
@@ -60,7 +60,7 @@ async function installDownload(
 ): Promise<void> {
   const { url, id } = recipe;
   const install = publishedOf(recipe);
-  if (install === null) return;
+  if (install === undefined) return;
   const home = `${HOME}/tools/${id}`;
   const writer = new TreeWriter(root, MAX_SIZE, `The command-line tool ${id}`);
   const { path } = await context.fetchVerified(url, `sha256:${tool.sha256}`, {

@@ -9,7 +9,7 @@ const SHA = 'ab'.repeat(32);
 
 /** Locks the tool without any registry. */
 const locked = (id: string, checksums: Readonly<Record<string, string>> = {}) =>
-  lockTool(id, { npm: new Npm(null, MAX_SIZE, undefined), packages: [], checksums }, {} as BuildContext);
+  lockTool(id, { npm: new Npm(undefined, MAX_SIZE, undefined), packages: [], checksums }, {} as BuildContext);
 
 function refusal(id: string, checksums: Readonly<Record<string, string>> = {}): string {
   try {

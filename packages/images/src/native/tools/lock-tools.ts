@@ -37,7 +37,7 @@ function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolEnvironment['che
       `The command-line tool ${id} is only available for x86-64.`,
     );
   const digest = checksums[id] ?? sha256;
-  if (digest !== null && digest !== undefined && /^[0-9a-f]{64}$/.test(digest)) return digest;
+  if (digest !== undefined && /^[0-9a-f]{64}$/.test(digest)) return digest;
   throw new ImageError(
     'unsupported_package',
     `The command-line tool ${id} cannot be installed, because its recipe has no checksum of ${url}: the operator can provide the publisher's checksum (option checksums of the native builder, or --checksum of heddle sandbox build).`,

@@ -50,10 +50,10 @@ export interface Recipe {
   /** The publisher's file for x86-64, or the page of the package. */
   readonly url: string;
   /**
-   * SHA-256 of the file, computed from it or copied from its publisher; null while unknown, and always null if the
+   * SHA-256 of the file, computed from it or copied from its publisher; undefined while unknown, and always if the
    * registry provides digests.
    */
-  readonly sha256: string | null;
+  readonly sha256?: string;
   readonly install: ToolInstall;
   /** A command that must exit with 0 inside the image, without network. */
   readonly verify: readonly string[];

@@ -15,7 +15,7 @@ const zip = (programs: Programs): Download => ({ from: 'download', format: 'zip'
 
 function recipe(id: string, url: string, install: ToolInstall, verify: string): Recipe {
   const [, version = '', revision = ''] = /^[a-z-]+@(.+)-r(\d+)$/.exec(id) ?? [];
-  return { id, version, revision: Number(revision), url, sha256: null, install, verify: verify.split(' ') };
+  return { id, version, revision: Number(revision), url, install, verify: verify.split(' ') };
 }
 
 const github = (path: string): string => `https://github.com/${path}`;

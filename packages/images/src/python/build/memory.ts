@@ -39,14 +39,14 @@ export async function makeMemory(
   context: BuildContext,
 ): Promise<Memory> {
   const all = names.flatMap((name) => site.modules.get(name) ?? []);
-  const load = (snapshot: string | null, modules: readonly string[]): Promise<PythonReport> =>
+  const load = (modules: readonly string[], snapshot?: string): Promise<PythonReport> =>
     loader.run(
-      { t: 'load', fromSnapshot: snapshot !== null, modules, cpuMs },
-      snapshot === null ? [site.path] : [site.path, snapshot],
+      { t: 'load', fromSnapshot: snapshot !== undefined, modules, cpuMs },
+      snapshot === undefined ? [site.path] : [site.path, snapshot],
       context.signal,
     );
   context.progress('loading');
-  const { order, failed } = expectLoaded(await load(null, all));
+  const { order, failed } = expectLoaded(await load(all));
   const essential = names.flatMap((name) => essentialOf(name, site.modules.get(name) ?? [], failed));
   for (const { module, message, stack } of failed) context.log(`${module}: ${message}\n${stack}`);
   const [missing] = failed.filter(({ module }) => essential.includes(module));
@@ -61,7 +61,7 @@ export async function makeMemory(
   context.progress('making a memory snapshot');
   const snapshot = await makeSnapshot(order, site, loader, context);
   if ('reason' in snapshot) return { ...base, warnings: [...optional, slowWarning(snapshot.reason)] };
-  const tried = await load(snapshot.path, good);
+  const tried = await load(good, snapshot.path);
   if (tried.t === 'loaded' && tried.failed.length === 0)
     return { ...base, path: snapshot.path, warnings: optional };
   context.log(`With the snapshot: ${JSON.stringify(tried).slice(0, 2_000)}`);

@@ -58,31 +58,30 @@ async function compile(
   const toolchain = await cachedToolchain(build.locked.toolchain, context);
   const confinement = await checker.confinement();
   const workArea = await mkdtemp(join(context.workFolder, 'go-'));
-  const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
+  const uid = confinement.uids === null ? undefined : takeSlotUid(confinement.uids);
   const size = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, pollMs: POLL_MS });
   try {
     const folders = await prepare(build, { workArea, toolchain: toolchain.path, uid }, context);
-    const run = async (args: readonly string[], gate: GoGate | null): Promise<void> => {
-      const goRun = { ...folders, args, gate: gate?.path ?? null };
+    const run = async (args: readonly string[], gate?: GoGate): Promise<void> => {
+      const goRun = { ...folders, args, gate: gate?.path };
       const end = await logLines(context, (output) => runGo(goRun, confinement, size.signal, output));
       size.signal.throwIfAborted();
       if (end.exitCode === 0) return;
-      const fault = gate?.fault ?? null;
-      throw goFailure(build.id, end, { fault, minutes: GO_MINUTES, memoryMiB: GO_MEMORY_MIB });
+      throw goFailure(build.id, end, { fault: gate?.fault, minutes: GO_MINUTES, memoryMiB: GO_MEMORY_MIB });
     };
     await download(build, run, context);
     await compileAll(build, run, context);
-    if (uid !== null) await reclaimTree(folders.programs);
+    if (uid !== undefined) await reclaimTree(folders.programs);
     for (const name of Object.keys(build.install.programs))
       await moveProgram(build.id, join(folders.programs, name), join(target, name));
   } finally {
     size.stop();
-    if (uid !== null) freeSlotUid(uid);
+    if (uid !== undefined) freeSlotUid(uid);
     await rm(workArea, { recursive: true, force: true });
   }
 }
 
-type Run = (args: readonly string[], gate: GoGate | null) => Promise<void>;
+type Run = (args: readonly string[], gate?: GoGate) => Promise<void>;
 
 /** Downloads the modules that the programs need to the module cache; go.sum contains their checksums. */
 async function download({ id, install }: GoBuild, run: Run, context: BuildContext): Promise<void> {
@@ -103,14 +102,14 @@ async function compileAll({ id, install }: GoBuild, run: Run, context: BuildCont
   const switches = ['-trimpath', '-buildvcs=false', '-pgo=off', linking];
   for (const [name, path] of Object.entries(install.programs)) {
     context.progress(`compiling ${name} of ${id}`);
-    await run(['build', ...switches, '-o', programPath(name), path], null);
+    await run(['build', ...switches, '-o', programPath(name), path]);
   }
 }
 
 /** Creates the folders of a build: sources that the host owns, and folders that the compiler's user may write to. */
 async function prepare(
   { install, locked }: GoBuild,
-  { workArea, toolchain, uid }: { workArea: string; toolchain: string; uid: number | null },
+  { workArea, toolchain, uid }: { workArea: string; toolchain: string; uid: number | undefined },
   context: BuildContext,
 ): Promise<BuildFolders> {
   const [home, programs, sources] = ['home', 'bin', 'src'].map((name) => join(workArea, name)) as [
@@ -129,13 +128,13 @@ async function prepare(
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, text, { flag: 'wx', mode: 0o644 });
   }
-  if (uid !== null) for (const each of [home, programs]) await chownTree(each, uid);
+  if (uid !== undefined) for (const each of [home, programs]) await chownTree(each, uid);
   return { toolchain, sources, folder, home, programs, uid };
 }
 
 /** Moves a compiled program to the store; it must be a regular file. */
 async function moveProgram(id: string, from: string, to: string): Promise<void> {
-  const stat = await lstat(from).catch(() => null);
+  const stat = await lstat(from).catch(() => undefined);
   if (stat?.isFile() !== true)
     throw new ImageError(
       'install_failed',

@@ -20,11 +20,11 @@ function lineOf(stderr: string, pattern: RegExp): string {
   return (own.find((line) => pattern.test(line)) ?? own.at(-1) ?? 'no output').slice(0, 300);
 }
 
-/** Returns the error for a failed run of Go. `fault` is why the gate refused a request, or null. */
+/** Returns the error for a failed run of Go. `fault` is why the gate refused a request, or undefined. */
 export function goFailure(
   id: string,
   { stderr, stopped, exitCode }: TreeEnd,
-  { fault, minutes, memoryMiB }: { fault: ImageError | null; minutes: number; memoryMiB: number },
+  { fault, minutes, memoryMiB }: { fault: ImageError | undefined; minutes: number; memoryMiB: number },
 ): ImageError {
   const what = `The command-line tool ${id} could not be compiled`;
   if (exitCode === null && stopped === null)
@@ -40,6 +40,6 @@ export function goFailure(
   for (const [pattern, code, sentence] of MEANINGS)
     if (pattern.test(stderr))
       return new ImageError(code, `${what}: ${sentence}. Go said: ${lineOf(stderr, pattern)}`);
-  if (fault !== null) return new ImageError(fault.code, `${what}. ${fault.message}`, { cause: fault });
+  if (fault !== undefined) return new ImageError(fault.code, `${what}. ${fault.message}`, { cause: fault });
   return new ImageError('install_failed', `${what}. Go said: ${lineOf(stderr, /(?!)/)}`);
 }

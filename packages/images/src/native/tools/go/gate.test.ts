@@ -13,7 +13,7 @@ interface Asked {
 /** Sends requests through a gate as Go does, during a build. Returns the responses and the gate's fault. */
 async function requestThrough(proxies: readonly string[], asked: readonly Asked[]) {
   const answers: string[] = [];
-  let fault = null as string | null;
+  let fault = undefined as string | undefined;
   const builder = fakeBuilder({
     async resolve(_spec, context) {
       const gate = await GoGate.open(context);
@@ -56,7 +56,7 @@ describe('the Go gate', () => {
       [{ path: `${GoGate.url}${MOD}`, headers }],
     );
     expect(answers).toEqual(['200 module example.test/Deep']);
-    expect(fault).toBeNull();
+    expect(fault).toBeUndefined();
     expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:secret').toString('base64')}`]);
   });
 

@@ -24,7 +24,7 @@ export class GoGate {
   static readonly url = `http://${HOST}`;
   readonly #context: BuildContext;
   readonly #proxy: Proxy;
-  #fault: ImageError | null = null;
+  #fault: ImageError | undefined;
 
   static async open(context: BuildContext): Promise<GoGate> {
     const gate: { made?: GoGate } = {};
@@ -47,8 +47,8 @@ export class GoGate {
     return this.#proxy.path;
   }
 
-  /** Why the last failed request was refused, or null. */
-  get fault(): ImageError | null {
+  /** Why the last failed request was refused, or undefined. */
+  get fault(): ImageError | undefined {
     return this.#fault;
   }
 

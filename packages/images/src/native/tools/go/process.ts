@@ -30,9 +30,9 @@ export interface GoRun {
   /** Writable folders: caches, and compiled programs. */
   readonly home: string;
   readonly programs: string;
-  /** Socket of the gate to the module proxies; null for no network. */
-  readonly gate: string | null;
-  readonly uid: number | null;
+  /** Socket of the gate to the module proxies; undefined for no network. */
+  readonly gate: string | undefined;
+  readonly uid: number | undefined;
 }
 
 /** Returns the path of a program in the sandbox while it is built. */
@@ -42,7 +42,7 @@ export const programPath = (program: string): string => `${PATHS.programs}/${pro
  * Returns the whole environment. All settings that a module or a settings file could change are set here, where they
  * take precedence. No other program is available, neither a C compiler nor version control.
  */
-function environmentOf(gate: string | null): Record<string, string> {
+function environmentOf(gate: string | undefined): Record<string, string> {
   const width = String(Math.min(availableParallelism(), MAX_COMPILERS));
   return {
     HOME: PATHS.home,
@@ -64,11 +64,11 @@ function environmentOf(gate: string | null): Record<string, string> {
     GOPRIVATE: '',
     GONOPROXY: 'none',
     GOSUMDB: 'off',
-    GOPROXY: gate === null ? 'off' : GoGate.url,
+    GOPROXY: gate === undefined ? 'off' : GoGate.url,
     CGO_ENABLED: '0',
     GOMAXPROCS: width,
     GOMEMLIMIT: `${SOFT_MEMORY_MIB}MiB`,
-    ...(gate !== null && { http_proxy: `http://127.0.0.1:${PROXY_PORT}` }),
+    ...(gate !== undefined && { http_proxy: `http://127.0.0.1:${PROXY_PORT}` }),
   };
 }
 
@@ -96,7 +96,7 @@ export async function runGo(
       limits: { memoryMiB: GO_MEMORY_MIB, diskMiB: 64, processes: PROCESSES },
       fileMiB: FILE_MIB,
       cpuSeconds: GO_MINUTES * 60,
-      proxy: run.gate,
+      proxy: run.gate ?? null,
     },
     job: JSON.stringify({ language: 'command', command: [`${PATHS.toolchain}/bin/go`, ...run.args] }),
     limits: {
@@ -105,7 +105,7 @@ export async function runGo(
       resultBytes: 0,
       outputBytes: OUTPUT_BYTES,
     },
-    ...(run.uid !== null && { uid: run.uid }),
+    ...(run.uid !== undefined && { uid: run.uid }),
     signal,
     output,
   });
