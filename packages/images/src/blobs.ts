@@ -18,16 +18,16 @@ async function flush(path: string): Promise<void> {
 }
 
 /**
- * Returns a stamp that changes when a file changes or a folder is replaced; null if the path does not exist. The
+ * Returns a stamp that changes when a file changes or a folder is replaced; undefined if the path does not exist. The
  * contents of a folder are not covered.
  */
-async function stampOf(path: string): Promise<string | null> {
+async function stampOf(path: string): Promise<string | undefined> {
   try {
     const stat = await lstat(path, { bigint: true });
     return `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return null;
+    return undefined;
   }
 }
 
@@ -50,7 +50,7 @@ export class Blobs {
   }
 
   /** Moves a file or folder into the store. `find` returns it by its `source`. */
-  async add(path: string, source: string | null = null): Promise<ImageBlob> {
+  async add(path: string, source?: string): Promise<ImageBlob> {
     const isFolder = (await lstat(path)).isDirectory();
     if (!isFolder) {
       await chmod(path, 0o444);
@@ -67,7 +67,7 @@ export class Blobs {
         `INSERT INTO blobs (sha256, source, added_at) VALUES (?, ?, ?)
          ON CONFLICT (sha256) DO UPDATE SET added_at = excluded.added_at, source = coalesce(excluded.source, source)`,
         sha256,
-        source,
+        source ?? null,
         this.#now(),
       );
       // In the same transaction as the row, so that no collection runs in between.
@@ -78,16 +78,16 @@ export class Blobs {
     return { path: target, sha256, size };
   }
 
-  /** Returns the verified blob that came from a source, or null. */
-  async find(source: string): Promise<ImageBlob | null> {
+  /** Returns the verified blob that came from a source, or undefined. */
+  async find(source: string): Promise<ImageBlob | undefined> {
     const row = this.#records.one('SELECT sha256 FROM blobs WHERE source = ?', source);
-    if (row === undefined) return null;
+    if (row === undefined) return undefined;
     const sha256 = row['sha256'] as string;
     const target = this.path(sha256);
     // First protect the blob from collection, then check it: in the other order it could be collected before use.
     const sql = 'UPDATE blobs SET added_at = ? WHERE sha256 = ?';
-    if (this.#records.change(sql, this.#now(), sha256) === 0) return null;
-    if (!existsSync(target) || !(await this.#isIntact(target, sha256))) return null;
+    if (this.#records.change(sql, this.#now(), sha256) === 0) return undefined;
+    if (!existsSync(target) || !(await this.#isIntact(target, sha256))) return undefined;
     return { path: target, sha256, size: (await lstat(target)).size };
   }
 
@@ -96,8 +96,8 @@ export class Blobs {
     const target = this.path(sha256);
     // The stamp is taken before the digest, so that a change in between is noticed next time.
     const stamp = await stampOf(target);
-    if (stamp !== null && this.#verified.get(sha256) === stamp) return;
-    if (stamp === null)
+    if (stamp !== undefined && this.#verified.get(sha256) === stamp) return;
+    if (stamp === undefined)
       throw new ImageError(
         'integrity_error',
         `The file ${name} of the image (${sha256}) is missing from the store.`,

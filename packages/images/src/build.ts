@@ -17,7 +17,7 @@ export interface BuildRequest {
   readonly builder: ImageBuilder;
   readonly runtimeKey: string;
   /** The lock of an earlier image, used instead of resolving. */
-  readonly lock: Lock | null;
+  readonly lock: Lock | undefined;
 }
 
 /** The services and limits that all builds of a folder share. */
@@ -97,7 +97,7 @@ async function cachedFolder(
   { blobs, workFolder }: { blobs: Blobs; workFolder: string },
 ): Promise<ImageBlob> {
   const found = await blobs.find(name);
-  if (found !== null) return found;
+  if (found !== undefined) return found;
   const folder = join(workFolder, `cached-${randomUUID()}`);
   await mkdir(folder);
   await make(folder);
@@ -164,7 +164,7 @@ export async function buildImage(
   };
   try {
     await mkdir(workFolder, { recursive: true, mode: 0o700 });
-    if (request.lock === null) progress('resolving');
+    if (request.lock === undefined) progress('resolving');
     const lock = request.lock ?? (await request.builder.resolve(request.spec, context));
     signal.throwIfAborted();
     progress('assembling');

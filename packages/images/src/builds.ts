@@ -95,13 +95,13 @@ export class Builds {
       )
         return;
     }
-    await this.#run(claim, runtime, requested.refresh ? null : row.lock, requested.progress);
+    await this.#run(claim, runtime, requested.refresh ? undefined : row.lock, requested.progress);
   }
 
   async #run(
     claim: Claim,
     runtime: Runtime,
-    lock: Lock | null,
+    lock: Lock | undefined,
     progress: (step: string) => void,
   ): Promise<void> {
     const { records, timeoutMs } = this.#options;
@@ -158,7 +158,12 @@ export class Builds {
 
   async #attempt(
     { specHash }: Claim,
-    attempt: { runtime: Runtime; lock: Lock | null; signal: AbortSignal; progress: (step: string) => void },
+    attempt: {
+      runtime: Runtime;
+      lock: Lock | undefined;
+      signal: AbortSignal;
+      progress: (step: string) => void;
+    },
   ): Promise<{ result: Built | BuildFailure; by: Runtime }> {
     const { records, runtimes, environment } = this.#options;
     const { runtime, lock, signal, progress } = attempt;
@@ -168,7 +173,7 @@ export class Builds {
         result: { code: 'provider_error', message: 'The specification was removed.', detail: '', log: '' },
         by: runtime,
       };
-    const make = ({ builder, key }: Runtime, from: Lock | null): Promise<Built | BuildFailure> =>
+    const make = ({ builder, key }: Runtime, from?: Lock): Promise<Built | BuildFailure> =>
       buildImage({ spec, builder, runtimeKey: key, lock: from }, environment, signal, progress);
     const result = await make(runtime, lock);
     if (
@@ -180,7 +185,7 @@ export class Builds {
       return { result, by: runtime };
     progress('building for the native runtime');
     const native = await runtimes.of('native');
-    const second = await make(native, null);
+    const second = await make(native);
     const log = `${result.log}\n== building for the native runtime\n${second.log}`;
     if (!('code' in second)) return { result: { ...second, log }, by: native };
     const message = `${result.message} The native runtime cannot build it either: ${second.message}`;
@@ -197,7 +202,7 @@ export class Builds {
       // The specification was removed meanwhile.
       if (records.spec(claim.specHash) === undefined) return deleteBuild(records, claim);
       records.storeLog(claim.specHash, result.log);
-      if ('code' in result) return recordOutcome(records, claim, { imageId: null, error: result }, nowMs);
+      if ('code' in result) return recordOutcome(records, claim, { error: result }, nowMs);
       const { manifest, lock } = result;
       records.change(
         `INSERT INTO images (id, manifest) VALUES (?, ?)
@@ -212,7 +217,7 @@ export class Builds {
         claim.specHash,
       );
       if (by.key !== claim.runtimeKey) this.#recordFor(claim.specHash, by.key, manifest.id, nowMs);
-      return recordOutcome(records, claim, { imageId: manifest.id, error: null }, nowMs);
+      return recordOutcome(records, claim, { imageId: manifest.id }, nowMs);
     });
   }
 

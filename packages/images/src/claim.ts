@@ -82,8 +82,8 @@ export function isClaimed(records: Records, specHash: string, runtimeKey: string
 
 /** The outcome of a build. */
 export interface BuildOutcome {
-  readonly imageId: string | null;
-  readonly error: { readonly code: string; readonly message: string; readonly detail: string } | null;
+  readonly imageId?: string;
+  readonly error?: { readonly code: string; readonly message: string; readonly detail: string };
 }
 
 /** Records the outcome. Returns whether the owner still held the claim; if not, nothing is written. */
@@ -97,13 +97,13 @@ export function recordOutcome(
     `UPDATE builds SET state = ?, image_id = coalesce(?, image_id), error_code = ?, error_message = ?, error_detail = ?,
        built_at = coalesce(?, built_at), failed_at = ?, claim = NULL, claim_until = NULL
      WHERE ${OWNED}`,
-    error === null ? 'ready' : 'failed',
-    imageId,
+    error === undefined ? 'ready' : 'failed',
+    imageId ?? null,
     error?.code ?? null,
     error?.message ?? null,
     error?.detail ?? null,
-    imageId === null ? null : nowMs,
-    error === null ? null : nowMs,
+    imageId === undefined ? null : nowMs,
+    error === undefined ? null : nowMs,
     specHash,
     runtimeKey,
     owner,

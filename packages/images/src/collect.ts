@@ -82,16 +82,16 @@ async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
   for (const prefix of await readdir(home)) {
     for (const sha256 of await readdir(join(home, prefix))) {
       const path = join(home, prefix, sha256);
-      const stat = await lstat(path).catch(() => null);
+      const stat = await lstat(path).catch(() => undefined);
       // ctime is the time at which the file was added; its contents may be older.
-      if (stat === null || stat.ctimeMs > nowMs - GRACE_MS) continue;
+      if (stat === undefined || stat.ctimeMs > nowMs - GRACE_MS) continue;
       // A build may be storing the same file; the transaction ensures that it finds the file either present or removed.
       const discarded = records.atomically(() =>
         records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined
           ? discard(store, path, nowMs)
-          : null,
+          : undefined,
       );
-      if (discarded === null) continue;
+      if (discarded === undefined) continue;
       await rm(discarded, { recursive: true, force: true });
       removed++;
     }

@@ -97,7 +97,7 @@ export class Fetcher {
     const match = /^(sha256|sha512):([0-9a-f]+)$/.exec(digest);
     if (match === null) throw new ImageError('provider_error', `"${digest}" is not a digest.`);
     const found = await blobs.find(digest);
-    if (found !== null) return found;
+    if (found !== undefined) return found;
     const { status, body } = await this.page(url, options, signal);
     const { host, pathname } = new URL(url);
     const file = pathname.slice(pathname.lastIndexOf('/') + 1);

@@ -100,10 +100,10 @@ const RULES = {
 /** The kind of an entry, which selects its rules. */
 export type Grammar = keyof typeof RULES;
 
-/** Returns why the entry is refused, or null. */
-export function refusal(entry: string, grammar: Grammar): string | null {
+/** Returns why the entry is refused, or undefined. */
+export function refusal(entry: string, grammar: Grammar): string | undefined {
   const rules: readonly Rule[] = RULES[grammar];
-  const reason = rules.find(([refused]) => refused(entry))?.[1] ?? null;
+  const reason = rules.find(([refused]) => refused(entry))?.[1];
   return typeof reason === 'function' ? reason(entry) : reason;
 }
 

@@ -24,16 +24,16 @@ export class ImageLoader {
   }
 
   /**
-   * Leases an image and returns its manifest; null for an unknown image. Runs in one transaction, so that a collection
+   * Leases an image and returns its manifest; undefined for an unknown image. Runs in one transaction, so that a collection
    * happens either before or after it.
    */
-  lease(imageId: string | null): Manifest | null {
+  lease(imageId: string): Manifest | undefined {
     const nowMs = this.#now();
-    if (imageId === null || (this.#leased.get(imageId) ?? -Infinity) + LEASE_RENEWAL_MS > nowMs)
+    if ((this.#leased.get(imageId) ?? -Infinity) + LEASE_RENEWAL_MS > nowMs)
       return readManifest(this.#records, imageId);
     return this.#records.atomically(() => {
       const manifest = readManifest(this.#records, imageId);
-      if (manifest === null) return null;
+      if (manifest === undefined) return undefined;
       this.#records.change(
         'INSERT INTO leases (image_id, holder, until) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until',
         imageId,

@@ -50,8 +50,8 @@ export interface Images extends ImageSource {
    * specification is removed meanwhile, and IMAGES_CLOSED if the images are closed before the build ends.
    */
   build(spec: unknown, options?: BuildOptions): Promise<ImageRecord>;
-  /** Returns the record with this name, id or unambiguous prefix of an id. */
-  get(id: string): Promise<ImageRecord | null>;
+  /** Returns the record with this name, id or unambiguous prefix of an id; undefined if there is none. */
+  get(id: string): Promise<ImageRecord | undefined>;
   list(): Promise<ImageRecord[]>;
   /**
    * Returns the log of the last build that has ended, without tokens and paths, by name, id or unambiguous prefix of an
@@ -164,33 +164,33 @@ class ImageStore implements Images {
     if (this.#closed !== undefined)
       throw new SandboxError('IMAGES_CLOSED', 'The images were closed before the build ended.');
     const record = await this.#describe(hash);
-    if (record !== null) return record;
+    if (record !== undefined) return record;
     const image = `The image ${options.name ?? hash}`;
     throw new SandboxError('IMAGE_NOT_FOUND', `${image} was removed while it was being built.`);
   }
 
-  async get(id: string): Promise<ImageRecord | null> {
+  async get(id: string): Promise<ImageRecord | undefined> {
     const hash = this.#specOf(id);
-    return hash === null ? null : this.#describe(hash);
+    return hash === undefined ? undefined : this.#describe(hash);
   }
 
   async list(): Promise<ImageRecord[]> {
     const all = await Promise.all(this.#records.specHashes().map((hash) => this.#describe(hash)));
-    return all.filter((record) => record !== null);
+    return all.filter((record) => record !== undefined);
   }
 
   log(id: string): string | undefined {
     const hash = this.#specOf(id);
-    return hash === null ? undefined : this.#records.log(hash);
+    return hash === undefined ? undefined : this.#records.log(hash);
   }
 
   async open(id: string): Promise<LoadedImage> {
     const hash = this.#specOf(id);
-    if (hash === null) {
+    if (hash === undefined) {
       const key = readManifest(this.#records, id)?.runtimeKey;
       const fits = key !== undefined && (await this.#runtimes.keys()).includes(key);
-      const manifest = fits ? this.#loader.lease(id) : null;
-      if (manifest === null) throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
+      const manifest = fits ? this.#loader.lease(id) : undefined;
+      if (manifest === undefined) throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
       return this.#loader.load(manifest, id);
     }
     return this.#openSpec(hash, id);
@@ -200,7 +200,7 @@ class ImageStore implements Images {
     return this.#records.atomically(() => {
       if (this.#records.change('DELETE FROM names WHERE name = ?', id) > 0) return true;
       const hash = this.#specOf(id);
-      if (hash === null) return false;
+      if (hash === undefined) return false;
       this.#records.change('DELETE FROM names WHERE spec_hash = ?', hash);
       // Removes the lock too, so that the same specification is resolved again. A build in progress ends by itself.
       this.#records.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
@@ -225,31 +225,31 @@ class ImageStore implements Images {
     this.#records.close();
   }
 
-  #specOf(id: string): string | null {
+  #specOf(id: string): string | undefined {
     const named = this.#records.one('SELECT spec_hash FROM names WHERE name = ?', id);
     if (named !== undefined) return named['spec_hash'] as string;
-    if (id.length < MIN_ID_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return null;
+    if (id.length < MIN_ID_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return undefined;
     const matches = this.#records.all(
       'SELECT spec_hash FROM specs WHERE spec_hash >= ? AND spec_hash < ?',
       id,
       `${id}g`,
     );
-    return matches.length === 1 ? (matches[0] as { spec_hash: string }).spec_hash : null;
+    return matches.length === 1 ? (matches[0] as { spec_hash: string }).spec_hash : undefined;
   }
 
   /** Loads the image of a specification; rebuilds it if its runtime has changed. */
   async #openSpec(hash: string, id: string): Promise<LoadedImage> {
     const first = await this.#leased(hash);
     // A process with another runtime collected the image before this process leased it.
-    const isGone = first.manifest === null && first.row?.imageId != null;
+    const isGone = first.manifest === undefined && first.row?.imageId !== undefined;
     const { row, manifest } = isGone ? await this.#leased(hash) : first;
     // If a rebuild failed, the previous image is used.
-    if (row?.state === 'failed' && row.imageId === null)
+    if (row?.state === 'failed' && row.imageId === undefined)
       throw new SandboxError(
         'IMAGE_FAILED',
         `The image "${id}" could not be built (${row.errorCode}): ${row.errorMessage}`,
       );
-    if (row === undefined || manifest === null)
+    if (row === undefined || manifest === undefined)
       throw new SandboxError(
         'IMAGE_NOT_READY',
         `The image "${id}" is ${row?.state ?? 'pending'}: its build has not ended.`,
@@ -257,9 +257,9 @@ class ImageStore implements Images {
     return this.#loader.loadFor(row, manifest, id);
   }
 
-  async #leased(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | null }> {
+  async #leased(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | undefined }> {
     const row = await this.#upToDate(hash);
-    return { row, manifest: this.#loader.lease(row?.imageId ?? null) };
+    return { row, manifest: row?.imageId === undefined ? undefined : this.#loader.lease(row.imageId) };
   }
 
   async #row(hash: string): Promise<BuildRow | undefined> {
@@ -267,7 +267,7 @@ class ImageStore implements Images {
     return spec === undefined ? undefined : this.#records.build(hash, (await this.#runtimes.for(spec)).key);
   }
 
-  async #describe(hash: string): Promise<ImageRecord | null> {
+  async #describe(hash: string): Promise<ImageRecord | undefined> {
     return describeRecord(this.#records, hash, await this.#row(hash));
   }
 
@@ -284,10 +284,10 @@ class ImageStore implements Images {
    * is old enough, or if no live process is building it. Runs do not wait for the first build of an image.
    */
   #isDue(hash: string, row: BuildRow | undefined): boolean {
-    if (row !== undefined && (row.imageId !== null || row.state === 'ready')) return false;
+    if (row !== undefined && (row.imageId !== undefined || row.state === 'ready')) return false;
     const nowMs = this.#clock.now();
     if (row?.state === 'failed') return (row.failedAtMs ?? 0) + this.#retryAfterMs <= nowMs;
-    if (this.#records.spec(hash)?.lock != null) return true;
+    if (this.#records.spec(hash)?.lock !== undefined) return true;
     return row === undefined || !isClaimed(this.#records, hash, row.runtimeKey, nowMs);
   }
 }

@@ -158,9 +158,9 @@ class LogEnd {
 export function secretsOf(value: unknown, key = ''): string[] {
   if (typeof value === 'string') {
     const named = /_authToken|_auth|_password|password|token/i.test(key) ? [value] : [];
-    const url = URL.canParse(value) ? new URL(value) : null;
+    const url = URL.canParse(value) ? new URL(value) : undefined;
     // A URL with one part before the @ has a token there.
-    const inUrl = url === null ? '' : url.password === '' ? url.username : url.password;
+    const inUrl = url === undefined ? '' : url.password === '' ? url.username : url.password;
     return [...named, inUrl, decoded(inUrl)].filter((text) => text !== '');
   }
   if (typeof value !== 'object' || value === null) return [];

@@ -71,7 +71,7 @@ export async function removeWorkFolder(workFolder: string): Promise<void> {
   for (const entry of await readdir(workFolder, { withFileTypes: true }).catch(() => [])) {
     if (!entry.isSymbolicLink() || !entry.name.startsWith(TEMPORARY_PREFIX)) continue;
     const folder = join(tmpdir(), entry.name);
-    const stat = await lstat(folder).catch(() => null);
+    const stat = await lstat(folder).catch(() => undefined);
     // Another user may have created a folder with that name since.
     if (stat?.isDirectory() === true && stat.uid === process.geteuid?.())
       await rm(folder, { recursive: true, force: true });

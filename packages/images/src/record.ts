@@ -42,15 +42,15 @@ export interface ImageRecord {
   readonly builtAt: string | null;
 }
 
-/** Reads the manifest of an image from the index; null for an unknown image. */
-export function readManifest(records: Records, imageId: string | null): Manifest | null {
-  const row = imageId === null ? undefined : records.one('SELECT manifest FROM images WHERE id = ?', imageId);
-  return row === undefined ? null : (JSON.parse(row['manifest'] as string) as Manifest);
+/** Reads the manifest of an image from the index; undefined for an unknown image. */
+export function readManifest(records: Records, imageId: string): Manifest | undefined {
+  const row = records.one('SELECT manifest FROM images WHERE id = ?', imageId);
+  return row && (JSON.parse(row['manifest'] as string) as Manifest);
 }
 
 /** Returns the fields of a record that come from the image. */
-function imageFields(manifest: Manifest | null, lock: Lock | null) {
-  if (manifest === null) return { imageId: null, runtime: null, packages: [], warnings: [], bytes: 0 };
+function imageFields(manifest: Manifest | undefined, lock: Lock | undefined) {
+  if (manifest === undefined) return { imageId: null, runtime: null, packages: [], warnings: [], bytes: 0 };
   const { id, runtime, warnings, blobs } = manifest;
   return {
     imageId: id,
@@ -61,27 +61,25 @@ function imageFields(manifest: Manifest | null, lock: Lock | null) {
   };
 }
 
-const NOT_BUILT = { state: 'pending', errorCode: null, errorMessage: null, errorDetail: null } as const;
-
 /** Returns the record of a specification; `build` is its build for this runtime, if there is one. */
 export function describeRecord(
   records: Records,
   specHash: string,
   build: BuildRow | undefined,
-): ImageRecord | null {
+): ImageRecord | undefined {
   const row = records.spec(specHash);
-  if (row === undefined) return null;
-  const { state, errorCode, errorMessage, errorDetail } = build ?? NOT_BUILT;
-  const builtAtMs = build?.builtAtMs ?? null;
+  if (row === undefined) return undefined;
+  const { imageId, builtAtMs } = build ?? {};
+  const manifest = imageId === undefined ? undefined : readManifest(records, imageId);
   return {
     id: specHash,
     names: records.names(specHash),
     spec: row.spec,
-    state,
-    ...imageFields(readManifest(records, build?.imageId ?? null), row.lock),
-    errorCode,
-    errorMessage,
-    errorDetail,
-    builtAt: builtAtMs === null ? null : new Date(builtAtMs).toISOString(),
+    state: build?.state ?? 'pending',
+    ...imageFields(manifest, row.lock),
+    errorCode: build?.errorCode ?? null,
+    errorMessage: build?.errorMessage ?? null,
+    errorDetail: build?.errorDetail ?? null,
+    builtAt: builtAtMs === undefined ? null : new Date(builtAtMs).toISOString(),
   };
 }

@@ -11,21 +11,21 @@ export interface BuildRow {
   readonly runtimeKey: string;
   readonly state: ImageState;
   /** The image, if there is one. It remains while another is built. */
-  readonly imageId: string | null;
-  readonly errorCode: ImageErrorCode | null;
-  readonly errorMessage: string | null;
-  readonly errorDetail: string | null;
-  readonly builtAtMs: number | null;
-  readonly failedAtMs: number | null;
+  readonly imageId: string | undefined;
+  readonly errorCode: ImageErrorCode | undefined;
+  readonly errorMessage: string | undefined;
+  readonly errorDetail: string | undefined;
+  readonly builtAtMs: number | undefined;
+  readonly failedAtMs: number | undefined;
 }
 
 /** A specification with the lock of its last successful build. */
 export interface SpecRow {
   readonly specHash: string;
   readonly spec: ImageSpec;
-  readonly lock: Lock | null;
+  readonly lock: Lock | undefined;
   /** The builder that made the lock, if the specification asks for another one. */
-  readonly builder: string | null;
+  readonly builder: string | undefined;
 }
 
 const SCHEMA = `
@@ -151,8 +151,8 @@ export class Records {
     return {
       specHash,
       spec: JSON.parse(row['spec'] as string) as ImageSpec,
-      lock: row['lock'] === null ? null : (JSON.parse(row['lock'] as string) as Lock),
-      builder: row['builder'] as string | null,
+      lock: row['lock'] === null ? undefined : (JSON.parse(row['lock'] as string) as Lock),
+      builder: (row['builder'] ?? undefined) as string | undefined,
     };
   }
 
@@ -178,12 +178,12 @@ export class Records {
       specHash,
       runtimeKey,
       state: row['state'] as ImageState,
-      imageId: row['image_id'] as string | null,
-      errorCode: row['error_code'] as ImageErrorCode | null,
-      errorMessage: row['error_message'] as string | null,
-      errorDetail: row['error_detail'] as string | null,
-      builtAtMs: row['built_at'] as number | null,
-      failedAtMs: row['failed_at'] as number | null,
+      imageId: (row['image_id'] ?? undefined) as string | undefined,
+      errorCode: (row['error_code'] ?? undefined) as ImageErrorCode | undefined,
+      errorMessage: (row['error_message'] ?? undefined) as string | undefined,
+      errorDetail: (row['error_detail'] ?? undefined) as string | undefined,
+      builtAtMs: (row['built_at'] ?? undefined) as number | undefined,
+      failedAtMs: (row['failed_at'] ?? undefined) as number | undefined,
     };
   }
 }

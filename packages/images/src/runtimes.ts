@@ -47,7 +47,7 @@ export class Runtimes {
 
   /** Returns the runtime of a specification's last build, otherwise the requested one. */
   for(row: Pick<SpecRow, 'spec' | 'builder'>): Promise<Runtime> {
-    return this.of((row.builder as Kind | null) ?? kindOf(row.spec));
+    return this.of((row.builder as Kind | undefined) ?? kindOf(row.spec));
   }
 
   /** Returns the keys of all runtimes. */

@@ -72,7 +72,7 @@ function readList(value: unknown, list: List): string[] {
       : entry.length > MAX_ENTRY_CHARS
         ? `it has more than ${MAX_ENTRY_CHARS} characters`
         : refusal(entry, grammar);
-    if (reason !== null) issues.push(issue(field, line, entry, reason));
+    if (reason !== undefined) issues.push(issue(field, line, entry, reason));
     else entries.add(canonicalEntry(entry, grammar));
   }
   return [...entries].sort();
