@@ -61,6 +61,17 @@ function imageFields(manifest: Manifest | undefined, lock: Lock | undefined) {
   };
 }
 
+/** Returns the fields of a record that state how the last build ended. */
+function outcomeFields(build: BuildRow | undefined) {
+  const builtAtMs = build?.builtAtMs;
+  return {
+    errorCode: build?.errorCode ?? null,
+    errorMessage: build?.errorMessage ?? null,
+    errorDetail: build?.errorDetail ?? null,
+    builtAt: builtAtMs === undefined ? null : new Date(builtAtMs).toISOString(),
+  };
+}
+
 /** Returns the record of a specification; `build` is its build for this runtime, if there is one. */
 export function describeRecord(
   records: Records,
@@ -69,7 +80,7 @@ export function describeRecord(
 ): ImageRecord | undefined {
   const row = records.spec(specHash);
   if (row === undefined) return undefined;
-  const { imageId, builtAtMs } = build ?? {};
+  const imageId = build?.imageId;
   const manifest = imageId === undefined ? undefined : readManifest(records, imageId);
   return {
     id: specHash,
@@ -77,9 +88,6 @@ export function describeRecord(
     spec: row.spec,
     state: build?.state ?? 'pending',
     ...imageFields(manifest, row.lock),
-    errorCode: build?.errorCode ?? null,
-    errorMessage: build?.errorMessage ?? null,
-    errorDetail: build?.errorDetail ?? null,
-    builtAt: builtAtMs === undefined ? null : new Date(builtAtMs).toISOString(),
+    ...outcomeFields(build),
   };
 }
