@@ -167,10 +167,10 @@ describe('an image', () => {
   });
 });
 
-/** Returns a folder with 2 MiB of space, or null if this user may not mount. */
-function tinyDisk(): string | null {
+/** Returns a folder with 2 MiB of space, or undefined if this user may not mount. */
+function tinyDisk(): string | undefined {
   const folder = imageFolder();
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return null;
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return undefined;
   onTestFinished(() => void spawnSync('umount', ['-l', folder]));
   return folder;
 }
@@ -180,7 +180,7 @@ const mayMount = process.geteuid?.() === 0 && spawnSync('unshare', ['--mount', '
 describe.skipIf(!mayMount)('a full disk', () => {
   it('fails the build with a message, and the next build succeeds once there is space', async (context) => {
     const folder = tinyDisk();
-    if (folder === null) return context.skip('tmpfs cannot be mounted here');
+    if (folder === undefined) return context.skip('tmpfs cannot be mounted here');
     const filler = join(folder, 'filler');
     const javascript = fakeBuilder({
       async assemble(_lock, spec, { workFolder }) {
