@@ -9,7 +9,7 @@ interface Status {
 /** Returns the entry of a process, or undefined if there is none. */
 function statusOf(pid: number): Status | undefined {
   const stat = processStat(pid);
-  return stat === null ? undefined : { parent: Number(stat(4)), state: stat(3) };
+  return stat && { parent: Number(stat(4)), state: stat(3) };
 }
 
 /** Returns the descendants of a process; none on other systems than Linux. */

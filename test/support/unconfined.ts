@@ -3,6 +3,6 @@ import type { Confinement } from '../../packages/sandbox/src/isolation/confine.t
 /** The confinement of processes on a host without tools for it. It starts fastest, for tests that are not about confinement. */
 export const UNCONFINED: Confinement = {
   level: 'basic',
-  tools: { bubblewrap: null, setpriv: null, prlimit: null },
-  uids: null,
+  tools: { bubblewrap: undefined, setpriv: undefined, prlimit: undefined },
+  uids: undefined,
 };

@@ -27,7 +27,7 @@ export class ConfinedProcesses {
   async confinement(): Promise<Confinement> {
     await this.#isolation.settle();
     const { refusal, confinement } = this.#isolation;
-    if (refusal !== null) throw new ImageError('provider_error', refusal);
+    if (refusal !== undefined) throw new ImageError('provider_error', refusal);
     return confinement;
   }
 

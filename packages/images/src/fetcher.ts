@@ -73,7 +73,7 @@ export class Fetcher {
       at.username = at.password = '';
     }
     const { reply } = await followRedirects(
-      { url: at, method: 'GET', headers: allHeaders, body: null },
+      { url: at, method: 'GET', headers: allHeaders },
       {
         send: async (hop) => {
           const to = new URL(hop.url);

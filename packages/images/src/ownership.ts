@@ -86,7 +86,7 @@ export async function openWorkArea(workFolder: string, hasUser: boolean): Promis
   await chmod(own, 0o755);
   // The user may pass through, but not list the folder.
   if (hasUser) await chmod(workFolder, 0o711);
-  if (!hasUser || unreadablePart(own) === null) return { folder: own, remove: async () => undefined };
+  if (!hasUser || unreadablePart(own) === undefined) return { folder: own, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
   // If this process dies, the collection that finds its work folder also finds the work area.
   const trace = join(workFolder, basename(folder));
@@ -95,7 +95,7 @@ export async function openWorkArea(workFolder: string, hasUser: boolean): Promis
   };
   await symlink(folder, trace);
   await chmod(folder, 0o755);
-  if (unreadablePart(folder) === null) return { folder, remove };
+  if (unreadablePart(folder) === undefined) return { folder, remove };
   await remove();
   throw new Error(`Only the host's user can access ${dirname(folder)}.`);
 }

@@ -26,22 +26,23 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Returns the JSON result of a function, or null if it is not JSON. A compromised process may send any text. */
-export function readFunction(text: string): string | null {
-  return isJson(text) ? text : null;
+/** Returns the JSON result of a function, or undefined if it is not JSON. A compromised process may send any text. */
+export function readFunction(text: string): string | undefined {
+  return isJson(text) ? text : undefined;
 }
 
-export function readExpressions(text: string, count: number): { index: number; json: string[] } | null {
+export function readExpressions(text: string, count: number): { index: number; json: string[] } | undefined {
   const fields = readObject(text);
-  if (fields === null || !Object.hasOwn(fields, 'index') || !Object.hasOwn(fields, 'json')) return null;
+  if (fields === undefined || !Object.hasOwn(fields, 'index') || !Object.hasOwn(fields, 'json'))
+    return undefined;
   const { index, json } = fields;
-  if (!Number.isInteger(index) || (index as number) < -1 || (index as number) >= count) return null;
+  if (!Number.isInteger(index) || (index as number) < -1 || (index as number) >= count) return undefined;
   if (
     !Array.isArray(json) ||
     json.length > count ||
     !json.every((item) => typeof item === 'string' && isJson(item))
   )
-    return null;
+    return undefined;
   return { index: index as number, json: json as string[] };
 }
 
@@ -53,8 +54,8 @@ function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean 
   return text.length <= mostChars && stdout.length <= limits.stdoutChars + STDOUT_MARK_CHARS;
 }
 
-/** Returns the answer for a finished job. `read` returns null for text that the guest never sends. */
-export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => T | null): Answer<T> {
+/** Returns the answer for a finished job. `read` returns undefined for text that the guest never sends. */
+export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => T | undefined): Answer<T> {
   if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
   const { code, text, stdout, cpuMs, wallMs } = ending.done;
   const malformed = failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.');
@@ -66,10 +67,10 @@ export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => 
   }
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
   const excess = complexityExcess(text);
-  if (excess !== null) {
+  if (excess !== undefined) {
     const error = failure('RESULT_TOO_LARGE', `The result has ${excess}.`);
     return { ok: false, error, index: -1, usage };
   }
   const value = read(text);
-  return value === null ? { ok: false, error: malformed, index: -1, usage } : { ok: true, value, usage };
+  return value === undefined ? { ok: false, error: malformed, index: -1, usage } : { ok: true, value, usage };
 }

@@ -56,31 +56,33 @@ const count = (fields: Record<string, unknown>, name: string): number | undefine
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 };
 
-/** Returns the JSON object in `json`, or null if `json` is not one. */
-export function readObject(json: string): Record<string, unknown> | null {
+/** Returns the JSON object in `json`, or undefined if `json` is not one. */
+export function readObject(json: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(json);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
-      : null;
+      : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
-/** Returns the code and fields of a guest's error, or null if the text does not have that shape. */
-function readGuestError(json: string): { code: SandboxErrorCode; fields: Record<string, unknown> } | null {
+/** Returns the code and fields of a guest's error, or undefined if the text does not have that shape. */
+function readGuestError(
+  json: string,
+): { code: SandboxErrorCode; fields: Record<string, unknown> } | undefined {
   const fields = readObject(json);
-  if (fields === null) return null;
+  if (fields === undefined) return undefined;
   const phase = field(fields, 'phase');
   const code = Object.hasOwn(CODES, phase) ? CODES[phase] : undefined;
-  return code === undefined ? null : { code, fields };
+  return code === undefined ? undefined : { code, fields };
 }
 
 /** Returns the failure that a guest reports for its own code, and the index of the expression that failed. */
 export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFailure; index: number } {
   const error = readGuestError(json);
-  if (error === null) {
+  if (error === undefined) {
     return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
   }
   const { code, fields } = error;

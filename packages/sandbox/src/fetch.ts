@@ -17,16 +17,16 @@ const isPair = (value: unknown): value is [string, string] =>
 /** A guest's request and its timeout. */
 interface GuestRequest {
   readonly request: EgressRequest;
-  readonly timeoutMs: number | null;
+  readonly timeoutMs: number | undefined;
 }
 
-const readTimeout = (ms: unknown): number | null =>
-  typeof ms === 'number' && ms >= 0 ? Math.min(Math.ceil(ms), MAX_TIMEOUT_MS) : null;
+const readTimeout = (ms: unknown): number | undefined =>
+  typeof ms === 'number' && ms >= 0 ? Math.min(Math.ceil(ms), MAX_TIMEOUT_MS) : undefined;
 
-/** Returns the request of a host call, or null if the call does not have that shape. */
-function readRequest({ op, head, body }: HostCall): GuestRequest | null {
-  const fields = op === 'fetch' ? readObject(head) : null;
-  if (fields === null) return null;
+/** Returns the request of a host call, or undefined if the call does not have that shape. */
+function readRequest({ op, head, body }: HostCall): GuestRequest | undefined {
+  const fields = op === 'fetch' ? readObject(head) : undefined;
+  if (fields === undefined) return undefined;
   const { url, method, headers, redirect, timeoutMs } = fields;
   if (
     typeof url !== 'string' ||
@@ -34,9 +34,10 @@ function readRequest({ op, head, body }: HostCall): GuestRequest | null {
     !Array.isArray(headers) ||
     !headers.every(isPair)
   )
-    return null;
+    return undefined;
   const follow = redirect === 'manual' || redirect === 'error' ? redirect : 'follow';
-  return { request: { url, method, headers, body, redirect: follow }, timeoutMs: readTimeout(timeoutMs) };
+  const request = { url, method, headers, body: body ?? undefined, redirect: follow } as const;
+  return { request, timeoutMs: readTimeout(timeoutMs) };
 }
 
 function refuse(code: string, message: string): HostAnswer {
@@ -52,10 +53,10 @@ export async function answerCall(job: Job, call: HostCall, send: Send): Promise<
       `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
     );
   const guestRequest = readRequest(call);
-  if (guestRequest === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
+  if (guestRequest === undefined) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
   const { request, timeoutMs } = guestRequest;
-  const timeout = timeoutMs === null ? null : AbortSignal.timeout(timeoutMs);
-  const signal = timeout === null ? job.stopped.signal : AbortSignal.any([job.stopped.signal, timeout]);
+  const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const signal = timeout === undefined ? job.stopped.signal : AbortSignal.any([job.stopped.signal, timeout]);
   try {
     const { status, statusText, url, redirected, headers, body } = await send(
       { ...request, signal, allowance: job.allowance },

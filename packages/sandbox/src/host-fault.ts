@@ -11,11 +11,11 @@ export function warnHost(message: string): void {
  * Returns the failure for a job whose process could not be started. It contains our own text or the system's error
  * code; the full error is logged on the host.
  */
-export function startFailure(error: unknown, image: LoadedImage | null): SandboxFailure {
+export function startFailure(error: unknown, image: LoadedImage | undefined): SandboxFailure {
   if (isSandboxError(error)) return failure('SANDBOX_UNAVAILABLE', error.message);
   const { code, path, message } = error as { code?: unknown; path?: unknown; message?: unknown };
   warnHost(`A sandbox process could not be started: ${String(message ?? error)}`);
-  if (image !== null && Object.values(image.blobs).some((blob) => blob.path === path))
+  if (image !== undefined && Object.values(image.blobs).some((blob) => blob.path === path))
     return failure(
       'IMAGE_FAILED',
       `A file of the image "${image.id}" cannot be opened; build the image again.`,

@@ -12,7 +12,7 @@ const DELAY_MS = 10_000;
 
 const NAME = /^python-[0-9a-f]{32}\.snap$/;
 
-const TARGET = { tenant: '', poolKey: poolKeyOf('', null), image: null };
+const TARGET = { tenant: '', poolKey: poolKeyOf(''), image: undefined };
 
 /** Time limit for the process that makes the snapshot, in milliseconds. No job waits for it. */
 const MAKE_MS = 300_000;
@@ -59,7 +59,7 @@ export class HostSnapshot {
    * the package.
    */
   async make(): Promise<void> {
-    let memory: Uint8Array | null = null;
+    let memory: Uint8Array | undefined;
     const ended = Promise.withResolvers<void>();
     const fail = (why: string): void =>
       ended.reject(new Error(`The memory snapshot of Python was not made: ${why}.`));
@@ -68,7 +68,7 @@ export class HostSnapshot {
         memory = ready.snapshot;
         ready.kill('finished');
       },
-      exit: (_slot, why) => (memory === null ? fail(why) : ended.resolve()),
+      exit: (_slot, why) => (memory === undefined ? fail(why) : ended.resolve()),
       malformed: (bad: Slot) => bad.kill('malformed'),
       // This process gets no jobs.
       done: () => undefined,
@@ -77,7 +77,7 @@ export class HostSnapshot {
     });
     this.#making = { ended: ended.promise, stop: () => slot.kill('closed') };
     await ended.promise;
-    if (memory !== null && this.#file !== undefined) await this.#save(memory, this.#file);
+    if (memory !== undefined && this.#file !== undefined) await this.#save(memory, this.#file);
   }
 
   /** Stops making the snapshot. */

@@ -7,8 +7,8 @@ import type { ImageBlob, LoadedImage } from './image.ts';
 /** Reads a file and verifies the digest of the bytes read, so that a concurrent change of the file cannot reach V8. */
 async function read(name: string, blob: ImageBlob | undefined, id: string): Promise<Buffer> {
   // A missing file is reported like a modified one.
-  const data = blob === undefined ? null : await readFile(blob.path).catch(() => null);
-  if (data === null || createHash('sha256').update(data).digest('hex') !== blob?.sha256)
+  const data = blob && (await readFile(blob.path).catch(() => undefined));
+  if (data === undefined || createHash('sha256').update(data).digest('hex') !== blob?.sha256)
     throw new SandboxError(
       'IMAGE_FAILED',
       `The file ${name} of the image "${id}" does not match its stored digest.`,

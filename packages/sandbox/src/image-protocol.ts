@@ -19,19 +19,19 @@ export function flatten(report: object): FlatReport {
 }
 
 /**
- * Returns the report in a message, or null if the message is malformed. A process taken over by a package may send
+ * Returns the report in a message, or undefined if the message is malformed. A process taken over by a package may send
  * anything.
  */
-export function readReport(message: unknown): object | null {
+export function readReport(message: unknown): object | undefined {
   const { json, field, bytes } = (message ?? {}) as Partial<FlatReport>;
-  if (typeof json !== 'string' || json.length > MAX_CHARS) return null;
-  if (typeof field !== 'string' || !(bytes instanceof Uint8Array)) return null;
+  if (typeof json !== 'string' || json.length > MAX_CHARS) return undefined;
+  if (typeof field !== 'string' || !(bytes instanceof Uint8Array)) return undefined;
   try {
     const rest: unknown = JSON.parse(json);
-    if (typeof rest !== 'object' || rest === null) return null;
+    if (typeof rest !== 'object' || rest === null) return undefined;
     return field === '' ? rest : { ...rest, [field]: bytes };
   } catch {
-    return null;
+    return undefined;
   }
 }
 

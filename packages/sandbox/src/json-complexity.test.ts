@@ -6,15 +6,15 @@ const LEVELS = 'more than 9 levels';
 const PARTS = 'more than 50 lists and objects';
 
 describe('the levels and containers of JSON', () => {
-  it.each<[what: string, json: string, excess: string | null]>([
-    ['lists at the limit', lists(9), null],
+  it.each<[what: string, json: string, excess: string | undefined]>([
+    ['lists at the limit', lists(9), undefined],
     ['lists beyond the limit', lists(10), LEVELS],
     ['objects beyond the limit', '{"a":'.repeat(10) + '1' + '}'.repeat(10), LEVELS],
-    ['some siblings', `[${Array(24).fill('{"a":[]}').join()}]`, null],
+    ['some siblings', `[${Array(24).fill('{"a":[]}').join()}]`, undefined],
     ['too many siblings', `[${Array(25).fill('{"a":[]}').join()}]`, PARTS],
-    ['brackets in texts', JSON.stringify({ '[[[[[[[[[[[[': '{{{{{{{{{{{{"[[[[[[[[\\"' }), null],
+    ['brackets in texts', JSON.stringify({ '[[[[[[[[[[[[': '{{{{{{{{{{{{"[[[[[[[[\\"' }), undefined],
     ['brackets after a text that ends in a backslash', `["\\\\",${lists(9)}]`, LEVELS],
-    ['an unterminated text', `["${'['.repeat(99)}`, null],
+    ['an unterminated text', `["${'['.repeat(99)}`, undefined],
   ])('of %s are counted', (_what, json, excess) => {
     expect(complexityExcess(json, { levels: 9, containers: 50 })).toBe(excess);
   });

@@ -17,12 +17,12 @@ function endOfText(json: string, start: number): number {
   return json.length;
 }
 
-/** Returns why JSON is too complex to parse, or null. Parsing blocks the host, and a short text can be complex. */
+/** Returns why JSON is too complex to parse, or undefined. Parsing blocks the host, and a short text can be complex. */
 export function complexityExcess(
   json: string,
   max = { levels: MAX_LEVELS, containers: MAX_CONTAINERS },
-): string | null {
-  if (json.length <= Math.min(max.levels, max.containers)) return null;
+): string | undefined {
+  if (json.length <= Math.min(max.levels, max.containers)) return undefined;
   let [depth, containers] = [0, 0];
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
@@ -33,5 +33,5 @@ export function complexityExcess(
       if (++containers > max.containers) return `more than ${max.containers} lists and objects`;
     }
   }
-  return null;
+  return undefined;
 }

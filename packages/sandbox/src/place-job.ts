@@ -14,8 +14,8 @@ export type AllRunners = Readonly<Record<Language, Runner>> & { readonly native:
 /** The runner and image of a job, or the reason why it cannot run. */
 export interface JobPlace {
   readonly runner: Runner;
-  readonly image: LoadedImage | null;
-  readonly refusal: SandboxFailure | null;
+  readonly image: LoadedImage | undefined;
+  readonly refusal: SandboxFailure | undefined;
 }
 
 const NO_IMAGE =
@@ -24,7 +24,11 @@ const NO_IMAGE =
 /** Returns the native runner, with a refusal if this host does not confine processes enough. */
 async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobPlace> {
   const reason = await native.refusal();
-  return { runner, image, refusal: reason === null ? null : failure('SANDBOX_UNAVAILABLE', reason) };
+  return {
+    runner,
+    image,
+    refusal: reason === undefined ? undefined : failure('SANDBOX_UNAVAILABLE', reason),
+  };
 }
 
 /** Returns why an image does not fit the job's code. Names the image as the job does. */
@@ -44,9 +48,9 @@ async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunn
   const runner = language === 'shell' ? runners.native.shell : runners[language];
   if (image.runtime === 'isolate' && image.language === language) {
     await runner.load(image);
-    return { runner, image, refusal: null };
+    return { runner, image, refusal: undefined };
   }
-  return { runner, image: null, refusal: failure('IMAGE_FAILED', mismatch(image, job)) };
+  return { runner, image: undefined, refusal: failure('IMAGE_FAILED', mismatch(image, job)) };
 }
 
 /**
@@ -63,19 +67,19 @@ export async function placeJob(
   const runner = isShell ? runners.native.shell : runners[language];
   const refuse = (code: SandboxErrorCode, message: string): JobPlace => ({
     runner,
-    image: null,
+    image: undefined,
     refusal: failure(code, message),
   });
   const id = job.image ?? (isShell ? native?.image : undefined);
   if (id === undefined)
-    return isShell ? refuse('IMAGE_NOT_FOUND', NO_IMAGE) : { runner, image: null, refusal: null };
+    return isShell ? refuse('IMAGE_NOT_FOUND', NO_IMAGE) : { runner, image: undefined, refusal: undefined };
   if (images === undefined)
     return refuse('IMAGE_NOT_FOUND', `The code needs the image ${id}, and this sandbox has no images.`);
   const opening = images.open(id, job.tenant).then((image) => placeImage(image, job, runners));
   try {
     return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
   } catch (error) {
-    return { runner, image: null, refusal: faultOf(error, job, id) };
+    return { runner, image: undefined, refusal: faultOf(error, job, id) };
   }
 }
 

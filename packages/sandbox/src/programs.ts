@@ -65,7 +65,7 @@ const PYTHON_DATA_MIB = 2_200;
  * Returns the program that runs Python, with the packages of an image if one is given. It needs V8's compiler, since
  * the interpreter is WebAssembly. `hostSnapshot` is a snapshot file that replaces the one in the package.
  */
-export function pythonProgram(image: LoadedImage | null, hostSnapshot?: string): Program {
+export function pythonProgram(image?: LoadedImage, hostSnapshot?: string): Program {
   const site = image?.blobs['site.zip']?.path;
   const memory = image?.blobs['memory.snap']?.path ?? hostSnapshot;
   const task =
@@ -119,5 +119,5 @@ export function javascriptImageProgram(): Program {
 
 /** Returns the program that compiles and loads Python packages and makes their snapshot. `files` are opened for it. */
 export function pythonImageProgram(files: readonly string[]): Program {
-  return { ...pythonProgram(null), file: PYTHON_IMAGE_FILE, files };
+  return { ...pythonProgram(), file: PYTHON_IMAGE_FILE, files };
 }

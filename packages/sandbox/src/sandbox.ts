@@ -31,8 +31,8 @@ export interface SandboxStats extends Counts {
   readonly metrics: Readonly<Record<'javascript' | 'python' | 'native', PoolMetrics>>;
   /** Ended jobs, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
-  /** Isolation level of the processes; null before the first job, which determines it. */
-  readonly isolation: IsolationLevel | null;
+  /** Isolation level of the processes; undefined before the first job, which determines it. */
+  readonly isolation: IsolationLevel | undefined;
   /** Which jobs share an isolate. */
   readonly share: 'run' | 'tenant' | 'isolate';
 }
@@ -54,17 +54,17 @@ export interface Sandbox {
 
 interface PreparedJob<T> extends Pick<Job, 'mode' | 'limits'> {
   readonly job: FunctionJob | ExpressionJob;
-  readonly image: LoadedImage | null;
+  readonly image: LoadedImage | undefined;
   /** The guest's arguments, or the reason why there are none. */
   readonly args: Job['args'] | SandboxFailure;
-  readonly read: (text: string) => T | null;
+  readonly read: (text: string) => T | undefined;
 }
 
 /** Submits a job to its pool and ties it to its signal. `refusal` is the reason why no job may run. */
 function submit<T>(
   { pool, kind }: Runner,
   { job, mode, limits, image, args, read }: PreparedJob<T>,
-  refusal: string | null,
+  refusal: string | undefined,
 ): Promise<Answer<T>> {
   const { runId, tenant = 'default', signal } = job;
   return new Promise((resolve) => {
@@ -81,7 +81,7 @@ function submit<T>(
       resolve(readEnding(ending, entry, read)),
     );
     if (refused) return entry.end({ failure: args });
-    if (refusal !== null) return entry.fail('SANDBOX_UNAVAILABLE', refusal);
+    if (refusal !== undefined) return entry.fail('SANDBOX_UNAVAILABLE', refusal);
     if (signal?.aborted === true) return entry.fail('CANCELLED', 'The job was cancelled before it began.');
     if (signal !== undefined) {
       const cancel = (): void => pool.cancel(entry);
@@ -137,7 +137,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const limits = resolveLimits(base, expressionLimits(base), job.limits);
       const args = flatten(job.globals, job.expressions, limits);
       const read = (text: string) => readExpressions(text, job.expressions.length);
-      const request = { job, mode: job.mode, limits, image: null, args, read };
+      const request = { job, mode: job.mode, limits, image: undefined, args, read };
       const answer = await execute(runners.javascript, request);
       if (!answer.ok) return { ok: false, index: answer.index, error: answer.error, ...answer.usage };
       return { ok: true, ...answer.value, ...answer.usage };
@@ -145,9 +145,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     async warm(job) {
       const { runner, image, refusal } = await placeJob({ runId: '', code: '', ...job }, options, all);
       const target = targetFor(job.tenant, image);
-      if (refusal !== null) return;
+      if (refusal !== undefined) return;
       if (!isolation.isSettled) await settle(runner, target);
-      else if (isolation.refusal === null) runner.pool.warm(target);
+      else if (isolation.refusal === undefined) runner.pool.warm(target);
     },
     release: (runId) => releaseRun(runners, runId),
     stats: () => statsOf(all, { totals: { ...totals }, isolation: isolation.level, share }),
@@ -166,7 +166,7 @@ function nativeEgress(
 ): NativePoolOptions['egress'] {
   return ({ runId, tenant }) => ({
     send: (request, signal) => send({ ...request, signal }, { runId, tenant, signal }),
-    check: fetch === undefined ? (url) => egress.check(url) : null,
+    check: fetch === undefined ? (url) => egress.check(url) : undefined,
   });
 }
 
@@ -186,7 +186,7 @@ function flattenFunction(job: FunctionJob, limits: Limits): ReturnType<typeof fl
   return flatten(job.globals, [unit], limits);
 }
 
-function targetFor(tenant = 'default', image: LoadedImage | null): ProcessTarget {
+function targetFor(tenant = 'default', image: LoadedImage | undefined): ProcessTarget {
   return { tenant, poolKey: poolKeyOf(tenant, image), image };
 }
 

@@ -41,7 +41,7 @@ export class BundleLoader {
       deadlineMs: DEADLINE_MS,
       signal,
       onMessage: (message) => {
-        const report = readReport(message) as ImageReport | null;
+        const report = readReport(message) as ImageReport | undefined;
         if (report?.t === 'snapshot') inSnapshot = true;
         else result ??= report ?? { t: 'died', inSnapshot };
       },

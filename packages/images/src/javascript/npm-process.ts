@@ -90,7 +90,6 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
   const { output, onOutput } = outputCollector();
   const end = await runTree(confinement, {
     jail: {
-      rootfs: null,
       execPath,
       readable,
       mounts: [
@@ -122,7 +121,7 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
       'install_failed',
       `npm needs more than ${MEMORY_MIB} MiB of memory for the packages.`,
     );
-  if (end.exitCode === null && end.stopped === null)
+  if (end.exitCode === null && end.stopped === undefined)
     throw new ImageError(
       'provider_error',
       `npm could not be started in its sandbox: ${end.stderr.slice(-500) || 'it ended immediately'}.`,
@@ -135,12 +134,12 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
   const { uid, home, gate, fileMiB } = run;
   const limits = { dataMiB: DATA_MIB, cpuSeconds: CPU_SECONDS, files: OPEN_FILES, fileMiB };
   const { setpriv, prlimit } = tools;
-  const threads = uid === undefined ? null : THREADS;
+  const threads = uid === undefined ? undefined : THREADS;
   const line = [
-    ...(setpriv === null || level === 'basic'
+    ...(setpriv === undefined || level === 'basic'
       ? []
-      : [setpriv, ...dropArguments(uid ?? null, process.geteuid?.() === 0)]),
-    ...(prlimit === null ? [] : [prlimit, ...limitArguments({ ...limits, threads })]),
+      : [setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
+    ...(prlimit === undefined ? [] : [prlimit, ...limitArguments({ ...limits, threads })]),
     ...[process.execPath, run.program, ...run.args],
   ];
   const [file = '', ...args] = line;

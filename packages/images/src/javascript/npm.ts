@@ -65,7 +65,7 @@ export class Npm {
   async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
     const { program } = this;
     const confinement = await this.#processes.confinement();
-    const uid = confinement.uids === null ? undefined : takeSlotUid(confinement.uids);
+    const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
     try {
       if (uid !== undefined) requireReadable(program);
       const workArea = await openWorkArea(context.workFolder, uid !== undefined);
@@ -171,7 +171,7 @@ async function collect(project: string, folder: string): Promise<void> {
 /** Throws if users other than the host's could not read npm. */
 function requireReadable(program: string): void {
   const barrier = unreadablePart(program);
-  if (barrier !== null)
+  if (barrier !== undefined)
     throw new ImageError(
       'provider_error',
       'Sandbox users cannot read npm on this host: make its folder and the folders above it accessible (chmod o+rX), or install it elsewhere.',

@@ -42,7 +42,6 @@ export class RegistryGate {
     const proxy = await Proxy.open({
       send: (request, signal) => (gate.made as RegistryGate).#send(request, signal),
       // Tunnels are refused: their content could not be inspected, and credentials could not be added.
-      check: null,
       requests: MAX_REQUESTS,
       bytes: MAX_BYTES,
     });
@@ -91,7 +90,7 @@ export class RegistryGate {
       ([name]) => !/^(?:authorization|cookie|npm-auth-.*)$/i.test(name),
     );
     const { reply } = await followRedirects(
-      { url: this.#registryUrl(request.url), method, headers, body: null },
+      { url: this.#registryUrl(request.url), method, headers },
       {
         send: async (hop) => {
           const url = new URL(hop.url);

@@ -106,7 +106,7 @@ export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder 
 
   const requireHost = async (): Promise<void> => {
     const refusal = await host.refusal();
-    if (refusal !== null) throw new ImageError('provider_error', refusal);
+    if (refusal !== undefined) throw new ImageError('provider_error', refusal);
   };
 
   return {

@@ -43,7 +43,7 @@ export class Checker {
     // The process's user has to pass through the work folder.
     await chmod(this.#context.workFolder, 0o711);
     const confinement = await this.#host.confinement();
-    if (confinement.uids !== null && unreadablePart(this.#rootfs) !== null)
+    if (confinement.uids !== undefined && unreadablePart(this.#rootfs) !== undefined)
       throw new ImageError(
         'provider_error',
         'Sandbox users cannot access the folder of the images: make it and the folders above it accessible (chmod o+x), or use another folder.',
@@ -68,7 +68,6 @@ export class Checker {
         environment: insideEnvironment(false),
         limits: { ...NATIVE_LIMITS, memoryMiB: MEMORY_MIB, diskMiB: DISK_MIB },
         cpuSeconds: kernelCpuSeconds(CHECK_MS),
-        proxy: null,
       },
       job: JSON.stringify(job),
       limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES, outputBytes: MAX_SIZE.bytes },
@@ -99,7 +98,8 @@ export class Checker {
     if (end.exitCode === null) throw notStarted(end);
     if (end.result.startsWith('D')) return;
     const message = readObject(end.result.slice(1))?.['message'];
-    const limit = end.stopped === null ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
+    const limit =
+      end.stopped === undefined ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
     const reason =
       typeof message === 'string'
         ? message
@@ -112,7 +112,7 @@ export class Checker {
     const end = await this.run({ language: 'command', command });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
-    if (end.exitCode === null && end.stopped === null) throw notStarted(end);
+    if (end.exitCode === null && end.stopped === undefined) throw notStarted(end);
     const reason = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
     throw new ImageError(
       'install_failed',
@@ -122,7 +122,7 @@ export class Checker {
 }
 
 function notStarted({ stderr, stopped }: TreeEnd): ImageError {
-  return stopped === null
+  return stopped === undefined
     ? new ImageError(
         'provider_error',
         `No process could be started in the image: ${stderr || 'it ended immediately'}.`,

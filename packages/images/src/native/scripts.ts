@@ -60,7 +60,7 @@ function environmentOf(headers: string | undefined, settings: NpmSettings): Reco
 /** Returns the line that states why a script failed; the surrounding lines of npm and node-gyp are less specific. */
 function reasonOf({ stderr, stopped, exitCode }: TreeEnd): string {
   if (stopped === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
-  if (stopped !== null) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
+  if (stopped !== undefined) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
   const lines = stderr.split('\n').map((line) => line.trim());
   const own = lines.filter(
     (line) => line !== '' && !/^(?:npm |gyp (?:info|verb)|node:|at |Node\.js v)/.test(line),
@@ -81,7 +81,7 @@ export async function runScripts(
   if (scripted.length === 0) return [];
   const { uids } = await environment.checker.confinement();
   const modules = join(environment.root, environment.folder, 'node_modules');
-  const uid = uids === null ? undefined : takeSlotUid(uids);
+  const uid = uids === undefined ? undefined : takeSlotUid(uids);
   const gate = await RegistryGate.open(context.registries.npm ?? {});
   const size = watchSize(modules, environment.npm.maxSize, context.signal);
   try {
@@ -157,7 +157,7 @@ async function runOne(
 }
 
 function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | undefined): ImageError {
-  if (end.exitCode === null && end.stopped === null)
+  if (end.exitCode === null && end.stopped === undefined)
     return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
   const refused = fault === undefined ? '' : ` ${fault}`;
   return new ImageError(

@@ -80,7 +80,7 @@ export class Execution implements RealmUser {
   #messages = 0;
   #chars = 0;
   #wallTimer: NodeJS.Timeout | undefined;
-  #end: { code: EndCode; text: string } | null = null;
+  #end: { code: EndCode; text: string } | undefined;
   #inside = false;
   #tainted = false;
   #reported = false;
@@ -142,7 +142,7 @@ export class Execution implements RealmUser {
     this.#context.busyMs += spentMs;
     this.#cpuMs += spentMs;
     if (this.#cpuMs >= cpuMs) this.#set('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
-    if (this.#end !== null) this.#finish();
+    if (this.#end !== undefined) this.#finish();
   }
 
   /**
@@ -186,7 +186,7 @@ export class Execution implements RealmUser {
     this.#waitedMs += performance.now() - began;
     const { wallMs } = this.#request.limits;
     if (this.#wallLeft() <= 0) this.#set('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
-    if (this.#end === null) return answer;
+    if (this.#end === undefined) return answer;
     this.#realm.interrupt();
     return undefined;
   }
@@ -209,9 +209,9 @@ export class Execution implements RealmUser {
 
   /** Handles one guest message. Never throws, since the error would enter the guest. */
   #receive(text: unknown): string | number | undefined {
-    if (this.#end !== null) return ENDED;
+    if (this.#end !== undefined) return ENDED;
     const message = readMessage(text);
-    if (message === null) {
+    if (message === undefined) {
       this.#set('PROTOCOL', 'The guest sent a message that the guest runtime never sends.');
       return undefined;
     }
@@ -305,7 +305,7 @@ export class Execution implements RealmUser {
   #call(message: GuestMessage & { kind: 'call' }): void {
     if (!this.#countCall()) return;
     this.#pendingCalls++;
-    const body = message.body === null ? null : Buffer.from(message.body, 'latin1');
+    const body = message.body === undefined ? null : Buffer.from(message.body, 'latin1');
     this.#context.send({
       t: 'call',
       id: this.id,
@@ -317,7 +317,7 @@ export class Execution implements RealmUser {
   }
 
   #finish(): void {
-    if (this.#end === null || this.#inside || this.#reported) return;
+    if (this.#end === undefined || this.#inside || this.#reported) return;
     this.#reported = true;
     // Callbacks still pending for this job must not run during another job.
     const hasPending = this.#timers.size > 0 || this.#pendingCalls > 0;

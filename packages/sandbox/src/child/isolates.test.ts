@@ -10,7 +10,7 @@ const user = { lost: () => undefined };
 
 function createIsolates(): Isolates {
   const snapshot = ivm.Isolate.createSnapshot([{ code: GUEST }]);
-  return new Isolates({ vm: ivm, snapshot, bundle: null, chunks: new Map() }, MEMORY);
+  return new Isolates({ vm: ivm, snapshot, chunks: new Map() }, MEMORY);
 }
 
 describe('a JavaScript context', () => {

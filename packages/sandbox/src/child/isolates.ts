@@ -38,7 +38,7 @@ export interface IsolateSource {
   readonly vm: IsolatedVm;
   readonly snapshot: ExternalCopy<ArrayBuffer>;
   /** Packages that are not in the snapshot. */
-  readonly bundle: ImageBundle | null;
+  readonly bundle?: ImageBundle | undefined;
   /** Guest code that is loaded on demand, by name. */
   readonly chunks: ReadonlyMap<string, string>;
 }
@@ -54,7 +54,7 @@ class ContextRealm implements Realm {
   isPrebuilt = false;
   post: Post = () => undefined;
 
-  #bundle: ImageBundle | null;
+  #bundle: ImageBundle | undefined;
 
   constructor(isolate: GuestIsolate, { vm, bundle }: IsolateSource) {
     this.isolate = isolate;
@@ -79,10 +79,10 @@ class ContextRealm implements Realm {
 
   enter(entry: (string | number | boolean)[], budgetMs: number): void {
     let leftMs = budgetMs;
-    if (this.#bundle !== null) {
+    if (this.#bundle !== undefined) {
       const began = performance.now();
       this.#bundle.load(this.isolate.native, this.#context, budgetMs);
-      this.#bundle = null;
+      this.#bundle = undefined;
       leftMs = Math.max(1, Math.ceil(budgetMs - (performance.now() - began)));
     }
     this.#enter.applySync(undefined, entry, { timeout: leftMs });
@@ -113,7 +113,7 @@ class GuestIsolate {
   realms = 0;
   /** Takes no new job and is disposed after its last one. */
   retired = false;
-  ready: ContextRealm | null = null;
+  ready: ContextRealm | undefined;
   readonly #source: IsolateSource;
 
   constructor(source: IsolateSource, memoryMiB: number) {
@@ -124,14 +124,14 @@ class GuestIsolate {
 
   /** Makes the next realm before its job arrives. */
   prepare(): void {
-    if (this.ready !== null || this.native.isDisposed) return;
+    if (this.ready !== undefined || this.native.isDisposed) return;
     this.ready = this.#make();
   }
 
   take(): ContextRealm {
     const realm = this.ready;
-    if (realm === null) return this.#make();
-    this.ready = null;
+    if (realm === undefined) return this.#make();
+    this.ready = undefined;
     realm.isPrebuilt = true;
     return realm;
   }
@@ -159,8 +159,8 @@ export class Isolates implements Realms {
   readonly #byKey = new Map<string, GuestIsolate>();
   readonly #source: IsolateSource;
   readonly #memoryMiB: number;
-  #spare: GuestIsolate | null = null;
-  #last: GuestIsolate | null = null;
+  #spare: GuestIsolate | undefined;
+  #last: GuestIsolate | undefined;
 
   constructor(source: IsolateSource, memoryMiB: number) {
     this.chunks = source.chunks;
@@ -203,18 +203,18 @@ export class Isolates implements Realms {
   }
 
   prepare(): void {
-    if (this.#last !== null && !this.#last.retired) this.#last.prepare();
-    if (this.#spare === null) {
+    if (this.#last?.retired === false) this.#last.prepare();
+    if (this.#spare === undefined) {
       this.#spare = new GuestIsolate(this.#source, this.#memoryMiB);
       this.#spare.prepare();
     }
   }
 
   #fresh(memoryMiB: number): GuestIsolate {
-    if (this.#spare === null || memoryMiB !== this.#memoryMiB)
+    if (this.#spare === undefined || memoryMiB !== this.#memoryMiB)
       return new GuestIsolate(this.#source, memoryMiB);
     const isolate = this.#spare;
-    this.#spare = null;
+    this.#spare = undefined;
     return isolate;
   }
 

@@ -14,7 +14,7 @@ interface Unit {
 }
 
 /** Returns the unit at `index` of a job's flat arguments. */
-function unitAt(request: RunRequest, index: number): Unit | null {
+function unitAt(request: RunRequest, index: number): Unit | undefined {
   const { args } = request;
   let at = 1 + 2 * (args[0] as number);
   const units = args[at++] as number;
@@ -26,7 +26,7 @@ function unitAt(request: RunRequest, index: number): Unit | null {
     at += 2 * values;
     if (i === index) return { code, names };
   }
-  return null;
+  return undefined;
 }
 
 /** Returns a script whose compilation fails at the same position as the guest's. */
@@ -48,7 +48,7 @@ export function addErrorPosition(json: string, request: RunRequest, isolate: Iso
   }
   if (error?.phase !== 'compile') return json;
   const given = unitAt(request, error.index);
-  if (given === null) return json;
+  if (given === undefined) return json;
   const { source, ...rest } = error;
   // Imports were replaced by calls on the same number of lines.
   const unit = typeof source === 'string' ? { ...given, code: source } : given;

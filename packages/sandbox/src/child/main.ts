@@ -20,7 +20,7 @@ const external = ({ buffer, byteOffset, byteLength }: Uint8Array): ExternalCopy<
   new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
 
 serve(({ snapshot, memoryMiB, image }) => {
-  let made: Uint8Array | null = null;
+  let made: Uint8Array | undefined;
   let copy: ExternalCopy<ArrayBuffer>;
   if (image?.kind === 'snapshot') copy = external(image.snapshot);
   else if (snapshot === null) {
@@ -30,7 +30,7 @@ serve(({ snapshot, memoryMiB, image }) => {
   // Snapshots of images were made with another hash seed.
   const flags = image?.kind === 'snapshot' ? CONTEXT_FLAGS : [...CONTEXT_FLAGS, ...OWN_SNAPSHOT_FLAGS];
   for (const flag of flags) setFlagsFromString(flag);
-  const bundle = image?.kind === 'bundle' ? new ImageBundle(vm, image.code, image.cache) : null;
+  const bundle = image?.kind === 'bundle' ? new ImageBundle(vm, image.code, image.cache) : undefined;
   const chunks = new Map(Object.entries(GUEST_CHUNKS));
   const isolates = new Isolates({ vm, snapshot: copy, bundle, chunks }, memoryMiB);
   isolates.prepare();

@@ -29,7 +29,7 @@ function call(interpreter: Interpreter, source: string, argument: unknown, budge
   return interpreter.evaluate(code, budgetMs);
 }
 
-function withInterpreter<T>(snapshot: string | number | null, use: (interpreter: Interpreter) => T): T {
+function withInterpreter<T>(snapshot: string | number | undefined, use: (interpreter: Interpreter) => T): T {
   const interpreter = new Interpreter(vm, { folder, snapshot, site: FILES_FD }, new PythonCode(vm, folder));
   try {
     return use(interpreter);
@@ -61,15 +61,15 @@ function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonRep
   let modules = request.modules;
   const refused: Record<string, string> = {};
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const made = withInterpreter(null, (interpreter) => {
+    const made = withInterpreter(undefined, (interpreter) => {
       const text = call(interpreter, preimportSource, modules, request.cpuMs);
       const outcome = JSON.parse(text) as { imported: string[]; refused: Record<string, string> };
       modules = outcome.imported;
       Object.assign(refused, outcome.refused);
       // Parts of a refused module may remain, so this interpreter's memory is not used.
-      return Object.keys(outcome.refused).length > 0 ? null : interpreter.makeSnapshot();
+      return Object.keys(outcome.refused).length > 0 ? undefined : interpreter.makeSnapshot();
     });
-    if (made !== null) return { t: 'snapshot', memory: made, imported: modules, refused };
+    if (made !== undefined) return { t: 'snapshot', memory: made, imported: modules, refused };
   }
   return { t: 'failed', message: 'The modules do not load the same way twice.' };
 }

@@ -22,17 +22,17 @@ const FIRST_BOOT_MS = 240_000;
 /** The files and the memory snapshot from which an interpreter starts. */
 export interface InterpreterSource {
   readonly folder: string;
-  /** The snapshot file, by path or descriptor; null to start without one and make one. */
-  readonly snapshot: string | number | null;
+  /** The snapshot file, by path or descriptor; default: start without one and make one. */
+  readonly snapshot?: string | number | undefined;
   /** The file with an image's packages. */
-  readonly site: number | null;
+  readonly site?: number | undefined;
   /** Maximum memory of the interpreter in MiB; default: the maximum of the process. */
   readonly memoryMiB?: number;
 }
 
 /** Returns the memory of an interpreter for a requested size: enough for its snapshot, at most the process maximum. */
 export function memoryFor(requestedMiB: number, snapshot: InterpreterSource['snapshot']): number {
-  if (snapshot === null) return WASM_MIB;
+  if (snapshot === undefined) return WASM_MIB;
   const { size } = typeof snapshot === 'string' ? statSync(snapshot) : fstatSync(snapshot);
   return Math.min(WASM_MIB, Math.max(requestedMiB, Math.ceil(size / 2 ** 20) + MIN_FREE_MIB));
 }
@@ -74,12 +74,12 @@ export class Interpreter implements Realm {
     const files = [
       transferFile(vm, join(source.folder, 'pyodide.asm.wasm')),
       transferFile(vm, join(source.folder, 'python_stdlib.zip')),
-      source.snapshot === null ? null : transferFile(vm, source.snapshot),
-      source.site === null ? null : transferFile(vm, source.site),
+      source.snapshot === undefined ? null : transferFile(vm, source.snapshot),
+      source.site === undefined ? null : transferFile(vm, source.site),
     ];
     this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
-    this.#boot(source.snapshot === null ? FIRST_BOOT_MS : BOOT_MS);
-    if (source.snapshot !== null) withCacheFlags(() => code.createCache(this.#isolate));
+    this.#boot(source.snapshot === undefined ? FIRST_BOOT_MS : BOOT_MS);
+    if (source.snapshot !== undefined) withCacheFlags(() => code.createCache(this.#isolate));
     limitMemory(this.memoryMiB);
   }
 
@@ -99,7 +99,7 @@ export class Interpreter implements Realm {
   }
 
   addErrorDetails(json: string): string {
-    const error = json.includes('"memory"') ? readObject(json) : null;
+    const error = json.includes('"memory"') ? readObject(json) : undefined;
     if (error?.['phase'] !== 'memory') return json;
     return JSON.stringify({ ...error, message: LIMIT_MESSAGES.OUT_OF_MEMORY(this.memoryMiB) });
   }
@@ -161,7 +161,7 @@ export class Interpreters implements Realms {
   readonly #memoryFor: (requestedMiB: number) => number;
   /** Memory of the next prebuilt interpreter, in MiB. */
   #nextMiB: number;
-  #interpreter: Interpreter | null = null;
+  #interpreter: Interpreter | undefined;
   #key = '';
   #busy = false;
 
@@ -203,7 +203,7 @@ export class Interpreters implements Realms {
 
   #drop(): void {
     this.#interpreter?.dispose();
-    this.#interpreter = null;
+    this.#interpreter = undefined;
     this.#key = '';
   }
 }

@@ -24,7 +24,7 @@ const code = new PythonCode(vm, folder);
 const make = (source: InterpreterSource): Interpreter => new Interpreter(vm, source, code);
 
 function makeSnapshot(): Uint8Array {
-  const interpreter = make({ folder, snapshot: null, site: null });
+  const interpreter = make({ folder });
   const snapshot = interpreter.makeSnapshot();
   interpreter.dispose();
   return snapshot;
@@ -32,7 +32,7 @@ function makeSnapshot(): Uint8Array {
 
 const SNAPSHOTS: Readonly<Record<string, number>> = { own: FILES_FD, memory: FILES_FD + 1 };
 const snapshot = SNAPSHOTS[task ?? ''] ?? join(folder, 'memory.snap');
-const source = { folder, snapshot, site: task === 'site' || task === 'memory' ? FILES_FD : null };
+const source = { folder, snapshot, site: task === 'site' || task === 'memory' ? FILES_FD : undefined };
 
 if (task === 'snapshot') writeFileSync(String(file), makeSnapshot());
 else if (task === 'make') {
@@ -46,7 +46,7 @@ else if (task === 'make') {
       const interpreters = new Interpreters(make, source, memoryMiB);
       interpreters.prepare();
       code.keepCompiled();
-      return { realms: interpreters, snapshot: null };
+      return { realms: interpreters };
     },
     { measureEvery: 1 },
   );

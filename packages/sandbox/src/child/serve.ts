@@ -18,7 +18,7 @@ type Boot = Extract<ChildRequest, { t: 'boot' }>;
 export interface Booted {
   readonly realms: Realms;
   /** The snapshot that it made for later processes. */
-  readonly snapshot: Uint8Array | null;
+  readonly snapshot?: Uint8Array | undefined;
 }
 
 const executions = new Map<number, Execution>();
@@ -95,7 +95,7 @@ export function serve(boot: (request: Boot) => Booted, options: { measureEvery?:
       case 'boot': {
         const { realms, snapshot } = boot(request);
         context.realms = realms;
-        return send({ t: 'ready', snapshot });
+        return send({ t: 'ready', snapshot: snapshot ?? null });
       }
       case 'run':
         queue.push(request);

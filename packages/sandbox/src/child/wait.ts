@@ -29,7 +29,7 @@ interface SyncCall {
   readonly op: string;
   readonly head: string;
   /** Bytes as a binary string. */
-  readonly body: string | null;
+  readonly body: string | undefined;
 }
 
 /** The supervisor's answer to a request that is too long to send. */
@@ -41,7 +41,7 @@ const TOO_LONG = JSON.stringify({
 /** Sends a host call and blocks until its answer: `+` or `-`, the length of the head, a colon, head and body. */
 export function callHostSync({ op, head, body }: SyncCall, id: number): string {
   if (head.length > MAX_HEAD_CHARS) return `-${TOO_LONG.length}:${TOO_LONG}`;
-  writeAll(writeFrame({ id, op, head }, body === null ? null : Buffer.from(body, 'latin1')));
+  writeAll(writeFrame({ id, op, head }, body === undefined ? null : Buffer.from(body, 'latin1')));
   const answer = readFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));
   const text = `${answer.fields.ok ? '+' : '-'}${answer.fields.head.length}:${answer.fields.head}`;
   return answer.body === null ? text : text + Buffer.from(answer.body).toString('latin1');

@@ -49,18 +49,18 @@ function rangeOf(text: string): BlockList | undefined {
   return range;
 }
 
-/** Returns the port for the digits; undefined for none, null for an invalid one. */
-function portOf(digits: string | undefined): Destination['port'] | null {
+/** Returns the port for the digits; undefined for none, 0 for an invalid one. */
+function portOf(digits: string | undefined): Destination['port'] {
   if (digits === undefined) return undefined;
   if (digits === '*') return 'any';
   const port = Number(digits);
-  return port < 1 || port >= PORT_COUNT ? null : port;
+  return port < PORT_COUNT ? port : 0;
 }
 
 function parse(text: string): Destination | undefined {
   const { host: given, port: digits } = split(text.trim());
   const port = portOf(digits);
-  if (port === null) return undefined;
+  if (port === 0) return undefined;
   const isWildcard = given.startsWith('*.');
   const host = hostOf(isWildcard ? given.slice(2) : given);
   // URLs accept short forms of addresses such as 127.1.

@@ -48,8 +48,8 @@ function firstHop(request: EgressRequest): Hop {
   const host = URL.canParse(request.url) ? new URL(request.url).host : request.url.slice(0, 100);
   if (!/^[A-Z]{1,20}$/.test(method) || FORBIDDEN_METHODS.has(method))
     throw denied(`The method ${method.slice(0, 30)} is not allowed in requests to ${host}.`);
-  const body = request.body ?? null;
-  if (body !== null && (method === 'GET' || method === 'HEAD'))
+  const body = request.body ?? undefined;
+  if (body !== undefined && (method === 'GET' || method === 'HEAD'))
     throw denied(`A ${method} request to ${host} cannot have a body.`);
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }

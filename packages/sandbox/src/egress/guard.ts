@@ -93,11 +93,11 @@ const REMEDY = 'add "{target}" to exceptions in the egress policy';
 
 /** Returns whether a policy allows an address. */
 function addressRule({ allowPrivate = false }: EgressPolicy): (address: Address) => boolean {
-  const allowed = typeof allowPrivate === 'boolean' ? null : parseRanges(allowPrivate);
+  const allowed = typeof allowPrivate === 'boolean' ? undefined : parseRanges(allowPrivate);
   return (address) => {
     const kind = classOf(address);
     if (kind === 'public') return true;
-    return allowed === null
+    return allowed === undefined
       ? allowPrivate === true && kind === 'private'
       : allowed.check(address.address, address.family === 4 ? 'ipv4' : 'ipv6');
   };

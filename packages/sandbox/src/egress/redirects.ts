@@ -33,7 +33,7 @@ export interface Hop {
   readonly url: string | URL;
   readonly method: string;
   readonly headers: Pairs;
-  readonly body: string | Uint8Array | null;
+  readonly body?: string | Uint8Array | undefined;
 }
 
 /** The response to a hop, and the URL it was sent to. */
@@ -86,5 +86,5 @@ function nextHop(hop: Hop, { status, at }: Reply, url: URL): Hop {
     ([name]) =>
       (url.origin === at.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(toGet && name.startsWith('content-')),
   );
-  return { url, method: toGet ? 'GET' : hop.method, headers, body: toGet ? null : hop.body };
+  return { url, method: toGet ? 'GET' : hop.method, headers, body: toGet ? undefined : hop.body };
 }

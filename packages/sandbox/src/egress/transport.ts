@@ -12,7 +12,7 @@ export interface Exchange {
   readonly target: Target;
   readonly method: string;
   readonly headers: Pairs;
-  readonly body: string | Uint8Array | null;
+  readonly body?: string | Uint8Array | undefined;
   readonly signal: AbortSignal;
   readonly maxBytes: number;
   /** The option that raises `maxBytes`; undefined where the request itself sets it. */
@@ -101,7 +101,7 @@ export class Transport {
       dispatcher: this.#agent(target, toFile ? this.#maxBytes.file : this.#maxBytes.body, undici),
       method: method as 'GET',
       headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
-      body,
+      body: body ?? null,
       signal,
       onInfo,
       headersTimeout: 0,

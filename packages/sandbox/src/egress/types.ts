@@ -44,7 +44,8 @@ export interface EgressRequest {
   /** Default GET. */
   readonly method?: string;
   readonly headers?: HeaderPairs | Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array | null;
+  /** As in the Fetch API, null is no body. */
+  readonly body?: string | Uint8Array | null | undefined;
   /** Default follow. */
   readonly redirect?: 'follow' | 'manual' | 'error';
   readonly signal?: AbortSignal;

@@ -20,7 +20,7 @@ const isRoot = process.geteuid?.() === 0 && othersPass;
 const isLinux = process.platform === 'linux';
 const path = isLinux ? bubblewrap() : undefined;
 const tools = findHostTools(path);
-const uids = isRoot ? DEFAULT_UIDS : null;
+const uids = isRoot ? DEFAULT_UIDS : undefined;
 const strict: Confinement = { level: 'strict', tools, uids };
 const standard: Confinement = { level: 'standard', tools, uids };
 
@@ -150,7 +150,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
   });
 });
 
-describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolation', () => {
+describe.runIf(isLinux && tools.prlimit !== undefined)('a process in standard isolation', () => {
   it('cannot write to any file', async () => {
     const written = join(tmpdir(), `heddle-written-${process.pid}`);
     try {
@@ -195,7 +195,7 @@ describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolati
   });
 });
 
-describe.runIf(isLinux && tools.prlimit !== null)('limits on processes', () => {
+describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', () => {
   const levels: [string, Confinement][] = [
     ['standard', standard],
     ...(path === undefined ? [] : ([['strict', strict]] as [string, Confinement][])),

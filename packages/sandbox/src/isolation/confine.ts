@@ -17,22 +17,22 @@ import type { Architecture } from './syscalls.ts';
 export interface Confinement {
   readonly level: IsolationLevel;
   readonly tools: HostTools;
-  /** User ids for the processes; null if they keep the host's. */
-  readonly uids: UidRange | null;
+  /** User ids for the processes; undefined if they keep the host's. */
+  readonly uids: UidRange | undefined;
 }
 
 /** How to start one process. */
 export interface Invocation {
   readonly command: string;
   readonly args: readonly string[];
-  /** The seccomp filter, to be written to FILTER_FD; null for none. */
-  readonly filter: Buffer | null;
+  /** The seccomp filter, to be written to FILTER_FD; undefined for none. */
+  readonly filter: Buffer | undefined;
   /** Whether the process gets the pipe SYNC_FD. */
   readonly syncCalls: boolean;
   /** Files that are opened for the process, as the following descriptors. */
   readonly files: readonly string[] | undefined;
   /** User id of the process, freed at its end. */
-  readonly uid: number | null;
+  readonly uid: number | undefined;
   /** Whether processes that it started could outlive it. */
   readonly mayLeaveProcesses: boolean;
 }
@@ -65,7 +65,7 @@ function withLimits({ tools, uids }: Confinement, program: Program, command: rea
     dataMiB: program.dataMiB,
     cpuSeconds: program.maxCpuSeconds ?? DEFAULT_RLIMITS.cpuSeconds,
     // The kernel counts all threads of a user id, so without a separate id the host's threads would count too.
-    threads: uids === null ? null : DEFAULT_RLIMITS.threads,
+    threads: uids === undefined ? undefined : DEFAULT_RLIMITS.threads,
   });
   return [tools.prlimit as string, ...limits, ...command];
 }
@@ -99,11 +99,12 @@ export function confine(
   let line = [node, ...nodeArguments(program, permission)];
   if (level === 'strict') line = inJail(tools, node, program, line);
   if (level !== 'basic') line = withLimits(confinement, program, line);
-  const uid = uids === null ? null : takeSlotUid(uids);
-  if (level !== 'basic' && tools.setpriv !== null)
+  const uid = uids === undefined ? undefined : takeSlotUid(uids);
+  if (level !== 'basic' && tools.setpriv !== undefined)
     line = [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0), ...line];
   const [command = node, ...args] = line;
-  const filter = level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : null;
+  const filter =
+    level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : undefined;
   return {
     command,
     args,

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { checkControlGroup, readControlGroup } from './control-group.ts';
+import { checksOf, readControlGroup } from './control-group.ts';
 
 const GIB = 2 ** 30;
 const MACHINE = 64 * GIB;
@@ -65,13 +65,13 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/user.slice/memory.max': String(MACHINE),
       'sys/fs/cgroup/user.slice/pids.max': 'max',
     });
-    expect(none).toEqual({ memoryBytes: null, processes: null, killsGroup: false });
+    expect(none).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
     const first = read({
       'proc/self/mountinfo': v1('/'),
       'proc/self/cgroup': '4:memory:/a\n3:pids:/\n0::/',
       'sys/fs/cgroup/memory/a/memory.limit_in_bytes': UNLIMITED,
     });
-    expect(first).toEqual({ memoryBytes: null, processes: null, killsGroup: false });
+    expect(first).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
   });
 
   it('of version 1 is read from the hierarchy of each controller', () => {
@@ -97,16 +97,16 @@ describe('the control group of the host', () => {
   });
 
   it('is unknown if there are no readable control groups', () => {
-    expect(read({ 'proc/self/mountinfo': '', 'proc/self/cgroup': '' })).toBeNull();
-    expect(read({})).toBeNull();
-    expect(read({ 'proc/self/mountinfo': V2 })).toBeNull();
-    expect(checkControlGroup(null)).toEqual([]);
+    expect(read({ 'proc/self/mountinfo': '', 'proc/self/cgroup': '' })).toBeUndefined();
+    expect(read({})).toBeUndefined();
+    expect(read({ 'proc/self/mountinfo': V2 })).toBeUndefined();
+    expect(checksOf(undefined)).toEqual([]);
   });
 });
 
 describe('the checks of the control group', () => {
   it('report what it allows', () => {
-    expect(checkControlGroup({ memoryBytes: 8 * GIB, processes: 2048, killsGroup: false })).toEqual([
+    expect(checksOf({ memoryBytes: 8 * GIB, processes: 2048, killsGroup: false })).toEqual([
       { name: 'cgroup memory', result: 'ok', found: 'All processes together may have 8.0 GiB of memory' },
       { name: 'cgroup pids', result: 'ok', found: 'There may be 2,048 processes and threads together' },
     ]);
@@ -115,17 +115,17 @@ describe('the checks of the control group', () => {
   it.each([
     [
       'no limit',
-      { memoryBytes: null, processes: null },
+      { memoryBytes: undefined, processes: undefined },
       [/^Nothing limits the memory or the number of all processes together$/],
     ],
     [
       'no limit of memory',
-      { memoryBytes: null, processes: 64 },
+      { memoryBytes: undefined, processes: 64 },
       [/^Nothing limits the memory of all processes together$/, /which is little$/],
     ],
     [
       'no limit of processes',
-      { memoryBytes: GIB / 4, processes: null },
+      { memoryBytes: GIB / 4, processes: undefined },
       [/which is little$/, /^Nothing limits the number of all processes together$/],
     ],
     [
@@ -134,7 +134,7 @@ describe('the checks of the control group', () => {
       [/256 MiB of memory, which is little$/, /64 .*, which is little$/],
     ],
   ])('advise about %s, and never fail', (_, group, found) => {
-    const checks = checkControlGroup({ ...group, killsGroup: false });
+    const checks = checksOf({ ...group, killsGroup: false });
     expect(checks).toEqual(
       found.map((text) => ({
         name: expect.any(String) as string,
@@ -145,8 +145,8 @@ describe('the checks of the control group', () => {
     );
   });
 
-  it.each([4 * GIB, null])('warn that running out of memory would kill the host', (memoryBytes) => {
-    const [memory] = checkControlGroup({ memoryBytes, processes: null, killsGroup: true });
+  it.each([4 * GIB, undefined])('warn that running out of memory would kill the host', (memoryBytes) => {
+    const [memory] = checksOf({ memoryBytes, processes: undefined, killsGroup: true });
     expect(memory).toMatchObject({
       result: 'off',
       found: expect.stringContaining('the kernel kills the host together') as string,

@@ -3,10 +3,10 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { IsolationCheck } from './report.ts';
 
-/** Cgroup limits on the host process and everything that it starts; null for no limit. */
+/** Cgroup limits on the host process and everything that it starts; undefined for no limit. */
 export interface ControlGroup {
-  readonly memoryBytes: number | null;
-  readonly processes: number | null;
+  readonly memoryBytes: number | undefined;
+  readonly processes: number | undefined;
   /** Whether an out-of-memory kill ends all processes in the group, including the host. */
   readonly killsGroup: boolean;
 }
@@ -35,20 +35,20 @@ const FILES = {
   pids: { 1: 'pids.max', 2: 'pids.max' },
 } as const;
 
-function read(file: string): string | null {
+function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
-    return null;
+    return undefined;
   }
 }
 
 /** Parses a line of mountinfo: `id parent device root point options … - type source super-options`. */
-function mountOf(line: string): Mount | null {
+function mountOf(line: string): Mount | undefined {
   const [before = '', after = ''] = line.split(' - ');
   const [, , , root, point] = before.split(' ');
   const [type = '', , options = ''] = after.split(' ');
-  if (root === undefined || point === undefined || !type.startsWith('cgroup')) return null;
+  if (root === undefined || point === undefined || !type.startsWith('cgroup')) return undefined;
   return { root, point, type, controllers: options.split(',') };
 }
 
@@ -58,17 +58,17 @@ function pathBelow({ root }: Mount, path: string): string {
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : '/';
 }
 
-function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | null {
+function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | undefined {
   const mounts = (read(join(from, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
   const groups = (read(join(from, 'proc/self/cgroup')) ?? '').split('\n').map((line) => line.split(':'));
   const first = mounts.find((mount) => mount?.type === 'cgroup' && mount.controllers.includes(controller));
-  const mount = first ?? mounts.find((each) => each?.type === 'cgroup2') ?? null;
-  if (mount === null) return null;
+  const mount = first ?? mounts.find((each) => each?.type === 'cgroup2');
+  if (mount === undefined) return undefined;
   const version = mount === first ? 1 : 2;
   const group = groups.find(([id, names = '']) =>
     version === 1 ? names.split(',').includes(controller) : id === '0' && names === '',
   );
-  if (group === undefined) return null;
+  if (group === undefined) return undefined;
   const parts = pathBelow(mount, group.slice(2).join(':')).split('/').filter(Boolean);
   const folders = [...parts, ''].map((_, index) =>
     join(from, mount.point, ...parts.slice(0, parts.length - index)),
@@ -77,21 +77,21 @@ function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | 
 }
 
 /** Returns the lowest limit of the surrounding groups. Limits at or above `ceiling` count as none. */
-function leastOf(controller: keyof typeof FILES, from: string, ceiling: number): number | null {
+function leastOf(controller: keyof typeof FILES, from: string, ceiling: number): number | undefined {
   const hierarchy = hierarchyOf(controller, from);
-  if (hierarchy === null) return null;
+  if (hierarchy === undefined) return undefined;
   const file = FILES[controller][hierarchy.version];
   const limits = hierarchy.folders
     .map((folder) => Number.parseInt(read(join(folder, file)) ?? '', 10))
     .filter((limit) => limit < ceiling);
-  return limits.length === 0 ? null : Math.min(...limits);
+  return limits.length === 0 ? undefined : Math.min(...limits);
 }
 
-/** Returns the cgroup limits of this process; null if there are no readable control groups. */
-export function readControlGroup(from = '/', machineBytes = totalmem()): ControlGroup | null {
+/** Returns the cgroup limits of this process; undefined if there are no readable control groups. */
+export function readControlGroup(from = '/', machineBytes = totalmem()): ControlGroup | undefined {
   const memory = hierarchyOf('memory', from);
   const pids = hierarchyOf('pids', from);
-  if (memory === null && pids === null) return null;
+  if (memory === undefined && pids === undefined) return undefined;
   const killsGroup =
     memory?.version === 2 && memory.folders.some((each) => read(join(each, 'memory.oom.group')) === '1');
   return {
@@ -121,7 +121,7 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
       remedy:
         'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
     };
-  if (memoryBytes === null) return unlimited(name, 'the memory');
+  if (memoryBytes === undefined) return unlimited(name, 'the memory');
   const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
   if (memoryBytes >= MIN_BYTES) return { name, result: 'ok', found };
   return {
@@ -134,7 +134,7 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
 
 function checkProcesses({ processes }: ControlGroup): IsolationCheck {
   const name = 'cgroup pids';
-  if (processes === null) return unlimited(name, 'the number');
+  if (processes === undefined) return unlimited(name, 'the number');
   const found = `There may be ${processes.toLocaleString('en-US')} processes and threads together`;
   if (processes >= MIN_PROCESSES) return { name, result: 'ok', found };
   return {
@@ -146,12 +146,15 @@ function checkProcesses({ processes }: ControlGroup): IsolationCheck {
 }
 
 /**
- * Returns checks of the cgroup limits. They do not affect the isolation level: each process has its own limits, and
- * these are a second line of defence. Empty if there are no control groups.
+ * Returns checks of the cgroup limits of this process. They do not affect the isolation level: each process has its own
+ * limits, and these are a second line of defence. Empty if there are no control groups.
  */
-export function checkControlGroup(group = readControlGroup()): IsolationCheck[] {
-  if (group === null) return [];
-  if (group.memoryBytes === null && group.processes === null && !group.killsGroup)
+export const checkControlGroup = (): IsolationCheck[] => checksOf(readControlGroup());
+
+/** Returns checks of cgroup limits; none without control groups. */
+export function checksOf(group: ControlGroup | undefined): IsolationCheck[] {
+  if (group === undefined) return [];
+  if (group.memoryBytes === undefined && group.processes === undefined && !group.killsGroup)
     return [unlimited('cgroup', 'the memory or the number')];
   return [checkMemory(group), checkProcesses(group)];
 }

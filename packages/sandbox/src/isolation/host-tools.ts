@@ -1,13 +1,13 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
-/** Paths of the host's programs that confine processes; null for a missing program. */
+/** Paths of the host's programs that confine processes; undefined for a missing program. */
 export interface HostTools {
-  readonly bubblewrap: string | null;
+  readonly bubblewrap: string | undefined;
   /** Changes the user id; needed if the host is root. */
-  readonly setpriv: string | null;
+  readonly setpriv: string | undefined;
   /** Sets resource limits. */
-  readonly prlimit: string | null;
+  readonly prlimit: string | undefined;
 }
 
 /** System folders for programs. PATH is not used: a program in a folder that others can write to would run as root. */
@@ -29,14 +29,15 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Returns the path of a system program, or null if it is missing. */
-export function findTool(name: string): string | null {
-  return TOOL_FOLDERS.map((folder) => join(folder, name)).find(isExecutable) ?? null;
+/** Returns the path of a system program, or undefined if it is missing. */
+export function findTool(name: string): string | undefined {
+  return TOOL_FOLDERS.map((folder) => join(folder, name)).find(isExecutable);
 }
 
 /** Returns the tools of this host. `bubblewrap` is a path outside the system folders. */
 export function findHostTools(bubblewrap: string | undefined): HostTools {
-  const given = bubblewrap === undefined ? findTool('bwrap') : isExecutable(bubblewrap) ? bubblewrap : null;
+  const given =
+    bubblewrap === undefined ? findTool('bwrap') : isExecutable(bubblewrap) ? bubblewrap : undefined;
   return { bubblewrap: given, setpriv: findTool('setpriv'), prlimit: findTool('prlimit') };
 }
 
@@ -48,8 +49,8 @@ interface ResourceLimits {
   readonly cpuSeconds: number;
   /** Open files. */
   readonly files: number;
-  /** Threads and processes of its user id; null if it shares the id with others. */
-  readonly threads: number | null;
+  /** Threads and processes of its user id; undefined if it shares the id with others. */
+  readonly threads: number | undefined;
   /** Maximum size of a written file, in MiB. */
   readonly fileMiB: number;
 }
@@ -71,19 +72,19 @@ export function limitArguments(limits: ResourceLimits): string[] {
     '--core=0',
     '--memlock=0',
     '--msgqueue=0',
-    ...(limits.threads === null ? [] : [`--nproc=${limits.threads}`]),
+    ...(limits.threads === undefined ? [] : [`--nproc=${limits.threads}`]),
     '--',
   ];
 }
 
 /**
  * Returns the arguments of setpriv before the command. They drop all privileges permanently, and end the process with
- * its host. `uid` is the new user id or null; `isRoot` tells whether the host is root, whose capabilities have to be
- * dropped.
+ * its host. `uid` is the new user id or undefined; `isRoot` tells whether the host is root, whose capabilities have to
+ * be dropped.
  */
-export function dropArguments(uid: number | null, isRoot: boolean): string[] {
+export function dropArguments(uid: number | undefined, isRoot: boolean): string[] {
   return [
-    ...(uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']),
+    ...(uid === undefined ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']),
     ...(isRoot ? ['--bounding-set=-all', '--inh-caps=-all'] : []),
     '--no-new-privs',
     '--pdeathsig=KILL',

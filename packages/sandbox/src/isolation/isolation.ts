@@ -25,8 +25,8 @@ export async function probeIsolation(
 export class Isolation {
   readonly #requested: ResolvedIsolation;
   readonly #execPath: string;
-  #probe: Probe | null = null;
-  #probed: Probed | null = null;
+  #probe: Probe | undefined;
+  #probed: Probed | undefined;
 
   constructor(options: IsolationOptions | undefined, execPath: string) {
     this.#requested = resolveIsolation(options);
@@ -34,7 +34,7 @@ export class Isolation {
   }
 
   get isSettled(): boolean {
-    return this.#probed !== null;
+    return this.#probed !== undefined;
   }
 
   /**
@@ -51,20 +51,20 @@ export class Isolation {
     this.begin();
     const { expected, probed } = this.#probe as Probe;
     this.#probed = await probed;
-    return this.#probed.confinement === expected && this.refusal === null;
+    return this.#probed.confinement === expected && this.refusal === undefined;
   }
 
-  /** The isolation level; null before it is determined. */
-  get level(): IsolationLevel | null {
-    return this.#probed?.report.level ?? null;
+  /** The isolation level; undefined before it is determined. */
+  get level(): IsolationLevel | undefined {
+    return this.#probed?.report.level;
   }
 
-  /** Why no job may run here; null if jobs may run. */
-  get refusal(): string | null {
-    if (this.#probed === null) return null;
+  /** Why no job may run here; undefined if jobs may run. */
+  get refusal(): string | undefined {
+    if (this.#probed === undefined) return undefined;
     const { level, reasons } = this.#probed.report;
     const { minimum } = this.#requested;
-    if (isAtLeast(level, minimum)) return null;
+    if (isAtLeast(level, minimum)) return undefined;
     const reason = (reasons[minimum] ?? []).join(' ');
     return `The sandbox reaches the isolation level ${level}, and ${minimum} is the minimum. ${reason}`;
   }

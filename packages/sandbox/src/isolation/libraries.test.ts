@@ -35,12 +35,12 @@ describe.runIf(process.platform === 'linux')('the libraries of a program', () =>
 });
 
 describe.runIf(process.platform !== 'win32')('the part of a path that other users cannot read', () => {
-  it('is the file, a parent folder, or null', () => {
+  it('is the file, a parent folder, or undefined', () => {
     const closed = join(folder, 'closed');
     const file = join(closed, 'deep', 'file');
     mkdirSync(join(closed, 'deep'), { recursive: true });
     writeFileSync(file, '');
-    expect(unreadablePart(file)).toBeNull();
+    expect(unreadablePart(file)).toBeUndefined();
     chmodSync(file, 0o600);
     expect(unreadablePart(file)).toBe(file);
     chmodSync(file, 0o644);

@@ -15,10 +15,10 @@ function readAt(descriptor: number, position: number, length: number): Buffer {
 }
 
 /**
- * Returns the loader that an executable names; null if it needs none; undefined if the file is not a 64-bit ELF
+ * Returns the loader that an executable names; '' if it needs none; undefined if the file is not a 64-bit ELF
  * program.
  */
-function loaderOf(file: string): string | null | undefined {
+function loaderOf(file: string): string | undefined {
   const descriptor = openSync(file, 'r');
   try {
     const header = readAt(descriptor, 0, HEADER_BYTES);
@@ -35,7 +35,7 @@ function loaderOf(file: string): string | null | undefined {
       );
       return text.toString('latin1').replace(/\0.*$/, '');
     }
-    return null;
+    return '';
   } finally {
     closeSync(descriptor);
   }

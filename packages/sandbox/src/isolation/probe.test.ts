@@ -37,7 +37,7 @@ const missing = { bubblewrap: join(folder, 'nowhere') };
 
 describe('a Node.js that is too old', () => {
   it('is reported with a remedy', () => {
-    expect(checkNode('24.0.0')).toBeNull();
+    expect(checkNode('24.0.0')).toBeUndefined();
     expect(checkNode('20.20.2')).toEqual({
       name: 'node',
       result: 'failed',
@@ -102,8 +102,8 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
   });
 
   it('reports why a process could not be started', async () => {
-    const tools = { ...findHostTools(undefined), prlimit: '/nowhere/prlimit', setpriv: null };
-    const problem = await selfTest({ level: 'standard', tools, uids: null }, process.execPath);
+    const tools = { ...findHostTools(undefined), prlimit: '/nowhere/prlimit', setpriv: undefined };
+    const problem = await selfTest({ level: 'standard', tools, uids: undefined }, process.execPath);
     expect(problem).toMatch(/^a process did not start: spawn \/nowhere\/prlimit ENOENT$/);
   });
 
@@ -113,7 +113,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
 
   it('detects a process without limits', async () => {
     const tools = { ...findHostTools(undefined), prlimit: impostor('no-limits', JUST_RUN) };
-    const problem = await selfTest({ level: 'standard', tools, uids: null }, process.execPath);
+    const problem = await selfTest({ level: 'standard', tools, uids: undefined }, process.execPath);
     expect(problem).toBe('a process could take 512 MiB of memory although it may have 256');
   });
 

@@ -14,12 +14,12 @@ import {
 import { selfTest, SELF_TEST } from './self-test.ts';
 import { checkUsers } from './users.ts';
 
-/** Returns a kernel setting, or null if it does not exist. */
-function sysctl(name: string): string | null {
+/** Returns a kernel setting, or undefined if it does not exist. */
+function sysctl(name: string): string | undefined {
   try {
     return readFileSync(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').trim();
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -67,7 +67,7 @@ const CANNOT_SET_USER = /^a process did not start: setpriv: set/;
 const NAMESPACE_PROBLEM = /namespace|uid map|mount|pivot_root/i;
 
 function checkBubblewrap({ bubblewrap }: HostTools, given: string | undefined): IsolationCheck {
-  if (given === undefined || bubblewrap !== null)
+  if (given === undefined || bubblewrap !== undefined)
     return checkTool('bubblewrap', bubblewrap, 'bubblewrap', 'gives processes their own namespaces');
   return failed('bubblewrap', `${given} cannot be run`, 'correct isolation.bubblewrap');
 }
@@ -88,13 +88,13 @@ function explain({ level, without }: Attempt, problem: string): IsolationCheck {
 /** Describes the protection of a level, and its gaps. */
 function protection({ level, uids }: Attempt): string {
   if (level === 'strict') return 'was refused everything';
-  const open = uids === null ? 'the network and signalled its host' : 'the network';
+  const open = uids === undefined ? 'the network and signalled its host' : 'the network';
   return `was refused files, processes and memory; it could have reached ${open}`;
 }
 
 async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
   const problem = await selfTest(attempt, execPath);
-  if (problem !== null) return explain(attempt, problem);
+  if (problem !== undefined) return explain(attempt, problem);
   return ok(
     `self-test ${attempt.level}`,
     `A process${attempt.without} that tried to escape ${protection(attempt)}`,
@@ -107,7 +107,7 @@ function preconditions(
   requested: Requested,
   execPath: string,
 ): Record<'standard' | 'strict', IsolationCheck[]> {
-  const files = [SELF_TEST, execPath, ...(tools.bubblewrap === null ? [] : [tools.bubblewrap])];
+  const files = [SELF_TEST, execPath, ...(tools.bubblewrap === undefined ? [] : [tools.bubblewrap])];
   const prlimit = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits the resources of processes');
   const users = checkUsers(tools.setpriv, requested.uids, files);
   const known = ARCHITECTURES.includes(process.arch);
@@ -135,10 +135,10 @@ const isBlocker = (level: IsolationLevel, check: IsolationCheck): boolean =>
 function attemptsAt(confinement: Confinement): Attempt[] {
   const { level, tools, uids } = confinement;
   const best = { ...confinement, without: '' };
-  if (level === 'strict' || tools.setpriv === null) return [best];
-  const asHost = { level, tools, uids: null, without: ' without a separate user' };
-  const alone = { ...asHost, tools: { ...tools, setpriv: null }, without: ' that kept its privileges' };
-  return uids === null ? [best, alone] : [best, asHost, alone];
+  if (level === 'strict' || tools.setpriv === undefined) return [best];
+  const asHost = { level, tools, uids: undefined, without: ' without a separate user' };
+  const alone = { ...asHost, tools: { ...tools, setpriv: undefined }, without: ' that kept its privileges' };
+  return uids === undefined ? [best, alone] : [best, asHost, alone];
 }
 
 /** The facts that are known before anything is started. */
@@ -151,25 +151,27 @@ interface Plan {
   readonly attempts: readonly Attempt[];
 }
 
-/** Returns why only `basic` is possible; null if other levels may be. */
-function basicOnlyReason(execPath: string): IsolationCheck | null {
+/** Returns why only `basic` is possible; undefined if other levels may be. */
+function basicOnlyReason(execPath: string): IsolationCheck | undefined {
   if (process.platform !== 'linux') {
     const found = `Only Linux confines processes further, and this is ${process.platform}`;
     return failed('platform', found, 'run the host on Linux');
   }
-  return execPath === process.execPath ? checkNode(process.versions.node) : null;
+  return execPath === process.execPath ? checkNode(process.versions.node) : undefined;
 }
 
 function planFor(requested: Requested, execPath: string): Plan {
   const tools = findHostTools(requested.bubblewrap);
   const basicOnly = basicOnlyReason(execPath);
-  if (basicOnly !== null) {
+  if (basicOnly !== undefined) {
     const reason = sentence(basicOnly);
     return { tools, checks: [basicOnly], blocked: { standard: [reason], strict: [reason] }, attempts: [] };
   }
   const needs = preconditions(tools, requested, execPath);
   const checks = [...new Set([...needs.standard, ...needs.strict])];
-  const uids = checks.some(({ name, result }) => name === 'users' && result === 'ok') ? requested.uids : null;
+  const uids = checks.some(({ name, result }) => name === 'users' && result === 'ok')
+    ? requested.uids
+    : undefined;
   const blocked: Partial<Record<IsolationLevel, readonly string[]>> = {};
   const attempts: Attempt[] = [];
   const highest = requested.level === 'best' ? 'strict' : requested.level;
@@ -201,7 +203,7 @@ async function tryOut({ tools, checks, blocked, attempts }: Plan, execPath: stri
     }
     reasons[level] = [...(reasons[level] ?? []), sentence(test)];
   }
-  return { report: reportAt('basic'), confinement: { level: 'basic', tools, uids: null } };
+  return { report: reportAt('basic'), confinement: { level: 'basic', tools, uids: undefined } };
 }
 
 /** A probe in progress. */
@@ -220,7 +222,7 @@ export function probeOnce(requested: Requested, execPath: string): Probe {
   const before = probes.get(key);
   if (before !== undefined) return before;
   const plan = planFor(requested, execPath);
-  const expected = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: null };
+  const expected = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: undefined };
   const probe = { expected, probed: tryOut(plan, execPath) };
   probes.set(key, probe);
   // A failure may be temporary, for example lack of memory, so the next call probes again.

@@ -13,11 +13,11 @@ export const failed = (name: string, found: string, remedy: string): IsolationCh
 /** Checks whether a tool exists; `purpose` says why it is needed. */
 export function checkTool(
   tool: string,
-  path: string | null,
+  path: string | undefined,
   packageName: string,
   purpose: string,
 ): IsolationCheck {
-  if (path !== null) return ok(tool, `${tool} is ${path}`);
+  if (path !== undefined) return ok(tool, `${tool} is ${path}`);
   const where = `${tool} is not in ${TOOL_FOLDERS.join(', ')}`;
   return failed(tool, `${where}; it ${purpose}`, `apt install ${packageName}, or the package of your system`);
 }
@@ -25,9 +25,9 @@ export function checkTool(
 /** Minimum major version of Node.js for processes. */
 const NODE_MAJOR = 24;
 
-/** Returns a failed check if the Node.js of processes is too old; null if not. */
-export function checkNode(version: string): IsolationCheck | null {
-  if (Number.parseInt(version, 10) >= NODE_MAJOR) return null;
+/** Returns a failed check if the Node.js of processes is too old; undefined if not. */
+export function checkNode(version: string): IsolationCheck | undefined {
+  if (Number.parseInt(version, 10) >= NODE_MAJOR) return undefined;
   return failed('node', `Node.js ${version} is too old`, `run the host on Node.js ${NODE_MAJOR} or newer`);
 }
 

@@ -94,7 +94,7 @@ function mapRules(number: number): Instruction[] {
 function refused({ architecture, processes = false, sockets = false }: FilterOptions): number[] {
   const tables = [FORBIDDEN_CALLS, ...(processes ? [] : [PROCESS_CALLS]), ...(sockets ? [] : [SOCKET_CALLS])];
   const numbers = tables.flatMap((table) => Object.values(table).map((each) => numberOf(each, architecture)));
-  return numbers.filter((number) => number !== null);
+  return numbers.filter((number) => number !== undefined);
 }
 
 /**

@@ -26,7 +26,7 @@ const DEEDS: Readonly<Record<Deed, string>> = {
 /** The operations that a process must be refused. `standard` does not block the network. */
 function forbidden({ level, uids }: Confinement): Deed[] {
   if (level === 'strict') return Object.keys(DEEDS) as Deed[];
-  return ['spawn', 'read', 'write', 'memory', ...(uids === null ? [] : (['signal'] as const))];
+  return ['spawn', 'read', 'write', 'memory', ...(uids === undefined ? [] : (['signal'] as const))];
 }
 
 /** The self-test's report, or why there is none. */
@@ -75,9 +75,9 @@ async function attempt(confinement: Confinement, execPath: string): Promise<Told
 
 /**
  * Runs a process at a level that attempts what it must not be able to do. Returns what the process could do, or why it
- * did not start; null if every attempt was refused.
+ * did not start; undefined if every attempt was refused.
  */
-export async function selfTest(confinement: Confinement, execPath: string): Promise<string | null> {
+export async function selfTest(confinement: Confinement, execPath: string): Promise<string | undefined> {
   if (!existsSync(SELF_TEST)) return 'the self-test was not built; run `npm run build` in @heddle/sandbox';
   if (!existsSync(execPath)) return `a process did not start: there is no Node.js at ${execPath}`;
   const { findings, said } = await attempt(confinement, execPath);
@@ -85,5 +85,5 @@ export async function selfTest(confinement: Confinement, execPath: string): Prom
   const done = forbidden(confinement).filter(
     (deed) => findings[deed] === null || findings[deed] === undefined,
   );
-  return done.length === 0 ? null : `a process ${done.map((deed) => DEEDS[deed]).join(', ')}`;
+  return done.length === 0 ? undefined : `a process ${done.map((deed) => DEEDS[deed]).join(', ')}`;
 }

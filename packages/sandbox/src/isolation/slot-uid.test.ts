@@ -35,7 +35,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     const command = {
       command: '/bin/true',
       args: [],
-      filter: null,
+      filter: undefined,
       mayLeaveProcesses: false,
       syncCalls: false,
     };

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { processStat } from '../process-stat.ts';
 
 /**
- * Returns the start time of a process in kernel ticks; together with its id it is unique. Null if it does not exist.
+ * Returns the start time of a process in kernel ticks; together with its id it is unique. Undefined if it does not
+ * exist.
  */
-const startOf = (pid: number): string | null => processStat(pid)?.(22) ?? null;
+const startOf = (pid: number): string | undefined => processStat(pid)?.(22);
 
-/** Returns a private folder in which processes of this user coordinate; null if none can be created. */
-function ownFolder(): string | null {
+/** Returns a private folder in which processes of this user coordinate; undefined if none can be created. */
+function ownFolder(): string | undefined {
   const uid = process.geteuid?.() ?? 0;
   for (const home of ['/run', tmpdir()]) {
     const folder = join(home, `heddle-uids-${uid}`);
@@ -22,11 +23,11 @@ function ownFolder(): string | null {
       // Not writable; try the next one.
     }
   }
-  return null;
+  return undefined;
 }
 
-let folder: string | null | undefined;
-let ownStart: string | null | undefined;
+let folder: string | undefined;
+let ownStart: string | undefined;
 
 /** Returns the file name of this process's claim, which no other process can have. */
 const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStart ??= startOf(process.pid))}`;
@@ -34,7 +35,7 @@ const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStart ??= 
 /** Returns whether the process that made a claim still exists. Removes the claim of an ended one. */
 function isHeld(claim: string, home: string): boolean {
   const [, pid, start] = claim.split('-');
-  if (startOf(Number(pid)) === start) return true;
+  if (start !== undefined && startOf(Number(pid)) === start) return true;
   rmSync(join(home, claim), { force: true });
   return false;
 }
@@ -45,7 +46,7 @@ function isHeld(claim: string, home: string): boolean {
  */
 function claimUid(uid: number): boolean {
   folder ??= ownFolder();
-  if (folder === null) return true;
+  if (folder === undefined) return true;
   const home = folder;
   const claim = claimOf(uid);
   try {
@@ -62,7 +63,7 @@ function claimUid(uid: number): boolean {
 
 /** Releases a claimed user id. */
 function releaseUid(uid: number): void {
-  if (typeof folder === 'string') rmSync(join(folder, claimOf(uid)), { force: true });
+  if (folder !== undefined) rmSync(join(folder, claimOf(uid)), { force: true });
 }
 
 /** A range of user ids that nothing else on the host uses, inclusive. */

@@ -59,7 +59,7 @@ export function spawnConfined({
     for (const file of files) open.push(openSync(file, 'r'));
   } catch (error) {
     for (const descriptor of open) closeSync(descriptor);
-    if (uid !== null) freeSlotUid(uid);
+    if (uid !== undefined) freeSlotUid(uid);
     throw error;
   }
   const child = spawn(command, args, {
@@ -71,13 +71,13 @@ export function spawnConfined({
       'ignore',
       'pipe',
       'ipc',
-      filter === null ? 'ignore' : 'pipe',
+      filter === undefined ? 'ignore' : 'pipe',
       syncCalls ? 'pipe' : 'ignore',
       ...open,
     ]),
   });
   for (const descriptor of open) closeSync(descriptor);
-  if (uid !== null) {
+  if (uid !== undefined) {
     // Both events: a command that cannot be started has no exit.
     const free = (): void => {
       if (mayLeaveProcesses) endLeftovers(uid);
@@ -85,7 +85,7 @@ export function spawnConfined({
     };
     child.once('exit', free).once('error', free);
   }
-  if (filter !== null) {
+  if (filter !== undefined) {
     const pipe = child.stdio[4] as Writable;
     // If a process ends before it has read its filter, its exit is reported.
     pipe.on('error', () => undefined);

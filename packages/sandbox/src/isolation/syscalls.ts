@@ -1,8 +1,8 @@
 /** Architectures whose system call numbers are known, by their Node.js names. */
 export type Architecture = 'x64' | 'arm64';
 
-/** System call numbers on x64 and on arm64; null if the architecture does not have the call. */
-export type Numbers = readonly [number | null, number | null];
+/** System call numbers on x64 and on arm64; undefined if the architecture does not have the call. */
+export type Numbers = readonly [number | undefined, number | undefined];
 type Table = Readonly<Record<string, Numbers>>;
 
 /** Values of `AUDIT_ARCH_…` in the kernel's headers, by architecture. */
@@ -20,8 +20,8 @@ export const DECIDED = {
 
 /** Calls that start processes. */
 export const PROCESS_CALLS: Table = {
-  fork: [57, null],
-  vfork: [58, null],
+  fork: [57, undefined],
+  vfork: [58, undefined],
 };
 
 /** Calls that open connections; descriptors that are already open can still be used. */
@@ -62,7 +62,7 @@ export const FORBIDDEN_CALLS: Table = {
   fsmount: [432, 432],
   fspick: [433, 433],
   mount_setattr: [442, 442],
-  mknod: [133, null],
+  mknod: [133, undefined],
   mknodat: [259, 33],
   open_by_handle_at: [304, 265],
   name_to_handle_at: [303, 264],
@@ -103,9 +103,9 @@ export const FORBIDDEN_CALLS: Table = {
   init_module: [175, 105],
   finit_module: [313, 273],
   delete_module: [176, 106],
-  create_module: [174, null],
-  query_module: [178, null],
-  get_kernel_syms: [177, null],
+  create_module: [174, undefined],
+  query_module: [178, undefined],
+  get_kernel_syms: [177, undefined],
   kexec_load: [246, 104],
   kexec_file_load: [320, 294],
   reboot: [169, 142],
@@ -117,13 +117,13 @@ export const FORBIDDEN_CALLS: Table = {
   syslog: [103, 116],
   vhangup: [153, 58],
   nfsservctl: [180, 42],
-  uselib: [134, null],
-  ustat: [136, null],
-  sysfs: [139, null],
-  _sysctl: [156, null],
-  ioperm: [173, null],
-  iopl: [172, null],
-  modify_ldt: [154, null],
+  uselib: [134, undefined],
+  ustat: [136, undefined],
+  sysfs: [139, undefined],
+  _sysctl: [156, undefined],
+  ioperm: [173, undefined],
+  iopl: [172, undefined],
+  modify_ldt: [154, undefined],
   // The machine's clock and names.
   settimeofday: [164, 170],
   clock_settime: [227, 112],
@@ -133,7 +133,7 @@ export const FORBIDDEN_CALLS: Table = {
   setdomainname: [171, 162],
 };
 
-/** Returns the number of a call on an architecture, or null. */
-export function numberOf([x64, arm64]: Numbers, architecture: Architecture): number | null {
+/** Returns the number of a call on an architecture, or undefined. */
+export function numberOf([x64, arm64]: Numbers, architecture: Architecture): number | undefined {
   return architecture === 'x64' ? x64 : arm64;
 }

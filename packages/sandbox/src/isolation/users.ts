@@ -8,15 +8,15 @@ const ENTER_BY_OTHERS = 0o001;
 
 /**
  * Returns the file or folder whose mode prevents other users from reading `path`: the path itself or a parent folder;
- * null if they can read it.
+ * undefined if they can read it.
  */
-export function unreadablePart(path: string): string | null {
+export function unreadablePart(path: string): string | undefined {
   const stat = statSync(path);
   const needed = stat.isDirectory() ? READ_BY_OTHERS | ENTER_BY_OTHERS : READ_BY_OTHERS;
   if ((stat.mode & needed) !== needed) return path;
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & ENTER_BY_OTHERS) === 0) return folder;
-    if (folder === dirname(folder)) return null;
+    if (folder === dirname(folder)) return undefined;
   }
 }
 
@@ -44,18 +44,22 @@ export function isMapped({ from, to }: UidRange, map: string): boolean {
  * Checks whether processes can get separate user ids that can read `files`. `off` means that they keep the host's
  * user.
  */
-export function checkUsers(setpriv: string | null, uids: UidRange, files: readonly string[]): IsolationCheck {
+export function checkUsers(
+  setpriv: string | undefined,
+  uids: UidRange,
+  files: readonly string[],
+): IsolationCheck {
   if (process.geteuid?.() !== 0)
     return { name: NAME, result: 'off', found: 'The host is not root, so processes are its user' };
-  if (setpriv === null)
-    return { ...checkTool('setpriv', null, 'util-linux', 'gives processes separate users'), name: NAME };
+  if (setpriv === undefined)
+    return { ...checkTool('setpriv', undefined, 'util-linux', 'gives processes separate users'), name: NAME };
   if (!isMapped(uids, knownUsers())) {
     const found = `Processes run as root, because the users ${uids.from} to ${uids.to} do not exist in this container`;
     return failed(NAME, found, 'name others in isolation.uids, or do not run it as root');
   }
   for (const file of files.filter((each) => existsSync(each))) {
     const barrier = unreadablePart(realpathSync(file));
-    if (barrier === null) continue;
+    if (barrier === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
     const remedy = `chmod o+rX ${barrier}, install Heddle where all users can read, or do not run it as root`;
     return failed(NAME, found, remedy);

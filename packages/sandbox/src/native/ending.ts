@@ -64,13 +64,13 @@ function exitEnd({ exitCode, stderr }: TreeEnd, limits: Limits, what: string): E
 function scriptEnd(end: TreeEnd, output: TreeOutput, limits: Limits): End {
   if (end.exitCode !== 0) return exitEnd(end, limits, 'script');
   if (output.isResultTooLarge) return stopEnd('result', limits);
-  return { code: 'OK', text: output.result === null ? 'null' : asJson(output.result) };
+  return { code: 'OK', text: output.result === undefined ? 'null' : asJson(output.result) };
 }
 
 /** Returns the text itself if it is JSON, otherwise as a JSON string. */
 function asJson(text: string): string {
   // Too complex to parse; the reader of the result refuses it.
-  if (complexityExcess(text) !== null) return text;
+  if (complexityExcess(text) !== undefined) return text;
   try {
     JSON.parse(text);
     return text;
@@ -79,12 +79,12 @@ function asJson(text: string): string {
   }
 }
 
-function programEnd(end: TreeEnd, limits: Limits): End | null {
+function programEnd(end: TreeEnd, limits: Limits): End | undefined {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
   // Error details are parsed later, together with those of isolates and under their limits.
   if (end.result.startsWith('E')) return { code: GUEST_ERROR, text };
-  if (!end.result.startsWith('D')) return null;
+  if (!end.result.startsWith('D')) return undefined;
   return text.length > limits.resultChars ? stopEnd('result', limits) : { code: 'OK', text };
 }
 
@@ -92,19 +92,19 @@ function programEnd(end: TreeEnd, limits: Limits): End | null {
 export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: NativeLimits): Ending {
   const { limits } = job;
   const stdout = output.end();
-  if (end.stopped === null && end.exitCode === null) {
+  if (end.stopped === undefined && end.exitCode === null) {
     // Only messages of our tools are logged on the host; output of the code belongs to the job.
     if (TOOL_MESSAGE.test(end.stderr))
       warnHost(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
     return { failure: failure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
   }
   const jobEnd =
-    end.stopped !== null
+    end.stopped !== undefined
       ? stopEnd(end.stopped, limits, native.memoryMiB)
       : job.kind === 'shell'
         ? scriptEnd(end, output, limits)
         : programEnd(end, limits);
-  if (jobEnd === null)
+  if (jobEnd === undefined)
     return { failure: failure('SANDBOX_PROTOCOL', 'The process of the code sent a malformed result.') };
   const { cpuMs, wallMs } = end;
   return {

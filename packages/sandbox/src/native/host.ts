@@ -12,10 +12,10 @@ export class NativeHost {
     this.execPath = execPath;
   }
 
-  /** Returns why no native code can run here, in sentences; null if it can. */
-  async refusal(): Promise<string | null> {
+  /** Returns why no native code can run here, in sentences; undefined if it can. */
+  async refusal(): Promise<string | undefined> {
     const { report } = await this.#probe();
-    if (report.level === 'strict') return null;
+    if (report.level === 'strict') return undefined;
     const reasons = report.reasons.strict ?? [`The option isolation.level is ${report.level}.`];
     return `Native code needs the isolation level strict, and this host reaches ${report.level}. ${reasons.join(' ')}`;
   }
@@ -23,7 +23,7 @@ export class NativeHost {
   /** Returns how processes are confined. Throws if the level is not reached. */
   async confinement(): Promise<Confinement> {
     const refusal = await this.refusal();
-    if (refusal !== null) throw new Error(refusal);
+    if (refusal !== undefined) throw new Error(refusal);
     return (await this.#probe()).confinement;
   }
 

@@ -10,8 +10,8 @@ const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, proc
 
 describe.skipIf(path === undefined)('the number of processes of a jail', () => {
   const { execPath, readable } = bareRoot();
-  const linesOf = (confinement: Confinement, rootfs: string | null) => {
-    const { args, arguments: bound } = nativeInvocation(confinement, null, {
+  const linesOf = (confinement: Confinement, rootfs?: string) => {
+    const { args, arguments: bound } = nativeInvocation(confinement, undefined, {
       ...{
         rootfs,
         execPath,
@@ -19,7 +19,6 @@ describe.skipIf(path === undefined)('the number of processes of a jail', () => {
         command: ['/run/program'],
         environment: {},
         cpuSeconds: 1,
-        proxy: null,
       },
       limits: { memoryMiB: 64, diskMiB: 8, processes: 7 },
     });
@@ -27,9 +26,9 @@ describe.skipIf(path === undefined)('the number of processes of a jail', () => {
   };
 
   it('is limited by a program inside the jail if its user also runs other processes', async () => {
-    const shared: Confinement = { ...(await host.confinement()), uids: null };
+    const shared: Confinement = { ...(await host.confinement()), uids: undefined };
     const { prlimit } = shared.tools;
-    const bare = linesOf(shared, null);
+    const bare = linesOf(shared);
     expect(bare.line).toMatch(new RegExp(` -- ${prlimit} --nproc=7 -- /run/program$`));
     expect(bare.bound).toContain(prlimit);
     const full = linesOf(shared, '/some/root');

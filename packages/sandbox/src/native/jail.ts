@@ -15,8 +15,8 @@ export const BOOT_FILES = fileURLToPath(new URL('../../dist/native-boot', import
 
 /** A process tree in a root file system. */
 export interface NativeJail {
-  /** The root folder, mounted read-only; null for a root with only the files listed here. */
-  readonly rootfs: string | null;
+  /** The root folder, mounted read-only; default: a root with only the files listed here. */
+  readonly rootfs?: string | undefined;
   /** Files that are mounted at their own paths; only without `rootfs`. */
   readonly readable?: readonly string[];
   /** Further arguments of bubblewrap for mounts, after all others. */
@@ -34,8 +34,8 @@ export interface NativeJail {
   readonly limits: NativeLimits;
   /** Processor time of each process, in seconds. */
   readonly cpuSeconds: number;
-  /** Socket of the proxy; null if no requests are allowed. */
-  readonly proxy: string | null;
+  /** Socket of the proxy; default: no requests are allowed. */
+  readonly proxy?: string | undefined;
 }
 
 /** Descriptors that bubblewrap uses: the seccomp filter, its arguments, the job, and the exit status that it writes. */
@@ -76,7 +76,7 @@ const sized = (mib: number, path: string): string[] => ['--size', String(mib * 2
 
 function mounts({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: NativeJail): string[] {
   return [
-    ...(rootfs === null ? [] : ['--ro-bind', rootfs, '/']),
+    ...(rootfs === undefined ? [] : ['--ro-bind', rootfs, '/']),
     ...['--ro-bind', realpathSync(execPath), INSIDE.node, '--ro-bind', realpathSync(BOOT_FILES), INSIDE.boot],
     ...procMounts(),
     ...['--dev', '/dev', ...sized(16, '/dev/shm'), '--remount-ro', '/dev'],
@@ -84,7 +84,7 @@ function mounts({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: N
     ...sized(limits.diskMiB, INSIDE.work),
     ...sized(8, '/run'),
     ...['--ro-bind-data', String(JAIL_FDS.job), INSIDE.job],
-    ...(proxy === null ? [] : ['--ro-bind', proxy, INSIDE.proxy]),
+    ...(proxy === undefined ? [] : ['--ro-bind', proxy, INSIDE.proxy]),
     ...extraMounts,
     ...['--json-status-fd', String(JAIL_FDS.status)],
   ];
@@ -111,7 +111,7 @@ const NO_PROCESS_LIMIT: ProcessLimit = { command: [], readable: [] };
  * namespace only the tree counts.
  */
 function processLimitOf({ rootfs, limits }: NativeJail, prlimit: string): ProcessLimit {
-  if (rootfs !== null)
+  if (rootfs !== undefined)
     return {
       command: ['/bin/bash', '-c', `ulimit -u ${limits.processes}; exec "$@"`, 'sh'],
       readable: [],
@@ -128,12 +128,12 @@ function processLimitOf({ rootfs, limits }: NativeJail, prlimit: string): Proces
  */
 export function nativeInvocation(
   { tools, uids }: Confinement,
-  uid: number | null,
+  uid: number | undefined,
   jail: NativeJail,
 ): NativeInvocation {
   const { limits, readable = [], folder = INSIDE.work, fileMiB = limits.diskMiB, processes = true } = jail;
   const prlimit = tools.prlimit as string;
-  const processLimit = uids === null && processes ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
+  const processLimit = uids === undefined && processes ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
   const all = bubblewrapArguments({
     readable: [...new Set([...readable, ...processLimit.readable])],
     mounts: mounts(jail),
@@ -143,13 +143,13 @@ export function nativeInvocation(
     command: [],
   });
   const line = [
-    ...(tools.setpriv === null ? [] : [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
+    ...(tools.setpriv === undefined ? [] : [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
     prlimit,
     ...limitArguments({
       dataMiB: RESERVED_DATA_MIB + limits.memoryMiB,
       cpuSeconds: jail.cpuSeconds,
       files: OPEN_FILES,
-      threads: uids === null ? null : limits.processes,
+      threads: uids === undefined ? undefined : limits.processes,
       fileMiB,
     }),
     ...[tools.bubblewrap as string, '--args', String(JAIL_FDS.arguments), '--'],

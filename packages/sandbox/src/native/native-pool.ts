@@ -33,15 +33,15 @@ const CHAR_BYTES = 4;
 /** Returns whether other users can read a path. Otherwise warns the operator, naming the folder that prevents it. */
 function isReadable(path: string): boolean {
   const folder = unreadablePart(realpathSync(path));
-  if (folder !== null)
+  if (folder !== undefined)
     warnHost(`Sandbox users cannot access ${folder}, which contains the images: chmod o+x ${folder}.`);
-  return folder === null;
+  return folder === undefined;
 }
 
 /** Returns the reason why the processes of a job ended, for the metrics. */
 function reasonOf({ stopped, exitCode }: TreeEnd): EndReason {
   if (stopped === 'cancelled') return 'cancelled';
-  if (stopped !== null) return 'limit';
+  if (stopped !== undefined) return 'limit';
   return exitCode === null ? 'died' : 'finished';
 }
 
@@ -75,7 +75,7 @@ export class NativePool {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
     const { queueTimeoutMs } = this.#options;
     const full = this.#queue.refusalOf(job, this.#options);
-    if (full !== null) return job.fail('SANDBOX_BUSY', full);
+    if (full !== undefined) return job.fail('SANDBOX_BUSY', full);
     this.#queue.add(job);
     const timer = setTimeout(() => {
       if (this.#queue.remove(job))
@@ -166,7 +166,7 @@ export class NativePool {
     const rootfs = job.image?.blobs['rootfs']?.path;
     if (rootfs === undefined) return job.fail('IMAGE_FAILED', 'The image has no root file system.');
     const confinement = await host.confinement();
-    if (confinement.uids !== null && !isReadable(rootfs))
+    if (confinement.uids !== undefined && !isReadable(rootfs))
       return job.fail(
         'SANDBOX_UNAVAILABLE',
         'Sandbox users cannot access the folder of the images; see the log of the host.',
@@ -174,7 +174,9 @@ export class NativePool {
     if (job.ended) return;
     const { cpuMs, wallMs, resultChars, hostCalls, bridgeChars } = job.limits;
     const proxy =
-      hostCalls === 0 ? null : await openProxy({ ...egress(job), requests: hostCalls, bytes: bridgeChars });
+      hostCalls === 0
+        ? undefined
+        : await openProxy({ ...egress(job), requests: hostCalls, bytes: bridgeChars });
     const output = new TreeOutput(job.limits, job.kind === 'shell');
     try {
       const end = await runTree(confinement, {
@@ -182,10 +184,10 @@ export class NativePool {
           rootfs,
           execPath: host.execPath,
           command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
-          environment: insideEnvironment(proxy !== null),
+          environment: insideEnvironment(proxy !== undefined),
           limits: native,
           cpuSeconds: kernelCpuSeconds(cpuMs),
-          proxy: proxy?.path ?? null,
+          proxy: proxy?.path,
         },
         job: JSON.stringify(nativeJob),
         limits: {

@@ -37,11 +37,11 @@ class PartialLine {
 /** Collects the output of a process tree as lines. For a script, extracts the line with its result. */
 export class TreeOutput {
   readonly #stdout: Stdout;
-  readonly #resultPrefix: string | null;
+  readonly #resultPrefix: string | undefined;
   readonly #resultChars: number;
   readonly #partial = { stdout: new PartialLine(), stderr: new PartialLine() };
-  /** The result line's last value without its prefix; null if there was none. */
-  result: string | null = null;
+  /** The result line's last value without its prefix; undefined if there was none. */
+  result: string | undefined;
   isResultTooLarge = false;
 
   constructor(
@@ -49,7 +49,7 @@ export class TreeOutput {
     hasResult: boolean,
   ) {
     this.#stdout = new Stdout(limits.stdoutChars, limits.logLines);
-    this.#resultPrefix = hasResult ? RESULT_PREFIX : null;
+    this.#resultPrefix = hasResult ? RESULT_PREFIX : undefined;
     this.#resultChars = limits.resultChars;
   }
 
@@ -75,7 +75,7 @@ export class TreeOutput {
   }
 
   #isResult(line: string, stream: 'stdout' | 'stderr'): boolean {
-    return this.#resultPrefix !== null && stream === 'stdout' && line.startsWith(this.#resultPrefix);
+    return this.#resultPrefix !== undefined && stream === 'stdout' && line.startsWith(this.#resultPrefix);
   }
 
   #maxChars(line: PartialLine, stream: 'stdout' | 'stderr'): number {

@@ -13,8 +13,11 @@ import { unlessAborted } from '../egress/unless-aborted.ts';
 export interface ProxyOptions {
   /** Sends a plain HTTP request. Throws EgressError. */
   readonly send: (request: EgressRequest, signal: AbortSignal) => Promise<EgressResponse>;
-  /** Resolves the target of a tunnel; null to refuse tunnels, whose content cannot be inspected. Throws EgressError. */
-  readonly check: ((url: string) => Promise<Target>) | null;
+  /**
+   * Resolves the target of a tunnel. Default: tunnels are refused, because their content cannot be inspected. Throws
+   * EgressError.
+   */
+  readonly check?: ((url: string) => Promise<Target>) | undefined;
   readonly requests: number;
   /** Quota over all requests and tunnels, in both directions. */
   readonly bytes: number;
@@ -105,12 +108,14 @@ export class Proxy {
   }
 
   /** Counts a request. Returns a refusal if the quota is exceeded. */
-  #admit(): Refusal | null {
+  #admit(): Refusal | undefined {
     this.#requests++;
     const { requests, bytes } = this.#options;
     if (this.#requests > requests)
       return { status: TOO_MANY, message: `More than ${requests} requests were made.` };
-    return this.#bytes > bytes ? { status: TOO_MANY, message: `More than ${bytes} bytes were sent.` } : null;
+    return this.#bytes > bytes
+      ? { status: TOO_MANY, message: `More than ${bytes} bytes were sent.` }
+      : undefined;
   }
 
   /** Counts the bytes received on a socket, and closes it if the quota is exceeded. */
@@ -127,16 +132,16 @@ export class Proxy {
       response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${message}\n`);
     };
     const refusal = this.#admit();
-    if (refusal !== null) return refuse(refusal);
+    if (refusal !== undefined) return refuse(refusal);
     try {
       const body = await this.#bodyOf(request);
-      if (body === null)
+      if (body === undefined)
         return refuse({ status: TOO_MANY, message: `More than ${this.#options.bytes} bytes were sent.` });
       const egressRequest: EgressRequest = {
         url: request.url ?? '',
         method: request.method ?? 'GET',
         headers: pairsOf(request.rawHeaders),
-        body: body.length === 0 ? null : body,
+        body: body.length === 0 ? undefined : body,
         redirect: 'manual',
         allowance: this.#allowance,
       };
@@ -152,12 +157,12 @@ export class Proxy {
     }
   }
 
-  /** Reads the body of a request; null if it exceeds the quota. */
-  async #bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+  /** Reads the body of a request; undefined if it exceeds the quota. */
+  async #bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) {
       this.#bytes += chunk.length;
-      if (this.#bytes > this.#options.bytes) return null;
+      if (this.#bytes > this.#options.bytes) return undefined;
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);
@@ -173,8 +178,8 @@ export class Proxy {
     };
     const { check } = this.#options;
     const refusal = this.#admit();
-    if (refusal !== null) return refuse(refusal);
-    if (check === null)
+    if (refusal !== undefined) return refuse(refusal);
+    if (check === undefined)
       return refuse({ status: FORBIDDEN, message: 'Only plain requests (http:) leave this sandbox.' });
     // Abort if the client disconnects or the job ends, so that no connection remains.
     const gone = new AbortController();

@@ -13,8 +13,8 @@ export interface NativeRunners {
   readonly javascript: Runner;
   readonly python: Runner;
   readonly shell: Runner;
-  /** Returns why native code cannot run here, in sentences; null if it can. */
-  refusal(): Promise<string | null>;
+  /** Returns why native code cannot run here, in sentences; undefined if it can. */
+  refusal(): Promise<string | undefined>;
 }
 
 /** Returns the runners of native jobs. Starts nothing.\n@throws SandboxError INVALID_OPTION. */

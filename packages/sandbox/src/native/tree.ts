@@ -28,9 +28,9 @@ interface Entry {
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
-function readEntry(pid: string): Entry | null {
+function readEntry(pid: string): Entry | undefined {
   const stat = processStat(pid);
-  if (stat === null) return null;
+  if (stat === undefined) return undefined;
   const field = (number: number): number => Number(stat(number));
   return { parent: field(4), ticks: field(14) + field(15) + field(16) + field(17), pages: field(24) };
 }
@@ -41,7 +41,7 @@ function treeUsage(root: number): TreeUsage {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     const entry = readEntry(name);
-    if (entry !== null) entries.set(Number(name), entry);
+    if (entry !== undefined) entries.set(Number(name), entry);
   }
   const children = Map.groupBy(entries, ([, { parent }]) => parent);
   let [ticks, pages, processes] = [0, 0, 0];
@@ -64,7 +64,7 @@ export type TreeStop = 'cpu' | 'wall' | 'memory' | 'output' | 'result' | 'cancel
 export interface TreeEnd {
   /** Null if the command never ran; `stderr` then contains the reason. */
   readonly exitCode: number | null;
-  readonly stopped: TreeStop | null;
+  readonly stopped: TreeStop | undefined;
   /** Data written to the result descriptor. */
   readonly result: string;
   /** The last part of standard error. */
@@ -103,9 +103,9 @@ const CPU_SLACK_SECONDS = 2;
  */
 export function runTree(confinement: Confinement, options: TreeOptions): Promise<TreeEnd> {
   if (options.uid !== undefined) return new Tree(confinement, options.uid, options).ended;
-  const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
+  const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
   const free = (): void => {
-    if (uid !== null) freeSlotUid(uid);
+    if (uid !== undefined) freeSlotUid(uid);
   };
   try {
     const { ended } = new Tree(confinement, uid, options);
@@ -122,7 +122,7 @@ class Tree {
   readonly #child: ChildProcess;
   readonly #options: TreeOptions;
   readonly #startedMs = performance.now();
-  #stopped: TreeStop | null = null;
+  #stopped: TreeStop | undefined;
   #cpuMs = 0;
   #memoryMiB = 0;
   readonly #result = new ByteBuffer();
@@ -130,7 +130,7 @@ class Tree {
   #stderr = '';
   #status = '';
 
-  constructor(confinement: Confinement, uid: number | null, options: TreeOptions) {
+  constructor(confinement: Confinement, uid: number | undefined, options: TreeOptions) {
     const { jail, job, limits, signal } = options;
     this.#options = options;
     const invocation = nativeInvocation(confinement, uid, jail);

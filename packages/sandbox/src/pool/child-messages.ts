@@ -38,15 +38,15 @@ const SHAPES: { readonly [T in ChildMessage['t']]: Checks } = {
   waiting: { id: isNumber },
 };
 
-/** Returns a process's message, or null if it is malformed. A compromised process may send anything. */
-export function readChildMessage(message: unknown): ChildMessage | null {
-  if (typeof message !== 'object' || message === null || !Object.hasOwn(message, 't')) return null;
+/** Returns a process's message, or undefined if it is malformed. A compromised process may send anything. */
+export function readChildMessage(message: unknown): ChildMessage | undefined {
+  if (typeof message !== 'object' || message === null || !Object.hasOwn(message, 't')) return undefined;
   const fields = message as Record<string, unknown>;
   const kind = fields['t'];
-  if (!isText(kind) || !Object.hasOwn(SHAPES, kind)) return null;
+  if (!isText(kind) || !Object.hasOwn(SHAPES, kind)) return undefined;
   const checks = SHAPES[kind as ChildMessage['t']];
   for (const name of Object.keys(checks)) {
-    if (!Object.hasOwn(fields, name) || checks[name]?.(fields[name]) !== true) return null;
+    if (!Object.hasOwn(fields, name) || checks[name]?.(fields[name]) !== true) return undefined;
   }
   return fields as unknown as ChildMessage;
 }

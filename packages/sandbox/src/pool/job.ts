@@ -11,7 +11,7 @@ type Done = Extract<ChildMessage, { t: 'done' }>;
 export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };
 
 /** Returns the key of the processes that may serve a tenant's jobs with an image. */
-export function poolKeyOf(tenant: string, image: LoadedImage | null): string {
+export function poolKeyOf(tenant: string, image?: LoadedImage): string {
   return JSON.stringify([tenant, image?.id ?? null]);
 }
 
@@ -19,8 +19,8 @@ export function poolKeyOf(tenant: string, image: LoadedImage | null): string {
 export class Job {
   readonly runId: string;
   readonly tenant: string;
-  /** The image of its process; null for none. */
-  readonly image: LoadedImage | null;
+  /** The image of its process; undefined for none. */
+  readonly image: LoadedImage | undefined;
   /** Selects the processes that may serve it: those of its tenant with its image. */
   readonly poolKey: string;
   readonly mode: GuestMode;
@@ -47,13 +47,13 @@ export class Job {
 
   constructor(
     spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'kind' | 'args' | 'limits'> & {
-      image?: LoadedImage | null;
+      image?: LoadedImage | undefined;
     },
     resolve: (ending: Ending) => void,
   ) {
     this.runId = spec.runId;
     this.tenant = spec.tenant;
-    this.image = spec.image ?? null;
+    this.image = spec.image;
     this.poolKey = poolKeyOf(spec.tenant, this.image);
     this.mode = spec.mode;
     this.kind = spec.kind;

@@ -48,7 +48,7 @@ describe('the pool', () => {
         javascript: expect.objectContaining({ ended: {} }) as unknown,
       }) as unknown,
       totals: {},
-      isolation: null,
+      isolation: undefined,
       share: 'run',
     });
     expect(await run(sandbox, 'return 1')).toBe('1');

@@ -55,7 +55,7 @@ export class Pool implements SlotEvents {
   submit(job: Job): void {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
     const full = this.#queue.refusalOf(job, this.#options);
-    if (full !== null) return job.fail('SANDBOX_BUSY', full);
+    if (full !== undefined) return job.fail('SANDBOX_BUSY', full);
     this.#queue.add(job);
     this.#pump();
   }
@@ -276,7 +276,7 @@ export class Pool implements SlotEvents {
 
   #recycle(slot: Slot): void {
     const reason = recycleReason(slot, this.#options.recycle);
-    if (reason !== null) slot.retire(reason);
+    if (reason !== undefined) slot.retire(reason);
     if (slot.retired !== undefined && slot.jobs.size === 0) slot.kill(slot.retired);
   }
 

@@ -4,7 +4,7 @@ import { resolveLimits } from '../limits.ts';
 import { Job } from './job.ts';
 import { FairQueue } from './queue.ts';
 
-const jobOf = (tenant: string, image: string | null = null): Job =>
+const jobOf = (tenant: string, image?: string): Job =>
   new Job(
     {
       runId: 'r',
@@ -13,7 +13,7 @@ const jobOf = (tenant: string, image: string | null = null): Job =>
       kind: 'function',
       args: [],
       limits: resolveLimits(),
-      image: image === null ? null : ({ id: image } as LoadedImage),
+      image: image === undefined ? undefined : ({ id: image } as LoadedImage),
     },
     () => {},
   );
@@ -63,7 +63,7 @@ describe('the fair queue', () => {
     const queue = new FairQueue();
     for (const tenant of ['a', 'a', 'b']) queue.add(jobOf(tenant));
     const bounds = { maxQueued: 4, maxQueuedPerTenant: 2 };
-    expect(queue.refusalOf({ tenant: 'b' }, bounds)).toBeNull();
+    expect(queue.refusalOf({ tenant: 'b' }, bounds)).toBeUndefined();
     expect(queue.refusalOf({ tenant: 'a' }, bounds)).toMatch(/2 jobs of this tenant .*maxQueuedPerTenant\./);
     queue.add(jobOf('c'));
     expect(queue.refusalOf({ tenant: 'b' }, bounds)).toMatch(/has 4 jobs waiting .*maxQueued\./);

@@ -22,12 +22,15 @@ export class FairQueue {
     return size;
   }
 
-  /** Returns why the job cannot be queued, or null. */
-  refusalOf({ tenant }: Pick<Job, 'tenant'>, { maxQueued, maxQueuedPerTenant }: QueueBounds): string | null {
+  /** Returns why the job cannot be queued, or undefined. */
+  refusalOf(
+    { tenant }: Pick<Job, 'tenant'>,
+    { maxQueued, maxQueuedPerTenant }: QueueBounds,
+  ): string | undefined {
     const own = this.sizeOf(tenant);
     if (own >= maxQueuedPerTenant)
       return `The sandbox has ${own} jobs of this tenant waiting and accepts no more; retry later or raise maxQueuedPerTenant.`;
-    if (this.#size < maxQueued) return null;
+    if (this.#size < maxQueued) return undefined;
     return `The sandbox has ${this.#size} jobs waiting and accepts no more; retry later or raise maxQueued.`;
   }
 

@@ -37,7 +37,7 @@ export interface SlotEvents {
 export class Slot {
   readonly tenant: string;
   readonly poolKey: string;
-  readonly image: LoadedImage | null;
+  readonly image: LoadedImage | undefined;
   readonly startedAtMs = performance.now();
   readonly jobs = new Map<number, Assignment>();
   readonly runs = new Set<string>();
@@ -55,10 +55,10 @@ export class Slot {
   /** When the process last sent a message or got its first job. */
   progressAtMs = 0;
   /** The snapshot that this process made at its start for later ones. */
-  snapshot: Uint8Array | null = null;
+  snapshot: Uint8Array | undefined;
   readonly #child: ChildProcess;
   readonly #events: SlotEvents;
-  readonly #syncCalls: SyncCallPipe | null;
+  readonly #syncCalls: SyncCallPipe | undefined;
   #announced = 0;
   #startTimer: NodeJS.Timeout | undefined;
   /** Why it was ended before it was ready. */
@@ -226,13 +226,13 @@ export class Slot {
 
   #receive(message: unknown): void {
     const report = readChildMessage(message);
-    if (report === null) return this.#events.malformed(this);
+    if (report === undefined) return this.#events.malformed(this);
     this.progressAtMs = performance.now();
     if (report.t === 'ready') {
       if (this.ready) return this.#events.malformed(this);
       this.ready = true;
       clearTimeout(this.#startTimer);
-      this.snapshot = report.snapshot;
+      this.snapshot = report.snapshot ?? undefined;
       this.idleSinceMs = performance.now();
       if (this.jobs.size === 0) this.#hold(false);
       return this.#events.ready(this);

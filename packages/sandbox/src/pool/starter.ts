@@ -4,7 +4,7 @@ import { launch, type LaunchOptions, type Program } from './launch.ts';
 import { Slot, type ProcessTarget, type SlotEvents } from './slot.ts';
 
 export interface StarterOptions extends LaunchOptions {
-  readonly program: (image: LoadedImage | null) => Program;
+  readonly program: (image: LoadedImage | undefined) => Program;
   readonly memoryMiB: number;
   readonly startTimeoutMs: number;
   /** Returns the data of its image that a process gets at its start, besides files. */
@@ -18,7 +18,7 @@ const MAX_FAILED_STARTS = 3;
 export class Starter {
   readonly #options: StarterOptions;
   /** The snapshot made by the first process without an image, for all later ones. */
-  #snapshot: Uint8Array | null = null;
+  #snapshot: Uint8Array | undefined;
 
   /** Consecutive failed starts by pool key: an image that does not start says nothing about others. */
   readonly #failed = new Map<string, number>();
@@ -30,9 +30,9 @@ export class Starter {
   /** Starts a process.\n@throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED. */
   start(target: ProcessTarget, events: SlotEvents): Slot {
     const { memoryMiB, startTimeoutMs, program, bootOf } = this.#options;
-    const image = target.image === null ? undefined : bootOf?.(target.image);
+    const image = target.image === undefined ? undefined : bootOf?.(target.image);
     const child = launch(this.#options, program(target.image));
-    const boot = { t: 'boot', snapshot: this.#snapshot, memoryMiB, ...(image && { image }) } as const;
+    const boot = { t: 'boot', snapshot: this.#snapshot ?? null, memoryMiB, ...(image && { image }) } as const;
     const slot = new Slot(target, child, boot, events);
     slot.expectReady(startTimeoutMs);
     return slot;
@@ -43,7 +43,7 @@ export class Starter {
     this.#failed.delete(poolKey);
     // Processes with an image have run package code, which must not influence the snapshot that other tenants start
     // from.
-    if (image === null) this.#snapshot ??= snapshot;
+    if (image === undefined) this.#snapshot ??= snapshot;
   }
 
   /** Records a process that ended before it was ready. Returns whether its pool key has failed too often. */

@@ -46,7 +46,7 @@ function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
   writeFileSync(serves, SERVES);
   writeFileSync(fails, FAILS);
   const starts: string[] = [];
-  const program = (image: LoadedImage | null) => {
+  const program = (image: LoadedImage | undefined) => {
     starts.push(image?.id ?? '-');
     const file = image?.id === 'broken' ? fails : serves;
     const files = Object.values(image?.blobs ?? {}).map(({ path }) => path);
@@ -75,10 +75,10 @@ function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
 }
 
 /** Returns a job's result: a failure's code and message, or its text. */
-function send(pool: Pool, image: string | null): Promise<string> {
+function send(pool: Pool, image?: string): Promise<string> {
   const spec = { runId: 'r', tenant: 't', mode: 'function', kind: 'function', args: [] } as const;
   const blobs = image === 'gone' ? { 'site.zip': { path: '/srv/secret/gone', sha256: '', size: 1 } } : {};
-  const loaded = image === null ? null : ({ id: image, blobs } as unknown as LoadedImage);
+  const loaded = image === undefined ? undefined : ({ id: image, blobs } as unknown as LoadedImage);
   return new Promise((resolve) => {
     const tell = (ending: Ending): void =>
       resolve('done' in ending ? ending.done.text : `${ending.failure.code}: ${ending.failure.message}`);
@@ -88,7 +88,7 @@ function send(pool: Pool, image: string | null): Promise<string> {
 
 it('jobs of an image whose processes do not start fail after three attempts, without affecting others of their tenant', async () => {
   const { pool, starts } = poolWithBrokenImage();
-  const jobs = ['broken', null, 'broken', 'sound'].map((image) => send(pool, image));
+  const jobs = ['broken', undefined, 'broken', 'sound'].map((image) => send(pool, image));
   const failed = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
   expect(await Promise.all(jobs)).toEqual([failed, '1 nothing', failed, expect.stringMatching(/^1 /)]);
   expect(starts.filter((image) => image === 'broken')).toHaveLength(3);
@@ -116,7 +116,7 @@ it('processes start from the snapshot of a process without an image, never from 
   const { pool } = poolWithBrokenImage();
   expect(await send(pool, 'one')).toBe('1 nothing');
   expect(await send(pool, 'two')).toBe('1 nothing');
-  expect(await send(pool, null)).toBe('1 nothing');
+  expect(await send(pool)).toBe('1 nothing');
   expect(await send(pool, 'three')).toBe('1 plain');
-  expect(await send(pool, null)).toBe('1 plain');
+  expect(await send(pool)).toBe('1 plain');
 });

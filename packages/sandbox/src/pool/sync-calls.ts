@@ -28,16 +28,16 @@ interface SyncCallEvents {
   malformed(): void;
 }
 
-/** Returns the call in a frame, or null if it is malformed. A compromised process may write anything. */
-function readSyncCall(frame: Buffer): SyncCall | null {
+/** Returns the call in a frame, or undefined if it is malformed. A compromised process may write anything. */
+function readSyncCall(frame: Buffer): SyncCall | undefined {
   try {
     const { fields, body } = readFrame<Record<string, unknown> | null>(frame, MAX_FIELD_BYTES);
-    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
     const { id, op, head } = fields;
-    if (typeof id !== 'number' || typeof op !== 'string' || typeof head !== 'string') return null;
+    if (typeof id !== 'number' || typeof op !== 'string' || typeof head !== 'string') return undefined;
     return { id, op, head, body };
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -68,8 +68,8 @@ export class SyncCallPipe {
     if (this.#received.length < LENGTH_BYTES + length) return;
     const all = this.#received.take();
     // The process blocks, so nothing can follow its call.
-    const call = all.length === LENGTH_BYTES + length ? readSyncCall(all.subarray(LENGTH_BYTES)) : null;
-    if (call === null) this.#refuse();
+    const call = all.length === LENGTH_BYTES + length ? readSyncCall(all.subarray(LENGTH_BYTES)) : undefined;
+    if (call === undefined) this.#refuse();
     else this.#events.call(call);
   }
 
@@ -80,8 +80,8 @@ export class SyncCallPipe {
   }
 }
 
-/** Returns the pipe of a process's synchronous calls; null if its program makes none. */
-export function syncCallPipe(child: ChildProcess, events: SyncCallEvents): SyncCallPipe | null {
+/** Returns the pipe of a process's synchronous calls; undefined if its program makes none. */
+export function syncCallPipe(child: ChildProcess, events: SyncCallEvents): SyncCallPipe | undefined {
   const pipe = (child.stdio as readonly unknown[])[SYNC_FD] as Duplex | null | undefined;
-  return pipe == null ? null : new SyncCallPipe(pipe, events);
+  return pipe == null ? undefined : new SyncCallPipe(pipe, events);
 }

@@ -32,7 +32,7 @@ export async function verifySigned(
   signal: AbortSignal,
 ): Promise<Signed> {
   const gpgv = findTool('gpgv');
-  if (gpgv === null) return { unverified: 'gpgv is not installed on this host' };
+  if (gpgv === undefined) return { unverified: 'gpgv is not installed on this host' };
   if (keyring === undefined || !existsSync(keyring))
     return { unverified: 'the Debian keys are not installed on this host (package debian-archive-keyring)' };
   const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);

@@ -26,7 +26,7 @@ export class PythonLoader {
     await this.#processes.run(program, request, {
       deadlineMs: DEADLINE_MS,
       signal,
-      onMessage: (message) => (report ??= (readReport(message) as PythonReport | null) ?? undefined),
+      onMessage: (message) => (report ??= readReport(message) as PythonReport | undefined),
       onTimeout: () => (report ??= { t: 'limit', limit: 'time' }),
     });
     return report ?? { t: 'limit', limit: 'memory' };

@@ -58,7 +58,7 @@ async function compile(
   const toolchain = await cachedToolchain(build.locked.toolchain, context);
   const confinement = await checker.confinement();
   const workArea = await mkdtemp(join(context.workFolder, 'go-'));
-  const uid = confinement.uids === null ? undefined : takeSlotUid(confinement.uids);
+  const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
   const size = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, pollMs: POLL_MS });
   try {
     const folders = await prepare(build, { workArea, toolchain: toolchain.path, uid }, context);

@@ -27,12 +27,12 @@ export function goFailure(
   { fault, minutes, memoryMiB }: { fault: ImageError | undefined; minutes: number; memoryMiB: number },
 ): ImageError {
   const what = `The command-line tool ${id} could not be compiled`;
-  if (exitCode === null && stopped === null)
+  if (exitCode === null && stopped === undefined)
     return new ImageError(
       'provider_error',
       `${what}: Go did not start in its sandbox: ${stderr || 'it ended immediately'}.`,
     );
-  if (stopped !== null) {
+  if (stopped !== undefined) {
     const limit =
       stopped === 'memory' ? `${memoryMiB} MiB of memory` : `${minutes} minutes, or printed too much`;
     return new ImageError('install_failed', `${what}: it took more than ${limit}.`);

@@ -30,7 +30,6 @@ export class GoGate {
     const gate: { made?: GoGate } = {};
     const proxy = await Proxy.open({
       send: (request) => (gate.made as GoGate).#send(request),
-      check: null,
       requests: MAX_REQUESTS,
       bytes: MAX_BYTES,
     });

@@ -82,7 +82,6 @@ export async function runGo(
   const { execPath, readable, environment } = bareRoot();
   return runTree(confinement, {
     jail: {
-      rootfs: null,
       execPath,
       readable,
       mounts: [
@@ -96,7 +95,7 @@ export async function runGo(
       limits: { memoryMiB: GO_MEMORY_MIB, diskMiB: 64, processes: PROCESSES },
       fileMiB: FILE_MIB,
       cpuSeconds: GO_MINUTES * 60,
-      proxy: run.gate ?? null,
+      proxy: run.gate,
     },
     job: JSON.stringify({ language: 'command', command: [`${PATHS.toolchain}/bin/go`, ...run.args] }),
     limits: {
