@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { endLeftovers, freeSlotUid, takeSlotUid } from './slot-uid.ts';
 import { spawnConfined } from './spawn.ts';
@@ -40,6 +43,19 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
       syncCalls: false,
     };
     expect(() => spawnConfined({ ...command, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
+    expect(takeSlotUid(range)).toBe(uid);
+    freeSlotUid(uid);
+  });
+
+  it('are not held by a claim without the start time of its process', () => {
+    const range = { from: 61_045, to: 61_045 };
+    const uid = takeSlotUid(range);
+    const folders = ['/run', tmpdir()].map((home) => join(home, `heddle-uids-${process.geteuid?.()}`));
+    const isClaim = (name: string): boolean => name.startsWith(`${uid}-${process.pid}-`);
+    const folder = folders.find((each) => existsSync(each) && readdirSync(each).some(isClaim)) as string;
+    freeSlotUid(uid);
+    // No process can have this id.
+    writeFileSync(join(folder, `${uid}-4194305`), '');
     expect(takeSlotUid(range)).toBe(uid);
     freeSlotUid(uid);
   });
