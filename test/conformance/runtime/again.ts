@@ -117,7 +117,7 @@ export function describeAgain(make: MakeRuntime): void {
       if (drawing === TURNS) expect(result.output).toMatchObject({ result: 2 });
     });
 
-    it('a container: its first blocks all start before those behind them (R6, R36)', async () => {
+    it('a container: all its first blocks start before the blocks after them (R6, R36)', async () => {
       const calc: BlockExecutor = {
         types: ['calc'],
         class: 'compute',
@@ -125,7 +125,7 @@ export function describeAgain(make: MakeRuntime): void {
       };
       const engine = await make().open({ blocks: [calc] });
       const inside = ['A', 'B', 'C'].map((name) => block(name, 'calc'));
-      const source = drawn({
+      const source = workflowOf({
         blocks: [parallel('P', { parallelType: 'count', count: 2 }, ...inside)],
         edges: ['Start -> P', 'P -> A -> B', 'P -> C'],
       });

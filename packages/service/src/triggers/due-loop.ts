@@ -3,7 +3,7 @@ const BEAT_MS = 250;
 /** Maximum time until the earliest due instant is read again, because other processes may have changed it. */
 const POLL_MS = 5000;
 /** Pause after an error. */
-const REST_MS = 2000;
+const RETRY_MS = 2000;
 
 export interface DueLoopOptions {
   every: (ms: number, beat: () => void) => () => void;

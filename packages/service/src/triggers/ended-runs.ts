@@ -78,9 +78,7 @@ async function endedRun(
     // The run was deleted meanwhile, so it does not count.
     if (isEngineError(error)) return undefined;
     if (!isDamage(error)) throw error;
-    report(
-      new Error(`A stored record of run ${runId} is corrupt: the health of its trigger ignores it`),
-    );
+    report(new Error(`A stored record of run ${runId} is corrupt: the health of its trigger ignores it`));
     return undefined;
   }
 }
