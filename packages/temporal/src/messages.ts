@@ -61,6 +61,11 @@ export interface CarriedState {
   tip: string;
   /** Hashes of the tokens of open pause points, by address. */
   tokens: { [address: string]: string };
+  /**
+   * Indexes into the pending commands of `state`: those that were given and not started yet, in the order in which they were
+   * given (R6). Absent: in the order of the state.
+   */
+  order?: number[];
 }
 
 /** A command that an activity executes. */

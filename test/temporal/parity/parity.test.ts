@@ -24,6 +24,9 @@ const DEPLOYMENTS: [title: string, deployment: Deployment, flight: number][] = [
 ];
 
 const compute = { kind: 'block', class: 'compute', handlesError: false } as const;
+const wait = { ...compute, class: 'wait' } as const;
+const parallel = { kind: 'parallel', class: 'inline', handlesError: false } as const;
+const calm = { start: 0, seed: 1, mood: 'wild', graceMs: 0, order: 0 } as const;
 
 /** Runs that differed once. */
 const FIXED: readonly Scenario[] = [
@@ -32,7 +35,7 @@ const FIXED: readonly Scenario[] = [
     region: {
       nodes: [
         {
-          ...{ id: 'n0', kind: 'parallel', class: 'inline', ins: [], outs: [], handlesError: false },
+          ...{ ...parallel, id: 'n0', ins: [], outs: [] },
           subflow: {
             body: {
               nodes: [
@@ -49,7 +52,27 @@ const FIXED: readonly Scenario[] = [
       ],
       entries: [0],
     },
-    ...{ start: 0, seed: 1, mood: 'wild', graceMs: 0, order: 0 },
+    ...calm,
+  },
+  {
+    // With a tight budget the run continues as new before n2 and n3 start, and n3 is first (R6).
+    region: {
+      nodes: [
+        { ...wait, id: 'n0', ins: [], outs: [1] },
+        { ...wait, id: 'n1', ins: [{ from: 0, port: 'source' }], outs: [2, 3] },
+        {
+          ...{ ...parallel, id: 'n2', ins: [{ from: 1, port: 'source' }], outs: [] },
+          subflow: {
+            body: { nodes: [{ ...compute, id: 'n0', ins: [], outs: [] }], entries: [0] },
+            count: 1,
+            limit: 1,
+          },
+        },
+        { ...compute, id: 'n3', ins: [{ from: 1, port: 'source' }], outs: [] },
+      ],
+      entries: [0],
+    },
+    ...calm,
   },
 ];
 

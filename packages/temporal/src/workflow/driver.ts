@@ -1,9 +1,10 @@
-import { idleState, pendingCommands } from '@heddle/core/machine';
+import { idleState } from '@heddle/core/machine';
 import type { Command, IdleState } from '@heddle/core/machine';
 import { workflowInfo } from '@temporalio/workflow';
 import type { CarriedState, Profile, RunInput } from '../messages.ts';
 import type { CommandExecutor } from './command-executor.ts';
 import type { Inbox } from './inbox.ts';
+import { isForActivity } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
 
 /**
@@ -38,6 +39,8 @@ export interface DriverParts {
 export async function drive(parts: DriverParts): Promise<CarriedState | undefined> {
   const { history, inbox, executor } = parts;
   let commands = firstCommands(parts);
+  /** Activities that only the next history starts. */
+  const postponed: Command[] = [];
   let reported: IdleState = 'running';
   for (;;) {
     if (inbox.fault !== undefined) throw inbox.fault;
@@ -50,9 +53,11 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
     const budget = historyBudget(parts.input.profile, executor.commandCount);
     if (budget !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
       await parts.settle();
-      return history.carriedState();
+      return history.carriedState([...postponed, ...commands]);
     }
-    await execute(parts, budget === 'exhausted' ? commands.filter(isNoActivity) : commands);
+    const isExhausted = budget === 'exhausted';
+    if (isExhausted) postponed.push(...commands.filter(isForActivity));
+    await execute(parts, isExhausted ? commands.filter((command) => !isForActivity(command)) : commands);
     commands = [];
     await inbox.whenFilled();
   }
@@ -70,14 +75,9 @@ async function execute(
   if (history.hasUnwritten && executor.activityCount === activityCount) await settle();
 }
 
-/** Activities that do not start now remain pending in the state: the next history starts them. */
-function isNoActivity({ type }: Command): boolean {
-  return type !== 'run' && type !== 'expand';
-}
-
 function firstCommands({ input, history }: DriverParts): Command[] {
   const { begin } = input;
-  return 'started' in begin ? history.begin(begin.started) : pendingCommands(history.skeleton, history.state);
+  return 'started' in begin ? history.begin(begin.started) : history.carriedCommands();
 }
 
 /** Applies everything in the inbox. Returns the commands that follow. */

@@ -1,5 +1,6 @@
-import type { Event, Region } from '@heddle/core/machine';
+import type { Command, Event, Region } from '@heddle/core/machine';
 import { describe, expect, it } from 'vitest';
+import type { CarriedState } from '../messages.ts';
 import { RunHistory } from './run-history.ts';
 
 const node = (id: string, ins: number[], outs: number[]): Region['nodes'][number] => ({
@@ -81,13 +82,26 @@ describe('RunHistory', () => {
   it('continues from the carried state as if nothing had happened', () => {
     const history = startedHistory();
     history.feed(batchOf('one', [done([0], 7), done([1], 8)]));
-    const carried = JSON.parse(JSON.stringify(history.carriedState())) as ReturnType<
+    const carried = JSON.parse(JSON.stringify(history.carriedState([]))) as ReturnType<
       RunHistory['carriedState']
     >;
     const next = new RunHistory({ skeleton: FORK, begin: { carried } });
     expect(next.position()).toEqual({ seq: 3, tip: 'one', unwritten: [] });
     expect(next.feed(batchOf('two', [done([2])])).commands).toEqual([{ type: 'end', status: 'completed' }]);
     expect(next.end).toMatchObject({ status: 'completed' });
+  });
+
+  it('continues with the commands that were given, in their order (R6)', () => {
+    const history = begun();
+    history.feed(batchOf('one', [done([0])]));
+    const run = (at: number): Command => ({ type: 'run', at: [at], try: 1 });
+    const carry = (given: Command[]): Command[] => {
+      const carried = JSON.parse(JSON.stringify(history.carriedState(given))) as CarriedState;
+      return new RunHistory({ skeleton: FORK, begin: { carried } }).carriedCommands();
+    };
+    expect(carry([run(2), run(1), run(2)])).toEqual([run(2), run(1)]);
+    expect(carry([run(2), run(0)])).toEqual([run(1), run(2)]);
+    expect(history.carriedState([run(1), run(2)])).not.toHaveProperty('order');
   });
 
   it('opens a pause point for the holder of its token until it is answered', () => {

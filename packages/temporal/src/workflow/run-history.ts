@@ -1,8 +1,8 @@
-import { advance, initialState, isPending, workAt } from '@heddle/core/machine';
+import { advance, initialState, isPending, pendingCommands, workAt } from '@heddle/core/machine';
 import type { Address, Command, Event, Node, Region, StartedEvent, State } from '@heddle/core/machine';
 import type { Place } from '@heddle/core/run';
 import type { OrderItem, Position } from '@heddle/engine/runtime';
-import type { CarriedState, EventBatch, RunInput } from '../messages.ts';
+import type { ActivityCommand, CarriedState, EventBatch, RunInput } from '../messages.ts';
 
 /** A run's state and the order of its journal entries. */
 export class RunHistory {
@@ -22,12 +22,14 @@ export class RunHistory {
   /** Batches that the store does not have yet, with their length as JSON. */
   #unwritten: { item: OrderItem; length: number }[] = [];
   #waiting: { seq: number; resolve: () => void }[] = [];
+  readonly #order: readonly number[];
 
   constructor({ skeleton, begin }: Pick<RunInput, 'skeleton' | 'begin'>) {
     const carried = 'carried' in begin ? begin.carried : undefined;
     this.skeleton = skeleton;
     this.state = carried?.state ?? initialState();
     this.tokens = carried?.tokens ?? {};
+    this.#order = carried?.order ?? [];
     // The client writes the first entry when it records the run, before the workflow starts.
     this.#seq = carried?.seq ?? 1;
     this.#lastItemId = carried?.tip ?? 'start';
@@ -39,6 +41,16 @@ export class RunHistory {
     const { commands } = advance(this.skeleton, this.state, started);
     this.#recordEnd(commands);
     return commands;
+  }
+
+  /** Returns the commands to continue a carried run with, those first that were given before, in their order. */
+  carriedCommands(): Command[] {
+    const commands = pendingCommands(this.skeleton, this.state);
+    const given = new Set(this.#order);
+    return [
+      ...this.#order.flatMap((index) => commands[index] ?? []),
+      ...commands.filter((_, index) => !given.has(index)),
+    ];
   }
 
   /**
@@ -126,9 +138,11 @@ export class RunHistory {
     this.#unwritten = this.#unwritten.filter(({ item }) => item.seq > seq);
   }
 
-  /** Returns the state that the run carries over when it continues as new. */
-  carriedState(): CarriedState {
+  /** Returns the state that the run carries over when it continues as new. `given`: commands that it has not started, in their order. */
+  carriedState(given: readonly Command[]): CarriedState {
+    const order = this.#orderOf(given);
     return {
+      ...(order.some((index, position) => index < (order[position - 1] ?? 0)) && { order }),
       state: this.state,
       seq: this.#seq,
       atMs: this.atMs,
@@ -136,6 +150,27 @@ export class RunHistory {
       tokens: this.tokens,
     };
   }
+
+  /** Returns the indexes of those commands among the pending ones that activities execute. */
+  #orderOf(given: readonly Command[]): number[] {
+    const indexes = new Map(
+      pendingCommands(this.skeleton, this.state).flatMap((command, index) =>
+        isForActivity(command) ? [[keyOf(command), index]] : [],
+      ),
+    );
+    const found = given.filter(isForActivity).map((command) => indexes.get(keyOf(command)));
+    return [...new Set(found)].filter((index) => index !== undefined);
+  }
+}
+
+/** True for commands that activities execute. Those that do not start remain pending in the state. */
+export function isForActivity(command: Command): command is ActivityCommand {
+  return command.type === 'run' || command.type === 'expand';
+}
+
+/** A node has at most one such command. */
+function keyOf({ type, at }: ActivityCommand): string {
+  return `${type}:${at.join('.')}`;
 }
 
 /** Returns the node at an address of odd length. */
