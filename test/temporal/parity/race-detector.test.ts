@@ -2,6 +2,7 @@ import { Replica } from '@heddle/core/run';
 import type { EntryBody } from '@heddle/core/run';
 import { expect, it } from 'vitest';
 import { compiled } from '../../support/compiled.ts';
+import { work } from '../../support/scripted.ts';
 import { block, fn, loop, parallel } from '../../support/workflow.ts';
 import { RaceDetector } from './race-detector.ts';
 
@@ -104,6 +105,38 @@ it('a failure after an idle moment is not a race', () => {
 
 it('a failure after a single condition is not a race', () => {
   expect(new Run({ branches: 1 }).expands(0).fails('A', [0, 0]).isRacy).toBe(false);
+});
+
+it.each([
+  [
+    'an effect with a time limit races with a block beside it (R21)',
+    [work('W', { timeoutMs: 20 }), fn('A', 'return 1')],
+    true,
+  ],
+  [
+    'an effect without a time limit does not race with a block beside it',
+    [work('W'), fn('A', 'return 1')],
+    false,
+  ],
+  [
+    'an effect with a time limit does not race with one without',
+    [work('W', { timeoutMs: 20 }), work('A')],
+    false,
+  ],
+])('%s', (_title, blocks, isRacy) => {
+  const plan = compiled(blocks, ['Start -> W', 'Start -> A']);
+  const replica = new Replica('run', plan);
+  const race = new RaceDetector(replica, { apart: false });
+  const { start } = plan;
+  const entries: EntryBody[] = [
+    { type: 'started', format: 1, start, input: { v: {} }, graceMs: 0, variables: {} },
+    { type: 'completed', block: 'Start', scope: [], try: 1, startedMs: 1, output: { v: {} } },
+  ];
+  for (const body of entries) {
+    const entry = { seq: replica.seq + 1, atMs: 1, ...body };
+    race.applied(entry, replica.apply(entry));
+  }
+  expect(race.found).toBe(isRacy);
 });
 
 it('two conditions are a race if every block runs separately', () => {

@@ -12,6 +12,9 @@ export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'ti
  * condition is evaluated in a sandbox). The order of two expansions alone does not matter, because both runtimes
  * evaluate in the order of the commands. It changes the journal if a block after the first expansion fails or ends a
  * scope that also contains the second container (R17), which may happen before or after the second expansion ends.
+ *
+ * A block beside an effect with a time limit is a pair, too (R21): a segment and an effect can be two activities, and each starts
+ * when a worker takes it. Without a time limit, the test decides when the effect ends.
  */
 export class RaceDetector {
   found = false;
@@ -44,6 +47,7 @@ export class RaceDetector {
   }
 
   #isUnordered(pending: readonly Command[]): boolean {
+    if (this.#mayTimeOutFirst(pending)) return true;
     const unordered = pending.filter((command) => {
       if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer);
       if (command.type !== 'run') return this.#apart && command.type === 'expand';
@@ -52,6 +56,15 @@ export class RaceDetector {
     });
     if (unordered.length > 1) return true;
     return unordered.length > 0 && !this.#apart && pending.some(({ type }) => type === 'expand');
+  }
+
+  /** True if an effect has a time limit, and a block runs in the segment beside it. */
+  #mayTimeOutFirst(pending: readonly Command[]): boolean {
+    const limited = pending.some((command) => command.type === 'timer' && command.timer === 'timeout');
+    return (
+      limited &&
+      pending.some(({ type, at }) => type === 'run' && this.#replica.index.node(at).class !== 'effect')
+    );
   }
 
   #isExpansionOvertaken(entry: Entry, applied: Applied): boolean {
