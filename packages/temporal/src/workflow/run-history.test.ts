@@ -92,7 +92,7 @@ describe('RunHistory', () => {
   });
 
   it('continues with the commands that were given, in their order (R6)', () => {
-    const history = begun();
+    const history = startedHistory();
     history.feed(batchOf('one', [done([0])]));
     const run = (at: number): Command => ({ type: 'run', at: [at], try: 1 });
     const carry = (given: Command[]): Command[] => {
