@@ -1,0 +1,56 @@
+import { EngineError } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { stateOfRun } from './run-state.ts';
+
+type Parts = Parameters<typeof stateOfRun>[0];
+type Run = { status: string; error?: { message: string } };
+type Reservation = { isQueued: boolean; failure?: { message: string } };
+
+/** Returns the state of a run. `runs`: the answers of the engine, one for each query; undefined: it does not have the run. */
+function stateWith(runs: readonly (Run | undefined)[], reservation?: Reservation) {
+  const answers = [...runs];
+  const engine = {
+    getRun: () => {
+      const run = answers.shift();
+      return run ? Promise.resolve(run) : Promise.reject(new EngineError('RUN_NOT_FOUND', 'It is unknown.'));
+    },
+  };
+  const reservations = {
+    byEngineIds: () => Promise.resolve(new Map(reservation ? [['r', reservation]] : [])),
+  };
+  return stateOfRun({ engine, reservations } as unknown as Parts, 'r');
+}
+
+const FAILED: Run = { status: 'failed', error: { message: 'No thread.' } };
+
+describe('the state of a run', () => {
+  it('is that of the engine, even if the run is still in the queue of starts', async () => {
+    expect(await stateWith([FAILED], { isQueued: true })).toEqual({ isBusy: false, error: 'No thread.' });
+    expect(await stateWith([{ status: 'completed' }], { isQueued: true })).toEqual({ isBusy: false });
+    expect(await stateWith([{ status: 'paused' }])).toEqual({ isBusy: true });
+  });
+
+  it('is that of the queue before the run starts', async () => {
+    expect(await stateWith([undefined], { isQueued: true })).toEqual({ isBusy: true });
+    const failure = { message: 'It was refused.' };
+    expect(await stateWith([undefined], { isQueued: false, failure })).toEqual({
+      isBusy: false,
+      error: 'It was refused.',
+    });
+  });
+
+  it('is that of the engine if the run starts between both queries', async () => {
+    expect(await stateWith([undefined, FAILED], { isQueued: false })).toEqual({
+      isBusy: false,
+      error: 'No thread.',
+    });
+  });
+
+  it('is unknown for a deleted run', async () => {
+    expect(await stateWith([undefined, undefined], { isQueued: false })).toEqual({
+      isBusy: false,
+      isUnknown: true,
+    });
+    expect(await stateWith([undefined])).toEqual({ isBusy: false, isUnknown: true });
+  });
+});
