@@ -22,14 +22,14 @@ export class RunHistory {
   /** Batches that the store does not have yet, with their length as JSON. */
   #unwritten: { item: OrderItem; length: number }[] = [];
   #waiting: { seq: number; resolve: () => void }[] = [];
-  readonly #order: readonly number[];
+  readonly #carried: CarriedState | undefined;
 
   constructor({ skeleton, begin }: Pick<RunInput, 'skeleton' | 'begin'>) {
     const carried = 'carried' in begin ? begin.carried : undefined;
     this.skeleton = skeleton;
     this.state = carried?.state ?? initialState();
     this.tokens = carried?.tokens ?? {};
-    this.#order = carried?.order ?? [];
+    this.#carried = carried;
     // The client writes the first entry when it records the run, before the workflow starts.
     this.#seq = carried?.seq ?? 1;
     this.#lastItemId = carried?.tip ?? 'start';
@@ -46,9 +46,10 @@ export class RunHistory {
   /** Returns the commands to continue a carried run with, those first that were given before, in their order. */
   carriedCommands(): Command[] {
     const commands = pendingCommands(this.skeleton, this.state);
-    const given = new Set(this.#order);
+    const { order = [] } = this.#carried ?? {};
+    const given = new Set(order);
     return [
-      ...this.#order.flatMap((index) => commands[index] ?? []),
+      ...order.flatMap((index) => commands[index] ?? []),
       ...commands.filter((_, index) => !given.has(index)),
     ];
   }
