@@ -19,7 +19,7 @@ export interface OperationTable {
   readonly [name: string]: AnyOperation;
 }
 
-/** Answers requests below a path that are not operations and need no credential of the interface. */
+/** Answers requests below a path. They are not operations, and need no credential of the interface. */
 export interface AreaHandler {
   /** Ends with a slash. */
   prefix: string;

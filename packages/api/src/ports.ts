@@ -147,7 +147,7 @@ export interface PublicRuns {
   add(engineId: string, at: string): Promise<void>;
   /** Records the keys of the files stored for the run. */
   addFiles(engineId: string, keys: readonly string[]): Promise<void>;
-  /** Forgets a run that was not started, unless files are stored for it. */
+  /** Deletes the record of a run that was not started, unless files are stored for it. */
   release(engineId: string): Promise<void>;
 }
 

@@ -14,14 +14,14 @@ export interface BlockCall<Fields> {
   options: BlocksOptions;
 }
 
-/** A block of this package. All of it loads when the block first runs. */
+/** A block of this package. It is loaded as a whole when the block first runs. */
 export interface BlockDefinition<
   Fields extends z.ZodObject = z.ZodObject,
   Outputs extends z.ZodObject = z.ZodObject,
 > {
   /** What the block does, in one sentence. */
   summary: string;
-  /** The fields, each with a description. The type of a field says how its text is read: see `readFields`. */
+  /** The fields, each with a description. The type of a field determines how its text is read: see `readFields`. */
   fields: Fields;
   /** The output, each key with a description. */
   outputs: Outputs;

@@ -1,6 +1,6 @@
 import { badRequest, conflict } from '../errors.ts';
 
-/** How many workflows can call each other over HTTP in a chain. */
+/** Maximum length of a chain of workflows that call each other over HTTP. */
 const MAX_CHAIN_LENGTH = 25;
 /** Lists the workflows that called each other up to this request. `api` blocks send it. */
 const CHAIN_HEADER = 'x-sim-via';

@@ -1,7 +1,7 @@
 import { tooManyInFlight } from '../errors.ts';
 import { createCounter } from './counter.ts';
 
-/** How many executions may be in flight in this process. */
+/** Limits on the executions in flight in this process. */
 export interface CapacityLimits {
   total: number;
   /** Per caller: a person with all their keys, the keys of a workspace, or all anonymous callers of a workspace. */

@@ -10,11 +10,11 @@ export interface LimitState {
   resetMs: number;
   /** Milliseconds until the next token; 0 when there is a token. */
   retryAfterMs: number;
-  /** Tokens added per minute, if the limiter knows. */
+  /** Tokens added per minute, if known. */
   perMinute?: number;
 }
 
-/** Which limit a request counts against. */
+/** The limit that a request counts against. */
 export type LimitKind = 'address' | 'operation' | 'sync' | 'async';
 
 type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;

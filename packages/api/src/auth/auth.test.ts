@@ -89,7 +89,7 @@ describe.each(TABLE)('%s', (_id, operation) => {
 });
 
 describe('personal keys', () => {
-  it('are refused where the workspace has disabled them; workspace keys are not', async () => {
+  it('are refused if the workspace has disabled them; workspace keys are not', async () => {
     const own = await testApi();
     const list = `/api/v2/workflows?workspaceId=${own.workspaceId}`;
     const { key } = await own.store.keys.create({ workspaceId: own.workspaceId }, 'shared');

@@ -58,7 +58,7 @@ const REASONS: { [code in ApiDetailCode]?: (need: Need) => string } = {
 };
 
 /**
- * Throws when the caller may not do this in the workspace: 404 with `noun` for callers from whom the workspace is concealed,
+ * Throws when the caller lacks this access in the workspace: 404 with `noun` for callers from whom the workspace is concealed,
  * 403 with the reason for others.
  */
 export async function expectAccess(

@@ -67,7 +67,7 @@ export interface Credentials {
 /** Identifies callers. */
 export interface Authenticator {
   /**
-   * Returns the caller; undefined for an invalid credential, which is refused even where a credential is optional. `headers` are
+   * Returns the caller; undefined for an invalid credential, which is refused even if a credential is optional. `headers` are
    * the headers of the request, for hosts that also identify callers by other means, such as a session cookie.
    */
   authenticate(credentials: Credentials, headers: Headers): Promise<Principal | undefined>;

@@ -338,7 +338,7 @@ async function formOf(
   return Object.fromEntries(parts) as object;
 }
 
-/** Returns the body as a stream that fails with 413 after `maxBytes`, and with 408 where nothing arrives for 30 seconds. */
+/** Returns the body as a stream that fails with 413 after `maxBytes`, and with 408 if nothing arrives for 30 seconds. */
 export function limited(
   request: Request,
   { maxBytes, every }: { maxBytes: number } & Pick<ReceiveOptions, 'every'>,

@@ -87,7 +87,7 @@ describe('a request', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
-  it('with a wrong method is 405, also where a path with a parameter has the method', async () => {
+  it('with a wrong method is 405, even if a path with a parameter has the method', async () => {
     const path = '/api/v2/workflows/w/versions/compare';
     const answer = await call('PATCH', path, { key: null });
     expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });

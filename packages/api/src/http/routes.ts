@@ -113,7 +113,7 @@ async function answer(
 }
 
 /**
- * Returns the caller, undefined without a credential where the operation is public, and the state of the limit per
+ * Returns the caller, undefined without a credential if the operation is public, and the state of the limit per
  * address. Throws 401, 429, 503.
  */
 async function identify(

@@ -20,13 +20,13 @@ describe('strings that cannot be stored', () => {
     ['a key', z.record(name, z.object({})), { [HOSTILE]: {} }, [[HOSTILE]]],
     ['a value below a key', z.record(name, z.object({ b: name })), { a: { b: HOSTILE } }, [['a', 'b']]],
     [
-      'one form of several',
+      'one of several forms',
       z.union([z.object({ a: z.int() }), z.object({ a: name })]),
       { a: HOSTILE },
       [['a']],
     ],
     ['data', open, HOSTILE, []],
-    ['data that may be left out', z.object({ a: open.optional() }), { a: HOSTILE }, []],
+    ['optional data', z.object({ a: open.optional() }), { a: HOSTILE }, []],
     ['keys and values of data', z.record(name, open), { [HOSTILE]: HOSTILE }, []],
     ['other fields of a loose object', z.looseObject({ a: name }), { a: 'a', b: HOSTILE }, []],
   ])('are found in %s', (_title, schema, value, paths) => {

@@ -137,7 +137,7 @@ async function multipart(
   return { payload: fieldsOf(texts), files };
 }
 
-/** Returns how often the text is in the bytes; at most `most`. */
+/** Returns the number of occurrences of the text in the bytes, at most `most`. */
 function countOf(bytes: Uint8Array, text: string, most: number): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let count = 0;

@@ -28,7 +28,7 @@ export interface WebhookReceiverOptions {
   onError?: (error: unknown) => void;
 }
 
-/** Facts about a request that its URL and headers do not have. */
+/** Data about a request besides its URL and headers. */
 export interface WebhookRequest {
   /** The client's address, for the limit of requests to unknown paths. */
   address?: string | undefined;

@@ -135,7 +135,7 @@ describe('the answer to a pause of an agent', () => {
     expect(() => answer(input)).toThrow(message);
   });
 
-  it('lists ten problems at most, and the beginning of long ids', () => {
+  it('lists at most ten problems, and only the beginning of long ids', () => {
     const many = Object.fromEntries(
       Array.from({ length: 1000 }, (_, at) => [`${at}${'x'.repeat(1000)}`, {}]),
     );

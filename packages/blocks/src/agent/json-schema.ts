@@ -57,7 +57,7 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
   };
 }
 
-/** Evaluations that are left before the validator is stopped. */
+/** Remaining evaluations before the validator is stopped. */
 interface Budget {
   left: number;
   patterns: PatternBudget;

@@ -2,7 +2,10 @@ import { BlockError } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { defineOutside } from '../define.ts';
 
-/** Selects a stored credential. Its secret is never part of the output: blocks that get the id read it where they use it. */
+/**
+ * Selects a stored credential. Its secret is never part of the output: blocks that get the id read the secret
+ * when they use it.
+ */
 export const credential = defineOutside({
   summary: 'Selects a stored credential for later blocks, by its id.',
   fields: z.object({

@@ -44,7 +44,7 @@ describe('paused executions', () => {
     expect((await call('GET', `/api/workflows/${empty}/paused`)).body).toEqual({ pausedExecutions: [] });
   });
 
-  it('can be read at the resume path, as a whole and by point', async () => {
+  it('can be read at the resume path, all points or one', async () => {
     const ask = block('Ask', 'human_in_the_loop', {});
     const both = parallel('Both', { parallelType: 'count', count: 2 }, ask);
     const id = await api.deployed(workflow([both], ['Start -> Both', 'Both -> Ask']));
@@ -87,7 +87,7 @@ describe('paused executions', () => {
 describe('the limits of a caller', () => {
   const path = '/api/users/me/usage-limits';
 
-  it('are null where nothing is counted', async () => {
+  it('are null if nothing is counted', async () => {
     const free = {
       ...{ isLimited: false, requestsPerMinute: null, maxBurst: null },
       ...{ remaining: null, resetAt: null },

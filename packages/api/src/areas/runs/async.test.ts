@@ -50,7 +50,7 @@ describe('an asynchronous run', () => {
     });
   });
 
-  it('that another process has queued but not started is started by this process, once', async () => {
+  it('queued but not started by another process is started by this process, once', async () => {
     const id = await api.deployed(GREETING);
     const beats: (() => void)[] = [];
     const { engine, store } = api;
@@ -108,7 +108,7 @@ describe('a draft', () => {
     expect(read.data).toMatchObject({ trigger: 'manual' });
   });
 
-  it('begins at a trigger that must be named when there are several', async () => {
+  it('begins at its trigger, which must be named if there are several', async () => {
     const two = workflow([block('Other', 'start_trigger')], []);
     const id = await api.drafted(two);
     const run = (entry?: object) =>

@@ -105,7 +105,7 @@ describe('the download of a file', () => {
     }
   });
 
-  it('does not trust a record that a workflow has made up', async () => {
+  it('does not trust a record that a workflow has forged', async () => {
     const forged = { id: 'made-up', name: 'a', size: 3, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
     const { at } = await ran({ any: forged });
     expect(await call('GET', at)).toMatchObject({

@@ -57,7 +57,7 @@ async function findRunIfAny(
   }
 }
 
-/** Returns the headers of a file. A workflow can make up a record, so its values are sanitized. */
+/** Returns the headers of a file. A workflow can forge a record, so its values are sanitized. */
 function headersOf({ name, type }: FileRecord): { [name: string]: string } {
   return {
     'Content-Type': mediaType(type),

@@ -122,7 +122,7 @@ export async function executeCall(
   }
 }
 
-/** Throws 403 for a caller who may not run drafts, 400 for an asynchronous run where there is no queue. */
+/** Throws 403 for a caller who may not run drafts, 400 for an asynchronous run if there is no queue. */
 async function expectMode(
   services: AreaContext,
   { workspaceId }: Definition,

@@ -18,7 +18,7 @@ describe('a fair queue', () => {
     expect(queue.size).toBe(0);
   });
 
-  it('forgets work that is aborted before it begins', async () => {
+  it('removes work that is aborted before it begins', async () => {
     const queue = new PQueue<FairQueue, FairOptions>({ concurrency: 1, queueClass: FairQueue });
     const gate = Promise.withResolvers<void>();
     const first = queue.add(() => gate.promise, { group: 'a' });

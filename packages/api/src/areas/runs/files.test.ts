@@ -158,7 +158,7 @@ describe('a file that cannot be stored', () => {
     ['streamed', { stream: true }, {}],
     ['read line by line', {}, { Accept: 'application/x-ndjson' }],
     ['of a draft', { run: { source: 'manual' } }, {}],
-  ])('is refused with 400 also for a run that is %s', async (_what, more, headers) => {
+  ])('is also refused with 400 for a run that is %s', async (_what, more, headers) => {
     const answer = await run({ ...more, input: { doc: { ...FILE, data: '' } } }, headers);
     expect(answer.status).toBe(400);
     expect(errorIn(answer.body).message).toMatch(/^File processing failed: /);

@@ -41,7 +41,7 @@ export function base64Inliner(
     return withContents(value, (file) => {
       const content = contents.get(keyOf(file));
       const bytes = content === undefined ? 0 : Buffer.byteLength(content, 'base64');
-      // A workflow can make up a record, so its `size` is not trusted.
+      // A workflow can forge a record, so its `size` is not trusted.
       if (bytes > Math.min(maxBytes, left)) return undefined;
       left -= bytes;
       return content;
@@ -93,7 +93,7 @@ async function contentOf(
   expectFits(file.size);
   const content = await read(file);
   if (content === undefined) throw notFound('File');
-  // A workflow can make up a record, so its `size` is not trusted.
+  // A workflow can forge a record, so its `size` is not trusted.
   expectFits(Buffer.byteLength(content, 'base64'));
   return content;
 }

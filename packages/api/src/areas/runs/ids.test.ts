@@ -75,7 +75,7 @@ describe('a run id', () => {
     expect(answer).toMatchObject({ status: 400 });
   });
 
-  it('is free again when its run was refused before it started', async () => {
+  it('is free again if its run is refused before it starts', async () => {
     const id = await api.drafted(GREETING);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const path = `/api/v2/workflows/${id}`;
@@ -169,7 +169,7 @@ describe('the run ids of a workspace', () => {
     expect(await call('GET', job, { key })).toMatchObject({ status: 200 });
   });
 
-  it('cannot be those of runs that the host has started', async () => {
+  it('cannot be ids of runs that the host has started', async () => {
     const id = await api.deployed(GREETING);
     const runId = `nightly.${crypto.randomUUID()}`;
     await api.engine.execute(id, {}, { runId });
@@ -333,7 +333,7 @@ describe('options that cannot be combined', () => {
       expect(await call('POST', `${path}/execute`, { body: each })).toMatchObject({ status: 400 });
   });
 
-  it('are refused after the call chain and before the workflow is looked up', async () => {
+  it('are refused after the check of the call chain and before the workflow lookup', async () => {
     const chain = (length: number) => ({ 'X-Sim-Via': Array<string>(length).fill('w').join(',') });
     const path = '/api/v2/workflows/nowhere/execute';
     const body = { async: true, stream: true };

@@ -13,8 +13,8 @@ import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQue
 /** Maximum number of queued runs that are being started concurrently. */
 const AT_ONCE = 16;
 /**
- * From this many waiting runs on, requests do not go before starts: a sender that is faster than the runs has to wait for them, and
- * the waiting runs of this process have to fit into its memory.
+ * At this number of waiting runs, requests lose their precedence over starts: a sender that is faster than the runs
+ * must wait, because the waiting runs of this process must fit into its memory.
  */
 const MOST_HELD_BACK = 10_000;
 const UNAVAILABLE = 503;
@@ -50,7 +50,7 @@ export class RunQueue {
 
   /**
    * Starts the queued runs of all processes; with `before`, only those that were reserved before that time. Several
-   * processes may try: the engine starts a run once.
+   * processes may do this concurrently: the engine starts a run once.
    */
   async recover(before?: string): Promise<void> {
     if (this.#isClosed) return;

@@ -63,7 +63,7 @@ export function expectRunIdForm(headers: Headers): void {
     throw badRequest(`X-Run-Id cannot be "${given}": no URL could name the run`);
   if (isChildRunId(given))
     throw badRequest(
-      'X-Run-Id cannot be a UUID of version 8: child runs have those. Take one of version 4 or 7',
+      'X-Run-Id cannot be a UUID of version 8: child runs use it. Use version 4 or 7',
     );
 }
 

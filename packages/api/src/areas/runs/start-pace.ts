@@ -1,6 +1,6 @@
 /**
- * Decides when queued runs begin. While requests are being accepted, one run begins in each turn of the event loop, otherwise all
- * that wait: in a burst all senders are answered early, and the stored runs follow without ever stopping.
+ * Decides when queued runs begin. While requests are being accepted, one run begins in each turn of the event loop;
+ * otherwise all waiting runs begin. In a burst, all senders are answered early, and stored runs still start steadily.
  */
 export class StartPace {
   readonly #waiting: (() => void)[] = [];
