@@ -12,7 +12,7 @@ import type { ToolRow } from './rows.ts';
 const IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
 const MAX_NAME = 64;
 
-/** Whether a row of an agent's tools names a workflow. */
+/** Returns whether a row of an agent's tools names a workflow. */
 export function isWorkflowRow(row: JsonObject): boolean {
   return idsOf(row).some((id) => IDS.has(id));
 }

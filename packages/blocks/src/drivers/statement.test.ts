@@ -56,7 +56,7 @@ describe('references in statements', () => {
     "SELECT U&'@'",
     'SELECT tab_@',
     "SELECT '@",
-  ])('are refused where they cannot be bound: %s', (authored) => {
+  ])('are refused in places where they cannot be bound: %s', (authored) => {
     expect(() => bound(authored, 'x')).toThrow(/^has a /);
   });
 

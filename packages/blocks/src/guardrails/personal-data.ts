@@ -7,7 +7,7 @@ export interface Entity {
   end: number;
 }
 
-/** A check that tells data from text that only looks like it. */
+/** A check that distinguishes data from text that only looks like data. */
 async function loadLibraries() {
   const [{ default: validator }, { parsePhoneNumberFromString }] = await Promise.all([
     import('validator'),
@@ -50,7 +50,7 @@ function byWords(isValid: Check): Detector['lengthOf'] {
   };
 }
 
-/** The names of types are the names in exported workflows. Where two matches overlap, the first detector wins. */
+/** The names of types are the names in exported workflows. If two matches overlap, the first detector wins. */
 const DETECTORS: { readonly [type: string]: Detector } = {
   EMAIL_ADDRESS: {
     candidates: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,

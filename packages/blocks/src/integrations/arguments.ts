@@ -29,7 +29,7 @@ export function argumentsFrom(
       return value === undefined ? [] : [{ field, value }];
     });
     const [first, second] = filled;
-    // One of them is left over from an earlier choice, and nothing shows which.
+    // One of the two values is outdated, and it is unknown which.
     if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
       throw unusable(
         `has a value in "${first.field}" and in "${second.field}", which set the same argument: clear one of them`,

@@ -17,7 +17,7 @@ import type { McpSession } from './session.ts';
 const ONE = 'mcp';
 const ALL = ['mcp-server', 'mcp-server-advanced'];
 
-/** Whether a row of an agent's tools names an MCP server. */
+/** Returns whether a row of an agent's tools names an MCP server. */
 export function isMcpRow({ type }: JsonObject): boolean {
   return type === ONE || ALL.includes(type as string);
 }

@@ -15,7 +15,7 @@ export function toolNamed(tools: readonly Tool[], server: string, name: string):
   );
 }
 
-/** Whether a call may be repeated: only if the operator trusts the server's statements about its tools. */
+/** Returns whether a call may be repeated: only if the operator trusts the server's statements about its tools. */
 export function isIdempotent(session: McpSession, { annotations }: Tool): boolean {
   return session.trusted && (annotations?.idempotentHint === true || annotations?.readOnlyHint === true);
 }

@@ -2,7 +2,7 @@ const SERVER = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 const MAX_TOOL_NAME = 64;
 const MAX_DESCRIPTION = 2000;
 
-/** Whether a text can be the name of a server. */
+/** Returns whether a text can be the name of a server. */
 export function isNamed(name: string): boolean {
   return SERVER.test(name);
 }

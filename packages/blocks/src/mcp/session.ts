@@ -110,12 +110,12 @@ export class McpSession {
     this.#shared = shared;
   }
 
-  /** Whether the operator trusts the server's statements about its tools. */
+  /** True if the operator trusts the server's statements about its tools. */
   get trusted(): boolean {
     return this.#server.options.trusted === true;
   }
 
-  /** Whether a person approves each call of an agent. */
+  /** True if a person approves each call of an agent. */
   get requiresApproval(): boolean {
     return this.#server.options.requireApproval === true;
   }

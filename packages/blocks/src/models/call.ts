@@ -104,7 +104,7 @@ async function callOnce(
   }
 }
 
-/** Calls the model once. A server may answer with one document although a stream was asked for. */
+/** Calls the model once. A server may answer with one document even if a stream is requested. */
 async function partsOfAnswer(
   opened: OpenModel,
   options: LanguageModelV4CallOptions,

@@ -249,7 +249,7 @@ const PREFIXES: readonly (readonly [prefix: string, provider: string])[] = [
 const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
- * Returns the model that a name means: `PROVIDER/MODEL` for a known provider or one of `configured`, a model of the table, or a
+ * Returns the model for a name: `PROVIDER/MODEL` for a known provider or one of `configured`, a model of the table, or a
  * model whose name begins like the names of a provider. Undefined if there is none.
  */
 export function modelNamed(name: string, configured: readonly string[] = []): ChosenModel | undefined {

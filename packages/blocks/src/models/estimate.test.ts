@@ -23,7 +23,7 @@ describe('the estimate of a call', () => {
     expect(withTool.input).toBeGreaterThan(input('') + 16);
   });
 
-  it('takes the output from the limit of the call, or from the model without a limit or if reasoning is added', () => {
+  it('takes the output from the limit of the call, or from the model without a limit or with added reasoning', () => {
     const output = (
       maxOutputTokens: number | undefined,
       limitCovers = true,
@@ -35,7 +35,7 @@ describe('the estimate of a call', () => {
     expect(estimateOf({ prompt: say('') }, { info: undefined, limitCovers: true }).output).toBe(128_000);
   });
 
-  it('counts an image by itself and a PDF by its bytes', () => {
+  it('counts a fixed number of tokens for an image, and a PDF by its bytes', () => {
     const file = (mediaType: string, bytes: number) =>
       estimateOf(
         {

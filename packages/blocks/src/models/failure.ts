@@ -74,7 +74,7 @@ function statusFailure(
   });
 }
 
-/** Returns the pause that a provider asks for; undefined if it asks for none. */
+/** Returns the delay that a provider requests; undefined if it requests none. */
 function retryAfterOf(
   headers: { readonly [name: string]: string | undefined },
   nowMs: number,

@@ -28,7 +28,7 @@ describe('the response schema of a call', () => {
     expect(schemaAsText('groq', asked(content)).prompt).toEqual([{ role: 'system', content }, user]);
   });
 
-  it('is left to other providers', () => {
+  it('stays in the call for other providers', () => {
     const call = asked('Be brief.');
     expect(schemaAsText('openai', call)).toBe(call);
   });

@@ -15,7 +15,7 @@ export async function startOf(
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return { bytes: bytes.subarray(0, length), isWhole: true };
-    // Doubled, so that chunks of one byte do not copy the beginning again and again.
+    // Doubled, so that the content is not copied for every small chunk.
     if (length + value.length > bytes.length)
       bytes = Buffer.concat([bytes], Math.max(2 * bytes.length, length + value.length));
     bytes.set(value, length);

@@ -51,7 +51,7 @@ export interface Resolved {
 /**
  * Returns an object of the document, or the object that it refers to. Undefined for a value that is not an object.
  *
- * Throws Unusable for a reference that leads nowhere, in a circle or to another document.
+ * Throws Unusable for an unresolvable or circular reference, and for a reference to another document.
  */
 export function resolve(document: OpenApiDocument, value: Json | undefined): Resolved | undefined {
   let [at, pointer]: [Json | undefined, string | undefined] = [value, undefined];
@@ -61,7 +61,7 @@ export function resolve(document: OpenApiDocument, value: Json | undefined): Res
     if (typeof reference !== 'string') return { object: at, pointer };
     [at, pointer] = [valueAt(document, reference), reference];
   }
-  throw new Unusable('has a reference that leads in a circle');
+  throw new Unusable('has a circular reference');
 }
 
 /** Returns the value that a reference of the document names. Throws Unusable if there is none. */

@@ -94,7 +94,7 @@ const body = z.strictObject({
 /** A path in a body, as in references: `data.items[0].id`. */
 const path = text(500).regex(/^[\w@$-]+(?:\.[\w@$-]+|\[\d+\])*$/, 'must be a path such as data.items[0].id');
 
-/** The parts of an answer that decide about its success and its result. */
+/** The parts of an answer that determine its success and its result. */
 const answer = z.strictObject({
   /** The call has failed unless this is true. */
   ok: path.optional(),

@@ -16,9 +16,9 @@ describe('operations that cannot be tools', () => {
       'refers to #/components/parameters/None, which is not in the document',
     ],
     [
-      'a reference in a circle',
+      'a circular reference',
       { parameters: [{ $ref: '#/components/parameters/Circle' }] },
-      'has a reference that leads in a circle',
+      'has a circular reference',
     ],
     ['a prototype key', { parameters: [{ $ref: '#/constructor' }] }, 'refers to #/constructor, which is not'],
     [
@@ -202,7 +202,7 @@ describe('documents', () => {
       });
   });
 
-  it('with references that multiply or lead in a circle are read in bounded time', async () => {
+  it('with references that multiply or are circular are read in bounded time', async () => {
     const double = (name: string): JsonObject => ({
       allOf: [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }],
     });

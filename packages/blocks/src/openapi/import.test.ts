@@ -192,7 +192,7 @@ describe('servers of documents', () => {
     'javascript:alert(1)',
     'https://{__proto__}.test',
     'x y',
-  ])('that are no addresses on the web are unknown: %s', async (url) => {
+  ])('that are not web addresses are unknown: %s', async (url) => {
     expect(await at([{ url }])).toBeUndefined();
   });
 });

@@ -20,9 +20,12 @@ export interface ImportOptions extends ServerOptions {
   name: string;
   /** Operations to import, by id, operationId, `METHOD /path` or `tag:NAME`, with `*` for any text. Default: all. */
   only?: readonly string[];
-  /** Operations, in the form of `only`, that may be repeated although their method is POST or PATCH. */
+  /** Operations, in the form of `only`, that may be repeated even if their method is POST or PATCH. */
   idempotent?: readonly string[];
-  /** The header in which POST and PATCH take a key that makes repeating safe. Default: `Idempotency-Key` where it is a parameter. */
+  /**
+   * The header in which POST and PATCH take a key that makes repeating safe. Default: `Idempotency-Key` for
+   * operations with this parameter.
+   */
   keyHeader?: string;
 }
 
@@ -244,7 +247,7 @@ class Importer {
       });
   }
 
-  /** The engine sets the key, the same for each repetition of a call; a model would make up a new key. */
+  /** The engine sets the key, the same for each repetition of a call; a model would invent a new key. */
   #keyHeaderOf({ method, parameters }: Operation): string | undefined {
     const declared = parameters.find(
       ({ in: place, name }) => place === 'header' && /^(?:x-)?idempotency-key$/i.test(name),

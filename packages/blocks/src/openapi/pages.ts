@@ -41,7 +41,7 @@ export async function collectPages(
     answer = await send(next);
     const more = itemsOf(paging, answer.data);
     const text = JSON.stringify(more);
-    // A service that ignores the argument answers with the first page again and again.
+    // A service that ignores the argument always answers with the first page.
     if (paging.by !== undefined && more.length > 0 && text === last)
       throw repeatedPages(id, page, 'is followed by the same page again');
     last = text;

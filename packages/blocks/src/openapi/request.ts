@@ -222,7 +222,7 @@ async function bodyOf(
   return multipart(body, value, parts);
 }
 
-/** Returns a JSON body with its arguments; undefined where an argument has no value. */
+/** Returns a JSON body with its arguments; undefined in place of an argument without a value. */
 function filledJson(value: Json, args: JsonObject): Json | undefined {
   if (Array.isArray(value)) {
     const items = value.map((item) => filledJson(item, args)).filter((item) => item !== undefined);

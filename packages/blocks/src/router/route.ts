@@ -24,7 +24,7 @@ export const choiceOutputs = {
     .describe('The first block after the chosen route; null if no edge leaves by it.'),
 };
 
-/** Answer of a model that finds no choice that fits. */
+/** The answer of the model if no choice fits. */
 const NONE = 'NO_MATCH';
 
 /** The choice of a router. */

@@ -15,7 +15,7 @@ export const router = defineOutside({
   outputs: z.object({ prompt: z.string().describe('The text that was routed.'), ...choiceOutputs }),
   async run({ fields: { prompt }, ...call }) {
     const choices = blocksBehind(call.context);
-    if (choices.length === 0) throw invalid(call.context, 'has no block behind it to choose');
+    if (choices.length === 0) throw invalid(call.context, 'has no block after it to choose');
     const { facts, port, selectedRoute, selectedPath } = await choose(call, choices, prompt);
     return { output: { prompt, ...facts, selectedRoute, selectedPath }, port };
   },

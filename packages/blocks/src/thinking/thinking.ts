@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defineOutside } from '../define.ts';
 
-/** A step of reasoning that is written down. It calls no model. */
+/** A recorded step of reasoning. It calls no model. */
 export const thinking = defineOutside({
   summary: 'Records a thought, so that later blocks can read it.',
   fields: z.object({ thought: z.string().describe('The thought.') }),

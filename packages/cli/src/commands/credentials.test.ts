@@ -9,7 +9,7 @@ import { addCredential, listCredentials, removeCredential } from './credentials.
 
 const KEY = 'sk-the-key-of-the-shop';
 
-/** A data folder with one workspace, as the first `heddle serve` leaves it. */
+/** A data folder with one workspace, as the first `heddle serve` creates it. */
 async function served() {
   const data = dataFolder();
   const store = await openServiceStore({ data });
@@ -64,7 +64,7 @@ it('adds, lists and removes credentials; output never has a key', async () => {
   await expect(removeCredential(keptIo(), 'Shop', options)).rejects.toThrow('There is no credential Shop.');
 });
 
-it('replaces the key of a credential, whose id stays', async () => {
+it('replaces the key of a credential and keeps its id', async () => {
   const { options, find } = await served();
   const io = keptIo(KEY);
   await addCredential(io, 'Shop', { ...options, json: false });

@@ -102,7 +102,7 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
   return EXIT.completed;
 }
 
-/** Rethrows an error of the output, except that a reader stopped early (`| head`). */
+/** Rethrows an error of the output, unless a reader has closed it early (`| head`). */
 function expectReaderLeft(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }

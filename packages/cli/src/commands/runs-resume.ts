@@ -51,7 +51,7 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
   });
   const sinceMs = Date.now();
   const resume = (): Promise<number> =>
-    // This command ends with its run, so it leaves the other open runs alone.
+    // This command ends with its run, so it does not continue other open runs.
     withEngine(io, { ...options, env, recover: false }, async (engine) => {
       const handle = await resumeIn(engine, request, options.select);
       return followRun(io, engine, handle, {

@@ -1,4 +1,4 @@
-/** Returns how many lines a text has up to `end`. */
+/** Returns the number of lines of a text up to `end`. */
 export function lineCountOf(text: string, end = text.length): number {
   let lines = 1;
   for (let at = text.indexOf('\n'); at >= 0 && at < end; at = text.indexOf('\n', at + 1)) lines += 1;

@@ -115,7 +115,7 @@ async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
 }
 
 /**
- * Replaces the content of the file that a call names, and tries again if another change came first. A repeated call
+ * Replaces the content of the file that a call names, and retries if the file has been changed in the meantime. A repeated call
  * changes nothing.
  */
 async function change(

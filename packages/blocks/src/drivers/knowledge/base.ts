@@ -41,8 +41,8 @@ export function pageOf({ args }: DriverCall): { limit: number; offset: number } 
 }
 
 /**
- * Returns the value that the host has found. Throws KNOWLEDGE_UNKNOWN for undefined: a knowledge base of another workspace is
- * answered like one that does not exist.
+ * Returns the value that the host has found. Throws KNOWLEDGE_UNKNOWN for undefined: the error is the same for a
+ * knowledge base of another workspace.
  */
 export function found<T>(value: T | undefined, call: DriverCall): T {
   if (value !== undefined) return value;

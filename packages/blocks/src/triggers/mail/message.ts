@@ -22,7 +22,7 @@ export interface RawMessage {
   isCut: boolean;
   /** When the server received it, in ISO 8601. */
   receivedAt: string;
-  /** Other facts about the message. */
+  /** Other metadata of the message. */
   about: JsonObject;
 }
 

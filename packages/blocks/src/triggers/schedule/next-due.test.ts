@@ -38,7 +38,7 @@ const TRANSITIONS: readonly (readonly [string, string, string, readonly string[]
   ],
   // Repeated: 2026-10-25 03:00 CEST becomes 02:00 CET, at 01:00Z.
   ['Europe/Berlin', '0 2,3 * * *', '2026-10-24T12:00Z', ['2026-10-25T00:00Z', '2026-10-25T02:00Z']],
-  // Asked in the second of two equal hours: the first one is over.
+  // The given instant is in the second pass of a repeated hour: the first pass is over.
   ['Europe/Berlin', '30 2 * * *', '2026-10-25T01:10Z', ['2026-10-26T01:30Z']],
   // Half an hour: 2026-10-04 02:00 becomes 02:30, at 2026-10-03T15:30Z.
   ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T00:00Z', ['2026-10-03T15:30Z', '2026-10-04T15:15Z']],
@@ -48,7 +48,7 @@ const TRANSITIONS: readonly (readonly [string, string, string, readonly string[]
   ['America/Santiago', '0 0 * * *', '2026-09-05T12:00Z', ['2026-09-06T04:00Z', '2026-09-07T03:00Z']],
   // The repeated hour ends at midnight: 2026-04-04 24:00 becomes 23:00, at 2026-04-05T03:00Z.
   ['America/Santiago', '30 23 * * *', '2026-04-04T12:00Z', ['2026-04-05T02:30Z', '2026-04-06T03:30Z']],
-  // A day that did not exist: after 2011-12-29 came 2011-12-31, at 10:00Z.
+  // A skipped day: 2011-12-29 is followed by 2011-12-31, at 10:00Z.
   [
     'Pacific/Apia',
     '0 12 * * *',

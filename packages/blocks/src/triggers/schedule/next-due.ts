@@ -6,7 +6,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Within this span around a local time, a zone changes its offset at most once. */
 const SPAN_MS = 1.5 * DAY_MS;
 
-/** When something is due. Plain JSON. */
+/** The instants at which something is due. Plain JSON. */
 export interface Schedule {
   /** An interval in minutes of elapsed time, or the local times of a cron expression with five fields. */
   times: { everyMinutes: number } | { cron: string };
