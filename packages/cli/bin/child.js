@@ -1,4 +1,4 @@
-// The command line in a child of heddle.js: it ends when its parent is gone, also where that was killed.
+// The command line in a child process of heddle.js. It exits when its parent has exited, even if the parent was killed.
 import { Socket } from 'node:net';
 
 const parent = new Socket({ fd: 3 });

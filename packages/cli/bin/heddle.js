@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 const FLOOR = 24;
 const entry = new URL('../dist/index.js', import.meta.url);
 
-/** The Node executable of the npm package `node`, or undefined where it is not installed. */
+/** The Node executable of the npm package `node`, or undefined if it is not installed. */
 function pinnedNode() {
   try {
     const packageFile = module.createRequire(import.meta.url).resolve('node/package.json');

@@ -1,4 +1,4 @@
-// Runs the command line in a child process, on another Node than the one that was started.
+// Runs the command line in a child process, with another version of Node than the current one.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -9,9 +9,10 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2']
 /** On Windows a console sends Ctrl-C to every process, and `kill` ends a process at once. */
 const CONSOLE_SIGNALS = ['SIGINT', 'SIGBREAK'];
 
-/** Runs the command line on `node`: signals are passed on, and this process ends as the child does. */
+/** Runs the command line on `node`: forwards signals to it, and exits with its exit code or signal. */
 export function runOn(node, fail) {
-  // "--": else Node reads files that are meant for the command (--env-file). The fourth stream closes when this process ends.
+  // "--": otherwise Node itself would read files of the command's options (--env-file). The fourth stream closes when
+  // this process ends.
   const args = [...process.execArgv, '--', child, ...process.argv.slice(2)];
   const started = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] });
   const onWindows = process.platform === 'win32';

@@ -95,7 +95,7 @@ async function temporalRuntime(options: RuntimeOptions): Promise<NonNullable<Eng
   return runtimeOf(options);
 }
 
-/** Prints errors of background work, which no caller gets. */
+/** Prints errors of background work, which reach no caller. */
 export function reporter(io: Io): NonNullable<EngineOptions['onError']> {
   const style = styleFor(io.stderr);
   return (error, runId) => {

@@ -19,7 +19,7 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
     .description(
       'Stores the text on standard input as a skill, or replaces the one with this name. Prints the id.',
     )
-    .argument('<name>', 'name of the skill: small letters, digits and hyphens')
+    .argument('<name>', 'name of the skill: lowercase letters, digits and hyphens')
     .addOption(
       new Option(
         '--description <text>',

@@ -174,7 +174,7 @@ const DEFINITIONS = {
   stream: () => [
     new Option(
       '--stream',
-      'print the text of agents as it comes instead of the output; with --json, every event as a line of JSON',
+      'print text of agents as it arrives instead of the output; with --json, every event as a line of JSON',
     ).default(false),
   ],
   select: () => [

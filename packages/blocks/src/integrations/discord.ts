@@ -11,7 +11,7 @@ export const integration = defineIntegration({
   title: 'Discord',
   docs: 'https://discord.com/developers/docs/reference',
   address: 'https://discord.com/api/v10',
-  // Tokens of bots are given with their prefix: `Bot TOKEN`.
+  // Tokens of bots include their prefix: `Bot TOKEN`.
   credential: { type: 'key', in: 'header', name: 'authorization' },
   headers: { 'user-agent': 'DiscordBot (heddle, 1)' },
   types: ['discord'],

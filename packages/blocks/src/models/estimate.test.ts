@@ -23,7 +23,7 @@ describe('the estimate of a call', () => {
     expect(withTool.input).toBeGreaterThan(input('') + 16);
   });
 
-  it('takes the output from the limit of the call, or from the model without a limit or with added reasoning', () => {
+  it('takes the output from the call’s limit, or from the model if there is none or with reasoning', () => {
     const output = (
       maxOutputTokens: number | undefined,
       limitCovers = true,

@@ -111,7 +111,7 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
         baseURL,
         fetch,
         region,
-        // Both forms are given explicitly, so that nothing comes from the environment of the process.
+        // Both forms are passed explicitly, so that nothing comes from the environment of the process.
         ...(key === undefined
           ? { apiKey: '', credentialProvider: async () => credentials }
           : { apiKey: key }),

@@ -5,7 +5,7 @@ import { Unusable, valueAt } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 
 const MAX_TEXT = 2000;
-/** Also of regular expressions, which are shown to models and never run. */
+/** Also applies to regular expressions, which are shown to models and never run. */
 const MAX_WORD = 200;
 
 /** Returns a schema that allows any value, with the reason. */

@@ -89,7 +89,7 @@ export async function backfillSchedule(
     const before = Number(own(result, 'alreadyStarted'));
     report(io, `${plural(started.length, 'run')} of ${name} started; ${before} had been started before.`);
     if (refused)
-      io.stderr.write(`${styleFor(io.stderr).yellow('!')} The rest was refused: ${safeLine(refused)}\n`);
+      io.stderr.write(`${styleFor(io.stderr).yellow('!')} Others were refused: ${safeLine(refused)}\n`);
   }
   return refused ? EXIT.failed : EXIT.completed;
 }

@@ -132,7 +132,7 @@ describe('heddle tools import', () => {
     expect(stderr).toContain(message);
   });
 
-  it('refuses a name that tools cannot have, and YAML that grows without end', async () => {
+  it('refuses a name that tools cannot have, and YAML whose aliases expand without limit', async () => {
     const wrong = await heddle(['tools', 'import', at('pets.json'), '--name', 'a b']);
     expect(wrong.stderr).toContain('"a b" is not a name of a service');
     const lines = Array.from(

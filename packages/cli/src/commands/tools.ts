@@ -24,7 +24,7 @@ export interface ImportToolsOptions extends BlockOptions {
 
 const MAX_DOCUMENT_MB = 64;
 const DOWNLOAD_MS = 120_000;
-/** Operations that are shown by name; --json has all. */
+/** Maximum number of operations that are shown by name; --json shows all. */
 const MAX_SHOWN = 20;
 
 /** Makes a file of tools from an OpenAPI document. Exits with 2 if no operation is left. Throws usage errors. */

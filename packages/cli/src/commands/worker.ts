@@ -83,7 +83,7 @@ async function openTriggers(
   }
 }
 
-/** The worker, which starts no more runs of triggers once it stops. */
+/** Returns the worker. When it is stopped, it first stops starting runs of triggers. */
 function withTriggers(
   started: HeddleWorker,
   triggers: OpenTriggerWork | undefined,

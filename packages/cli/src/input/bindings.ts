@@ -14,7 +14,7 @@ export interface BindingOptions {
 
 /** A value for a field of a block. */
 export interface Binding {
-  /** Where it is given, for messages. */
+  /** The option or file that has it, for messages. */
   from: string;
   /** Id or name of the block, the field, and steps inside its value, joined by dots. */
   path: string;
@@ -24,7 +24,7 @@ export interface Binding {
 const EXAMPLE = `Example: --set 'Slack.channel="C0123456789"'`;
 const MAX_LISTED = 20;
 
-/** Returns the values for fields from files and single options, which win over files. Throws usage errors. */
+/** Returns the values for fields from files and single options, which take precedence over files. Throws usage errors. */
 export async function readBindings({ set = [], bindings = [] }: BindingOptions): Promise<Binding[]> {
   const files = await Promise.all(
     bindings.map(async (file) => inFile(file, await jsonFile('--bindings', file))),
@@ -153,7 +153,10 @@ async function fieldsOf(type: string): Promise<string[]> {
   return Object.keys((found?.fields['properties'] ?? {}) as object);
 }
 
-/** Returns the value with another value inside, at these steps: keys, and positions in lists from 0. JSON text is parsed. */
+/**
+ * Returns the value with the inner value at these steps replaced. Steps are keys, and positions in lists from 0.
+ * JSON text is parsed.
+ */
 function withValue(value: Json, [step = '', ...others]: readonly string[], binding: Binding): Json {
   const parsed = typeof value === 'string' ? parsedOr(value) : value;
   const inner = (old: Json): Json => (others.length === 0 ? binding.value : withValue(old, others, binding));

@@ -29,7 +29,7 @@ describe('environment values', () => {
     await expect(envValues({ env: ['=x'], envFile: [] }, shell)).rejects.toThrow(/has no name/);
   });
 
-  it('come from dotenv files; later files and single values win', async () => {
+  it('come from dotenv files; later files and single values take precedence', async () => {
     const folder = dataFolder();
     const [first, second] = [join(folder, 'a.env'), join(folder, 'b.env')] as const;
     writeFileSync(first, '# comment\nA=1\nB="two words"\nexport C=\'3\'\n');

@@ -7,7 +7,7 @@ interface Active {
   /** Ids of the containers around it, outermost first. */
   containers: readonly string[];
   sinceMs: number;
-  /** The block has been reported as slow, or never will be. */
+  /** True if the block has been reported as slow, or is never reported. */
   reported: boolean;
 }
 

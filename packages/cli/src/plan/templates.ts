@@ -49,7 +49,7 @@ function containerReference(container: ContainerConfig): Reference[] {
     : [];
 }
 
-/** The value of a field without references; undefined otherwise. */
+/** The value of a field without references; undefined for a field with references. */
 export function literalOf(template: Template | undefined): unknown {
   return template?.kind === 'literal' ? template.value : undefined;
 }

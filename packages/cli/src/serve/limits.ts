@@ -84,7 +84,7 @@ export function clientAddressOf(
   proxies: number,
 ): string | undefined {
   const forwarded = (headers.get('x-forwarded-for') ?? '').split(',').map((each) => each.trim());
-  // A caller can put anything before the entries of the proxies, and nothing after them.
+  // A caller can put anything before the entries of the proxies, but nothing after them.
   const address = proxies === 0 ? peer : (forwarded.at(-proxies) ?? peer);
   if (address === undefined || !isIPv6(address)) return address;
   return /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1] ?? networkOf(address);

@@ -22,7 +22,7 @@ export interface Listening {
   origin: string;
   /** Resolves with an error of the listening socket. */
   failed: Promise<Error>;
-  /** Accepts no more connections. */
+  /** Stops accepting connections. */
   close(): void;
   /** Resolves when all connections have ended. Closes connections that remain after a second. */
   ended(): Promise<void>;

@@ -39,7 +39,7 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
     return answer(
       response,
       200,
-      'Heddle has the answer. Return to the terminal: it says whether the account is connected.',
+      'Heddle has received the answer. The terminal shows whether the account is connected.',
     );
   });
   await new Promise<void>((listening, reject) => {

@@ -25,7 +25,7 @@ async function ifInstalled<T>(loading: Promise<T>): Promise<T> {
     return await loading;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // If one of its own dependencies is missing, the installation is broken: report the error unchanged.
+    // If a dependency of the package is missing, the installation is broken: report the error unchanged.
     if (code !== 'ERR_MODULE_NOT_FOUND' || !message.includes(`'${NAME}'`)) throw error;
     const version = packageJson.peerDependencies[NAME];
     throw new UsageError(

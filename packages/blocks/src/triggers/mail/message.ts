@@ -55,7 +55,7 @@ async function parsedOf(raw: Uint8Array): Promise<Email | undefined> {
   try {
     return await PostalMime.parse(raw, { ...LIMITS, attachmentEncoding: 'base64' });
   } catch {
-    // Anybody can send a message: a message that cannot be parsed must not stop later messages.
+    // Anyone can send a message: a message that cannot be parsed must not stop later messages.
     return undefined;
   }
 }

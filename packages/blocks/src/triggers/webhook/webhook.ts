@@ -152,7 +152,7 @@ function inputOf(config: WebhookConfig, delivery: ParsedDelivery): JsonObject {
 const CREDENTIAL_HEADER = /auth|cookie|secret|token|key|signature|password|session|jwt|credential/;
 const NOT_A_CREDENTIAL: ReadonlySet<string> = new Set(['idempotency-key']);
 
-/** Returns the headers without the ones that can contain a credential. */
+/** Returns the headers, except those that can contain a credential. */
 function shownHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
   const withheld = header?.toLowerCase();
   return Object.fromEntries(
