@@ -55,7 +55,7 @@ describe('fields', () => {
     });
   });
 
-  it('that do not match are refused, all at once', async () => {
+  it('that do not match are refused, with all problems in one error', async () => {
     const context = contextOf({
       type: 'router_v2',
       params: { context: '', routes, temperature: 'hot' },

@@ -262,7 +262,7 @@ describe('heddle plan', () => {
 });
 
 describe('output that cannot be written', () => {
-  it('is reported, and exits with a failure', async () => {
+  it('is reported, and the command exits with a failure', async () => {
     const before = process.exitCode;
     const io = { ...keptIo(), stdout: new Full() };
     const exit = await main(['plan', fileOf(BRANCHES)], io);

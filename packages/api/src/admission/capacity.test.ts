@@ -233,7 +233,7 @@ describe('usage', () => {
     expect(calls.slice(2)).toEqual([`resume ${runId}`, `settled ${runId}`]);
   });
 
-  it('refuses an answer, and the pause point stays open', async () => {
+  it('over its limit refuses an answer, and the pause point stays open', async () => {
     const refusals: object[] = [];
     const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
     const id = await api.deployed(APPROVAL);

@@ -159,7 +159,7 @@ describe('a workflow that is not public', () => {
     expect((await anyone(id)).status).toBe(401);
   });
 
-  it('is refused after the call chain and before the body, and the body before the capacity', async () => {
+  it('is checked after the call chain and before the body, the body before the capacity', async () => {
     const own = await testApi({ engine: api.engine, store: api.store, capacity: 1 });
     const long = await published(LONG);
     const chain = { 'X-Sim-Via': Array<string>(25).fill('w').join(',') };

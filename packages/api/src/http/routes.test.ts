@@ -117,7 +117,7 @@ describe('a request', () => {
     expect([missing.status, await missing.text()]).toEqual([404, '']);
   });
 
-  it('for the meta data returns the kind of the credential', async () => {
+  it('for the metadata returns the kind of the credential', async () => {
     expect(await call('GET', '/api/v2/meta')).toMatchObject({
       status: 200,
       data: { keyType: 'personal', expiresAt: null, v2Enabled: true },
@@ -194,7 +194,7 @@ describe('rate limits', () => {
     expect(await own.call('GET', list)).toMatchObject({ status: 200 });
   });
 
-  it('of an operation replaces the limit of all operations', async () => {
+  it('of an operation replace the limit of all operations', async () => {
     const operations = { getApiMeta: { capacity: 1, perMinute: 60 } };
     const limiter = memoryLimiter({ operation: { capacity: 9, perMinute: 60 }, operations }, () => 0);
     const own = await testApi({ limiter, now: () => 0 });

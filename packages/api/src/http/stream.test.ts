@@ -86,7 +86,7 @@ describe('heartbeats', () => {
   const beats: (() => void)[] = [];
   const every = (_ms: number, beat: () => void) => (beats.push(beat), ignore);
 
-  it('have a row here for each stream of the operation table', () => {
+  it('are declared in this test for each stream of the operation table', () => {
     const streams = SERVED.flatMap(({ id, streams: types = [] }) =>
       types.filter(({ type }) => type !== '*/*').map(({ type }) => `${id} ${type}`),
     );

@@ -54,7 +54,7 @@ describe('schemas of arguments', () => {
     expect(() => compiled(schema)).toThrow(/^is not a JSON Schema: /);
   });
 
-  it('do not compare items with one another', () => {
+  it('ignore "uniqueItems"', () => {
     const check = compiled({ properties: { list: { type: 'array', uniqueItems: true } } });
     expect(check({ list: [1, 1] })).toBeUndefined();
   });
@@ -147,7 +147,7 @@ describe('schemas of arguments', () => {
     expect(noted).toEqual(['^(?=x)']);
   });
 
-  it('with patterns of names check the values of matching names, and other values as additional ones', () => {
+  it('with patterns of names check matching names, and other names as additional properties', () => {
     const check = compiled({
       properties: { id: { type: 'number' }, 'x-id': { type: 'number' } },
       patternProperties: { '^x-': { type: ['string', 'number'] }, y$: { maxLength: 2 } },
@@ -182,7 +182,7 @@ describe('schemas of arguments', () => {
     expect(check({ child: { z: 1 } })).toContain('#/child/z');
   });
 
-  it('have properties with the names of keywords', () => {
+  it('may have properties with the names of keywords', () => {
     const named = {
       pattern: { type: 'string' },
       patternProperties: { type: 'number' },

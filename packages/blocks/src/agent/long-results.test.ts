@@ -11,7 +11,7 @@ describe('results that are too long', () => {
     expect(shown.length).toBeLessThan(1200);
   });
 
-  it('are read by a tool with a name that no other tool has', () => {
+  it('are read by a tool with a unique name', () => {
     const long = new LongResults(1000, new Map([['read_result', {}]]));
     expect(long.tool()).toBeUndefined();
     expect(long.shown('1.1', 'short')).toBe('short');
@@ -20,7 +20,7 @@ describe('results that are too long', () => {
     expect(long.tool()?.definition.name).toBe('read_result_2');
   });
 
-  it('come in parts that are short enough to be shown', async () => {
+  it('are read in parts that are short enough to be shown', async () => {
     const long = new LongResults(1000, new Map());
     long.shown('1.1', 'x'.repeat(9_999_999));
     const call = {

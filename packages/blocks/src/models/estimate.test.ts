@@ -84,7 +84,7 @@ describe('costs', () => {
     expect(addCost(undefined, one)).toEqual(one);
   });
 
-  it('of the table have a source and the date when it was read', () => {
+  it('come from a table in which each model has a source with a date', () => {
     for (const { id, source } of knownModels()) {
       expect(new URL(source.url).protocol, id).toBe('https:');
       expect(source.checked, id).toMatch(/^20\d\d-\d\d-\d\d$/);
@@ -92,13 +92,13 @@ describe('costs', () => {
     }
   });
 
-  it('of a dated version are its own, or those of its model', () => {
+  it('of a dated version use its own prices, or those of its model', () => {
     expect(modelNamed('gpt-4o-2024-05-13')?.info?.prices).toEqual({ input: 5, output: 15 });
     expect(modelNamed('openai/gpt-4o-2024-05-13')?.info?.prices.input).toBe(5);
     expect(modelNamed('gpt-4o-2024-11-20')?.info?.prices.input).toBe(2.5);
   });
 
-  it('of the table are consistent: cached input is cheaper, and an output fits into the context', () => {
+  it('come from consistent rows: cached input is cheaper, and an output fits into the context', () => {
     for (const { context, output, prices: listed } of knownModels()) {
       expect(output).toBeLessThanOrEqual(context);
       expect(listed.cachedInput ?? 0).toBeLessThanOrEqual(listed.input);

@@ -56,7 +56,7 @@ describe('operations that cannot be tools', () => {
     expect(result.leftOut[0]?.reason).toContain(reason);
   });
 
-  it('include those with paths that lead elsewhere, or whose path item is shared', async () => {
+  it('include those with paths that lead to another path or host, or whose path item is shared', async () => {
     const item = { get: { ...ok } };
     const { file, leftOut } = await imported({
       paths: {
@@ -233,7 +233,7 @@ describe('documents', () => {
     expect([file.tools.length, unselected]).toEqual([1, 20_000]);
   });
 
-  it('do not change', async () => {
+  it('are not changed by an import', async () => {
     const document = documentOf(posting({ type: 'object' }));
     const before = structuredClone(document);
     await importOpenApi(document, { name: 'svc' });

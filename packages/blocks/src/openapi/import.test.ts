@@ -30,7 +30,7 @@ describe('names of imported tools', () => {
     expect(second.file.tools.map(({ id }) => id).slice(1)).toEqual(ids.toReversed());
   });
 
-  it('of arguments are valid for models, and differ', async () => {
+  it('of arguments are valid for models, and unique', async () => {
     const parameters = [
       { name: 'id', in: 'path' },
       { name: 'id', in: 'query' },
@@ -228,7 +228,7 @@ describe('selections of operations', () => {
 });
 
 describe('files of tools', () => {
-  it('are read as they were written', async () => {
+  it('are the same after writing and reading', async () => {
     const { file } = await imported(posting({ type: 'object' }));
     expect(readToolFile(JSON.parse(JSON.stringify(file)))).toEqual(file);
   });

@@ -12,7 +12,7 @@ function read(flowControl: Json): unknown {
 }
 
 describe('the field flowControl', () => {
-  it('is JSON, or its text, and gives a policy in milliseconds', () => {
+  it('is JSON, as a value or as text, and sets a policy in milliseconds', () => {
     const throttle = { limit: 10, seconds: 60 };
     const wanted = { scope: 'trigger', key: 'a.b', throttle: { limit: 10, ms: 60_000, excess: 'wait' } };
     expect(read({ key: 'a.b', throttle })).toEqual(wanted);

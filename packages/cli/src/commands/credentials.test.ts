@@ -38,7 +38,7 @@ async function served() {
   return { options, find };
 }
 
-it('adds, lists and removes credentials; output never has a key', async () => {
+it('heddle credentials adds, lists and removes credentials; output never has a key', async () => {
   const { options, find } = await served();
   const add = keptIo(`${KEY}\n`);
   await addCredential(add, 'Shop', { ...options, description: 'of the shop' });
@@ -64,7 +64,7 @@ it('adds, lists and removes credentials; output never has a key', async () => {
   await expect(removeCredential(keptIo(), 'Shop', options)).rejects.toThrow('There is no credential Shop.');
 });
 
-it('replaces the key of a credential and keeps its id', async () => {
+it('heddle credentials add replaces the key of a credential and keeps its id', async () => {
   const { options, find } = await served();
   const io = keptIo(KEY);
   await addCredential(io, 'Shop', { ...options, json: false });
@@ -76,14 +76,14 @@ it('replaces the key of a credential and keeps its id', async () => {
   expect(await find({ id })).toMatchObject({ secret: 'sk-another-key' });
 });
 
-it('stores the key of a service account, with its lines', async () => {
+it('heddle credentials add stores the key of a service account, with its line breaks', async () => {
   const { options, find } = await served();
   const key = '{\n  "private_key": "-----BEGIN KEY-----"\n}';
   await addCredential(keptIo(key), 'Robot', { ...options, serviceAccount: true });
   expect(await find({ provider: 'shop', type: 'service_account' })).toMatchObject({ secret: key });
 });
 
-it('refuses an empty or invalid key, an invalid provider, and an unknown workspace or folder', async () => {
+it('heddle credentials refuses an invalid key or provider, and an unknown workspace or folder', async () => {
   const { options } = await served();
   await expect(addCredential(keptIo('\n'), 'Shop', options)).rejects.toThrow('There is no value');
   await expect(addCredential(keptIo('two words'), 'Shop', options)).rejects.toThrow('The key is invalid');

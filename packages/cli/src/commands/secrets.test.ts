@@ -28,7 +28,7 @@ async function valuesOf(data: string, workspaceId: string, names: string[]): Pro
   }
 }
 
-it('sets, lists and removes secrets; output never has a value', async () => {
+it('heddle secrets sets, lists and removes secrets; output never has a value', async () => {
   const options = await served();
   const set = keptIo('a secret value\n');
   await setSecret(set, 'TOKEN', { ...options, description: 'of the shop' });
@@ -46,7 +46,7 @@ it('sets, lists and removes secrets; output never has a value', async () => {
   await expect(removeSecret(keptIo(), 'TOKEN', options)).rejects.toThrow('There is no secret TOKEN.');
 });
 
-it('refuses an empty value, an invalid name and an unknown workspace', async () => {
+it('heddle secrets refuses an empty value, an invalid name and an unknown workspace', async () => {
   const options = await served();
   await expect(setSecret(keptIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
   await expect(setSecret(keptIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
@@ -58,7 +58,7 @@ it('refuses an empty value, an invalid name and an unknown workspace', async () 
   );
 });
 
-it('seals all secrets with a new key', async () => {
+it('heddle secrets rotate seals all secrets with a new key', async () => {
   const options = await served();
   await setSecret(keptIo('a secret value'), 'TOKEN', options);
   const io = keptIo();

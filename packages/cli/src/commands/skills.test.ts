@@ -16,7 +16,7 @@ async function served() {
   return { workspaceId, options: { data, json: true } };
 }
 
-it('adds, replaces, lists, shows and removes skills', async () => {
+it('heddle skills adds, replaces, lists, shows and removes skills', async () => {
   const { options } = await served();
   const description = 'How to refund an order.';
   await expect(addSkill(keptIo(TEXT), 'refund-orders', options)).rejects.toThrow(
@@ -47,7 +47,7 @@ it('adds, replaces, lists, shows and removes skills', async () => {
     await expect(act(keptIo(), 'refund-orders', options)).rejects.toThrow('There is no skill refund-orders.');
 });
 
-it('are read from the workspace that heddle run names', async () => {
+it('heddle run --workspace reads the skills of the workspace', async () => {
   const { workspaceId, options } = await served();
   await addSkill(keptIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
   const resources = await workspaceResources(options, workspaceId, (error) => {

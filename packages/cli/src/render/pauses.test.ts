@@ -5,7 +5,7 @@ import type { Style } from './style.ts';
 const same = (text: string): string => text;
 const PLAIN: Style = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
 
-it('shows notifications of a pause that failed or may not have been sent, with the reasons', () => {
+it('a pause is shown with its notifications that failed or may not have been sent, with the reasons', () => {
   const notifications = [
     { type: 'slack', status: 'sent' },
     { type: 'resend', title: 'Mail\u001B[2J', status: 'failed', error: 'No credential.' },

@@ -25,7 +25,7 @@ it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostil
   expect(JSON.parse(terminalText(json))).toEqual({ hostile });
 });
 
-it('keeps the escape sequences of the command line itself', () => {
+it('a terminal gets the escape sequences of the command line itself', () => {
   const io = keptIo();
   const stdout = new Kept(true);
   const guarded = guardedIo({ ...io, stdout });
@@ -40,7 +40,7 @@ it('keeps the escape sequences of the command line itself', () => {
   expect(guarded.stdout.isTTY).toBe(true);
 });
 
-it('applies to everything that a command writes: arguments, file names, errors, JSON', async () => {
+it('everything that a command writes is escaped: arguments, file names, errors, JSON', async () => {
   for (const args of [
     ['run', 'x\u202e\u009b.json'],
     ['check', 'x\u202e\u009b.json', '--json'],

@@ -18,7 +18,7 @@ const records = (oldest: () => string | undefined) => ({
   oldestWorkspace: async () => oldest(),
 });
 
-it('gives the values of the command line only to the oldest workspace', async () => {
+it('only the oldest workspace gets the values of the command line', async () => {
   const { environments } = ownershipOf(
     records(() => 'first'),
     { KEY: 'value' },
@@ -29,7 +29,7 @@ it('gives the values of the command line only to the oldest workspace', async ()
   expect(await environments.values('third', ['KEY'])).toEqual({});
 });
 
-it('reads the secrets of a workspace; values of the command line replace those of the oldest', async () => {
+it('a workspace gets its secrets; values of the command line replace those of the oldest', async () => {
   const { environments } = ownershipOf(
     records(() => 'second'),
     { KEY: 'given' },
@@ -47,7 +47,7 @@ it('reads the secrets of a workspace; values of the command line replace those o
   expect(await others.values('second', ['KEY'])).toEqual({ KEY: 'stored' });
 });
 
-it('caches the oldest workspace, and looks it up again while there is none', async () => {
+it('the oldest workspace is cached, and looked up again while there is none', async () => {
   let oldest: string | undefined;
   const { environments } = ownershipOf(
     records(() => oldest),

@@ -51,7 +51,7 @@ describe('a run id', () => {
     }
   });
 
-  it('goes to one of many concurrent requests', async () => {
+  it('is reserved by only one of many concurrent requests', async () => {
     const path = await greetingOf(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const answers = await Promise.all(
@@ -221,7 +221,7 @@ describe('a run with an id that the caller chose', () => {
     return seen;
   }
 
-  it('has this id and no other in every response', async () => {
+  it('has only this id in every response', async () => {
     const id = await api.deployed(REPORTS_IDS);
     const runId = `reported.${crypto.randomUUID()}`;
     const seen = await everything(id, runId);

@@ -53,7 +53,7 @@ describe('JSON lines', () => {
     ['application/x-ndjson;q=0', false],
     ['application/x-ndjson-other', false],
     ['*/*', false],
-  ])('for Accept %s: %s', async (accept, isGiven) => {
+  ])('are sent for Accept %s: %s', async (accept, isGiven) => {
     const path = await greetingOf(api);
     const response = await fetch('POST', `${path}/execute`, { headers: { Accept: accept }, body: {} });
     expect(response.headers.get('content-type')?.includes('ndjson')).toBe(isGiven);

@@ -26,7 +26,7 @@ describe('the positions of a text in another text', () => {
   });
 });
 
-it('counts the lines of a text, or of its beginning', () => {
+it('lineCountOf counts the lines of a text, or of its beginning', () => {
   expect(lineCountOf('')).toBe(1);
   expect(lineCountOf('a\nb\n')).toBe(3);
   expect(lineCountOf('a\nb\nc', 3)).toBe(2);
