@@ -200,7 +200,7 @@ export interface Limits {
    * (default three quarters). A plain number sets the total.
    */
   capacity?: number | Partial<CapacityLimits>;
-  /** Maximum bytes of the bodies of single operations, by the id of the operation. Can only lower the limits of the operation. */
+  /** Maximum number of bytes of the bodies of single operations, by the id of the operation. Can only lower the limits of the operation. */
   bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */
   policy?: ExecutionPolicy;

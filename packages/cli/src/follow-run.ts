@@ -35,7 +35,7 @@ export async function followRun(
   handle: RunHandle,
   options: FollowOptions,
 ): Promise<number> {
-  // Before anything is shown, so that Ctrl-C works as soon as the run is visible.
+  // Registered before anything is shown, so that Ctrl-C works as soon as the run is visible.
   let view: LiveView | undefined;
   const stop = onInterrupt(() => void cancel(io, view, handle, options));
   try {

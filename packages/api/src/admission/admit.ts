@@ -33,7 +33,7 @@ export interface UnreadCall extends Pick<
 > {
   /** Undefined for a call without a credential. */
   principal: Principal | undefined;
-  /** From the path, not validated. */
+  /** The parameters in the path, not validated. */
   workflowId: string | undefined;
   /** Reads path, query and body by the schemas of the operation. Throws 400, 408, 413, 415. */
   read: (limits: InputLimits) => Promise<Input>;
@@ -65,7 +65,7 @@ export async function admit(
   const held: Release[] = [];
   const release = () => held.splice(0).forEach((each) => each());
   try {
-    // After the body has arrived: a client that stops sending must not hold a slot.
+    // The slots are taken after the body has arrived: a client that stops sending must not hold a slot.
     const slot = await takeSlots(context, { operation, principal }, held);
     const reply = await handle(context, served, call, slot);
     // A stream holds its slots until it ends.

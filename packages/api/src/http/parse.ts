@@ -66,7 +66,7 @@ export function valid<Schema extends z.ZodType>(
   throw badRequest(issues[0]?.message ?? otherwise, issues);
 }
 
-/** Returns a message with the name of the field for an issue to which the schema gives none; undefined to keep zod's message. */
+/** Returns a message with the name of the field, for an issue without a message in the schema; undefined keeps zod's message. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const name = nameOf(issue.path ?? []);
   const fault = name === '' ? undefined : faultOf(issue);

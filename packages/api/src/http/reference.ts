@@ -27,7 +27,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-// No validator: the page would send the document to a foreign server.
+// The validator is off: the page would send the document to a foreign server.
 const START = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#reference',
@@ -37,7 +37,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-// No margins and no column of links, which is always empty. On a phone, less padding.
+// Removes margins and the column of links, which is always empty. Reduces padding on a phone.
 const STYLE = `body { margin: 0; }
 .swagger-ui .info { margin: 24px 0; }
 .swagger-ui .scheme-container { padding: 16px 0; }

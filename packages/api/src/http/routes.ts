@@ -37,7 +37,7 @@ export function createRoutes(
         answer(context, served, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
       );
     }
-    // Before the routes of less specific paths, which may accept the method.
+    // Registered before the routes of less specific paths, which may accept the method.
     const [{ operation }] = group;
     app.all(routePath(operation), (c) => {
       const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedIn(group) } });

@@ -85,7 +85,7 @@ function textPayload(text: string, limits: WebhookLimits): Json {
 const WRAPPED = 'payload';
 
 function formPayload(text: string, limits: WebhookLimits): Json {
-  // Before the fields are split: each takes at least two characters.
+  // Checked before the fields are split: each field takes at least two characters.
   const many = text.split('&', limits.values + 2).length;
   if (many > limits.values) throw payloadTooLarge(`The form has more than ${limits.values} fields`);
   const fields = fieldsOf([...new URLSearchParams(text)]);

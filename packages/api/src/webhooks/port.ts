@@ -39,7 +39,7 @@ export type WebhookMeaning =
   | { kind: 'ignored'; event: string }
   | {
       kind: 'event';
-      /** The sender's id of the delivery: a second delivery with this id starts no run. Absent: the sender gives no id. */
+      /** The sender's id of the delivery: a second delivery with this id starts no run. Absent: the sender sends no id. */
       deliveryId?: string;
       /** Name of the event, for the log. */
       event?: string;

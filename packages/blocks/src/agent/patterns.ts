@@ -89,7 +89,7 @@ function formatWith(check: Matcher): object {
 /** Returns the matcher of a pattern, in the syntax of ECMAScript. Throws an Error with the reason if it cannot be translated. */
 function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   if (pattern.length > MAX_PATTERN_CHARS) throw new Error(`has more than ${MAX_PATTERN_CHARS} characters`);
-  // Before it is compiled, which takes time in proportion to its size.
+  // Checked before the pattern is compiled, which takes time in proportion to its size.
   const size = sizeOf(pattern);
   if (size > MAX_SIZE) throw new Error('repeats too much');
   budget.instructions -= size;

@@ -13,7 +13,7 @@ import { idsOf, isEmpty } from './rows.ts';
 
 /** Maximum number of operations in one result of a search. */
 const MAX_FOUND = 10;
-/** Maximum characters of JSON in one result of a search, not counting the first operation. */
+/** Maximum number of characters of JSON in one result of a search, not counting the first operation. */
 const MAX_FOUND_CHARS = 20_000;
 
 /**

@@ -14,7 +14,7 @@ import { numberOf } from './settings.ts';
 const MAX_CALLS = 64;
 
 const CHANGED = 'A person changed the arguments of this call to';
-/** Maximum characters of changed arguments that the model gets. */
+/** Maximum number of characters of changed arguments that the model gets. */
 const MAX_CHANGED_CHARS = 10_000;
 
 /** A call of a tool in an answer of a model. */

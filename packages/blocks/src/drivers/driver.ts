@@ -7,7 +7,7 @@ import type { Context } from '../define.ts';
 export interface DriverArgument extends Argument {
   /** A statement: references in the field of a block become bound parameters. Rows of agents cannot set it. */
   statement?: true;
-  /** Only blocks have it: the argument is not offered to models. */
+  /** Only for blocks: the argument is not offered to models. */
   blocksOnly?: true;
   /**
    * Not offered to models. A row of an agent can set it only together with this other argument, the destination of the call:

@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
 
-/** Maximum characters of one text, and blocks of one request, that Notion accepts. */
+/** Maximum number of characters of one text, and blocks of one request, that Notion accepts. */
 const MAX_TEXT = 2000;
 const MAX_BLOCKS = 100;
 

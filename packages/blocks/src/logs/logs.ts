@@ -7,7 +7,7 @@ import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 
 const MAX_RUNS = 100;
-/** Maximum characters of all inputs and outputs that one block reads, as JSON. */
+/** Maximum number of characters of all inputs and outputs that one block reads, as JSON. */
 const MAX_VALUE_CHARS = 4_000_000;
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;

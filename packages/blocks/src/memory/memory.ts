@@ -7,7 +7,7 @@ import { invalid } from '../invalid.ts';
 
 /** Maximum number of conversations of one list. */
 const MAX_CONVERSATIONS = 100;
-/** Maximum characters of all messages that one block reads, as JSON. */
+/** Maximum number of characters of all messages that one block reads, as JSON. */
 const MAX_CHARS = 1_000_000;
 
 const message = z.object({ role: z.string(), content: z.string() });

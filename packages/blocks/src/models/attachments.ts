@@ -10,9 +10,9 @@ import type { Context } from '../define.ts';
 
 /** Maximum number of attachments of one question. */
 const MAX_FILES = 10;
-/** Maximum bytes of all attachments together. */
+/** Maximum number of bytes of all attachments together. */
 const MAX_BYTES = 20_000_000;
-/** Maximum bytes of one text, which the model gets as part of its prompt. */
+/** Maximum number of bytes of one text, which the model gets as part of its prompt. */
 const MAX_TEXT_BYTES = 1_000_000;
 
 /** The kind of file that a block accepts, for messages: only images, or any file that models can read. */

@@ -89,7 +89,7 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
     variables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     async open({ address, key: apiKey = '', fetch, apiVersion = '' }, model) {
       const { createAzure } = await import('@ai-sdk/azure');
-      // Without a path it is the address of a resource.
+      // A URL without a path is the address of a resource.
       const base = new URL(address).pathname === '/' ? `${address}/openai` : address;
       // Dated versions exist below the paths of deployments only, and the interface without a version below v1 only.
       if (/^\d/.test(apiVersion)) {

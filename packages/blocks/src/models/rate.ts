@@ -7,7 +7,7 @@ import type { OpenModel } from './open.ts';
 const MINUTE_MS = 60_000;
 /** How far calls may exceed their rate: a key makes at most a tenth more calls in a minute than its rate. */
 const BURST_MS = 6000;
-/** The longest pause before a call. If a provider asks for a longer pause, the block fails; its own retries may wait longer. */
+/** The longest delay before a call. If a provider requests a longer delay, the block fails; its own retries may wait longer. */
 const MAX_PAUSE_MS = 60_000;
 /** The longest time for which one answer of a provider stops all calls of a key. */
 const MAX_BLOCK_MS = 600_000;
@@ -15,7 +15,7 @@ const TOO_MANY_REQUESTS = 429;
 
 type Limited = Pick<OpenModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
 
-/** Returns the longest pause before a call, in milliseconds. */
+/** Returns the longest delay before a call, in milliseconds. */
 export function longestPause({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
   return Math.min(MAX_PAUSE_MS, remainingMs);
 }
@@ -56,7 +56,7 @@ export async function awaitRate(
   };
 }
 
-/** Stops all calls of a key, in every process, for the pause that a provider asks for with status 429. */
+/** Stops all calls of a key, in every process, for the delay that a provider requests with status 429. */
 export async function learnRate(
   context: Context,
   { opened: { rateKey } }: { opened: Limited },

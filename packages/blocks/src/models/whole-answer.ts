@@ -5,7 +5,7 @@ import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
 import type { OpenModel } from './open.ts';
 import type { WholeAnswer } from './streamed.ts';
 
-/** Maximum characters of an unreadable answer that its error shows. */
+/** Maximum number of characters of an unreadable answer that its error shows. */
 const MAX_SHOWN_CHARS = 200;
 
 /**

@@ -4,11 +4,11 @@ import { sleep } from '../sleep.ts';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 1000;
-/** The longest pause before a call. If a service asks for a longer pause, the block fails; its own retries may wait longer. */
+/** The longest delay before a call. If a service requests a longer delay, the block fails; its own retries may wait longer. */
 export const MAX_PAUSE_MS = 30_000;
 
 /**
- * Returns the result of a call. Calls up to three times, with pauses, if `mayRepeat` allows it for the failure and time is left.
+ * Returns the result of a call. Calls up to three times, with delays, if `mayRepeat` allows it for the failure and time is left.
  * Throws the last failure.
  */
 export async function repeated<T>(

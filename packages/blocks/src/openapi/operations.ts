@@ -49,7 +49,7 @@ export interface Operation {
   body: Body | undefined;
   /** Media types of successful responses. */
   responses: string[];
-  /** Alternatives of security schemes; undefined: the document says nothing. */
+  /** Alternatives of security schemes; undefined: the document declares none. */
   security: JsonObject[] | undefined;
   servers: JsonObject[];
 }
@@ -65,7 +65,7 @@ export function isOwnHeader(name: string): boolean {
   return OWN_HEADERS.test(name);
 }
 
-/** Maximum characters of a path. No usual document has longer paths. */
+/** Maximum number of characters of a path. No usual document has longer paths. */
 const MAX_PATH = 1000;
 const MAX_PARAMETERS = 200;
 const MAX_TAGS = 20;

@@ -9,7 +9,7 @@ type Paging = NonNullable<ServiceTool['paging']>;
 /** How a page is requested: with a value of an argument, or at an address in the previous page. */
 export type NextPage = { argument: string; value: Json } | { url: string };
 
-/** Maximum bytes of the items of all pages of a call, as JSON. */
+/** Maximum number of bytes of the items of all pages of a call, as JSON. */
 const MAX_ITEMS_BYTES = 8 * 2 ** 20;
 
 /** The first page, and a function that requests another page. */

@@ -55,7 +55,7 @@ function whyNot(rate: ServiceRate | undefined, waitMs: number): string {
   return `its rate of ${rate.calls} calls in ${rate.seconds} s, or a refusal, allows the next call in ${seconds}`;
 }
 
-/** Stops all calls with a key, in every process, for the pause that a service asks for. */
+/** Stops all calls with a key, in every process, for the delay that a service requests. */
 export async function refuseKey(context: Context, { key }: KeyRate, pauseMs: number): Promise<void> {
   await context.services.rates.block(key, context.clock.now() + Math.min(pauseMs, MAX_BLOCK_MS));
 }

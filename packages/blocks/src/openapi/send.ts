@@ -27,7 +27,7 @@ export interface Sender {
 
 const TIMEOUT_MS = 300_000;
 const EXCERPT_CHARS = 2000;
-/** Maximum bytes of an error answer that are read, for tools whose answers can be files. */
+/** Maximum number of bytes of an error answer that are read, for tools whose answers can be files. */
 const ERROR_BYTES = 64 * 1024;
 
 /** Sends a request once. Returns a BlockError HTTP_FAILED for a failure that may be temporary; throws other errors. */

@@ -87,7 +87,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     opened = await openRecords(store, options, onError);
     const { imagesOf, sealer, sandboxes, credentialProviders, triggers } = opened;
     const ownership = ownershipOf(opened.records, env);
-    // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
+    // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
     const parts = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
     session = await openSession(io, { ...options, env, recover: true, ...parts });

@@ -41,7 +41,7 @@ function walk(from: AnyNode, path: Path): { node: AnyNode; left: number } {
 function step(node: AnyNode, key: string | number): AnyNode | undefined {
   if (node.type === 'Array' && typeof key === 'number') return node.elements[key]?.value;
   if (node.type !== 'Object') return undefined;
-  // Of duplicate keys, the last one counts.
+  // Of duplicate keys, the last one is used.
   return node.members.findLast(
     ({ name }) => (name.type === 'String' ? name.value : name.name) === String(key),
   )?.value;

@@ -31,7 +31,7 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
   const server = createServer((request, response) => {
     const url = URL.parse(request.url ?? '', redirectUri);
     if (request.method !== 'GET' || url?.pathname !== PATH) return answer(response, 404, 'Not found.');
-    // A page that the person visits meanwhile can send requests here too, but does not know the state.
+    // Other pages in the browser can send requests here too, but do not know the state.
     if (expected === undefined || url.searchParams.get('state') !== expected)
       return answer(response, 400, 'This is not the authorization that Heddle waits for.');
     expected = undefined;

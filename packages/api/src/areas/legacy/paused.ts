@@ -17,7 +17,7 @@ interface PageOption {
   hasResumePage: boolean;
 }
 
-// Not `PageOption`: the exported type of an area must not refer to a type of this file.
+// `PageOption` is not used here: the exported type of an area must not refer to a type of this file.
 const define = operationsOf<AreaContext & { hasResumePage: boolean }>();
 
 /** Reading needs the right to resume: the responses have the resume tokens. */

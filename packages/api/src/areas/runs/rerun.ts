@@ -54,7 +54,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
       );
     const source = await findRun(services, workflow, path.runId);
     if (!source.run) throw conflict(`Run ${source.runId} has not started: it cannot be started again.`);
-    // The same as for an asynchronous run: the response does not wait for the end of the run.
+    // As for an asynchronous run, the response does not wait for the end of the run.
     const body = schemas.executeBody.parse({ async: true });
     const ids = await reserveRunId(services, workflow, { headers, principal, body });
     let isStarted = false;

@@ -74,7 +74,7 @@ export async function submitAnswer(
 ): Promise<{ settled: Promise<RunResource> }> {
   const { run, engineId, workspaceId } = found;
   const ids = { runId: engineId, workflowId: run.workflowId, workspaceId };
-  // No rate limit and no concurrency limit: a run that has started must be able to end.
+  // Neither the rate limit nor the concurrency limit applies: a run that has started must be able to end.
   const release = await reserveUsage(services, { ...ids, userId, mode: 'resume' });
   const settled = withCallerId(found, () => answer(services, run, given)).finally(release);
   // Awaited or reported by the caller, once the answer is accepted.

@@ -81,7 +81,7 @@ function unknownBlock(selector: string, { names: all }: BlockIndex): ApiError {
   return badRequest(`Invalid selectedOutputs: "${selector}" names no block. There are ${names}${more}.`);
 }
 
-/** Finds blocks for selectors. The first of several blocks with the same name wins. */
+/** Finds blocks for selectors. Of several blocks with the same name, the first one is used. */
 interface BlockIndex {
   /** Positions by id. */
   positions: ReadonlyMap<string, number>;

@@ -40,7 +40,7 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
   if (typeof where === 'string') {
     const problem = conditionProblem(where);
     if (problem !== undefined) throw wrongArgument(`"where" ${problem}`);
-    // On separate lines, because the condition can end with a comment.
+    // The condition is on a separate line, because it can end with a comment.
     parts.push(`(\n${where}\n)`);
   }
   if (isJsonObject(conditions)) {

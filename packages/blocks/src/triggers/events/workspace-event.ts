@@ -13,7 +13,7 @@ export interface EventTrigger extends TriggerInfo {
   ruleOf(config: JsonObject): EventRule;
 }
 
-/** Used if the author sets no flow control: workflows that cause each other's events cannot start runs without limit. */
+/** The default flow control: workflows that cause each other's events cannot start runs without limit. */
 const DEFAULT_FLOW: FlowPolicy = { scope: 'trigger', throttle: { limit: 60, ms: 60_000, excess: 'wait' } };
 
 /** Starts runs when something happens in the workspace. */

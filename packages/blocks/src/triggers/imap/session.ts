@@ -50,7 +50,7 @@ export async function withSession<Value>(
     throw isBlockError(error) ? error : sessionError(error, account);
   } finally {
     signal.removeEventListener('abort', cut);
-    // Without LOGOUT, whose answer would delay the poll.
+    // Closes without LOGOUT, whose answer would delay the poll.
     client?.close();
   }
 }
@@ -78,7 +78,7 @@ async function connectedTo(
   let failure: unknown;
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     const client = new Client({
-      // Only a checked address: another lookup could return another address.
+      // Connects only to the checked address: another lookup could return another address.
       host: address,
       port,
       ...(isIP(host) === 0 && { servername: host }),

@@ -18,7 +18,7 @@ const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 };
 export interface RawMessage {
   id: string;
   raw: Uint8Array;
-  /** Only the beginning was read. */
+  /** True if only the beginning was read. */
   isCut: boolean;
   /** When the server received it, in ISO 8601. */
   receivedAt: string;
