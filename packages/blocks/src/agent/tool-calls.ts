@@ -221,7 +221,7 @@ async function callResult(tool: ReadyTool, args: JsonObject, call: ToolRunCall):
   try {
     return { result: await tool.run(args, call), success: true };
   } catch (error) {
-    // Interrupted: whether it took effect is unknown.
+    // The call was interrupted, and its effect is unknown.
     call.signal.throwIfAborted();
     return failed(error instanceof Error ? error.message : String(error));
   }

@@ -24,7 +24,7 @@ export const integration = defineIntegration({
     errors: {
       // Rate limits have status 403 or 429. Limits per period have a header with the end of the period, other limits Retry-After.
       rate: ['API rate limit exceeded', 'secondary rate limit', 429],
-      // A pull request that cannot be merged.
+      // The pull request cannot be merged.
       conflict: [405],
       invalid: [422],
     },

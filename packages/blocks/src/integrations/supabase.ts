@@ -44,7 +44,7 @@ function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    // A literal percent sign, as in like.50%.
+    // The value has a literal percent sign, as in like.50%.
     return value;
   }
 }

@@ -47,7 +47,7 @@ export async function askFor(
     required: Object.keys(properties),
     additionalProperties: false,
   };
-  // Under a separate name, so that no property overwrites a fact.
+  // The answer has its own property, so that none of its properties overwrites a fact.
   const schema = {
     type: 'object',
     properties: { answer },

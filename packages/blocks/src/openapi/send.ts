@@ -109,7 +109,7 @@ function decoded(text: string | undefined): string | undefined {
   try {
     return text === undefined ? undefined : decodeURIComponent(text);
   } catch {
-    // A percent sign that is not part of an encoded character.
+    // The text has a percent sign that is not part of an encoded character.
     return undefined;
   }
 }

@@ -3,10 +3,9 @@ import type { Io } from '../io.ts';
 import { safe, safeLine, styleFor } from '../render/style.ts';
 
 /**
- * Writes the events of a run to stdout: with `json` each as a line of JSON, once; else the text of its agents as it
- * arrives. Names
- * of agents, and notes about texts that were not the answer, are written to stderr. Resolves when the events end, rejects if
- * `failed` does.
+ * Writes the events of a run to stdout: with `json` each as a line of JSON, once; else the text of its agents as it arrives.
+ * Names of agents, and notes about texts that were not the answer, are written to stderr. Resolves when the events end,
+ * rejects if `failed` does.
  */
 export async function streamEvents(
   io: Io,

@@ -19,7 +19,7 @@ export interface OpenTriggerWork {
   close(): Promise<void>;
 }
 
-/** No request reaches the interface. */
+/** Accepts no caller: no request reaches the interface. */
 const anonymous: Authenticator = { authenticate: () => Promise.resolve(undefined) };
 
 /**

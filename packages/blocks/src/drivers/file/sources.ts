@@ -129,7 +129,7 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    // A percent sign that is not part of an encoded character.
+    // The text has a percent sign that is not part of an encoded character.
     return path;
   }
 }

@@ -50,7 +50,7 @@ function declaredEncoding(type: string): InstanceType<typeof TextDecoder> | unde
   try {
     return label === undefined ? undefined : new TextDecoder(label);
   } catch {
-    // A character set that does not exist.
+    // The character set is unknown.
     return undefined;
   }
 }

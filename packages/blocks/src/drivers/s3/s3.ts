@@ -65,7 +65,7 @@ function pathAtAws(uri: string): [string, string, string] | undefined {
   try {
     return [uri, first, decodeURIComponent(rest.join('/'))];
   } catch {
-    // A percent sign that is not part of an encoded character.
+    // The text has a percent sign that is not part of an encoded character.
     return undefined;
   }
 }

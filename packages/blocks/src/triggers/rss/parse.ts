@@ -20,7 +20,7 @@ export interface ParsedItem {
   summary?: string;
   content?: string;
   author?: string;
-  /** As it is written. */
+  /** The date as written in the document. */
   date?: string;
   categories: string[];
   enclosure?: JsonObject;
