@@ -32,7 +32,7 @@ export interface AreaContext {
   queue: RunQueue | undefined;
   /** Undefined: the host has no database for areas. */
   database: Kysely<unknown> | undefined;
-  /** Faults that older engines tolerate are warnings. */
+  /** True if faults that older engines tolerate are warnings. */
   compat: boolean;
   now: () => number;
   /** Milliseconds between two heartbeats of a stream. */

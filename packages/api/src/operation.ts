@@ -30,7 +30,7 @@ export interface Call<Path, Query, Body> {
   headers: Headers;
   /** Aborted when the client has closed the connection. */
   signal: AbortSignal;
-  /** The response body is not sent (HEAD): the handler does not read it and records no read access. */
+  /** True if the response body is not sent (HEAD): the handler then neither reads it nor records a read access. */
   head?: boolean;
   /** `https://host` of this deployment with the base path of the interface, for absolute URLs. */
   origin: string;
@@ -75,7 +75,7 @@ export interface Operation<
   capability?: Capability;
   /** The resource that it acts on. The caller's access to its workspaces is checked before the handler runs. */
   resource: Resource<Value, Services>;
-  /** Belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope. */
+  /** True if it belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope. */
   legacy?: true;
   params: Path;
   query: Query;
@@ -83,7 +83,7 @@ export interface Operation<
   repeatable?: readonly string[];
   /** JSON, unless the schema is one of `bytesBody` or `formBody`. */
   body?: Body;
-  /** The body may be left out. */
+  /** True if the body is optional. */
   bodyOptional?: true;
   success: { status: number; schema: z.ZodType; page?: true; description: string }[];
   /** Successful responses other than JSON: media type and content. */
@@ -91,7 +91,7 @@ export interface Operation<
   /** Describes responses whose status, media type and body the caller's workflow decides. */
   ownResponses?: string;
   errors: readonly ErrorStatus[];
-  /** It runs a workflow: the call chain is checked, and the call takes a capacity slot until it ends. */
+  /** True if it runs a workflow: the call chain is checked, and the call takes a capacity slot until it ends. */
   executes?: true;
   /** The audit actions that it records when it succeeds. Absent: none. */
   audit?: { resourceType: string; actions: readonly string[] } | undefined;

@@ -14,9 +14,9 @@ export interface Definition {
   workspaceId: string;
   /** The version of the engine's deployment that runs; absent: the workflow is not deployed. */
   live?: number | undefined;
-  /** Callers without a credential may run the live version. */
+  /** True if callers without a credential may run the live version. */
   isPublic?: boolean;
-  /** An archived workflow is not found, except by operations that declare it. */
+  /** True for an archived workflow, which only operations that declare it can find. */
   isArchived?: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface Reservation {
   mode: 'sync' | 'async' | 'stream';
   /** ISO 8601. */
   createdAt: string;
-  /** The run waits in the queue. */
+  /** True if the run waits in the queue. */
   isQueued: boolean;
   /** Why the run was not started. */
   failure?: ReservationFailure | undefined;
@@ -115,7 +115,7 @@ export interface QueuedStart {
   timeoutMs?: number;
   /** Workflows that called each other up to this run. */
   via?: string[];
-  /** The stored files have owners. Absent: an earlier version, which did not record owners, has queued the run. */
+  /** True if the stored files have owners. Absent: an earlier version, which did not record owners, has queued the run. */
   ownsFiles?: true;
 }
 

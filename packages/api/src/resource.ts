@@ -23,7 +23,7 @@ export interface Resource<Value = unknown, Services = unknown> {
   kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
   /** Begins the message of the 404 that callers without access get, as for a resource that does not exist. */
   noun: string;
-  /** Archived workflows are found too. */
+  /** True if archived workflows are also found. */
   archived?: true;
   /** Returns the resource; undefined when there is none. */
   find(call: ResourceCall, services: Services, context: AreaContext): Promise<Located<Value> | undefined>;

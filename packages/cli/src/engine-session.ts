@@ -14,7 +14,7 @@ import { safe, styleFor } from './render/style.ts';
 /** Options of an engine for a command. */
 export interface SessionOptions extends RuntimeOptions, BlockOptions {
   env: { [name: string]: string };
-  /** Continue the open runs of the data folder, or those in the database without an owner. */
+  /** True to continue the open runs of the data folder, or those in the database without an owner. */
   recover: boolean;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;

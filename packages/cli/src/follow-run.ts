@@ -18,7 +18,7 @@ export interface FollowOptions extends RuntimeOptions {
   /** The workflow's file, for hints about later commands. */
   file: string | undefined;
   json: boolean;
-  /** Writes events, or the text of agents, to stdout as they arrive. Default false. */
+  /** True to write events, or the text of agents, to stdout as they arrive. Default false. */
   stream?: boolean;
   /** Arguments about blocks that a later command on this run needs too. */
   blockArgs: readonly string[];

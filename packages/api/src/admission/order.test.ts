@@ -125,7 +125,7 @@ interface Refusal {
   message: string;
   details?: unknown;
   headers?: { [name: string]: string };
-  /** The run id stays reserved. */
+  /** True if the run id stays reserved. */
   reserves?: true;
 }
 

@@ -48,7 +48,7 @@ export interface Principal {
   scopes: readonly Scope[];
   /** ISO 8601; null: it does not expire. */
   expiresAt: string | null;
-  /** The caller sent no credential. The principal represents the workspace of a public workflow. */
+  /** True if the caller sent no credential. The principal represents the workspace of a public workflow. */
   anonymous?: true;
 }
 

@@ -92,7 +92,7 @@ export interface WebhookEvent {
 /** An accepted event. */
 export interface AcceptedEvent {
   runId: string;
-  /** The delivery was accepted before: `runId` is the run of the first delivery. */
+  /** True if the delivery was accepted before: `runId` is the run of the first delivery. */
   isDuplicate: boolean;
   /**
    * The decision of flow control, and its reason; absent: the run starts at once. For a dropped event, the run is an earlier one.

@@ -33,8 +33,8 @@ export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'sig
 export interface ReadyTool extends OfferedTool {
   /** Returns how arguments differ from the schema of the parameters. */
   problemsOf: SchemaCheck;
-  /** The model must call it first. */
+  /** True if the model must call it first. */
   forced: boolean;
-  /** A person approves each call. */
+  /** True if a person approves each call. */
   requiresApproval: boolean;
 }

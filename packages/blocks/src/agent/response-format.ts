@@ -12,7 +12,7 @@ export interface ResponseFormat {
   schema: JsonObject;
   /** Returns how an answer differs from the schema. */
   problemsOf: SchemaCheck;
-  /** The provider can guarantee the schema: all properties are required, and no others are allowed. */
+  /** True if the provider can guarantee the schema: all properties are required, and no others are allowed. */
   strict: boolean;
 }
 

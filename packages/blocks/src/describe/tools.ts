@@ -24,9 +24,9 @@ export interface ToolDescription {
   path?: string;
   language?: 'javascript' | 'python';
   tags: readonly string[];
-  /** The tool changes nothing. Absent: unknown. */
+  /** True if the tool changes nothing. Absent: unknown. */
   readOnly?: boolean;
-  /** An interrupted call may be repeated. */
+  /** True if an interrupted call may be repeated. */
   idempotent: boolean;
   /** JSON Schema of the arguments. */
   parameters: JsonObject;

@@ -5,9 +5,9 @@ import type { Context } from '../define.ts';
 
 /** An argument of a tool of a driver. */
 export interface DriverArgument extends Argument {
-  /** A statement: references in the field of a block become bound parameters. Rows of agents cannot set it. */
+  /** True for a statement: references in the field of a block become bound parameters. Rows of agents cannot set it. */
   statement?: true;
-  /** Only for blocks: the argument is not offered to models. */
+  /** True if only blocks have the argument: models do not get it. */
   blocksOnly?: true;
   /**
    * Not offered to models. A row of an agent can set it only together with this other argument, the destination of the call:
@@ -20,7 +20,7 @@ export interface DriverArgument extends Argument {
 export interface DriverTool {
   description: string;
   arguments: { readonly [name: string]: DriverArgument };
-  /** A call may be repeated. */
+  /** True if a call may be repeated. */
   idempotent: boolean;
   /** The host data that every call needs. Absent: some calls need no host data. */
   uses?: HostFeature;

@@ -6,7 +6,7 @@ import type { ServiceTool, ToolFile } from '../openapi/file.ts';
 /** An argument of a tool: its JSON Schema, and where it goes. */
 export interface Argument {
   schema: JsonObject;
-  /** The tool cannot be called without it. */
+  /** True if the tool cannot be called without it. */
   required?: true;
   /** Fields of blocks that set it; the first filled one counts. Default: the field with the name of the argument. */
   fields?: readonly string[];
@@ -27,9 +27,9 @@ export interface IntegrationTool extends Partial<
   method: ServiceTool['method'];
   path: string;
   arguments: { readonly [name: string]: Argument };
-  /** A call may be repeated. Default: true for GET, PUT and DELETE. */
+  /** True if a call may be repeated. Default: true for GET, PUT and DELETE. */
   idempotent?: boolean;
-  /** A call changes nothing. Default: true for GET. */
+  /** True if a call changes nothing. Default: true for GET. */
   readOnly?: boolean;
   /** Returns the arguments in the form that the service requires. Throws an ArgumentError. */
   prepare?(args: JsonObject, help: PrepareHelp): JsonObject | Promise<JsonObject>;

@@ -31,7 +31,7 @@ export interface ModelInfo {
   source: Source;
   /** False: it does not accept a temperature. */
   temperature?: false;
-  /** Its reasoning can be set. */
+  /** True if its reasoning can be set. */
   reasoning?: true;
 }
 

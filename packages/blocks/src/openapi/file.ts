@@ -40,7 +40,7 @@ const scheme = z.discriminatedUnion('type', [
       type: z.literal('key'),
       /** With `path`, `name` is a placeholder of the path. */
       in: z.enum(['header', 'query', 'cookie', 'path']),
-      /** The key is also sent as `Authorization: Bearer`. */
+      /** True if the key is also sent as `Authorization: Bearer`. */
       bearer: z.literal(true).optional(),
       name: text(200).min(1),
     })
@@ -61,9 +61,9 @@ const parameter = z
     in: z.enum(LOCATIONS),
     name: text(500).min(1),
     ...style,
-    /** Reserved characters are not encoded. */
+    /** True if reserved characters are not encoded. */
     reserved: z.literal(true).optional(),
-    /** The value is sent as JSON text. */
+    /** True if the value is sent as JSON text. */
     json: z.literal(true).optional(),
   })
   .refine(
@@ -220,9 +220,9 @@ export const serviceTool = z.strictObject({
     .optional(),
   /** The header for a key that is the same for all repetitions of a call. */
   keyHeader: header.optional(),
-  /** A call that was interrupted may be repeated. */
+  /** True if an interrupted call may be repeated. */
   idempotent: z.boolean(),
-  /** A call changes nothing. */
+  /** True if a call changes nothing. */
   readOnly: z.boolean(),
 });
 

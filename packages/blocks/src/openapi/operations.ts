@@ -22,7 +22,7 @@ export interface Parameter {
   style: string;
   explode: boolean;
   allowReserved: boolean;
-  /** The value is sent as JSON text. */
+  /** True if the value is sent as JSON text. */
   json: boolean;
 }
 

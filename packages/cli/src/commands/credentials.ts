@@ -19,9 +19,9 @@ type WorkspaceOptions = StoreOptions & { json: boolean; workspace?: string };
 export type AddOptions = WorkspaceOptions & {
   provider: string;
   description?: string;
-  /** The value is the key of a service account, which may have several lines. */
+  /** True if the value is the key of a service account, which may have several lines. */
   serviceAccount: boolean;
-  /** Connects an account instead: a person authorizes the operator's OAuth client. */
+  /** True to connect an account instead: a person authorizes the operator's OAuth client. */
   oauth: boolean;
   /** Time limit for the person's answer, in milliseconds. */
   timeout: number;

@@ -17,7 +17,7 @@ export interface ExecuteOptions extends RemoteOptions {
   input?: string;
   json: boolean;
   select: readonly string[];
-  /** Print the id of the run and do not wait for its end. */
+  /** True to print the id of the run without waiting for its end. */
   async: boolean;
 }
 

@@ -46,7 +46,7 @@ export type ServeOptions = Omit<
   keepReceipts: number;
   /** `NAME=WORKFLOW,WORKFLOW`. */
   mcpServer?: readonly string[];
-  /** Serves the pages of the Studio. */
+  /** True to serve the pages of the Studio. */
   studio: boolean;
 } & Pick<AccessOptions, 'limits' | 'proxies' | keyof TokenOptions>;
 

@@ -27,7 +27,7 @@ export type WorkerOptions = EnvOptions &
     grace: number;
     /** Base URL of `heddle serve`, for the addresses of pauses. */
     origin?: string;
-    /** Starts the runs of triggers of the service. */
+    /** True to start the runs of triggers of the service. */
     triggers: boolean;
     /** A limits file, for the runs of triggers. */
     limits?: string;

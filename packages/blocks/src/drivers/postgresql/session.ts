@@ -14,9 +14,9 @@ type Addresses = Awaited<ReturnType<HttpClient['addresses']>>;
 export interface Statement {
   sql: string;
   values: readonly Json[];
-  /** The database refuses changes. */
+  /** True if the database must refuse changes. */
   readOnly: boolean;
-  /** The statement may be repeated if its outcome is unknown. */
+  /** True if the statement may be repeated when its outcome is unknown. */
   idempotent: boolean;
 }
 

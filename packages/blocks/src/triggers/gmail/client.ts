@@ -20,7 +20,7 @@ const ID = /^[\w-]{1,128}$/;
 export interface Changes {
   ids: string[];
   historyId: string;
-  /** There are further changes after the position. */
+  /** True if there are further changes after the position. */
   hasMore: boolean;
 }
 

@@ -39,7 +39,7 @@ interface Element {
   name: string;
   attributes: { readonly [name: string]: string };
   text: string;
-  /** It contains XHTML. Only the text is kept. */
+  /** True if it contains XHTML, of which only the text is kept. */
   isMarkup: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface WebhookConfig {
   events?: string[];
   /** Path of the delivery's id in the payload. */
   idField?: string;
-  /** Requests without a payload start no run. */
+  /** True if requests without a payload start no run. */
   answersTests?: true;
   reply: 'now' | 'json' | 'run';
   status?: number;
