@@ -134,7 +134,7 @@ function ownResponses({ ownResponses: description }: AnyOperation): Doc {
     : { default: { description: `${description}.`, content: ANY_CONTENT } };
 }
 
-/** A successful response that is always a stream. */
+/** Returns a successful response that is always a stream. */
 function streamOnly(streams: NonNullable<AnyOperation['streams']>): Doc {
   const content = streams.map(({ type }): [string, Doc] => [
     type,

@@ -109,7 +109,7 @@ export class ApiClient {
     return found;
   }
 
-  /** The id of the workflow with this name; undefined if the workspace has none. */
+  /** Returns the id of the workflow with this name; undefined if the workspace has none. */
   async find(name: string): Promise<string | undefined> {
     const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));
     const workspace = encodeURIComponent(this.workspaceId);
@@ -148,7 +148,7 @@ const HINTS: { [status: number]: string | undefined } = {
   403: 'Use a personal key with the required role: heddle keys create.',
 };
 
-/** The body of a response. Throws a usage error for an error response. */
+/** Returns the body of a response. Throws a usage error for an error response. */
 async function read(response: Response): Promise<JsonObject> {
   const text = await response.text();
   const body = parse(text);
@@ -177,13 +177,13 @@ function parse(text: string): JsonObject {
   );
 }
 
-/** The text at `key`; empty if there is none. */
+/** Returns the text at `key`; empty if there is none. */
 export function textOf(object: JsonObject, key: string): string {
   const value = own(object, key);
   return typeof value === 'string' ? value : '';
 }
 
-/** The object in the `data` of a response. */
+/** Returns the object in the `data` of a response. */
 export function dataOf(response: JsonObject): JsonObject {
   const data = own(response, 'data');
   return isJsonObject(data) ? data : {};

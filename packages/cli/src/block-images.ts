@@ -11,13 +11,13 @@ export interface BlockImages extends ImageSource {
   close(): Promise<void>;
 }
 
-/** The folder of images in a data folder: the default of `heddle sandbox`. */
+/** Returns the folder of images in a data folder: the default of `heddle sandbox`. */
 export const imagesFolder = (data: string): string => join(data, 'images');
 
 /** True if a folder contains images. */
 export const hasImages = (folder: string): boolean => existsSync(join(folder, 'images.db'));
 
-/** The images of a data folder. They are opened for the first block that names one, since most runs need none. */
+/** Returns the images of a data folder. They are opened for the first block that names one, since most runs need none. */
 export function blockImages(data: string, isolation: IsolationLevel | undefined): BlockImages {
   const folder = imagesFolder(data);
   const images = lazy(async () => {

@@ -39,7 +39,7 @@ const MEMORY = { min: 64, max: 256, perResultMiB: 12 };
 
 const EXAMPLES = 'Examples: api.internal:8080, 10.1.0.0/16, localhost:*';
 
-/** The egress rules of blocks, from options and from HEDDLE_ALLOW_HOSTS and HEDDLE_DENY_HOSTS. Throws usage errors. */
+/** Returns the egress rules of blocks, from options and from HEDDLE_ALLOW_HOSTS and HEDDLE_DENY_HOSTS. Throws usage errors. */
 export async function egressOf(
   { allowHost = [], denyHost = [] }: BlockOptions,
   env: Env,
@@ -64,7 +64,7 @@ function listOf(env: Env, name: string): string[] {
   return (env.value(name) ?? '').split(/[\s,]+/).filter((text) => text !== '');
 }
 
-/** Options of an engine or worker for running blocks. Throws usage errors. */
+/** Returns options of an engine or worker for running blocks. Throws usage errors. */
 export async function blockOptions(
   options: BlockOptions,
 ): Promise<
@@ -122,7 +122,10 @@ export async function toolFilesOf(files: readonly string[], option = '--tools'):
 
 const COMMAND_EXAMPLE = 'files=/usr/bin/node /opt/files/server.js';
 
-/** The programs of MCP servers, and the tools that workflows may call, by the names of the servers. Throws usage errors. */
+/**
+ * Returns the programs of MCP servers, and the tools that workflows may call, by the names of the servers. Throws
+ * usage errors.
+ */
 function mcpServers({
   mcp = [],
   mcpCommand = [],
@@ -169,7 +172,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The lists of an option that takes `NAME=VALUE,VALUE`. Throws usage errors. */
+/** Returns the lists of an option that takes `NAME=VALUE,VALUE`. Throws usage errors. */
 export function listsOf(
   option: string,
   pairs: readonly string[],
@@ -179,7 +182,7 @@ export function listsOf(
   return Object.fromEntries(texts.map(([name, text]) => [name, text.split(',')]));
 }
 
-/** The `NAME=VALUE` pairs of an option. Errors do not show values, which may be keys. */
+/** Returns the `NAME=VALUE` pairs of an option. Errors do not show values, which may be keys. */
 export function pairsOf(
   option: string,
   pairs: readonly string[],
@@ -198,7 +201,7 @@ function memoryFor(resultMiB: number): number {
   return Math.min(MEMORY.max, Math.max(MEMORY.min, Math.ceil(MEMORY.perResultMiB * resultMiB)));
 }
 
-/** The options about services, models and egress as arguments of a later command, without credentials. */
+/** Returns the options about services, models and egress as arguments of a later command, without credentials. */
 export function blockOptionArgs(options: BlockOptions): string[] {
   const { allowHost = [], denyHost = [], service = [], mcp = [], mcpTools = [], tools = [] } = options;
   const { mcpCommand = [] } = options;

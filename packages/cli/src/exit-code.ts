@@ -11,7 +11,7 @@ export const EXIT = {
   killed: 130,
 } as const;
 
-/** The exit code for the status of a run. */
+/** Returns the exit code for the status of a run. */
 export function exitOf(status: string): number {
   switch (status) {
     case 'completed':

@@ -15,7 +15,7 @@ export interface Io {
   stderr: OutStream;
 }
 
-/** The streams of this process. */
+/** Returns the streams of this process. */
 export function processIo(): Io {
   return {
     // Opened on first use: few commands read it.

@@ -51,7 +51,7 @@ function isSettled(
   return SETTLED_BY_MOCKS.has(code) && block !== undefined && isMocked(block, mocks);
 }
 
-/** Each `{{NAME}}` without a value, with the blocks that use it. */
+/** Returns each `{{NAME}}` without a value, with the blocks that use it. */
 function missingEnv({ plan, env, mocks }: PreflightParts): string[] {
   if (!env) return [];
   return [...envUsers(plan)].flatMap(([name, users]) => {

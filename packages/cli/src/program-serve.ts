@@ -166,7 +166,7 @@ function mebibytes(text: string): number {
   throw new InvalidArgumentError(`Use a number from 1 to ${MAX_MIB}.`);
 }
 
-/** More would be a mistake. */
+/** A larger number is probably a mistake. */
 const MAX_PROXIES = 10;
 
 function proxies(text: string): number {
@@ -274,7 +274,7 @@ function logFilters(): Option[] {
   ];
 }
 
-/** Options of commands that call a server. */
+/** Returns options of commands that call a server. */
 export function server(): Option[] {
   return [
     new Option('--url <url>', `URL of the server (default: HEDDLE_URL, or ${DEFAULT_URL})`),

@@ -7,7 +7,10 @@ const SHORT = 8;
 const PAGE = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A run's id for people: the last characters of a UUID, because the first characters are the time; any other id is unchanged. */
+/**
+ * Returns a run's id for people: the last characters of a UUID, because the first characters are the time; any
+ * other id is unchanged.
+ */
 export function shortId(runId: string): string {
   return UUID.test(runId) ? runId.slice(-SHORT) : runId;
 }

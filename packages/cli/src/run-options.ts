@@ -191,7 +191,7 @@ export const NEW_RUN = [
   ...(['workflows', 'data', 'compat', 'json', 'stream', 'select'] as const),
 ] as const;
 
-/** New options of the named groups, in this order. */
+/** Returns new options of the named groups, in this order. */
 export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
   return groups.flatMap((group) => DEFINITIONS[group]());
 }
@@ -208,7 +208,7 @@ function dotenvOption(flags: string): Option {
   return Object.assign(option, { attributeName: () => 'envFile' });
 }
 
-/** An option that may be repeated. Its value is the list of all given values. */
+/** Returns an option that may be repeated. Its value is the list of all given values. */
 export function repeatable(flags: string, description: string): Option {
   const option = new Option(flags, description).argParser((value: string, before: string[]) => [
     ...before,
@@ -217,7 +217,7 @@ export function repeatable(flags: string, description: string): Option {
   return option.default([]);
 }
 
-/** The option of commands that print `data` of a response; `shape` describes the data. */
+/** Returns the option of commands that print `data` of a response; `shape` describes the data. */
 export function jsonData(shape: string): Option {
   return new Option('--json', `print only JSON: {"data": ${shape}}`).default(false);
 }

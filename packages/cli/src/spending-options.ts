@@ -99,7 +99,7 @@ export function serviceRatesOf({
   );
 }
 
-/** The options as arguments of a later command. */
+/** Returns the options as arguments of a later command. */
 export function spendingArgs(options: SpendingOptions): string[] {
   const { maxCost = [], price = [], modelRate = [], serviceRate = [], fallbackModel = [] } = options;
   return [

@@ -81,12 +81,12 @@ export async function withFolderClient<T>(
   }
 }
 
-/** The stores for the runtime on Temporal. */
+/** Returns the stores for the runtime on Temporal. */
 export function storesOf({ data, postgres }: StoreOptions): { data: string } | { postgres: string } {
   return postgres === undefined ? { data } : { postgres };
 }
 
-/** Name of the store for people. */
+/** Returns name of the store for people. */
 export function storeName({ data, postgres }: StoreOptions): string {
   return postgres === undefined ? data : 'the database';
 }

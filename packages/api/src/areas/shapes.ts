@@ -15,7 +15,7 @@ export const json = z.unknown();
 
 export const emptyBody = z.strictObject({});
 
-/** The query parameter for the number of items in a page. */
+/** Returns the query parameter for the number of items in a page. */
 export function pageLimit(most: number, usual: number) {
   return z.int().min(1, 'limit must be at least 1').max(most, `limit cannot exceed ${most}`).default(usual);
 }

@@ -225,7 +225,7 @@ export function parsed(text: string): unknown {
   return value;
 }
 
-/** Deeper than any value that the engine accepts. */
+/** Maximum depth of JSON: more than the engine accepts. */
 const MAX_DEPTH = 2000;
 
 const QUOTE = 0x22;

@@ -5,7 +5,7 @@ import { Approvals } from './approvals.ts';
 
 const CALL = { id: '1.1', name: 'pay', arguments: { to: 'ada' }, parameters: {} };
 
-/** A context with these answers, whose steps are kept in `steps`. */
+/** Returns a context with these answers, whose steps are kept in `steps`. */
 function contextOf(answers: Json[], steps: Map<string, Json> = new Map()): Context {
   return {
     answers: async () => answers,

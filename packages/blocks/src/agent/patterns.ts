@@ -50,7 +50,7 @@ export function formatOf(pattern: string, budget: PatternBudget, spend: (chars: 
 export interface NameCollector {
   /** The format that the validator checks all names with. */
   format: object;
-  /** Forgets all names. */
+  /** Removes all names. */
   reset(): void;
   /** The patterns that each collected name matches. */
   readonly matches: ReadonlyMap<string, readonly string[]>;

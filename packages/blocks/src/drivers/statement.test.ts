@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boundText, conditionProblem } from './statement.ts';
 
-/** A statement with a reference to `value`, written in it as `@`. */
+/** Returns a statement with a reference to `value`, written in it as `@`. */
 function bound(authored: string, value: Json, first = 0) {
   const values: Json[] = [];
   const refuse = (why: string) => new BlockError('BLOCK_CONFIG_INVALID', why);

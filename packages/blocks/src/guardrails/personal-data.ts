@@ -7,7 +7,7 @@ export interface Entity {
   end: number;
 }
 
-/** A check that distinguishes data from text that only looks like data. */
+/** Loads the libraries of the checks that distinguish data from text that only looks like data. */
 async function loadLibraries() {
   const [{ default: validator }, { parsePhoneNumberFromString }] = await Promise.all([
     import('validator'),

@@ -38,7 +38,7 @@ function describeDriver(type: string, integration: DriverIntegration): BlockDesc
   };
 }
 
-/** The fields of all integrations. */
+/** Returns the fields of all integrations. */
 function startingFields(operations: Integration['operations']): Map<string, JsonObject> {
   const [byDefault] = Object.keys(operations);
   return new Map<string, JsonObject>([

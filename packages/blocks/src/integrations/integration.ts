@@ -57,7 +57,7 @@ export interface Integration {
   headers?: { readonly [name: string]: string };
   /** How many calls each credential may make, if the service documents it. */
   rate?: ToolFile['services'][string]['rate'];
-  /** How answers report a failed call. */
+  /** How responses report a failed call. */
   answer?: ServiceTool['answer'];
   /** Types of blocks, and `type` of agents' tools. */
   types: readonly string[];
@@ -71,7 +71,7 @@ export function defineIntegration(integration: Integration): Integration {
   return integration;
 }
 
-/** A text as argument. */
+/** Returns a text as argument. */
 export function text(
   description: string,
   more: Omit<Argument, 'schema'> & { schema?: JsonObject } = {},
@@ -79,7 +79,7 @@ export function text(
   return { ...more, schema: { type: 'string', description, ...more.schema } };
 }
 
-/** A whole number as argument. */
+/** Returns a whole number as argument. */
 export function integer(
   description: string,
   [minimum, maximum]: readonly [number, number],
@@ -88,22 +88,22 @@ export function integer(
   return { ...more, schema: { type: 'integer', minimum, maximum, description } };
 }
 
-/** A boolean as argument. */
+/** Returns a boolean as argument. */
 export function flag(description: string, more: Omit<Argument, 'schema'> = {}): Argument {
   return { ...more, schema: { type: 'boolean', description } };
 }
 
-/** A list or an object as argument. */
+/** Returns a list or an object as argument. */
 export function data(schema: JsonObject, description: string, more: Omit<Argument, 'schema'> = {}): Argument {
   return { ...more, schema: { ...schema, description } };
 }
 
-/** The place of an argument in a JSON body. */
+/** Returns the place of an argument in a JSON body. */
 export function arg(name: string): JsonObject {
   return { $argument: name };
 }
 
-/** A member for each argument, under its name. */
+/** Returns a member for each argument, under its name. */
 export function members(...names: readonly string[]): { [name: string]: Json } {
   return Object.fromEntries(names.map((name) => [name, arg(name)]));
 }

@@ -20,7 +20,7 @@ const MAX_CACHES = 100;
 /** Time limit of one call; a block with a shorter timeout ends it earlier. */
 export const CALL_MS = 300_000;
 export const LIST_MS = 30_000;
-/** Time limit of ending a session. A server also forgets sessions that were not ended. */
+/** Time limit of ending a session. A server also drops sessions that were not ended. */
 const CLOSE_MS = 1000;
 
 type Reach<Key extends string> = Extract<McpServer['reach'], { [key in Key]: unknown }>;
@@ -166,7 +166,7 @@ async function processOf(
   });
 }
 
-/** The client with limits for hostile servers. */
+/** Returns the client with limits for hostile servers. */
 function bounded(http: HttpClient): HttpClient {
   const limited = (request: Parameters<HttpClient['open']>[0]) => ({
     ...request,

@@ -185,7 +185,7 @@ function mcpFailed(name: string, why: string, options: { cause?: unknown } = {})
   });
 }
 
-/** The beginning of a message, without the secret: a server could send it back. */
+/** Returns the beginning of a message, without the secret: a server could send it back. */
 function messageOf(error: unknown, secret: string | undefined): string {
   const message = error instanceof Error ? error.message : String(error);
   const shown = secret === undefined ? message : message.replaceAll(secret, '[secret]');

@@ -1,12 +1,12 @@
 import { PROVIDER_NAMES } from './providers.ts';
 
-/** Dollars for a million tokens. */
+/** Dollars per million tokens. */
 export interface Prices extends TokenPrices {
   /** The prices of a call with more input than this many tokens, for all its tokens. Absent: the same prices. */
   long?: TokenPrices & { above: number };
 }
 
-/** Dollars for a million tokens of each kind. */
+/** Dollars per million tokens of each kind. */
 export interface TokenPrices {
   input: number;
   output: number;
@@ -18,7 +18,7 @@ export interface TokenPrices {
   reasoning?: number;
 }
 
-/** Facts about a model. */
+/** The properties of a model. */
 export interface ModelInfo {
   id: string;
   provider: string;
@@ -35,7 +35,7 @@ export interface ModelInfo {
   reasoning?: true;
 }
 
-/** A page with facts about models. */
+/** A page with properties of models. */
 export interface Source {
   url: string;
   /** When it was read, as YYYY-MM-DD. */

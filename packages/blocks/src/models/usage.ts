@@ -33,7 +33,7 @@ export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): T
   return { input, output, total: input + output, cached, cacheWrite, reasoning: outputTokens.reasoning ?? 0 };
 }
 
-/** Returns the sum of both. */
+/** Returns the sum of two usages. */
 export function addTokens(one: Tokens, other: Tokens): Tokens {
   return {
     input: one.input + other.input,
@@ -61,7 +61,7 @@ export function costOf(tokens: Tokens, all: Prices): Cost {
   return { input, output, total: input + output };
 }
 
-/** Returns the sum of both; undefined if both are unknown. */
+/** Returns the sum of two costs; undefined if both are unknown. */
 export function addCost(one: Cost | undefined, other: Cost | undefined): Cost | undefined {
   if (!one || !other) return one ?? other;
   return {

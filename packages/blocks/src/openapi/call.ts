@@ -113,7 +113,7 @@ function callOnce(request: ServiceRequest, call: ServiceCall, target: Target): P
   );
 }
 
-/** Sends a request when the rate of the key allows it, and remembers if the service temporarily refuses the key. */
+/** Sends a request when the rate of the key allows it, and records if the service temporarily refuses the key. */
 async function sendWithinRate(
   request: ServiceRequest,
   call: ServiceCall,

@@ -169,7 +169,7 @@ class Importer {
     return name;
   }
 
-  /** The schema of all arguments together: one for each parameter, and one for the body. */
+  /** Returns the schema of all arguments together: one for each parameter, and one for the body. */
   #argumentsOf({ body }: Operation, parameters: readonly Parameter[], names: readonly string[]): JsonObject {
     const properties: JsonObject = {};
     const required: string[] = [];
@@ -247,7 +247,7 @@ class Importer {
       });
   }
 
-  /** The engine sets the key, the same for each repetition of a call; a model would invent a new key. */
+  /** Returns the header of the idempotency key. The engine sets the key: a model would invent a new key for each repetition. */
   #keyHeaderOf({ method, parameters }: Operation): string | undefined {
     const declared = parameters.find(
       ({ in: place, name }) => place === 'header' && /^(?:x-)?idempotency-key$/i.test(name),
@@ -262,7 +262,7 @@ class Importer {
     return isSelected(this.#options.idempotent ?? [], id, operation);
   }
 
-  /** The definitions that the tools need, in the order of their names. */
+  /** Returns the definitions that the tools need, in the order of their names. */
   #usedDefs(tools: readonly ServiceTool[]): ToolFile['$defs'] {
     const used = new Set<string>();
     const queue: Json[] = tools.map((tool) => tool.arguments as JsonObject);
@@ -367,7 +367,7 @@ function isBinary(schema: Json | undefined): boolean {
 
 const MAX_FIELDS = 500;
 
-/** The first properties of a schema, including through a reference or in `allOf`. */
+/** Returns the first properties of a schema, including through a reference or in `allOf`. */
 function propertiesOf(schema: JsonObject, defs: JsonObject, found: JsonObject = {}, depth = 0): JsonObject {
   if (depth > 5) return found;
   for (const name in objectOf(own(schema, 'properties'))) {
@@ -399,7 +399,7 @@ function fieldOf(
   };
 }
 
-/** The schema of a form with schemas for its files. */
+/** Returns the schema of a form with schemas for its files. */
 function withFiles(schema: JsonObject, fields: NonNullable<ServiceBody['fields']>): JsonObject {
   const properties = own(schema, 'properties');
   if (!isJsonObject(properties)) return schema;

@@ -305,7 +305,7 @@ function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json
 
 const responses = new WeakMap<JsonObject, string[]>();
 
-/** The media types of successful responses, at most ten. */
+/** Returns the media types of successful responses, at most ten. */
 function responsesOf(document: OpenApiDocument, value: Json | undefined): string[] {
   const statuses = Object.entries(objectOf(value)).filter(([status]) => /^2|^default$/i.test(status));
   const types = statuses.slice(0, 10).flatMap(([, response]) => {

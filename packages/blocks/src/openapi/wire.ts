@@ -82,7 +82,7 @@ export function cookieText(value: Json): string {
   return piecesOf(value, false, encoded).join(',');
 }
 
-/** A list as its items, an object as `key=value` or as keys and values in turn, anything else as itself. */
+/** Returns a list as its items, an object as `key=value` or as keys and values in turn, anything else as itself. */
 function piecesOf(value: Json, explode: boolean, encode: (text: string) => string): string[] {
   if (Array.isArray(value)) return listOf(value).map((item) => encode(plainText(item)));
   if (!isJsonObject(value)) return [encode(plainText(value))];

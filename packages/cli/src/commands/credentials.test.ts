@@ -9,7 +9,7 @@ import { addCredential, listCredentials, removeCredential } from './credentials.
 
 const KEY = 'sk-the-key-of-the-shop';
 
-/** A data folder with one workspace, as the first `heddle serve` creates it. */
+/** Returns a data folder with one workspace, as the first `heddle serve` creates it. */
 async function served() {
   const data = dataFolder();
   const store = await openServiceStore({ data });

@@ -84,7 +84,7 @@ async function replaceDraft(
   }
 }
 
-/** The graph of a file, without the fields of the export format. */
+/** Returns the graph of a file, without the fields of the export format. */
 function draftOf(text: string): JsonObject {
   const state = stateOf(text);
   const kept = DRAFT_KEYS.flatMap((key): [string, Json][] => {

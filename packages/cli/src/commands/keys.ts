@@ -42,7 +42,7 @@ async function firstPerson(store: ServiceStore): Promise<string> {
   return userId;
 }
 
-/** The workspace with this prefix of its id; `true`: the only workspace. */
+/** Returns the workspace with this prefix of its id; `true`: the only workspace. */
 export async function workspaceOf(
   store: ServiceStore,
   given: string | true,
@@ -73,7 +73,7 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
   return EXIT.completed;
 }
 
-/** The key as in the HTTP API. */
+/** Returns the key as in the HTTP API. */
 function resourceOf(key: ApiKeyInfo): { [name: string]: string | null } {
   const { user_id: userId, workspace_id: workspaceId, created_at: createdAt, ...others } = key;
   const { expires_at: expiresAt, last_used_at: lastUsedAt, revoked_at: revokedAt, ...rest } = others;

@@ -56,14 +56,14 @@ export function isRemoteOnly(io: Io, options: RunOptions): boolean {
   return isRemote;
 }
 
-/** Environment values and mocks from the options. */
+/** Returns environment values and mocks from the options. */
 export async function envAndMocks(
   options: RunOptions,
 ): Promise<{ env: { [name: string]: string }; mocks: Json | undefined }> {
   return { env: await envValues(options, readEnv()), mocks: await mocksOf(options) };
 }
 
-/** Options of a run for the engine. */
+/** Returns options of a run for the engine. */
 export function executeOptions(options: RunOptions, mocks: Json | undefined): ExecuteOptions {
   return {
     ...(mocks !== undefined && { mocks }),
@@ -72,7 +72,10 @@ export function executeOptions(options: RunOptions, mocks: Json | undefined): Ex
   };
 }
 
-/** The options about blocks as arguments of a later command. --env passes names only, so that values stay out of the output. */
+/**
+ * Returns the options about blocks as arguments of a later command. --env passes names only, so that values stay
+ * out of the output.
+ */
 export function blockArgs(options: EnvOptions & BlockOptions): string[] {
   return [
     ...options.envFile.flatMap((file) => ['--dotenv', file]),

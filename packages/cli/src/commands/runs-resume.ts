@@ -74,7 +74,7 @@ async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefine
   return jsonSource(io, '--input', options.input);
 }
 
-/** The token of the pause point to answer. Throws a usage error with the open pause points if several match. */
+/** Returns the token of the pause point to answer. Throws a usage error with the open pause points if several match. */
 async function pointOf(
   reader: RunReader,
   runId: string,

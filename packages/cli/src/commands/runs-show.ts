@@ -44,7 +44,7 @@ export async function showRun(io: Io, given: string, options: ShowOptions): Prom
 
 type Found = ShownRun & { cancelReason: string | null };
 
-/** The logs, with a mark on mocked blocks. */
+/** Returns the logs, with a mark on mocked blocks. */
 function marked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
   return logs.map((log) => {
     const { blockId: id, blockName: name, blockType: type } = log;

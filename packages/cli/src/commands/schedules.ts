@@ -28,7 +28,7 @@ export async function listSchedules(io: Io, options: ScheduleOptions): Promise<n
   return EXIT.completed;
 }
 
-/** The key by which schedules are sorted: the time of the next run. Schedules without a next run come last. */
+/** Returns the key by which schedules are sorted: the time of the next run. Schedules without a next run come last. */
 function dueOf(schedule: JsonObject): string {
   return textOf(schedule, 'nextDueAt') || '~';
 }

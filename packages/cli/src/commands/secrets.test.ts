@@ -7,7 +7,7 @@ import { keptIo } from '../../../../test/support/io.ts';
 import { sealingOf } from '../serve/service-store.ts';
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts';
 
-/** A data folder with one workspace, as the first `heddle serve` creates it. */
+/** Returns a data folder with one workspace, as the first `heddle serve` creates it. */
 async function served(): Promise<{ data: string; workspaceId: string; json: boolean }> {
   const data = dataFolder();
   const store = await openServiceStore({ data });

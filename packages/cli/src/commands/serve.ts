@@ -157,18 +157,18 @@ async function withTools(
   return withWorkflowTools(fetch, { servers, madeFor, onError });
 }
 
-/** The descriptions of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
+/** Returns the descriptions of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
 async function describeBlocks(): Promise<readonly BlockDescription[]> {
   return (await import('@heddle/blocks')).describeBlocks();
 }
 
-/** The tools of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
+/** Returns the tools of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
 async function describeTools({ tools = [] }: BlockOptions): Promise<readonly ToolDescription[]> {
   const blocks = await import('@heddle/blocks');
   return blocks.describeTools(await toolFilesOf(tools));
 }
 
-/** The providers of models that take keys; loaded only for their list. */
+/** Returns the providers of models that take keys; loaded only for their list. */
 async function knownProviders(): Promise<readonly KeyProvider[]> {
   return (await import('@heddle/blocks')).knownProviders();
 }

@@ -7,7 +7,7 @@ import { addSkill, listSkills, removeSkill, showSkill } from './skills.ts';
 
 const TEXT = '# Refunds\n\nAsk for the number of the order first.';
 
-/** A data folder with one workspace, as the first `heddle serve` creates it. */
+/** Returns a data folder with one workspace, as the first `heddle serve` creates it. */
 async function served() {
   const data = dataFolder();
   const store = await openServiceStore({ data });

@@ -11,7 +11,7 @@ import type { BindingOptions } from './bindings.ts';
 
 const TOOLS = [{ type: 'slack', params: { channel: null } }, { type: 'mail' }];
 
-/** An exported workflow with fields that its author left empty. */
+/** Returns an exported workflow with fields that its author left empty. */
 const exported = () =>
   workflowFile({
     blocks: {
@@ -29,7 +29,7 @@ function fileOf(value: unknown): string {
   return file;
 }
 
-/** The values of a block's fields after the options were applied. */
+/** Returns the values of a block's fields after the options were applied. */
 async function bound(options: BindingOptions, id: string): Promise<{ [field: string]: unknown }> {
   const workflow = exported();
   await bind(workflow as unknown as Json, await readBindings(options));

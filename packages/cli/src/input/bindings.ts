@@ -45,7 +45,7 @@ function inFile(file: string, json: Json): Binding[] {
   });
 }
 
-/** Errors do not show the value, which may be a key. */
+/** Returns a value from its option. Errors do not show the value, which may be a key. */
 function inOption(pair: string): Binding {
   const at = pair.indexOf('=');
   const path = pair.slice(0, Math.max(0, at)).trim();
@@ -144,7 +144,7 @@ function objectAt(object: JsonObject, key: string): JsonObject {
   return added;
 }
 
-/** The fields that blocks of a type have, whether or not the file has them. */
+/** Returns the fields that blocks of a type have, whether or not the file has them. */
 async function fieldsOf(type: string): Promise<string[]> {
   const builtIn = BLOCK_FIELDS.get(type);
   if (builtIn) return Object.keys(builtIn.shape);

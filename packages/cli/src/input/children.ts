@@ -47,7 +47,7 @@ async function jsonFiles(folder: string): Promise<string[]> {
   }
 }
 
-/** Why the file is an invalid workflow; undefined if it was deployed or is not a workflow. */
+/** Returns why the file is an invalid workflow; undefined if it was deployed or is not a workflow. */
 async function deploy(
   engine: Engine,
   { path, fileName, compat }: { path: string; fileName: string; compat: boolean },

@@ -12,7 +12,7 @@ export interface MockOptions {
 
 type Tables = { blocks: { [name: string]: Json }; types: { [type: string]: Json } };
 
-/** The mocks of a run for the engine; undefined without any. Single options take precedence over files. */
+/** Returns the mocks of a run for the engine; undefined without any. Single options take precedence over files. */
 export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
   if (options.mock.length === 0 && options.mocks.length === 0) return undefined;
   const tables: Tables = { blocks: {}, types: {} };
@@ -61,7 +61,7 @@ export function isMocked(
   return names.some((name) => isNamed(block, name)) || keysOf(mocks, 'types').includes(block.type);
 }
 
-/** Names and types of mocks that match no block of the plan. */
+/** Returns names and types of mocks that match no block of the plan. */
 export function unused(plan: Plan, mocks: Json | undefined): { blocks: string[]; types: string[] } {
   const blocks = Object.values(plan.blocks);
   const types = new Set(blocks.map(({ type }) => type));

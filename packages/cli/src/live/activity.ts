@@ -47,7 +47,7 @@ export class Activity {
     this.#iterations.set(blockId, { name: safeLine(name), ...at });
   }
 
-  /** Blocks that have run for at least `ms` and that no earlier call has returned. */
+  /** Returns blocks that have run for at least `ms` and that no earlier call has returned. */
   slow(nowMs: number, ms: number): { path: string; sinceMs: number }[] {
     return [...this.#active.values()]
       .filter((active) => !active.reported && nowMs - active.sinceMs >= ms)
@@ -57,7 +57,7 @@ export class Activity {
       });
   }
 
-  /** `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`; empty if no block runs. */
+  /** Returns `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`; empty if no block runs. */
   line(): string {
     const groups = new Map<string, Active[]>();
     for (const active of this.#active.values()) {
@@ -80,7 +80,7 @@ export class Activity {
   }
 }
 
-/** Ids of the containers around a block, outermost first. */
+/** Returns ids of the containers around a block, outermost first. */
 export function containersOf(log: BlockLog): string[] {
   return [...log.parents, ...(log.container ? [log.container] : [])].map(({ blockId }) => blockId);
 }

@@ -18,7 +18,7 @@ export interface LineStyle {
   collecting: ReadonlySet<string>;
 }
 
-/** Ids of the parallels that collect failures. */
+/** Returns ids of the parallels that collect failures. */
 export function collectingIn(region: Plan['skeleton']): string[] {
   return region.nodes.flatMap((node) => [
     ...(node.subflow?.collectErrors ? [node.id] : []),
@@ -28,7 +28,7 @@ export function collectingIn(region: Plan['skeleton']): string[] {
 
 const MAX_STDOUT_LINES = 20;
 
-/** Lines for an ended block. A block in a container has lines only if it failed or printed something. */
+/** Returns lines for an ended block. A block in a container has lines only if it failed or printed something. */
 export function endedLines(log: BlockLog, output: Json, look: LineStyle): string[] {
   const { style } = look;
   // A condition passes on the output of the block before it, including `stdout`.
@@ -56,15 +56,15 @@ function failedLines(log: BlockLog, look: LineStyle): string[] {
   ];
 }
 
-/** The line for a block that waits for a person or a time. */
+/** Returns the line for a block that waits for a person or a time. */
 export function pausedLine(log: BlockLog, until: string | undefined, look: LineStyle): string {
   const name = pad(pathOf(log, look.plan), look.width);
   const note = until === undefined ? 'waits for a person' : `waits until ${until}`;
   return `${look.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`;
 }
 
-/**
- * The time at which a paused block continues without a person, in milliseconds since the epoch; undefined if it waits for a
+/** Returns the time at which a paused block continues without a person, in milliseconds since the epoch; undefined if
+ * it waits for a
  * person.
  */
 export function resumesAtMs(output: Json): number | undefined {
@@ -81,7 +81,7 @@ function line(mark: string, note: string, log: BlockLog, look: LineStyle): strin
   return note === '' ? text : `${text}  ${look.style.dim(note)}`;
 }
 
-/** `Each Item 3 › Price`: the block's name, after the iterations around it. */
+/** Returns `Each Item 3 › Price`: the block's name, after the iterations around it. */
 export function pathOf(log: BlockLog, plan: Plan): string {
   const around = [...log.parents, ...(log.container ? [log.container] : [])];
   return [
@@ -105,7 +105,7 @@ function containerNote(log: BlockLog, output: Json): string {
     : '';
 }
 
-/** The branch that a condition took. */
+/** Returns the branch that a condition took. */
 function branchNote(log: BlockLog, output: Json): string {
   if (log.blockType !== 'condition' || !isJsonObject(output)) return '';
   const path = own(output, 'selectedPath');
@@ -118,7 +118,7 @@ function attemptsNote(log: BlockLog): string {
   return log.tries > 1 ? `${log.tries} attempts` : '';
 }
 
-/** What a function block printed, indented. */
+/** Returns what a function block printed, indented. */
 function stdoutLines(output: Json, style: Style): string[] {
   const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
   if (typeof stdout !== 'string' || stdout === '') return [];

@@ -4,7 +4,7 @@ import { createPainter } from './painter.ts';
 
 const CLEAR = '\r\u001B[2K';
 
-/** What a terminal of unlimited width shows, line by line. */
+/** Returns what a terminal of unlimited width shows, line by line. */
 function screen(text: string): string[] {
   return text
     .replaceAll(/\u001B\[\?7[lh]/g, '')

@@ -58,7 +58,7 @@ export interface Following {
   result: Promise<RunResource>;
 }
 
-/** Events of a handle until its result. With `sinceMs`, events of blocks may come twice. */
+/** Yields events of a handle until its result. With `sinceMs`, events of blocks may come twice. */
 export async function* eventsUntil(
   engine: Engine,
   handle: RunHandle,

@@ -6,7 +6,7 @@ import { literalOf, referencesOf } from './templates.ts';
 
 type Node = Region['nodes'][number];
 
-/** The inputs that a start block declares: `orderId string, items array`. */
+/** Returns the inputs that a start block declares: `orderId string, items array`. */
 export function inputsOf(plan: Plan): string {
   const format = literalOf(plan.blocks[plan.start]?.params['inputFormat']);
   const rows = Array.isArray(format) ? format.filter(isJsonObject) : [];
@@ -21,7 +21,7 @@ export function inputsOf(plan: Plan): string {
     .join(', ');
 }
 
-/** The iterations or branches of a container, in a few words. */
+/** Returns the iterations or branches of a container, in a few words. */
 export function containerWords(container: ContainerConfig, node: Node): string {
   const window = node.subflow?.window;
   const atOnce = window === undefined || window === Infinity ? '' : `, up to ${window} at once`;
@@ -55,7 +55,7 @@ function collectionWords({ collection }: Extract<ContainerConfig, { collection: 
   return 'template' in collection ? 'item of a list with placeholders' : `nothing: ${collection.invalid}`;
 }
 
-/** Where the named ports of a node lead: `if → Ship, else → Review`. */
+/** Returns where the named ports of a node lead: `if → Ship, else → Review`. */
 export function portWords(plan: Plan, region: Region, node: Node): string {
   const position = region.nodes.indexOf(node);
   return node.outs
@@ -69,7 +69,7 @@ export function portWords(plan: Plan, region: Region, node: Node): string {
     .join(', ');
 }
 
-/** A port's name for people: the title of a condition's branch, or the port itself. */
+/** Returns a port's name for people: the title of a condition's branch, or the port itself. */
 export function portTitle(plan: Plan, from: Node | undefined, port: string): string {
   const rows = from ? plan.blocks[from.id]?.conditions : undefined;
   return rows?.find(({ id }) => port === `condition-${id}`)?.title ?? port;
@@ -79,7 +79,7 @@ function nameOf(plan: Plan, node: Node | undefined): string {
   return node ? (plan.blocks[node.id]?.name ?? node.id) : '';
 }
 
-/** Names of the blocks, variables and containers that a block reads. */
+/** Returns names of the blocks, variables and containers that a block reads. */
 export function readsOf(plan: Plan, block: BlockConfig): string[] {
   return [...new Set(referencesOf(block).map((reference) => readName(plan, reference)))];
 }

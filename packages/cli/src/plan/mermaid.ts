@@ -4,7 +4,7 @@ import { containerWords, portTitle } from './describe.ts';
 
 type Node = Region['nodes'][number];
 
-/** A Mermaid flowchart of a plan. Containers are subgraphs; ports other than the default are edge labels. */
+/** Returns a Mermaid flowchart of a plan. Containers are subgraphs; ports other than the default are edge labels. */
 export function mermaid(plan: Plan): string {
   return [`flowchart TD`, ...regionLines(plan, plan.skeleton, { prefix: 'n', indent: '  ' }), ''].join('\n');
 }

@@ -7,7 +7,7 @@ import { table } from '../render/table.ts';
 import { containerWords, inputsOf, portWords, readsOf } from './describe.ts';
 import { envUsers } from './templates.ts';
 
-/** A plan as text: its start, its environment values, and its blocks in order, with containers as a tree. */
+/** Returns a plan as text: its start, its environment values, and its blocks in order, with containers as a tree. */
 export function planLines(plan: Plan, style: Style): string[] {
   const start = plan.blocks[plan.start];
   const inputs = inputsOf(plan);

@@ -4,13 +4,13 @@ import type { Plan } from '@heddle/core';
 
 type Compiled = Parameters<typeof referencesIn>[0];
 
-/** All references of a block, in the order of its fields. */
+/** Returns all references of a block, in the order of its fields. */
 export function referencesOf(block: BlockConfig): Reference[] {
   const inContainer = block.container ? containerReference(block.container) : [];
   return [...inContainer, ...compiledOf(block).flatMap((part) => referencesIn(part))];
 }
 
-/** The environment values that a plan uses, sorted by name, with the blocks that use them. */
+/** Returns the environment values that a plan uses, sorted by name, with the blocks that use them. */
 export function envUsers(plan: Plan): Map<string, BlockConfig[]> {
   const users = new Map<string, BlockConfig[]>();
   for (const block of Object.values(plan.blocks)) {
@@ -49,7 +49,7 @@ function containerReference(container: ContainerConfig): Reference[] {
     : [];
 }
 
-/** The value of a field without references; undefined for a field with references. */
+/** Returns the value of a field without references; undefined for a field with references. */
 export function literalOf(template: Template | undefined): unknown {
   return template?.kind === 'literal' ? template.value : undefined;
 }

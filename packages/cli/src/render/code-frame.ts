@@ -1,7 +1,7 @@
 import { safe } from './style.ts';
 import type { Style } from './style.ts';
 
-/** The failing line with its neighbours, as authored. Empty if there is no such line. */
+/** Returns the failing line with its neighbours, as authored. Empty if there is no such line. */
 export function codeFrame(authored: string | undefined, line: unknown, style: Style): string[] {
   if (authored === undefined || typeof line !== 'number') return [];
   const lines = authored.split(/\r\n|\r|\n/);

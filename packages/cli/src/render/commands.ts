@@ -10,7 +10,7 @@ export interface CommandContext extends RuntimeOptions {
   blockArgs?: readonly string[];
 }
 
-/** A command line for a run, ready to paste into a shell. */
+/** Returns a command line for a run, ready to paste into a shell. */
 export function runsCommand(verb: string, context: CommandContext, ...more: readonly string[]): string {
   const runtime = CONTINUING.has(verb) ? runtimeArgs(context) : [];
   const args = ['heddle', 'runs', verb, shortId(context.runId), ...more, ...runtime, ...storeArgs(context)];
@@ -20,13 +20,13 @@ export function runsCommand(verb: string, context: CommandContext, ...more: read
 /** Verbs that continue a run, and need its runtime. */
 const CONTINUING = new Set(['resume', 'rerun']);
 
-/** Arguments for the store. The URL of a database may contain a password, so the user fills it in. */
+/** Returns arguments for the store. The URL of a database may contain a password, so the user fills it in. */
 function storeArgs({ data, postgres }: StoreOptions): string[] {
   if (postgres !== undefined) return ['--postgres', 'URL'];
   return data === DEFAULT_DATA ? [] : ['--data', data];
 }
 
-/** Arguments for the runtime, without values that come from the environment. */
+/** Returns arguments for the runtime, without values that come from the environment. */
 export function runtimeArgs(options: RuntimeOptions): string[] {
   const { runtime, address, namespace, queue, worker, postgres } = options;
   // Commands that only read a database do not know the runtime: suggest Temporal's options.

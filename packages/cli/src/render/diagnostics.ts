@@ -8,7 +8,7 @@ import type { Style } from './style.ts';
 
 type NameOf = (blockId: string) => string | undefined;
 
-/** The diagnostics as lines, errors first, each with its block, a hint, and its position in the file. */
+/** Returns the diagnostics as lines, errors first, each with its block, a hint, and its position in the file. */
 export function diagnosticLines(
   diagnostics: readonly PlacedDiagnostic[],
   nameOf: NameOf,
@@ -34,12 +34,12 @@ function oneDiagnostic(diagnostic: PlacedDiagnostic, nameOf: NameOf, style: Styl
   ];
 }
 
-/** `file:line:column`, which editors and terminals turn into a link. */
+/** Returns `file:line:column`, which editors and terminals turn into a link. */
 function position({ file, line, column }: PlacedDiagnostic): string {
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 
-/** The block and the field in it: `Decide › code`. */
+/** Returns the block and the field in it: `Decide › code`. */
 function locationOf({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string {
   if (blockId === undefined) return safeLine(path.join('.'));
   const field = path[0] === 'blocks' ? path.slice(2).filter((key) => !WRAPPER_KEYS.has(key)) : [];
@@ -51,7 +51,7 @@ function locationOf({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string
 /** Keys of the format between a block and a field that its author sees. */
 const WRAPPER_KEYS: ReadonlySet<string | number> = new Set(['subBlocks', 'data', 'value']);
 
-/** `2 errors, 1 warning`; empty if there are none. */
+/** Returns `2 errors, 1 warning`; empty if there are none. */
 export function countsOf(diagnostics: readonly PlacedDiagnostic[]): string {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   const warnings = diagnostics.length - errors;

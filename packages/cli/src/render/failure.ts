@@ -15,7 +15,7 @@ export interface FailureContext extends CommandContext {
   style: Style;
 }
 
-/** Why a run failed: block, code, message, the authored lines around the error, and hints. */
+/** Returns why a run failed: block, code, message, the authored lines around the error, and hints. */
 export function failureLines(error: NonNullable<RunResource['error']>, context: FailureContext): string[] {
   const { style, plan } = context;
   const details = isJsonObject(error.details) ? error.details : {};
@@ -40,7 +40,7 @@ function labelled(label: string, text: string, style: Style): string[] {
   return [`  ${style.dim(label)}  ${style.red(first)}`, ...more.map((line) => `         ${style.red(line)}`)];
 }
 
-/** `  in Each Item 3`, for a block in containers. */
+/** Returns `  in Each Item 3`, for a block in containers. */
 function iterationText(details: { [key: string]: Json }, { plan, style }: FailureContext): string {
   const scope = own(details, 'scope');
   const containers = plan.blocks[textAt(details, 'blockId') ?? '']?.containers ?? [];
@@ -67,7 +67,7 @@ function hints(
   ];
 }
 
-/** The command that restarts at the block, or at the container around it. A run cannot restart at its trigger. */
+/** Returns the command that restarts at the block, or at the container around it. A run cannot restart at its trigger. */
 function rerunHint({ id, containers }: BlockConfig, context: FailureContext): string[] {
   const { plan, file, style, blockArgs = [] } = context;
   const restart = plan.blocks[containers[0] ?? id];

@@ -1,4 +1,4 @@
-/** A time span for people: `0 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+/** Returns a time span for people: `0 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   // 59.96 s would round to "60.0 s".
@@ -15,19 +15,19 @@ function pair([first, firstUnit]: [number, string], [second, secondUnit]: [numbe
   return second === 0 ? `${first} ${firstUnit}` : `${first} ${firstUnit} ${second} ${secondUnit}`;
 }
 
-/** `1 block`, `2 blocks`, `3 branches`, `2 entries`. */
+/** Returns `1 block`, `2 blocks`, `3 branches`, `2 entries`. */
 export function plural(count: number, noun: string): string {
   if (count === 1) return `1 ${noun}`;
   if (noun.endsWith('y')) return `${count} ${noun.slice(0, -1)}ies`;
   return `${count} ${noun}${/(s|x|ch|sh)$/.test(noun) ? 'es' : 's'}`;
 }
 
-/** An argument quoted for a POSIX shell. */
+/** Returns an argument quoted for a POSIX shell. */
 export function shellQuote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A time in the local time zone: `2026-03-09 14:05:11`. */
+/** Returns a time in the local time zone: `2026-03-09 14:05:11`. */
 export function localTime(ms: number): string {
   const date = new Date(ms);
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -35,7 +35,7 @@ export function localTime(ms: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** A local time, without the date if it is today. */
+/** Returns a local time, without the date if it is today. */
 export function clockTime(ms: number, nowMs: number): string {
   const full = localTime(ms);
   const [day = '', time = ''] = full.split(' ');

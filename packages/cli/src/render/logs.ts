@@ -12,7 +12,7 @@ const VALUE_WIDTH = 72;
 /** A block log with a mark for mocked blocks. */
 export type MarkedLog = LogDetail & { mocked: boolean };
 
-/** Table rows of block logs: order, status, block with its iterations, duration, and the start of the output. */
+/** Returns table rows of block logs: order, status, block with its iterations, duration, and the start of the output. */
 export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): string[][] {
   return logs.map((log) => [
     style.dim(String(log.executionOrder)),
@@ -43,7 +43,7 @@ function resultText(log: LogDetail, style: Style): string {
   return log.status === 'completed' ? style.dim(clip(brief(log.output), VALUE_WIDTH)) : '';
 }
 
-/** The input of the block, and the output of the mock. */
+/** Returns the input of the block, and the output of the mock. */
 function mockedText(log: LogDetail, style: Style): string {
   return `${style.dim(`${clip(brief(log.input), VALUE_WIDTH)} →`)} ${resultText(log, style)}`.trimEnd();
 }

@@ -22,7 +22,7 @@ export interface OutcomeContext extends CommandContext {
   suspended: string | null;
 }
 
-/** The last lines about a run: how it ended, and what the user can do next. */
+/** Returns the last lines about a run: how it ended, and what the user can do next. */
 export function outcomeLines(run: RunResource, context: OutcomeContext): string[] {
   const { style } = context;
   const id = style.dim(`  run ${shortId(run.runId)}`);
@@ -52,7 +52,7 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
   }
 }
 
-/** The status to show. A paused run that waits only for a time counts as running: it needs no answer. */
+/** Returns the status to show. A paused run that waits only for a time counts as running: it needs no answer. */
 function statusOf({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
   const asks = pauses.some(({ kind }) => kind === 'human');
   return status === 'paused' && !asks ? 'running' : status;

@@ -9,7 +9,7 @@ import { table } from './table.ts';
 
 type Pause = RunDetail['pauses'][number];
 
-/** For each open pause point: its data, its fields, and the command that answers it. */
+/** Returns, for each open pause point, its data, its fields, and the command that answers it. */
 export function pauseLines(pauses: readonly Pause[], context: CommandContext & { style: Style }): string[] {
   const open = pauses.filter(({ kind }) => kind === 'human');
   return open.flatMap((pause) => onePause(pause, open.length > 1, context));
@@ -45,7 +45,7 @@ function onePause(pause: Pause, several: boolean, context: CommandContext & { st
 
 const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
 
-/** The calls of an agent that the pause asks about, with their complete arguments as JSON. */
+/** Returns the calls of an agent that the pause asks about, with their complete arguments as JSON. */
 function callsOf({ output }: Pause): [id: string, name: string, args: string][] {
   const calls = isJsonObject(output) ? own(output, 'calls') : undefined;
   if (!Array.isArray(calls)) return [];
@@ -59,7 +59,7 @@ function callsOf({ output }: Pause): [id: string, name: string, args: string][] 
   });
 }
 
-/** The data that the pause point shows. */
+/** Returns the data that the pause point shows. */
 function shownRows(pause: Pause): [string, string][] {
   const rows = rowsOf(pause, 'responseStructure');
   return rows.map((row) => [safeLine(text(own(row, 'name'))), safeLine(text(own(row, 'value')))]);
@@ -76,7 +76,7 @@ function notificationsOf(pause: Pause): string[] {
     });
 }
 
-/** The rows of a list in the data of a pause. */
+/** Returns the rows of a list in the data of a pause. */
 function rowsOf({ output }: Pause, name: string): JsonObject[] {
   const response = isJsonObject(output) ? own(output, 'response') : undefined;
   const data = isJsonObject(response) ? own(response, 'data') : undefined;

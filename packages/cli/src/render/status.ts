@@ -3,7 +3,7 @@ import type { ShownRun } from '@heddle/engine/reader';
 import { localTime } from './format.ts';
 import type { Style } from './style.ts';
 
-/** A run's status in colour, with what it waits for, and a mark if its process died. */
+/** Returns a run's status in colour, with what it waits for, and a mark if its process died. */
 export function statusText(
   run: Pick<ShownRun, 'status' | 'pauseKind' | 'pauses' | 'interrupted'>,
   style: Style,

@@ -13,7 +13,7 @@ export interface Style {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Styles for a stream. Node decides whether it has colours: NO_COLOR, FORCE_COLOR, dumb terminals, redirection. */
+/** Returns styles for a stream. Node decides whether it has colours: NO_COLOR, FORCE_COLOR, dumb terminals, redirection. */
 export function styleFor(stream: OutStream): Style {
   const coloured = styleText('red', '.', { stream }) !== '.';
   const paint =
@@ -42,7 +42,7 @@ export function safe(text: string): string {
   return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(EACH_CONTROL, '');
 }
 
-/** Safe text on one line. */
+/** Returns safe text on one line. */
 export function safeLine(text: string): string {
   return safe(text).replaceAll(/\s+/g, ' ').trim();
 }

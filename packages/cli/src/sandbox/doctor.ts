@@ -53,7 +53,7 @@ function mark({ result }: IsolationCheck, style: Style): string {
   return result === 'failed' ? style.red('✗') : style.dim('·');
 }
 
-/** A check and its remedy. */
+/** Returns the lines of a check and its remedy. */
 function checkLines(check: IsolationCheck, style: Style): string[] {
   const line = `${mark(check, style)} ${safeLine(check.found)}`;
   return check.remedy === undefined ? [line] : [line, `  ${style.yellow('→')} ${safeLine(check.remedy)}`];
@@ -67,7 +67,7 @@ function values(title: string, each: Readonly<Record<string, number | string>>, 
 const NO_NATIVE =
   '  Native images need the level strict: Debian packages, command-line tools, and packages without a build for the isolate.';
 
-/** The result as text. */
+/** Returns the result as text. */
 function doctorLines(diagnosis: Diagnosis, style: Style): string[] {
   const { level, minimum, met, checks, versions, limits } = diagnosis;
   const verdict = met ? style.green('✓') : style.red('✗');

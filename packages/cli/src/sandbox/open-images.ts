@@ -30,7 +30,7 @@ export interface ImagesOptions {
   buildTimeoutMs?: number;
 }
 
-/** The isolation options of the sandbox. */
+/** Returns the isolation options of the sandbox. */
 export function isolationOf({ isolation, bubblewrap }: ImagesOptions): { isolation?: IsolationOptions } {
   const options = {
     ...(isolation !== undefined && { minimum: isolation }),

@@ -14,7 +14,7 @@ type Failure = Extract<FunctionOutcome, { ok: false }>['error'];
 
 const logsOf = ({ stdout }: FunctionOutcome): string[] => (stdout === '' ? [] : stdout.split('\n'));
 
-/** The outcome as one line of JSON. */
+/** Returns the outcome as one line of JSON. */
 export function outcomeJson(outcome: FunctionOutcome): string {
   const rest = { logs: logsOf(outcome), durationMs: Math.round(outcome.wallMs) };
   const json = outcome.ok

@@ -23,10 +23,10 @@ const entriesOf = ({ spec }: ImageRecord): string[] => [
   ...spec.systemPackages,
 ];
 
-/** The name in an entry of a spec, without version, range and extras. */
+/** Returns the name in an entry of a spec, without version, range and extras. */
 const nameIn = (entry: string): string => /^@?[^@\s[<>=!~:]+/.exec(entry)?.[0] ?? entry;
 
-/** The packages of an image: the packages of the spec, then their dependencies. */
+/** Returns the packages of an image: the packages of the spec, then their dependencies. */
 function packageLines(record: ImageRecord, style: Style): string[] {
   // A command-line tool is listed by its id, not by the packages in it.
   const { dependencies, systemPackages } = record.spec;
@@ -61,7 +61,7 @@ function readyLines({ record, name, tookMs }: BuildResult, style: Style): string
   ];
 }
 
-/** The result of a build as text. */
+/** Returns the result of a build as text. */
 export function buildLines(made: BuildResult, style: Style): string[] {
   const { record, name } = made;
   if (record.state === 'ready') return readyLines(made, style);
@@ -74,7 +74,7 @@ export function buildLines(made: BuildResult, style: Style): string[] {
   return errorDetail === null || errorDetail === '' ? lines : [...lines, '', style.dim(safe(errorDetail))];
 }
 
-/** All images as text, one per line, with the reason below a failed image. */
+/** Returns all images as text, one per line, with the reason below a failed image. */
 export function listLines(records: readonly ImageRecord[], style: Style): string[] {
   const rows = records.map((record) => [
     style.dim(record.id.slice(0, ID_CHARS)),

@@ -75,7 +75,7 @@ function isFile(image: string): boolean {
   return false;
 }
 
-/** The id of the image to run with, or the outcome if its build failed. */
+/** Returns the id of the image to run with, or the outcome if its build failed. */
 async function imageOf(
   io: Io,
   images: Images,

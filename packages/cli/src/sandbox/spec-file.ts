@@ -31,7 +31,7 @@ const EXAMPLES = {
 
 const MAX_NAME_CHARS = 100;
 
-/** The issues of a spec, one per line. */
+/** Returns the issues of a spec, one per line. */
 function issueText(error: SpecError): string {
   return error.issues
     .map(

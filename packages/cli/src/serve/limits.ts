@@ -16,7 +16,7 @@ export interface LimitOptions extends StoreOptions {
   limits?: string;
 }
 
-/** Open limits. */
+/** The open limits of a server. */
 export interface ServedLimits {
   limits: Limits;
   close: () => Promise<void>;

@@ -74,7 +74,7 @@ export interface Sealing {
   folder: RotatableKeys | undefined;
 }
 
-/** The keys of the environment, else the keys of the data folder. Throws a usage error for a variable without keys. */
+/** Returns the keys of the environment, else the keys of the data folder. Throws a usage error for a variable without keys. */
 export async function sealingOf({ data, postgres }: StoreOptions): Promise<Sealing> {
   const {
     KeyFolder,
@@ -108,7 +108,7 @@ export interface WorkerOwnership extends Omit<ServiceOwnership, 'database'> {
   sandboxImages(images: BlockImages): ImageSource;
 }
 
-/** The part of the service's store that workers need, opened on first use. Failures without a caller go to `report`. */
+/** Returns the part of the service's store that workers need, opened on first use. Failures without a caller go to `report`. */
 export function lazyWorkflowOwnership(
   options: StoreOptions & BlockOptions,
   report: (error: unknown) => void,

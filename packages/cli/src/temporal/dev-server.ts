@@ -53,7 +53,7 @@ export async function openServer(
   return { address: server.address, ui: (await isServed(ui)) ? ui : undefined, server };
 }
 
-/** The requested port if it is free, else another port. */
+/** Returns the requested port if it is free, else another port. */
 async function freePort(wanted: number): Promise<number> {
   for (const port of [wanted, 0]) {
     const server = createServer();

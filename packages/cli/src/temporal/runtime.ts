@@ -35,7 +35,7 @@ async function ifInstalled<T>(loading: Promise<T>): Promise<T> {
   }
 }
 
-/** The runtime for the server of the options. Loads the SDK only after the options are checked. */
+/** Returns the runtime for the server of the options. Loads the SDK only after the options are checked. */
 export async function runtimeOf(options: RuntimeOptions): Promise<RuntimeProvider> {
   const { queue = DEFAULTS.queue, checkpoint, worker = true } = options;
   const server = serverOf(options, readEnv());

@@ -10,7 +10,7 @@ export const DEFAULTS = { address: '127.0.0.1:7233', namespace: 'default', queue
 /** Size of an AES-256 key. */
 const KEY_BYTES = 32;
 
-/** The server from the options, or from the variables of Temporal's own tools. Throws usage errors. */
+/** Returns the server from the options, or from the variables of Temporal's own tools. Throws usage errors. */
 export function serverOf(
   { address, namespace }: Pick<RuntimeOptions, 'address' | 'namespace'>,
   env: Env,
@@ -79,7 +79,7 @@ function tlsOf(value: Value): ServerOptions['tls'] {
   };
 }
 
-/** PEM text from the variable `…_DATA`, or from the file in `…_PATH`. */
+/** Returns PEM text from the variable `…_DATA`, or from the file in `…_PATH`. */
 function pem(name: string, value: Value): Buffer | undefined {
   const data = value(`${name}_DATA`);
   if (data !== undefined) return Buffer.from(data);

@@ -7,7 +7,7 @@ import { block, workflow } from '../../../../../test/support/workflow.ts';
 const api = await testApi();
 const { call } = api;
 
-/** A workflow with these triggers, which responds with the name of the trigger that fired. */
+/** Returns a workflow with these triggers, which responds with the name of the trigger that fired. */
 function withTriggers(types: { [name: string]: string }) {
   const names = Object.keys(types);
   const reply = (name: string) =>

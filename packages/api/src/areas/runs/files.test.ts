@@ -38,7 +38,7 @@ function run(body: { [key: string]: Json }, headers: { [name: string]: string } 
   return call<Ran>('POST', `${path}/execute`, { body, headers });
 }
 
-/** An ended run, with the one file of its output. */
+/** Returns an ended run, with the one file of its output. */
 async function withFile(doc: Json = FILE, name = 'doc') {
   const { data } = await run({ input: { [name]: doc } });
   const at = `${path}/runs/${data.runId}`;

@@ -33,7 +33,7 @@ async function run(of: TestApi, path: string, input: { [name: string]: Json }, m
   return data;
 }
 
-/** A file record of the first workspace, as a response has shown it. */
+/** Returns a file record of the first workspace, as a response has shown it. */
 async function stored(file: Json = FILE): Promise<{ id: string; [field: string]: Json }> {
   const { output } = await run(api, mine, { doc: file });
   const [record] = filesIn(output.data.doc);

@@ -120,7 +120,7 @@ function* framesOf(blockId: string, frames: Iterable<TextFrame>): Generator<obje
   for (const frame of frames) yield { blockId, ...frame };
 }
 
-/** The iterations and branches around the block, outermost first. */
+/** Returns the iterations and branches around the block, outermost first. */
 function scopeOf({ parents, container }: BlockLog): number[] {
   return [...parents, ...(container ? [container] : [])].map(({ index }) => index);
 }

@@ -17,7 +17,7 @@ const LOOPED = workflow(
   ['Start -> A -> L -> Z', 'L -> I'],
 );
 
-/** A deployed workflow that has run once. */
+/** Returns a deployed workflow that has run once. */
 async function ran(exported = GREETING) {
   const path = `/api/v2/workflows/${await api.deployed(exported)}`;
   const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });

@@ -20,7 +20,7 @@ const FILES = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F'], {
   inputFormat: [{ id: 'd', name: 'doc', type: 'file[]' }],
 });
 
-/** An API whose queued runs do not start before `start` settles. */
+/** Returns an API whose queued runs do not start before `start` settles. */
 async function open() {
   const store = await openServiceStore();
   const tenants = {

@@ -134,7 +134,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Returns a content in memory as a stream of one chunk. */
+/** Returns content in memory as a stream of one chunk. */
 export async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

@@ -109,7 +109,7 @@ async function editedText(call: DriverCall, edit: (text: string) => string): Pro
   return { ...shown(changed), lineCount };
 }
 
-/** The number of lines of a file that an earlier call with the same key has changed. */
+/** Returns the number of lines of a file that an earlier call with the same key has changed. */
 async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
   return lineCountOf(textOf(await contentOf(context, { kind: 'workspace', id })));
 }
@@ -177,7 +177,7 @@ export async function moveFile({ args, context, idempotencyKey }: DriverCall): P
   return { fileId: moved.id, folderPath: moved.folderPath };
 }
 
-/** The output for a file that was stored. */
+/** Returns the output for a file that was stored. */
 function shown({ id, name, size, folderPath, url }: TenantFile): JsonObject {
   return { id, name, size, folderPath, ...(url !== undefined && { url }) };
 }

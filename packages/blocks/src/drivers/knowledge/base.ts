@@ -26,12 +26,12 @@ export function idIn({ args }: DriverCall, name: string): string {
   return (textIn(args, name) ?? '').trim();
 }
 
-/** The document of a call. */
+/** Returns the document of a call. */
 export function documentOf(call: DriverCall): { knowledgeBaseId: string; documentId: string } {
   return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), documentId: idIn(call, 'documentId') };
 }
 
-/** The page of a list. */
+/** Returns the page of a list. */
 export function pageOf({ args }: DriverCall): { limit: number; offset: number } {
   const [limit, offset] = ['limit', 'offset'].map((name) => own(args, name));
   return {

@@ -98,7 +98,7 @@ class Session {
   readonly #server: Server;
   readonly #addresses: Addresses;
   readonly #client: Client;
-  /** The statement has been sent. */
+  /** True if the statement has been sent. */
   #isSent = false;
   #received = 0;
   /** Why the result is too large. Data that has already arrived is still read. */

@@ -8,7 +8,7 @@ function cron(expression: string, timeZone = 'UTC', more: Partial<Schedule> = {}
   return { times: { cron: expression }, timeZone, ...more };
 }
 
-/** The first due instants after `after`. */
+/** Returns the first due instants after `after`. */
 function due(schedule: Schedule, after: string, count: number): string[] {
   const found: string[] = [];
   let from = at(after);

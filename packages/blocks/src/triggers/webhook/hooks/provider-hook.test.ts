@@ -8,7 +8,7 @@ const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 
 type Request = Parameters<HttpClient['fetch']>[0];
 
-/** A client whose requests are all answered with this status. */
+/** Returns a client whose requests are all answered with this status. */
 function answering(status: number, headers: { [name: string]: string } = {}) {
   const requests: Request[] = [];
   const http = {
@@ -23,7 +23,7 @@ function answering(status: number, headers: { [name: string]: string } = {}) {
 const URL_HERE = 'https://flows.heddle.test/hook';
 const HOOK = { credential: 'stored', owner: 'ada', repo: 'loom' };
 
-/** A call for a webhook of which only the address is known. */
+/** Returns a call for a webhook of which only the address is known. */
 function callWith(http: HttpClient): HookCall {
   return {
     ...{ url: URL_HERE, secret: 'secret', hookId: undefined, formerUrls: [], otherHookIds: [] },
