@@ -10,7 +10,7 @@ export interface BlocksOptions {
   /** The fallback models, in this order, of blocks that list none. Models without a key are left out. Default: none. */
   fallbackModels?: readonly string[];
   /**
-   * Prices in dollars for a million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They replace
+   * Prices in dollars per million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They replace
    * the prices of the table of models.
    */
   prices?: { readonly [model: string]: Prices };

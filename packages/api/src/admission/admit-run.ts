@@ -52,7 +52,7 @@ const HEADROOM: { [refusal in UsageRefusal]?: ApiDetailCode } = {
 function usageRefused(refusal: UsageRefusal): ApiError {
   if (refusal === 'suspended') return new ApiError(403, 'The account is suspended');
   const code = HEADROOM[refusal];
-  const message = code ? 'The rest of the usage limit does not cover the run' : 'Usage limit reached';
+  const message = code ? 'The remaining usage limit does not cover the run' : 'Usage limit reached';
   return new ApiError(402, message, code ? { details: { code } } : {});
 }
 

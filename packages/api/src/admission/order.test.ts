@@ -138,7 +138,7 @@ const LIMIT = {
 };
 const SOON = { 'retry-after': '5' };
 const RATE = { code: 'RATE_LIMITED', message: 'API rate limit exceeded', status: 429, headers: LIMIT };
-const HEADROOM = 'The rest of the usage limit does not cover the run';
+const HEADROOM = 'The remaining usage limit does not cover the run';
 const UNAVAILABLE = { code: 'SERVICE_UNAVAILABLE', status: 503 };
 const DOWN = { ...UNAVAILABLE, message: 'Service temporarily unavailable', headers: SOON };
 const NO_MONEY = { code: 'USAGE_LIMIT_EXCEEDED', status: 402 };

@@ -50,7 +50,7 @@ const PATH = /^[\w.-]{1,128}$/;
 /** The request matches no trigger: the response is the same as for any unknown path. */
 const UNKNOWN = new ApiError(404, 'Not found');
 const BAD_SIGNATURE = 'The request is not signed with the secret of this webhook';
-const OLD = 'The time of the request is too far from now';
+const OLD = 'The timestamp of the request is too far from the current time';
 
 type Parts = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRate' | 'limits'>> & {
   limits: WebhookLimits;

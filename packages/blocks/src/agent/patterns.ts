@@ -93,7 +93,7 @@ function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   const size = sizeOf(pattern);
   if (size > MAX_SIZE) throw new Error('repeats too much');
   budget.instructions -= size;
-  if (budget.instructions < 0) throw new Error('is one of too many');
+  if (budget.instructions < 0) throw new Error('exceeds the limit for all patterns together');
   const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
   return (text) => compiled.matcher(text).find();
 }

@@ -82,7 +82,7 @@ async function describedWorkflows(context: Context, references: readonly string[
     if (!found)
       throw new BlockError(
         'CHILD_NOT_FOUND',
-        `The agent "${context.block.name}" has the workflow "${reference.slice(0, 100)}" as a tool, and there is no such workflow: deploy it, or give the folder that holds it.`,
+        `The agent "${context.block.name}" has the workflow "${reference.slice(0, 100)}" as a tool, and there is no such workflow: deploy it, or pass the folder that contains it.`,
         { retryable: false, details: { workflow: reference } },
       );
     const { name, description, inputs } = found;

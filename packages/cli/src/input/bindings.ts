@@ -45,7 +45,7 @@ function inFile(file: string, json: Json): Binding[] {
   });
 }
 
-/** Returns a value from its option. Errors do not show the value, which may be a key. */
+/** Returns the binding in an option. Errors do not show the value, which may be a key. */
 function inOption(pair: string): Binding {
   const at = pair.indexOf('=');
   const path = pair.slice(0, Math.max(0, at)).trim();

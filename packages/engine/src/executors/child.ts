@@ -62,7 +62,7 @@ export async function callWorkflow(
   if (workflow === undefined) {
     throw new BlockError(
       'CHILD_NOT_FOUND',
-      `There is no workflow "${reference}": deploy it, or give the folder that holds it.`,
+      `There is no workflow "${reference}": deploy it, or pass the folder that contains it.`,
       { retryable: false, details: { workflow: reference } },
     );
   }
