@@ -62,9 +62,7 @@ export function expectRunIdForm(headers: Headers): void {
   if (given === '.' || given === '..')
     throw badRequest(`X-Run-Id cannot be "${given}": no URL could name the run`);
   if (isChildRunId(given))
-    throw badRequest(
-      'X-Run-Id cannot be a UUID of version 8: child runs use it. Use version 4 or 7',
-    );
+    throw badRequest('X-Run-Id cannot be a UUID of version 8: child runs use it. Use version 4 or 7');
 }
 
 /** Throws 499 when the client has closed the connection. */
