@@ -204,7 +204,7 @@ export interface Limits {
   bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */
   policy?: ExecutionPolicy;
-  /** Input limits of callers without a credential. Default: 1 MiB, 10,000 values, 5 files of 10 MiB together. */
+  /** Input limits of callers without a credential. Default: 1 MiB, 10,000 values, 5 files of 10 MiB in total. */
   publicInputs?: Partial<InputLimits>;
 }
 

@@ -20,7 +20,7 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   ownership?: Ownership;
   /** Types of triggers that are fired. Default: triggers are not checked. */
   triggers?: NonNullable<EngineOptions['triggers']>;
-  /** Returns the addresses at which people answer pauses. Default: there are none. */
+  /** Returns the addresses at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;
   /** Returns images that replace those of the data folder for blocks. */
   imagesOf?: (images: BlockImages) => ImageSource;

@@ -8,7 +8,7 @@ export interface InputLimits {
   values: number;
   /** Files in the input of a run. */
   files?: number;
-  /** Bytes of these files together. */
+  /** Total bytes of these files. */
   fileBytes?: number;
 }
 

@@ -33,7 +33,7 @@ export function bytesBody({
 }
 
 /**
- * Returns the schema of a `multipart/form-data` body of at most `maxBytes` together, which is held in memory. Files are
+ * Returns the schema of a `multipart/form-data` body of at most `maxBytes` in total, which is held in memory. Files are
  * `z.file()`. A part that is sent several times is a list.
  */
 export function formBody<Shape extends z.ZodRawShape>(

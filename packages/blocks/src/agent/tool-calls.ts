@@ -10,7 +10,10 @@ import { DEFAULT_RESULT_CHARS, LongResults, MAX_RESULT_CHARS, MIN_RESULT_CHARS }
 import type { ReadyTool, ToolRunCall } from './ready-tool.ts';
 import { numberOf } from './settings.ts';
 
-/** Maximum number of tool calls in one answer. Further calls are refused, so that a model cannot start any number at once. */
+/**
+ * Maximum number of tool calls in one answer. Further calls are refused, so that a model cannot start an
+ * unlimited number of calls.
+ */
 const MAX_CALLS = 64;
 
 const CHANGED = 'A person changed the arguments of this call to';

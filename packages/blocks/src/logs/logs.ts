@@ -115,7 +115,7 @@ async function shownBlock(log: BlockLog, values: ValueReader): Promise<JsonObjec
   };
 }
 
-/** Reads inputs and outputs until they are too large together; later ones are null. */
+/** Reads inputs and outputs up to their total size limit; the remaining ones are null. */
 class ValueReader {
   readonly #log: RunLog;
   readonly #isOn: boolean;

@@ -10,7 +10,7 @@ import type { Context } from '../define.ts';
 
 /** Maximum number of attachments of one question. */
 const MAX_FILES = 10;
-/** Maximum number of bytes of all attachments together. */
+/** Maximum total bytes of all attachments. */
 const MAX_BYTES = 20_000_000;
 /** Maximum number of bytes of one text, which the model gets as part of its prompt. */
 const MAX_TEXT_BYTES = 1_000_000;

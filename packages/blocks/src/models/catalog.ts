@@ -22,9 +22,9 @@ export interface TokenPrices {
 export interface ModelInfo {
   id: string;
   provider: string;
-  /** Largest input and output together, in tokens. */
+  /** Maximum total of input and output, in tokens. */
   context: number;
-  /** Largest output, in tokens, with reasoning. */
+  /** Maximum output in tokens, including reasoning. */
   output: number;
   prices: Prices;
   /** The source of the prices, the context and the abilities. */

@@ -169,7 +169,7 @@ class Importer {
     return name;
   }
 
-  /** Returns the schema of all arguments together: one for each parameter, and one for the body. */
+  /** Returns one schema of all arguments: one for each parameter, and one for the body. */
   #argumentsOf({ body }: Operation, parameters: readonly Parameter[], names: readonly string[]): JsonObject {
     const properties: JsonObject = {};
     const required: string[] = [];

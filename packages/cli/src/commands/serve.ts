@@ -40,7 +40,7 @@ export type ServeOptions = Omit<
   keepPublicRuns: number;
   /** Days; absent: forever. */
   keepRuns?: number;
-  /** MiB of all runs together; absent: no limit. */
+  /** Total size of all runs in MiB; absent: no limit. */
   keepRunsMib?: number;
   /** Days. */
   keepReceipts: number;

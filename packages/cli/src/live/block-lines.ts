@@ -81,7 +81,7 @@ function line(mark: string, note: string, log: BlockLog, look: LineStyle): strin
   return note === '' ? text : `${text}  ${look.style.dim(note)}`;
 }
 
-/** Returns `Each Item 3 › Price`: the block's name, after the iterations around it. */
+/** Returns text such as `Each Item 3 › Price`: the block's name, after the iterations around it. */
 export function pathOf(log: BlockLog, plan: Plan): string {
   const around = [...log.parents, ...(log.container ? [log.container] : [])];
   return [

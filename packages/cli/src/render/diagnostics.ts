@@ -51,7 +51,7 @@ function locationOf({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string
 /** Keys of the format between a block and a field that its author sees. */
 const WRAPPER_KEYS: ReadonlySet<string | number> = new Set(['subBlocks', 'data', 'value']);
 
-/** Returns `2 errors, 1 warning`; empty if there are none. */
+/** Returns text such as `2 errors, 1 warning`; empty if there are none. */
 export function countsOf(diagnostics: readonly PlacedDiagnostic[]): string {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   const warnings = diagnostics.length - errors;

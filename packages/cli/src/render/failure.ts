@@ -40,7 +40,7 @@ function labelled(label: string, text: string, style: Style): string[] {
   return [`  ${style.dim(label)}  ${style.red(first)}`, ...more.map((line) => `         ${style.red(line)}`)];
 }
 
-/** Returns `  in Each Item 3`, for a block in containers. */
+/** Returns text such as `  in Each Item 3`, for a block in containers. */
 function iterationText(details: { [key: string]: Json }, { plan, style }: FailureContext): string {
   const scope = own(details, 'scope');
   const containers = plan.blocks[textAt(details, 'blockId') ?? '']?.containers ?? [];

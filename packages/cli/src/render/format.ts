@@ -15,7 +15,7 @@ function pair([first, firstUnit]: [number, string], [second, secondUnit]: [numbe
   return second === 0 ? `${first} ${firstUnit}` : `${first} ${firstUnit} ${second} ${secondUnit}`;
 }
 
-/** Returns `1 block`, `2 blocks`, `3 branches`, `2 entries`. */
+/** Returns text such as `1 block`, `2 blocks`, `3 branches`, `2 entries`. */
 export function plural(count: number, noun: string): string {
   if (count === 1) return `1 ${noun}`;
   if (noun.endsWith('y')) return `${count} ${noun.slice(0, -1)}ies`;

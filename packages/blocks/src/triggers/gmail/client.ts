@@ -174,7 +174,7 @@ export class GmailClient {
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
       ...(body !== undefined && { body }),
-      // The token is for Gmail alone.
+      // The token is only for Gmail.
       redirect: 'error' as const,
     };
     return pollRequest(this.#http, request, this.#call);
