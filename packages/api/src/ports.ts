@@ -63,7 +63,7 @@ export interface Access {
   workspaces?(principal: Principal): Promise<readonly string[]>;
 }
 
-/** Why a run was not started. `CANCELLED`: it was cancelled in the queue. */
+/** The reason why a run was not started. `CANCELLED`: it was cancelled in the queue. */
 export interface ReservationFailure {
   reason: RunErrorCode;
   message: string;
@@ -83,7 +83,7 @@ export interface Reservation {
   createdAt: string;
   /** True if the run waits in the queue. */
   isQueued: boolean;
-  /** Why the run was not started. */
+  /** The reason why the run was not started. */
   failure?: ReservationFailure | undefined;
 }
 
@@ -175,7 +175,7 @@ export interface Audit {
   /** Records the event, in the transaction if there is one: then both are stored, or neither. */
   record(event: AuditEvent, transaction?: unknown): Promise<void>;
   /**
-   * Records the event of an action that no transaction covers, before the action. When the process ends in between, the event
+   * Records the event of an action that no transaction covers, before the action. If the process ends in between, the event
    * stays, marked as intended. Absent: such events are recorded after the action, and a process that ends in between loses them.
    */
   intend?(event: AuditEvent): Promise<IntendedEvent>;

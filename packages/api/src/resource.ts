@@ -18,7 +18,7 @@ export interface Located<Value> {
   organizationIds?: readonly string[];
 }
 
-/** How the resource of an operation is found. The handler gets it only after the caller's access was checked. */
+/** The look-up of an operation's resource. The handler gets the resource only after the caller's access has been checked. */
 export interface Resource<Value = unknown, Services = unknown> {
   kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
   /** Begins the message of the 404 that callers without access get, as for a resource that does not exist. */

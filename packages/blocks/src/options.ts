@@ -14,7 +14,7 @@ export interface BlocksOptions {
    * the prices of the table of models.
    */
   prices?: { readonly [model: string]: Prices };
-  /** How many requests and tokens each key of a provider may use, by provider. All processes of the engine share it. */
+  /** The rates of requests and tokens of each key of a provider, by provider. All processes of the engine share it. */
   rates?: { readonly [provider: string]: ModelRate };
   /**
    * Variables in which keys of providers are looked up (`OPENAI_API_KEY`, …) if neither the engine nor a block has one.

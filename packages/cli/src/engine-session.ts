@@ -29,7 +29,7 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
 /** An open engine with its images. */
 export interface Session {
   readonly engine: Engine;
-  /** Where blocks may connect, and the addresses of services. */
+  /** The hosts to which blocks may connect, and the addresses of services. */
   readonly reach: Required<Pick<EngineOptions, 'egress' | 'services'>>;
   close(): Promise<void>;
 }

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import type { FolderClient, RunReader } from '@heddle/engine/reader';
 import { UsageError } from './usage-error.ts';
 
-/** Where runs are recorded: a data folder or a PostgreSQL database. */
+/** The store that records runs: a data folder or a PostgreSQL database. */
 export interface StoreOptions {
   data: string;
   /** URL of the database. It may contain a password: never print it. */
   postgres?: string;
 }
 
-/** Where runs execute and where they are recorded. */
+/** The runtime that executes runs, and the store that records them. */
 export interface RuntimeOptions extends StoreOptions {
   runtime?: 'local' | 'temporal';
   /** `host:port` of the Temporal server. */

@@ -6,7 +6,7 @@ export interface LimitState {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** When the bucket is full again, in milliseconds since the epoch. */
+  /** The time at which the bucket is full again, in milliseconds since the epoch. */
   resetMs: number;
   /** Milliseconds until the next token; 0 when there is a token. */
   retryAfterMs: number;

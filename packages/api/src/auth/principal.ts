@@ -31,7 +31,7 @@ export type Capability =
   | 'logs.export';
 
 /**
- * How a caller has identified itself: with a person's API key, a workspace's API key, an access token, or an interactive session
+ * The kind of credential of a caller: a person's API key, a workspace's API key, an access token, or an interactive session
  * of the host.
  */
 export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** How the body of an operation is sent. */
+/** The format in which the body of an operation is sent. */
 export type BodyKind =
   | { kind: 'json'; maxBytes?: number | undefined }
   | { kind: 'bytes'; types: readonly string[]; maxBytes: number }

@@ -28,10 +28,10 @@ export interface ParsedDelivery {
   files: readonly DeliveredFile[];
 }
 
-/** How the sender is answered: at once, with the JSON of the configuration, or with the Response block of the run. */
+/** The response to the sender: immediate, with the JSON of the configuration, or with the Response block of the run. */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
-/** How a receiver treats a request. */
+/** The treatment of a request by a receiver. */
 export type WebhookMeaning =
   /** The sender verifies the address. No run is started. */
   | { kind: 'handshake'; body: Json }

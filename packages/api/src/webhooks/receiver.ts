@@ -113,7 +113,7 @@ async function received(parts: Parts, call: Call): Promise<Response> {
   }
 }
 
-/** Why a request was refused, for the log. */
+/** The error for a request that is not authentic, with the reason for the log. */
 class Unauthentic extends ApiError {
   readonly problem: string;
 

@@ -18,7 +18,7 @@ export class Approvals {
   readonly #decided: ReadonlyMap<string, Decided>;
   /** The number of pauses that were answered. */
   readonly #answered: number;
-  /** Why the last answer is invalid; undefined if it is valid. */
+  /** The reason why the last answer is invalid; undefined if it is valid. */
   readonly #problem: string | undefined;
 
   private constructor(

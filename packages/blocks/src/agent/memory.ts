@@ -24,7 +24,7 @@ export interface Memory {
   keep(answer: string): Promise<void>;
 }
 
-/** How much of a conversation the model gets: exchanges up to both limits. */
+/** The limits of the conversation that the model gets: exchanges up to both limits. */
 interface Window {
   maxChars: number;
   maxMessages: number;

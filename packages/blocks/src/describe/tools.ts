@@ -13,7 +13,7 @@ export interface ToolDescription {
   id: string;
   /** The first line says what the tool does. */
   description: string;
-  /** Where the tool is from: shipped with Heddle, or a service or code of a file of tools. */
+  /** The origin of the tool: shipped with Heddle, or a service or code of a file of tools. */
   source: 'integration' | 'service' | 'code';
   /** The name for `--service` and `--credential`; absent for code. */
   service?: string;

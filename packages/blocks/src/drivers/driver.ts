@@ -54,7 +54,7 @@ export interface DriverIntegration {
   summary?: string;
   /** The public documentation of the service. Absent: the tools use data of the host. */
   docs?: string;
-  /** How the address and the authentication are set, as Markdown, for its page. */
+  /** Instructions for setting the address and the authentication, as Markdown, for its page. */
   access: string;
   /** Types of blocks, and `type` of agents' tools. */
   types: readonly string[];

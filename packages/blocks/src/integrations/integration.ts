@@ -55,7 +55,7 @@ export interface Integration {
   account?: string;
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };
-  /** How many calls each credential may make, if the service documents it. */
+  /** The rate limit of each credential, if the service documents it. */
   rate?: ToolFile['services'][string]['rate'];
   /** How responses report a failed call. */
   answer?: ServiceTool['answer'];

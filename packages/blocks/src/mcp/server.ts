@@ -21,7 +21,7 @@ export interface McpServer {
   options: McpServerOptions;
 }
 
-/** Which server a block uses. `credential`: the id of a stored credential. */
+/** The server that a block uses. `credential`: the id of a stored credential. */
 export interface ServerQuery {
   name: string;
   credential: string | undefined;

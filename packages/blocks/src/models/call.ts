@@ -30,7 +30,7 @@ export interface Answer {
   tokens: Tokens;
 }
 
-/** Why a model is unavailable, so that another model may answer. Plain JSON, because it is stored. */
+/** The reason why a model is unavailable, so that another model may answer. Plain JSON, because it is stored. */
 export interface Unavailable {
   unavailable: { code: string; message: string };
 }

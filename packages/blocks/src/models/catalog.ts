@@ -38,7 +38,7 @@ export interface ModelInfo {
 /** A page with properties of models. */
 export interface Source {
   url: string;
-  /** When it was read, as YYYY-MM-DD. */
+  /** The date on which it was read, as YYYY-MM-DD. */
   checked: string;
 }
 

@@ -15,7 +15,7 @@ const TOKENS_PER_IMAGE = 6000;
 /** Assumed output of a model whose maximum is unknown: more than most models can write. */
 const UNKNOWN_OUTPUT = 128_000;
 
-/** How many tokens a call can use. */
+/** The number of tokens that a call can use. */
 export interface Estimate {
   input: number;
   output: number;

@@ -3,7 +3,7 @@ export interface KnownProvider {
   /** The PROVIDER of PROVIDER/MODEL. */
   id: string;
   name: string;
-  /** Where the provider issues keys. */
+  /** The page on which the provider issues keys. */
   keyUrl: string;
 }
 

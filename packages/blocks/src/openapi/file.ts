@@ -243,7 +243,7 @@ const service = z.strictObject({
     .url({ protocol: /^https?$/ })
     .max(2000)
     .optional(),
-  /** How many calls each credential may make in a period. The operator's configuration replaces it. */
+  /** The number of calls that each credential may make in a period. The operator's configuration replaces it. */
   rate: z
     .strictObject({ calls: z.int().min(1).max(1_000_000), seconds: z.number().positive().max(86_400) })
     .optional(),

@@ -6,7 +6,7 @@ import type { ServiceAnswer } from './send.ts';
 
 type Paging = NonNullable<ServiceTool['paging']>;
 
-/** How a page is requested: with a value of an argument, or at an address in the previous page. */
+/** The request for a page: with a value of an argument, or at an address in the previous page. */
 export type NextPage = { argument: string; value: Json } | { url: string };
 
 /** Maximum number of bytes of the items of all pages of a call, as JSON. */

@@ -224,7 +224,7 @@ function nullable(schema: JsonObject, converted: JsonObject): JsonObject {
   };
 }
 
-/** How much of the schemas is kept. */
+/** The part of the schemas that is kept. */
 interface Detail {
   /** References that are followed from the arguments. */
   hops: number;

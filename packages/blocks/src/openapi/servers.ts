@@ -4,12 +4,12 @@ import type { OpenApiDocument } from './document.ts';
 import { objectOf, textOf } from './operations.ts';
 import { digestOf } from './schemas.ts';
 
-/** How the servers of a document become addresses. */
+/** Options for converting the servers of a document to addresses. */
 export interface ServerOptions {
   name: string;
   /** Values of variables in addresses, such as `{ region: 'eu' }`. Default: the values in the document. */
   variables?: { readonly [name: string]: string };
-  /** Where the document is from: the base of relative addresses. */
+  /** The address of the document: the base of relative addresses. */
   source?: string;
 }
 

@@ -18,7 +18,7 @@ export interface LoadedTool {
   problemsOf: SchemaCheck;
 }
 
-/** Which tools of a service may be used. */
+/** The tools of a service that may be used. */
 export interface Selection {
   /** Ids of tools, with `*` for any text. Undefined: all. */
   operations: readonly string[] | undefined;

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
-/** How a value becomes text in a request (OpenAPI, "Style Values"). */
+/** The serialization of a value in a request (OpenAPI, "Style Values"). */
 export interface Style {
   style: string;
   explode: boolean;

@@ -18,7 +18,7 @@ export interface OutcomeContext extends CommandContext {
   pauses: RunDetail['pauses'];
   /** Reason of the cancellation, if known. */
   cancelReason?: string | null;
-  /** Why the run cannot continue now. */
+  /** The reason why the run cannot continue now. */
   suspended: string | null;
 }
 

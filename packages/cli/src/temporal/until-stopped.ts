@@ -4,7 +4,7 @@ import { onInterrupt, PROCESS } from '../interrupt.ts';
 import type { Io } from '../io.ts';
 import { safe, styleFor } from '../render/style.ts';
 
-/** How a process stops. */
+/** Options for stopping a process. */
 export interface StopParts {
   /** Reports that the process is ready. Called after the signal handlers are set, since a reader may send a signal at once. */
   ready: () => void;

@@ -48,7 +48,7 @@ export const streamExecution = operationsOf<AreaContext>()({
 
 type FollowedRun = RunIds & Pick<RunDetail, 'workflowId'>;
 
-/** How many events a client has received: journal events, and emissions of blocks. */
+/** The numbers of events that a client has received: journal events, and emissions of blocks. */
 interface Received {
   events: number;
   emissions: number;

@@ -6,7 +6,7 @@ import type { TextFrame } from './block-text.ts';
 import { valueAt } from './selected.ts';
 import type { Selected } from './selected.ts';
 
-/** Which events of agents a client wants besides their text. */
+/** The events of agents that a client wants besides their text. */
 export interface AgentEvents {
   thinking: boolean;
   tools: boolean;

@@ -101,7 +101,7 @@ class Session {
   /** True if the statement has been sent. */
   #isSent = false;
   #received = 0;
-  /** Why the result is too large. Data that has already arrived is still read. */
+  /** The reason why the result is too large. Data that has already arrived is still read. */
   #excess: string | undefined;
 
   constructor(server: Server, addresses: Addresses) {

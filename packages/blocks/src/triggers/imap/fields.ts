@@ -42,7 +42,7 @@ export const imapFields = z.object({
   ...feedFields,
 });
 
-/** Which messages start runs, in the library's format. Plain JSON. */
+/** The criteria of messages that start runs, in the library's format. Plain JSON. */
 export interface Criteria {
   seen?: boolean;
   flagged?: boolean;

@@ -42,7 +42,7 @@ interface Position {
   /** UIDs are valid while the server has this value (UIDVALIDITY, RFC 9051 §2.3.1.1). */
   validity: string;
   uid: number;
-  /** When the server received the last message, in milliseconds. */
+  /** The time at which the server received the last message, in milliseconds. */
   atMs: number;
 }
 

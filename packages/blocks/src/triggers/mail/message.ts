@@ -20,7 +20,7 @@ export interface RawMessage {
   raw: Uint8Array;
   /** True if only the beginning was read. */
   isCut: boolean;
-  /** When the server received it, in ISO 8601. */
+  /** The time at which the server received it, in ISO 8601. */
   receivedAt: string;
   /** Other metadata of the message. */
   about: JsonObject;

@@ -21,12 +21,12 @@ export interface ParsedDelivery {
 }
 
 /**
- * How the sender is answered: immediately, with the JSON of the configuration, or with the result of the Response block of the
+ * The response to the sender: immediate, with the JSON of the configuration, or with the result of the Response block of the
  * run.
  */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
-/** How a receiver treats a request: as a test of the address, as an ignored request, or as a delivery that starts a run. */
+/** The treatment of a request: as a test of the address, as an ignored request, or as a delivery that starts a run. */
 export type WebhookMeaning =
   | { kind: 'handshake'; body: Json }
   | { kind: 'ignored'; event: string }

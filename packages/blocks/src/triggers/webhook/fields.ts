@@ -21,7 +21,7 @@ export interface WebhookConfig {
   secret?: string;
   /** Id of a stored credential that is the secret. */
   secretCredential?: string;
-  /** Where Heddle creates the hook at the provider; absent: the author creates it. */
+  /** The hook that Heddle creates at the provider; absent: the author creates it. */
   hook?: HookConfig;
   path?: string;
   /** The events that start runs; absent: all. */

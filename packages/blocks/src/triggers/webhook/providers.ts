@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { ParsedDelivery } from './delivery.ts';
 
-/** How a sender identifies and names its events. */
+/** The ids and names of a sender's events. */
 export interface Provider {
   /** Returns the system's id of the delivery; undefined if it has none. */
   deliveryId: (delivery: ParsedDelivery) => string | undefined;
