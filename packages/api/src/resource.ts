@@ -21,7 +21,7 @@ export interface Located<Value> {
 /** The look-up of an operation's resource. The handler gets the resource only after the caller's access has been checked. */
 export interface Resource<Value = unknown, Services = unknown> {
   kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
-  /** Begins the message of the 404 that callers without access get, as for a resource that does not exist. */
+  /** The beginning of the 404 message, both for callers without access and for a resource that does not exist. */
   noun: string;
   /** True if archived workflows are also found. */
   archived?: true;

@@ -4,7 +4,7 @@ import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
 import type { Images } from '@heddle/images';
 import { lazy } from './lazy.ts';
 
-/** The images for blocks that name one (`sandboxId`). Close it after the engine or worker that runs the blocks. */
+/** The images for blocks that name one (`sandboxId`). Close them after the engine or worker that runs the blocks. */
 export interface BlockImages extends ImageSource {
   /** Opens the image store of the data folder, and creates it if it is missing. */
   store(): Promise<Images>;

@@ -44,7 +44,7 @@ export function expectWorkspaceKeys(
 /** The access that a caller needs in a workspace or an organization. */
 export interface Need extends Pick<AnyOperation, 'principals' | 'capability'> {
   role: Role;
-  /** Begins the message of the 404. */
+  /** The beginning of the 404 message. */
   noun: string;
 }
 

@@ -39,14 +39,14 @@ export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';
 /** The caller: a person, or a workspace, by its key. */
 export interface Principal {
   kind: PrincipalKind;
-  /** Id of the key, token or session. Rate limits count by it. */
+  /** Id of the key, token or session. Rate limits are counted by it. */
   credentialId: string;
   /** The acting person; null for a workspace key. */
   userId: string | null;
   /** The workspace of a workspace key; null for other credentials. */
   workspaceId: string | null;
   scopes: readonly Scope[];
-  /** ISO 8601; null: it does not expire. */
+  /** The expiry in ISO 8601; null: it does not expire. */
   expiresAt: string | null;
   /** True if the caller sent no credential. The principal represents the workspace of a public workflow. */
   anonymous?: true;

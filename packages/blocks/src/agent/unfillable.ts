@@ -10,8 +10,8 @@ const RANGES = [
 ] as const;
 
 /**
- * Returns why no value matches a JSON Schema, as far as the schema shows it without references; undefined otherwise. `at` is
- * the place of the schema, for the message. Needs a schema of limited depth.
+ * Returns why no value matches a JSON Schema, as far as the schema shows it without references; undefined otherwise.
+ * `at` is the location of the schema, for the message. Needs a schema of limited depth.
  */
 export function unfillable(schema: Json, at = 'it'): string | undefined {
   if (schema === false) return `${at} allows no value`;

@@ -107,7 +107,7 @@ async function foundIn(
   const { criteria, backfill } = config;
   const search = async (query: object): Promise<number[]> => {
     const uids = (await client.search({ ...criteria, ...query }, { uid: true })) || [];
-    // A range up to * has the last message even if it is before the range.
+    // A range up to * includes the last message even if it is before the range.
     return uids.filter((uid) => uid < mailbox.uidNext).toSorted((a, b) => a - b);
   };
   if (!known) {
@@ -129,7 +129,7 @@ function lastOf({ count }: Mailbox): object {
   return { seq: `${Math.max(count - MAX_FOUND + 1, 1)}:*` };
 }
 
-/** Returns the messages received after a time: new UIDs say nothing about which messages are known. */
+/** Returns the messages received after a time: new UIDs do not show which messages are known. */
 async function receivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
   const last = uids.slice(-MAX_FOUND);
   if (last.length === 0) return [];
