@@ -1,6 +1,6 @@
 /** Blocks that call other systems: agents, their models, and integrations. */
-// Reports an unsupported Node.js before anything else fails. This is the smallest entry: workflows without these blocks load no
-// more.
+// Reports an unsupported Node.js before anything else fails. This is the smallest entry: workflows without these blocks load
+// nothing else.
 import '@heddle/core/files';
 import type { BlockExecutor, BlockTypeInfo, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';

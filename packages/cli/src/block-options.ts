@@ -64,7 +64,7 @@ function listOf(env: Env, name: string): string[] {
   return (env.value(name) ?? '').split(/[\s,]+/).filter((text) => text !== '');
 }
 
-/** Returns options of an engine or worker for running blocks. Throws usage errors. */
+/** Returns the options of an engine or worker for running blocks. Throws usage errors. */
 export async function blockOptions(
   options: BlockOptions,
 ): Promise<

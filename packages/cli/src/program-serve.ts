@@ -274,7 +274,7 @@ function logFilters(): Option[] {
   ];
 }
 
-/** Returns options of commands that call a server. */
+/** Returns the options of commands that call a server. */
 export function server(): Option[] {
   return [
     new Option('--url <url>', `URL of the server (default: HEDDLE_URL, or ${DEFAULT_URL})`),

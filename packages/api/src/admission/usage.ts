@@ -12,9 +12,8 @@ export interface RunRequest {
 }
 
 /**
- * The reason why the cost of a run cannot be reserved. `suspended`: the account is suspended; `limit`: a usage limit
- * is reached; `payer`,
- * `member`: the remaining limit of the account or of the person does not cover the run.
+ * The reason why the cost of a run cannot be reserved. `suspended`: the account is suspended; `limit`: a usage limit is reached;
+ * `payer`, `member`: the remaining limit of the account or of the person does not cover the run.
  */
 export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
 

@@ -6,9 +6,8 @@ type Part = readonly [key: string | number, schema: z.core.$ZodType, value: unkn
 
 /**
  * Returns the paths of declared strings in `value` that are forbidden as ids and names: those with NUL, which PostgreSQL cannot
- * store, or with half of a surrogate pair. Values without a declared type (`z.unknown()`) are data and are not
- * checked. `value` must
- * match the schema.
+ * store, or with half of a surrogate pair. Values without a declared type (`z.unknown()`) are data and are not checked. `value`
+ * must match the schema.
  */
 export function unstorableTexts(schema: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
   if (isOpen(schema)) return [];

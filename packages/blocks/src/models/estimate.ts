@@ -10,7 +10,7 @@ import type { ModelInfo, Prices } from './catalog.ts';
 const BYTES_PER_TOKEN = 2;
 /** Tokens that a provider adds to each message and tool. */
 const TOKENS_PER_PART = 16;
-/** More than any provider counts for one image of usual size. */
+/** Tokens of one image: more than any provider counts for an image of usual size. */
 const TOKENS_PER_IMAGE = 6000;
 /** Assumed output of a model whose maximum is unknown: more than most models can write. */
 const UNKNOWN_OUTPUT = 128_000;

@@ -86,7 +86,7 @@ function printReady(io: Io, info: DevInfo, { json }: { json: boolean }): void {
   io.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Returns arguments of `heddle run` for this server and worker, without defaults. */
+/** Returns the arguments of `heddle run` for this server and worker, without defaults. */
 function runArgs({ address, namespace, queue, data }: DevInfo): string[] {
   const given = { address, namespace, queue };
   const differing = (['address', 'namespace', 'queue'] as const).filter(

@@ -146,7 +146,7 @@ function ndjson(page: readonly JsonObject[]): string {
   return page.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 }
 
-/** Returns rows of CSV. A cell that a spreadsheet would interpret as a formula begins with a quote. */
+/** Returns the rows of CSV. A cell that a spreadsheet would interpret as a formula begins with a quote. */
 function csv(page: readonly JsonObject[], withHeader: boolean): string {
   return stringify(page.map(rowOf), { columns: COLUMNS, header: withHeader, escape_formulas: true });
 }

@@ -63,7 +63,7 @@ export async function envAndMocks(
   return { env: await envValues(options, readEnv()), mocks: await mocksOf(options) };
 }
 
-/** Returns options of a run for the engine. */
+/** Returns the options of a run for the engine. */
 export function executeOptions(options: RunOptions, mocks: Json | undefined): ExecuteOptions {
   return {
     ...(mocks !== undefined && { mocks }),

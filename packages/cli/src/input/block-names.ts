@@ -1,7 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 
-/** Returns names of a workflow's blocks by id, even of an invalid workflow. */
+/** Returns the names of a workflow's blocks by id, even of an invalid workflow. */
 export function blockNames(text: string): (blockId: string) => string | undefined {
   const blocks = findBlocks(text);
   return (blockId) => {

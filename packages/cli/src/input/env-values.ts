@@ -10,7 +10,7 @@ export interface EnvOptions {
   envFile: readonly string[];
 }
 
-/** Returns values of `{{NAME}}`: from files, then from single options. Later values take precedence. */
+/** Returns the values of `{{NAME}}`: from files, then from single options. Later values take precedence. */
 export async function envValues(options: EnvOptions, environment: Env): Promise<{ [name: string]: string }> {
   const values = new Map<string, string>();
   for (const file of options.envFile) {

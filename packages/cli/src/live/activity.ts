@@ -47,7 +47,7 @@ export class Activity {
     this.#iterations.set(blockId, { name: safeLine(name), ...at });
   }
 
-  /** Returns blocks that have run for at least `ms` and that no earlier call has returned. */
+  /** Returns the blocks that have run for at least `ms` and that no earlier call has returned. */
   slow(nowMs: number, ms: number): { path: string; sinceMs: number }[] {
     return [...this.#active.values()]
       .filter((active) => !active.reported && nowMs - active.sinceMs >= ms)
@@ -80,7 +80,7 @@ export class Activity {
   }
 }
 
-/** Returns ids of the containers around a block, outermost first. */
+/** Returns the ids of the containers around a block, outermost first. */
 export function containersOf(log: BlockLog): string[] {
   return [...log.parents, ...(log.container ? [log.container] : [])].map(({ blockId }) => blockId);
 }

@@ -18,7 +18,7 @@ export interface LineStyle {
   collecting: ReadonlySet<string>;
 }
 
-/** Returns ids of the parallels that collect failures. */
+/** Returns the ids of the parallels that collect failures. */
 export function collectingIn(region: Plan['skeleton']): string[] {
   return region.nodes.flatMap((node) => [
     ...(node.subflow?.collectErrors ? [node.id] : []),
@@ -28,7 +28,7 @@ export function collectingIn(region: Plan['skeleton']): string[] {
 
 const MAX_STDOUT_LINES = 20;
 
-/** Returns lines for an ended block. A block in a container has lines only if it failed or printed something. */
+/** Returns the lines for an ended block. A block in a container has lines only if it failed or printed something. */
 export function endedLines(log: BlockLog, output: Json, look: LineStyle): string[] {
   const { style } = look;
   // A condition passes on the output of the block before it, including `stdout`.
@@ -63,9 +63,9 @@ export function pausedLine(log: BlockLog, until: string | undefined, look: LineS
   return `${look.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`;
 }
 
-/** Returns the time at which a paused block continues without a person, in milliseconds since the epoch; undefined if
- * it waits for a
- * person.
+/**
+ * Returns the time at which a paused block continues without a person, in milliseconds since the epoch; undefined if it waits for
+ * a person.
  */
 export function resumesAtMs(output: Json): number | undefined {
   const resumesAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;

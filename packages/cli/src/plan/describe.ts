@@ -79,7 +79,7 @@ function nameOf(plan: Plan, node: Node | undefined): string {
   return node ? (plan.blocks[node.id]?.name ?? node.id) : '';
 }
 
-/** Returns names of the blocks, variables and containers that a block reads. */
+/** Returns the names of the blocks, variables and containers that a block reads. */
 export function readsOf(plan: Plan, block: BlockConfig): string[] {
   return [...new Set(referencesOf(block).map((reference) => readName(plan, reference)))];
 }

@@ -20,13 +20,13 @@ export function runsCommand(verb: string, context: CommandContext, ...more: read
 /** Verbs that continue a run, and need its runtime. */
 const CONTINUING = new Set(['resume', 'rerun']);
 
-/** Returns arguments for the store. The URL of a database may contain a password, so the user fills it in. */
+/** Returns the arguments for the store. The URL of a database may contain a password, so the user fills it in. */
 function storeArgs({ data, postgres }: StoreOptions): string[] {
   if (postgres !== undefined) return ['--postgres', 'URL'];
   return data === DEFAULT_DATA ? [] : ['--data', data];
 }
 
-/** Returns arguments for the runtime, without values that come from the environment. */
+/** Returns the arguments for the runtime, without values that come from the environment. */
 export function runtimeArgs(options: RuntimeOptions): string[] {
   const { runtime, address, namespace, queue, worker, postgres } = options;
   // Commands that only read a database do not know the runtime: suggest Temporal's options.

@@ -13,7 +13,7 @@ export interface Style {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Returns styles for a stream. Node decides whether it has colours: NO_COLOR, FORCE_COLOR, dumb terminals, redirection. */
+/** Returns the styles for a stream. Node decides whether it has colours: NO_COLOR, FORCE_COLOR, dumb terminals, redirection. */
 export function styleFor(stream: OutStream): Style {
   const coloured = styleText('red', '.', { stream }) !== '.';
   const paint =
