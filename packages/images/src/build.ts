@@ -59,7 +59,7 @@ async function checkSize(paths: readonly string[], maxImageMiB: number): Promise
   if (bytes > maxImageMiB * 2 ** 20)
     throw new ImageError(
       'image_too_large',
-      `The image has ${Math.ceil(bytes / 2 ** 20)} MiB; ${maxImageMiB} are allowed.`,
+      `The image has ${Math.ceil(bytes / 2 ** 20)} MiB; the maximum is ${maxImageMiB} MiB.`,
     );
 }
 

@@ -75,7 +75,7 @@ export interface Registries {
     readonly security?: string;
     /** A keyring file; one of its keys must have signed the archives. */
     readonly keyring?: string;
-    /** Whether the mirror is a dated snapshot: its release files may be expired, and older than ones seen before. */
+    /** True if the mirror is a dated snapshot: its release files may be expired, and older than ones seen before. */
     readonly snapshot?: boolean;
   };
 }

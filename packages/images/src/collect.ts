@@ -27,7 +27,7 @@ function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: 
     nowMs,
     current,
   );
-  // A version without logs has removed their specifications.
+  // An earlier version of Heddle, without logs, deletes specifications but not their logs.
   records.change('DELETE FROM build_logs WHERE spec_hash NOT IN (SELECT spec_hash FROM specs)');
   const usedIds = `(SELECT image_id FROM builds WHERE image_id IS NOT NULL AND spec_hash IN (SELECT spec_hash FROM specs)
                  UNION SELECT image_id FROM leases)`;

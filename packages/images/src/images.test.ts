@@ -119,7 +119,7 @@ describe('a build', () => {
     const failed = await openImages({ [kind]: large }, { folder, maxImageMiB: 1 }).build(spec);
     expect(failed).toMatchObject({
       errorCode: 'image_too_large',
-      errorMessage: 'The image has 2 MiB; 1 are allowed.',
+      errorMessage: 'The image has 2 MiB; the maximum is 1 MiB.',
     });
     expect(readdirSync(join(folder, 'blobs'))).toEqual([]);
     expect(await openImages({ [kind]: large }, { maxImageMiB: 2 }).build(spec)).toMatchObject({

@@ -55,7 +55,7 @@ export interface Images extends ImageSource {
   list(): Promise<ImageRecord[]>;
   /**
    * Returns the log of the last build that has ended, without tokens and paths, by name, id or unambiguous prefix of an
-   * id: at most 1,048,576 characters for each runtime that was tried. Undefined without one.
+   * id: at most 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
    */
   log(id: string): string | undefined;
   /**

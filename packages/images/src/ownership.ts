@@ -84,7 +84,7 @@ export async function openWorkArea(workFolder: string, hasUser: boolean): Promis
   const own = join(workFolder, 'npm');
   await mkdir(own, { recursive: true });
   await chmod(own, 0o755);
-  // The user may pass through, but not list the folder.
+  // The user may traverse the folder, but not list it.
   if (hasUser) await chmod(workFolder, 0o711);
   if (!hasUser || unreadablePart(own) === undefined) return { folder: own, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));

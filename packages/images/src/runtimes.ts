@@ -34,7 +34,7 @@ export class Runtimes {
     this.#builders = builders;
   }
 
-  /** Whether a build that fails for the isolate is retried natively. */
+  /** True if a build that fails for the isolate is retried natively. */
   get hasNative(): boolean {
     return this.#builders.native !== undefined;
   }

@@ -51,7 +51,7 @@ describe('several processes', () => {
 });
 
 describe('a collection', () => {
-  it('removes what no specification has used for a day, and nothing else', async () => {
+  it('removes only images that no specification has used for a day', async () => {
     const path = imageFolder();
     const time = stillClock();
     const store = openImages({ javascript: fakeBuilder() }, { folder: path, clock: time });
@@ -74,7 +74,7 @@ describe('a collection', () => {
     await expect(store.open(gone.imageId!)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
-  it('keeps what a run has opened', async () => {
+  it('keeps images that a run has opened', async () => {
     const time = stillClock();
     const store = openImages({ javascript: fakeBuilder() }, { clock: time });
     const { id, imageId } = await store.build(SPEC);

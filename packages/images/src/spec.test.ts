@@ -17,7 +17,7 @@ describe('a spec', () => {
     ['@scope/name'],
     ['@scope/name@~1.2.x'],
     ['lodash.merge'],
-  ])('takes the npm package %s', (entry) =>
+  ])('accepts the npm package %s', (entry) =>
     expect(js(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
   );
 
@@ -27,12 +27,12 @@ describe('a spec', () => {
     ['pydantic>=2,<3,!=2.5'],
     ['httpx[http2,cli]~=0.27'],
     ['a===1+local'],
-  ])('takes the Python requirement %s', (entry) =>
+  ])('accepts the Python requirement %s', (entry) =>
     expect(py(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
   );
 
   it.each([['jq'], ['libc6:amd64'], ['jq=1.6-2.1'], ['g++'], ['libstdc++6']])(
-    'takes the Debian package %s',
+    'accepts the Debian package %s',
     (entry) => expect(apt(entry)).toMatchObject({ ok: true }),
   );
 

@@ -41,14 +41,14 @@ export interface ImageRequest {
   readonly modules: readonly string[];
   readonly cpuMs: number;
   readonly memoryMiB: number;
-  /** Whether to try a snapshot; false after a snapshot crashed the process. */
+  /** True to try a snapshot; false after a snapshot crashed the process. */
   readonly snapshot: boolean;
 }
 
 /** A module that failed to load. */
 export interface ModuleFailure {
   readonly module: string;
-  /** Whether it requires a Node.js builtin that the sandbox does not provide. */
+  /** True if it requires a Node.js builtin that the sandbox does not provide. */
   readonly builtin: boolean;
   readonly message: string;
   readonly stack: string;

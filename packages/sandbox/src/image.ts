@@ -10,9 +10,9 @@ export interface ImageBlob {
 
 /** The properties of an image, and the modules that it provides to code. */
 export interface ImageFeatures {
-  /** Whether the blobs contain a V8 startup snapshot or a Python memory snapshot. */
+  /** True if the blobs contain a V8 startup snapshot or a Python memory snapshot. */
   readonly snapshot?: boolean;
-  /** Whether processes need V8's compiler for this image. */
+  /** True if processes need V8's compiler for this image. */
   readonly jit?: boolean;
   /** Modules that user code can import, in the order of the specification. */
   readonly modules: readonly string[];

@@ -29,7 +29,7 @@ export interface SandboxFailure {
   readonly column?: number;
   /** Stack frames of user code only. */
   readonly stack?: string;
-  /** Whether the same job may succeed on a retry, because the sandbox caused the failure. */
+  /** True if the same job may succeed on a retry, because the sandbox caused the failure. */
   readonly retryable: boolean;
 }
 

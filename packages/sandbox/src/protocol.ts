@@ -87,7 +87,7 @@ export type ChildMessage =
       readonly stdout: string;
       readonly cpuMs: number;
       readonly wallMs: number;
-      /** Whether the job arrived before its context was ready. */
+      /** True if the job arrived before its context was ready. */
       readonly late: boolean;
       /** The next job to be entered; 0 if there is none. */
       readonly next: number;

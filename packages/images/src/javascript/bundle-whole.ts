@@ -94,7 +94,7 @@ export async function bundleWhole(
   if (!fits(alone))
     throw new ImageError(
       'image_too_large',
-      `The packages have ${Math.ceil(alone.code.length / 2 ** 20)} MiB of code; 20 MiB are allowed.`,
+      `The packages have ${Math.ceil(alone.code.length / 2 ** 20)} MiB of code; the maximum is 20 MiB.`,
     );
   return bundleMost({ folder, eager, lazy }, absent, alone);
 }

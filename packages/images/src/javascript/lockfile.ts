@@ -37,7 +37,7 @@ export interface ScriptedPackage {
   readonly name: string;
   /** Its folder relative to the project. */
   readonly path: string;
-  /** Whether the other packages work without it. */
+  /** True if the other packages work without it. */
   readonly optional: boolean;
 }
 

@@ -27,8 +27,8 @@ const CACHE = `${HOME}/pycache`;
 const EXCLUDED = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
 
 /**
- * Compiles as many modules as possible and writes them to standard output as an archive. Unchecked, because the image
- * does not change.
+ * Compiles as many modules as possible and writes them to standard output as an archive. Python does not check them
+ * against their sources, because the image does not change.
  */
 const SCRIPT = `
 stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')

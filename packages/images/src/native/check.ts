@@ -40,7 +40,7 @@ export class Checker {
    * Returns how processes with this root are confined. Throws ImageError provider_error if they could not access it.
    */
   async confinement(): Promise<Confinement> {
-    // The process's user has to pass through the work folder.
+    // The process's user must be able to traverse the work folder.
     await chmod(this.#context.workFolder, 0o711);
     const confinement = await this.#host.confinement();
     if (confinement.uids !== undefined && unreadablePart(this.#rootfs) !== undefined)

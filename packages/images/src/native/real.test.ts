@@ -15,7 +15,7 @@ describe.skipIf(images === undefined)('a native image of the real mirrors', { ti
     expect(failed).toMatchObject({
       state: 'failed',
       errorCode: 'image_too_large',
-      errorMessage: expect.stringMatching(/^The image has \d+ MiB; 20 are allowed\.$/) as string,
+      errorMessage: expect.stringMatching(/^The image has \d+ MiB; the maximum is 20 MiB\.$/) as string,
     });
     expect(Number(/has (\d+)/.exec(failed.errorMessage!)![1])).toBeGreaterThan(20);
   });

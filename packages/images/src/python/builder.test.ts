@@ -216,7 +216,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     expectFailure(
       await build(['alpha'], { index: index.url }, { maxImageMiB: 1 }),
       'image_too_large',
-      /1 are allowed/,
+      /the maximum is 1 MiB/,
     );
   });
 

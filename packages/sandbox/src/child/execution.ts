@@ -62,7 +62,7 @@ const ENDED = -1;
 /** One job inside the process: its entries, budgets, timers and messages. */
 export class Execution implements RealmUser {
   readonly id: number;
-  /** Whether the realm was ready before the job arrived. */
+  /** True if the realm was ready before the job arrived. */
   readonly isPrebuilt: boolean;
   readonly #request: RunRequest;
   readonly #context: ProcessContext;

@@ -42,7 +42,7 @@ type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
 interface Loaded {
   readonly failed: readonly ModuleFailure[];
-  /** Whether loading used the process, the clock or a random generator. */
+  /** True if loading used the process, the clock or a random generator. */
   readonly usedHost: boolean;
 }
 

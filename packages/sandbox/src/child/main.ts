@@ -10,7 +10,7 @@ declare const GUEST_SOURCE: string;
 declare const GUEST_CHUNKS: Readonly<Record<string, string>>;
 declare const require: (file: string) => { ivm: IsolatedVm };
 
-/** Runs once in a temporary context, so that the snapshot contains the compiled code behind these globals. */
+/** Runs once in a temporary context, so that the snapshot contains the compiled code of these globals. */
 const WARM_UP =
   '__heddle(() => undefined)("run", "function", 0, 1, "return [Buffer, Event, fetch, crypto]", 0)';
 

@@ -57,7 +57,7 @@ export class Interpreter implements Realm {
   readonly isPrebuilt = true;
   readonly memoryMiB: number;
   post: Post = () => undefined;
-  /** Whether a job has run in it. */
+  /** True if a job has run in it. */
   used = false;
   readonly #isolate: Isolate;
   readonly #enter: Enter;

@@ -14,11 +14,11 @@ export type Post = (message: unknown) => string | number | undefined;
 export interface Realm {
   /** Handles the guest's messages; set by the job that uses the realm. */
   post: Post;
-  /** Whether later jobs may use it in the state in which this job leaves it. */
+  /** True if later jobs may use it in the state in which this job leaves it. */
   readonly isShared: boolean;
-  /** Whether it was made before the job arrived. */
+  /** True if it was made before the job arrived. */
   readonly isPrebuilt: boolean;
-  /** Whether its isolate is disposed for a reason other than `interrupt`. */
+  /** True if its isolate is disposed for a reason other than `interrupt`. */
   readonly isDisposed: boolean;
   /** Memory limit of its job, in MiB. */
   readonly memoryMiB: number;

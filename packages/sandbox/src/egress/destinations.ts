@@ -15,7 +15,7 @@ export interface Destinations {
   hasHost(host: string): boolean;
   /** Returns whether a range contains this normalized address. */
   hasAddress(address: Address): boolean;
-  /** Whether there are any ranges. */
+  /** True if there are any ranges. */
   readonly hasRanges: boolean;
 }
 

@@ -182,7 +182,7 @@ describe('the egress client', () => {
     ).toBe('EGRESS_DENIED');
   });
 
-  it('limits the size of responses, also decompressed', async () => {
+  it('limits the size of responses, including after decompression', async () => {
     expect(await codeOf(send({ url: at('/big') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
     expect(await codeOf(send({ url: at('/bomb') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
     expect(await codeOf(send({ url: at('/big'), maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
@@ -331,7 +331,7 @@ describe('a response that is read as it arrives', () => {
     await reader.cancel();
   });
 
-  it('is decompressed, and found behind redirects', async () => {
+  it('is decompressed, and redirects to it are followed', async () => {
     const path = `/to?status=307&at=${encodeURIComponent('/gzip')}`;
     const response = await open({ url: at(path), method: 'POST', body: 'x' });
     expect(response).toMatchObject({ status: 200, url: at('/gzip'), redirected: true });

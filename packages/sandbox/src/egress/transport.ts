@@ -44,7 +44,7 @@ export interface StreamedReply extends Head {
 export interface Connection {
   /** Certificate authorities in PEM format; replaces the default ones. */
   readonly ca?: readonly string[];
-  /** Whether to verify the server's certificate; default true. */
+  /** True to verify the server's certificate; default true. */
   readonly verify?: boolean;
   /** Client certificate and key, in PEM format. */
   readonly client?: { readonly cert: string; readonly key: string };

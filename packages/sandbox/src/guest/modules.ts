@@ -39,7 +39,7 @@ interface Module {
 type Names = readonly string[];
 
 const modules = new NativeMap<string, Module>();
-/** Errors created here, so that they can be told apart from similar errors of user code. */
+/** Errors created here, so that they can be distinguished from similar errors of user code. */
 const faults = new NativeWeakMap<object, ModuleFault>();
 const builtins = new NativeSet(BUILTIN_NAMES);
 let names = '';

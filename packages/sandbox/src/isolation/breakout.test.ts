@@ -14,7 +14,7 @@ import type { Program } from './program.ts';
 import { DEFAULT_UIDS } from './slot-uid.ts';
 import { spawnConfined } from './spawn.ts';
 
-// These tests cover the layers behind Node.js's permission model, so the attackers run without it.
+// These tests cover the layers below Node.js's permission model, so the attackers run without it.
 
 const isRoot = process.geteuid?.() === 0 && othersPass;
 const isLinux = process.platform === 'linux';

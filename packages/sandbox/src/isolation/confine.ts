@@ -27,13 +27,13 @@ export interface Invocation {
   readonly args: readonly string[];
   /** The seccomp filter, to be written to FILTER_FD; undefined for none. */
   readonly filter: Buffer | undefined;
-  /** Whether the process gets the pipe SYNC_FD. */
+  /** True if the process gets the pipe SYNC_FD. */
   readonly syncCalls: boolean;
   /** Files that are opened for the process, as the following descriptors. */
   readonly files: readonly string[] | undefined;
   /** User id of the process, freed at its end. */
   readonly uid: number | undefined;
-  /** Whether processes that it started could outlive it. */
+  /** True if processes that it started could outlive it. */
   readonly mayLeaveProcesses: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { IsolationCheck } from './report.ts';
 export interface ControlGroup {
   readonly memoryBytes: number | undefined;
   readonly processes: number | undefined;
-  /** Whether an out-of-memory kill ends all processes in the group, including the host. */
+  /** True if an out-of-memory kill ends all processes in the group, including the host. */
   readonly killsGroup: boolean;
 }
 

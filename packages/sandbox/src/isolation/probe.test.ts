@@ -207,7 +207,7 @@ describe.runIf(othersPass)('a sandbox', () => {
   ])('runs jobs and reports its level, in %s', async (level) => {
     const isolation = { level, minimum: level, ...(path !== undefined && { bubblewrap: path }) };
     const sandbox = createSandbox({ isolation, maxProcesses: 1 });
-    // More than the number of jobs after which the process looks at its memory.
+    // More than the number of jobs after which the process measures its memory.
     for (let i = 0; i < 70; i++) {
       expect(await sandbox.run({ runId: 'a', code: `return ${i}` })).toMatchObject({
         ok: true,

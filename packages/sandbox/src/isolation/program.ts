@@ -17,7 +17,7 @@ export interface Program {
   readonly flags: readonly string[];
   /** Data memory (RLIMIT_DATA) in MiB, if the operating system can limit it. */
   readonly dataMiB: number;
-  /** Whether it gets the pipe for synchronous calls, SYNC_FD. */
+  /** True if it gets the pipe for synchronous calls, SYNC_FD. */
   readonly syncCalls?: boolean;
   /** Processor time of the whole process, in seconds; default two hours. */
   readonly maxCpuSeconds?: number;

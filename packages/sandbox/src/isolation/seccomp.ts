@@ -13,7 +13,7 @@ import {
 export interface FilterOptions {
   /** Architecture of the machine. */
   readonly architecture: Architecture;
-  /** Whether processes may be started; threads are always allowed. Default false. */
+  /** True if processes may be started; threads are always allowed. Default false. */
   readonly processes?: boolean;
   /**
    * Whether to allow sockets of common families (local, IPv4, IPv6, netlink), which the network namespace confines.

@@ -96,7 +96,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     freeSlotUid(uid);
   });
 
-  it.runIf(isRootOnLinux)('end remaining processes of their process', async () => {
+  it.runIf(isRootOnLinux)('end processes that outlive the process with their user id', async () => {
     const range = { from: 61_030, to: 61_030 };
     const uid = takeSlotUid(range);
     const left = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });

@@ -117,7 +117,7 @@ export function freeSlotUid(uid: number): void {
   releaseUid(uid);
 }
 
-/** Ends processes that remain of a process with its own user id. */
+/** Ends processes that still run with the user id of an ended process. */
 export function endLeftovers(uid: number): void {
   for (const pid of processesByUser().get(uid) ?? []) {
     try {

@@ -25,7 +25,7 @@ export interface NativeJail {
   readonly folder?: string;
   /** Maximum size of a written file in MiB; default: the size of its disk. */
   readonly fileMiB?: number;
-  /** Whether it may start processes; default true. */
+  /** True if it may start processes; default true. */
   readonly processes?: boolean;
   /** The Node.js that is mounted into it. */
   readonly execPath: string;

@@ -76,9 +76,9 @@ const MIN_SERVICE_MS = 1_000;
 
 /** How a pool key gets one more process. */
 export interface Growth {
-  /** Whether to start a process now. */
+  /** True to start a process now. */
   readonly start: boolean;
-  /** Whether one is already starting. */
+  /** True if one is already starting. */
   readonly isStarting: boolean;
   /** An idle process of another pool key to stop first. */
   readonly stop?: Slot;

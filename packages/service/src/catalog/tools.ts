@@ -34,7 +34,7 @@ export interface ToolSummary {
   id: string;
   name: string;
   description: string;
-  /** Whether the service has a key for the tool's provider. */
+  /** True if the service has a key for the tool's provider. */
   hostedApiKey: 'none';
 }
 

@@ -43,7 +43,7 @@ export class LogIndexer {
   readonly #stop: () => void;
   #working: Promise<boolean> | undefined;
   #totalling: Promise<void> | undefined;
-  /** Whether ended runs may be missing in the totals. True at first: an earlier process or version may have left some. */
+  /** True if ended runs may be missing in the totals. True at first: an earlier process or version may have left some. */
   #mayHaveEnded = true;
   #isClosed = false;
 

@@ -15,7 +15,7 @@ interface BuildsOptions {
   /** Opens the image store when it is first needed. */
   images: () => Promise<ImageStore>;
   report: (error: unknown) => void;
-  /** Whether blocks wait for the build of their sandbox. */
+  /** True if blocks wait for the build of their sandbox. */
   waits?: boolean | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface UserRow {
 export interface WorkspaceRow {
   id: string;
   name: string;
-  /** Whether the workspace accepts personal keys. */
+  /** True if the workspace accepts personal keys. */
   personal_keys: number;
   created_at: string;
   /** Null: never changed. */
@@ -55,7 +55,7 @@ export interface WorkflowRow {
   state: string;
   active_version: number | null;
   deployed_at: string | null;
-  /** Whether callers without a credential may run the live version. */
+  /** True if callers without a credential may run the live version. */
   public_api: number;
   created_at: string;
   updated_at: string;

@@ -9,7 +9,7 @@ export interface ConfigurationField {
   blockId: string;
   subBlockKey: string;
   title: string;
-  /** Whether the block cannot run without it. */
+  /** True if the block cannot run without it. */
   required: boolean;
   configured: boolean;
   /** True: `dependentValues` gives several ids, separated by commas. */

@@ -28,9 +28,9 @@ export interface Slot {
 /** The rules of exports and imports for a kind. */
 export interface ReferenceKind {
   kind: KindName;
-  /** Whether the slot has ids of this kind. Never for `env-var`, whose names are part of texts. */
+  /** True if the slot has ids of this kind. Never for `env-var`, whose names are part of texts. */
   holds: (slot: Slot) => boolean;
-  /** Whether a block cannot run without the reference. */
+  /** True if a block cannot run without the reference. */
   isRequired?: (slot: Slot) => boolean;
   /**
    * Whether exports clear it: `always`, or unless the bindings of the workspace are requested. Others stay, because their

@@ -24,7 +24,7 @@ export interface FoundReference {
   kind: KindName;
   sourceId: string;
   required: boolean;
-  /** Whether the id was chosen from a list; otherwise it was typed. */
+  /** True if the id was chosen from a list; otherwise it was typed. */
   isChosen: boolean;
   occurrence: Occurrence;
 }

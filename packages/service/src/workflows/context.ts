@@ -19,7 +19,7 @@ export interface LintSources {
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
   /** The names of the values of each workspace, as the engine has them. */
   environments?: Pick<TenantEnvironments, 'names'>;
-  /** Whether the area of sandboxes is served. */
+  /** True if the area of sandboxes is served. */
   sandboxes?: boolean;
   /** The tools that agents can call. */
   tools?: readonly { id: string }[];
@@ -106,7 +106,7 @@ const SHOWN_IDS = 10;
 interface Replacement<Edited> {
   /** Returns the new draft, from the text of the stored one. */
   edit: (state: string) => Edited;
-  /** Whether the new draft is only checked, and not stored. */
+  /** True if the new draft is only checked, and not stored. */
   dryRun?: boolean;
   record: (tx: unknown) => Promise<void>;
   /** The message for ids that another workflow of the workspace uses. */

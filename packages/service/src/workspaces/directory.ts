@@ -10,7 +10,7 @@ export interface WorkspaceTables {
   workspaces: {
     id: string;
     name: string;
-    /** Whether the workspace accepts personal keys. */
+    /** True if the workspace accepts personal keys. */
     personal_keys: number;
     created_at: string;
     /** Null: never changed. */

@@ -8,7 +8,7 @@ interface AptSource {
   readonly url: string;
   readonly suite: string;
   readonly keyring: string | undefined;
-  /** Whether apt accepts expired release files for it. */
+  /** True if apt accepts expired release files for it. */
   readonly snapshot: boolean;
 }
 

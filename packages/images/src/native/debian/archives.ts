@@ -9,9 +9,9 @@ export interface Archive {
   readonly components: readonly string[];
   /** Keyring whose keys may sign the archive; undefined if none is known. */
   readonly keyring: string | undefined;
-  /** Whether an archive without a valid signature is refused. */
+  /** True if an archive without a valid signature is refused. */
   readonly mustBeSigned: boolean;
-  /** Whether it is a dated snapshot, whose release file may be old. */
+  /** True if it is a dated snapshot, whose release file may be old. */
   readonly isSnapshot: boolean;
 }
 

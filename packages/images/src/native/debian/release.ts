@@ -10,7 +10,7 @@ import { verifySigned } from './signature.ts';
 export interface Release {
   /** Path below the suite's folder → SHA-256. */
   readonly files: ReadonlyMap<string, string>;
-  /** Whether files are also available by digest, which remains valid while the archive changes. */
+  /** True if files are also available by digest, which remains valid while the archive changes. */
   readonly byHash: boolean;
   /** Sentences for the author of the specification. */
   readonly warnings: readonly string[];

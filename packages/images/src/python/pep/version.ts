@@ -6,7 +6,7 @@ interface Clause {
   readonly text: string;
   /** Absent for `===`, which compares text. */
   readonly version?: Pep440Version;
-  /** Whether the version ends in `.*`. */
+  /** True if the version ends in `.*`. */
   readonly prefix: boolean;
 }
 

@@ -31,7 +31,7 @@ export interface RefusedRelease {
 /** The releases of one project. */
 export interface ProjectReleases {
   readonly name: string;
-  /** Whether any source has the project. */
+  /** True if any source has the project. */
   readonly exists: boolean;
   /** Best first: by source order, then newest. */
   readonly candidates: readonly Candidate[];

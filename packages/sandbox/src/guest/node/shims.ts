@@ -97,7 +97,7 @@ export const completeBuiltins = {
   },
 };
 
-/** Builtins of which a part is implemented; the rest throws when used. */
+/** Builtins that are implemented in part; the rest throws when used. */
 export const partialBuiltins: Readonly<Record<string, object>> = {
   ...inertBuiltins,
   get crypto() {

@@ -118,7 +118,7 @@ async function prepare(
     string,
   ];
   for (const each of [join(home, 'tmp'), programs, sources]) await mkdir(each, { recursive: true });
-  // The compiler's user has to pass through.
+  // The compiler's user must be able to traverse them.
   for (const each of [workArea, sources]) await chmod(each, 0o755);
   for (const module of locked.modules)
     await unpackModule(module, { folder: join(sources, module.folder) }, context);

@@ -13,9 +13,9 @@ import { askProxies } from './proxies.ts';
 /** Options for unpacking a module. */
 interface UnpackOptions {
   readonly folder: string;
-  /** Whether a file is unpacked, by path; default: all files. */
+  /** True if a file is unpacked, by path; default: all files. */
   readonly includes?: (path: string) => boolean;
-  /** Whether a file is executable, by path; default: none. */
+  /** True if a file is executable, by path; default: none. */
   readonly isExecutable?: (path: string) => boolean;
 }
 
