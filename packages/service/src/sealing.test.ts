@@ -50,7 +50,7 @@ describe('a sealed value', () => {
       expect(() => sealer.open(flipped(sealed, at), ROW)).toThrow(NOT_AUTHENTIC);
   });
 
-  it.each(['', 'AAAA', 'A'.repeat(20)])('is not opened when it is cut (%s)', (sealed) => {
+  it.each(['', 'AAAA', 'A'.repeat(20)])('is not opened when it is truncated (%s)', (sealed) => {
     const { keyId } = sealer.seal('text', ROW);
     expect(() => sealer.open({ keyId, sealed }, ROW)).toThrow(NOT_AUTHENTIC);
   });
@@ -96,7 +96,7 @@ describe('a folder of keys', () => {
     expect(new Sealer(new KeyFolder(folder)).open(sealed, ROW)).toBe('text');
   });
 
-  it('opens in one process what another process has sealed with a newer key', () => {
+  it('opens values that another process has sealed with a newer key', () => {
     const folder = join(dataFolder(), 'keys');
     const [first, second] = [new KeyFolder(folder), new KeyFolder(folder)];
     const old = new Sealer(first).seal('old', ROW);

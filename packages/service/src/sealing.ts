@@ -129,7 +129,7 @@ export function keysInText(text: string): SealingKeys {
   return { current: () => first, find: (id) => keys.find((key) => key.id === id) };
 }
 
-/** Returns keys that do not exist: nothing can be sealed or opened. `message` says what to do. */
+/** Returns an empty set of keys, which cannot seal or open anything. `message` says what to do. */
 export function missingKeys(message: string): SealingKeys {
   return {
     current() {

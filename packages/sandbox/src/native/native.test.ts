@@ -76,7 +76,7 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     await Promise.all([own.close(), all.close()]);
   });
 
-  it('of a tenant without a running one starts although another tenant uses all slots, and is measured', async () => {
+  it('of a tenant without a running one starts even if another tenant uses all slots, and is measured', async () => {
     const own = sandboxOf({ native: { maxProcesses: 1 } });
     const stop = new AbortController();
     const sleep = { code: 'sleep 300', tenant: 'a', signal: stop.signal };

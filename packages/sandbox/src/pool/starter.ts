@@ -20,7 +20,7 @@ export class Starter {
   /** The snapshot made by the first process without an image, for all later ones. */
   #snapshot: Uint8Array | undefined;
 
-  /** Consecutive failed starts by pool key: an image that does not start says nothing about others. */
+  /** Consecutive failed starts by pool key, because other images may start. */
   readonly #failed = new Map<string, number>();
 
   constructor(options: StarterOptions) {

@@ -125,10 +125,10 @@ describe('a signed token', () => {
     ['is not valid yet', { nbf: SECONDS + 31 }],
     ['is for another audience', { aud: 'https://other.test' }],
     ['has no audience', { aud: undefined }],
-    ['is of another issuer', { iss: `${ISSUER}/` }],
+    ['has another issuer', { iss: `${ISSUER}/` }],
     ['has no issuer', { iss: undefined }],
     ['has no subject', { sub: undefined }],
-    ['is of an unknown subject', { sub: 'eve' }],
+    ['has an unknown subject', { sub: 'eve' }],
   ])('is refused when it %s', async (_name, claims) => {
     const { accept } = await jwtSetup();
     expect(await accept(await token(claims))).toBeUndefined();
@@ -256,7 +256,7 @@ describe('an opaque token', () => {
     ['is not active', { active: false }],
     ['is for another audience', { aud: ['https://other.test'] }],
     ['has no audience', { aud: undefined }],
-    ['is of another issuer', { iss: 'https://other.test' }],
+    ['has another issuer', { iss: 'https://other.test' }],
     ['has no expiry', { exp: undefined }],
     ['is not valid yet', { nbf: SECONDS + 1 }],
     ['has no subject', { sub: undefined }],

@@ -20,7 +20,7 @@ export interface BlockField {
 
 /** Names of fields with credentials. */
 const CREDENTIAL = /(?:key|secret|password|token)$/i;
-/** Names that end like those of credentials but are not. */
+/** Names that end like those of credentials, of fields without one. */
 const NO_CREDENTIAL = /^(?:maxTokens|idempotencyKey)$/i;
 
 /** Returns the properties of a schema of an object. */

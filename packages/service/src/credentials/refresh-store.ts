@@ -49,7 +49,7 @@ export async function storeRefreshed(
   const { numUpdatedRows } = await ofVersion(db, row)
     .set({
       ...sealMaterial(sealer, row, material),
-      // A process that took over a slow refresh was refused, because this one had the answer.
+      // Another process may have set `reconnect` meanwhile: its refresh was refused, because this one succeeded.
       state: 'connected',
       version: row.version + 1,
       refresh_owner: null,

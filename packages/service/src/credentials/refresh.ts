@@ -33,11 +33,11 @@ export interface RefreshOptions {
 
 /** A token is refreshed this long before it expires. */
 const REFRESH_BEFORE_MS = 60_000;
-/** A token that expires within this time is no longer used: it could expire on its way. */
+/** A token that expires within this time is no longer used: it could expire before it reaches the provider. */
 const MIN_LIFE_MS = 5_000;
-/** After this, another process may refresh in place of one that has not ended. Longer than a request may take. */
+/** Lease of a refresh: after it, another process may refresh the token. Longer than a request may take. */
 const REFRESH_LEASE_MS = 30_000;
-/** Longer than the lease, so that the caller who waits for a process that has died refreshes itself. */
+/** Longer than the lease, so that a caller that waits for a dead process then refreshes the token itself. */
 const MAX_WAIT_MS = REFRESH_LEASE_MS + 5_000;
 const POLL_MS = 250;
 const MAX_STORE_ATTEMPTS = 5;

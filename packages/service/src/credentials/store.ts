@@ -177,8 +177,8 @@ export async function changeCredential(
 }
 
 /**
- * Adds a credential, or replaces the material of the one with the same name. Returns undefined if that one has another type or
- * provider, or another credential has the id.
+ * Adds a credential, or replaces the material of the one with the same name. Returns undefined if the existing one
+ * has another type or provider, or another credential has the id.
  */
 export async function putCredential(
   db: Db,

@@ -40,7 +40,7 @@ export interface EdgeRef {
   targetHandle: string | null;
 }
 
-/** Ids, or for variables names, of entries that one side lacks or that differ. */
+/** Ids (for variables: names) of entries that differ, or that one side lacks. */
 export interface EntryDifference {
   added: string[];
   removed: string[];
@@ -157,7 +157,7 @@ function comparedEntries(base: JsonObject, target: JsonObject): EntryDifference 
   return { added, removed, changed };
 }
 
-/** Returns variables by their name, which is how workflows refer to them. A second one of a name keeps its id. */
+/** Returns variables by their name, which is how workflows refer to them. A further variable with the same name also gets its id. */
 function byName(variables: JsonObject): JsonObject {
   const named = new Map<string, Json>();
   for (const [id, variable] of Object.entries(variables)) {

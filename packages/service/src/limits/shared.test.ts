@@ -106,7 +106,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     expect(await second?.concurrency.acquire(RUN)).toBeUndefined();
   });
 
-  it('free the runs of a process that has ended, and keep those of one that renews them', async () => {
+  it('free the slots of a process that has ended, and keep those of a process that renews them', async () => {
     const { opened, query, beat } = await processes(1, { concurrency: { runs: 1 } });
     const concurrency = opened[0]?.concurrency;
     const release = await concurrency?.acquire(RUN);

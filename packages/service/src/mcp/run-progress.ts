@@ -20,7 +20,7 @@ interface Followed {
   signal: AbortSignal;
   /** Receives how many executions of blocks have ended, at most ten times per second. The numbers increase. */
   report: (ended: number) => Promise<void>;
-  /** Receives the error for which reporting ends before the run does. */
+  /** Receives the error that ends the reporting before the run ends. */
   onError: (error: unknown) => void;
 }
 

@@ -4,7 +4,7 @@ import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/
 import { reportProgress } from './run-progress.ts';
 
 const PATH = /^\/api\/mcp\/serve\/([^/]+)$/;
-/** Headers that say who the caller is. */
+/** Headers that identify the caller. */
 const CALLER_HEADERS = ['authorization', 'x-api-key', 'x-forwarded-for', 'x-sim-via'];
 const MAX_NAME = 64;
 
@@ -74,7 +74,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
         server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
           const found = (await offered(workflows, ask)).find(({ tool }) => tool.name === params.name);
           if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
-          // Clients of the older generation have no session here, so only the end of their connection cancels.
+          // Clients of earlier protocol versions have no session here, so only the end of their connection cancels.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
           return run(found.id, params.arguments ?? {}, { ask, signal, report: progressOf(mcpReq), onError });
         });

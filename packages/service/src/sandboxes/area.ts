@@ -54,7 +54,7 @@ export function openSandboxes({
       operations: SANDBOXES,
       migrations: SANDBOX_MIGRATIONS,
       services({ now, report }) {
-        // Continues the builds that a former process has not finished.
+        // Continues the builds that an earlier process has not finished.
         images.recover().catch(report);
         return { db, images, budget: memoryLimiter({ operation: WRITES }, now), now };
       },

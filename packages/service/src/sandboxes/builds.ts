@@ -74,7 +74,7 @@ export class SandboxImages implements ImageSource {
     return this.#running.has(imageId) || this.#waiting.has(imageId);
   }
 
-  /** Queues the builds that a former process has not finished. */
+  /** Queues the builds that an earlier process has not finished. */
   async recover(): Promise<void> {
     const rows = await sandboxesByImage(this.#options.db);
     if (rows.length === 0) return;
@@ -90,7 +90,7 @@ export class SandboxImages implements ImageSource {
   async describe(imageId: string): Promise<ImageRecord | undefined> {
     if (this.#waiting.has(imageId)) return undefined;
     const record = (await (await this.#options.images()).get(imageId)) ?? undefined;
-    // A repeated build that has not begun has the outcome of the former one.
+    // A repeated build that has not begun has the outcome of the previous build.
     return record?.state === 'failed' && this.#isQueued(imageId) ? undefined : record;
   }
 

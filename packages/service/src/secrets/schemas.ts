@@ -14,7 +14,7 @@ const MAX_DESCRIPTION_CHARS = 500;
 
 /** Written out, because not every reader of the document knows the class of control characters, `\p{Cc}`. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
-/** What `{{NAME}}` in a workflow can contain: no braces, control characters or outer white space. */
+/** The names that `{{NAME}}` in a workflow can contain: no braces, control characters or outer white space. */
 const NAME = new RegExp(String.raw`^[^{}\s${CONTROL}](?:[^{}${CONTROL}]*[^{}\s${CONTROL}])?$`, 'u');
 
 export const secretName = z

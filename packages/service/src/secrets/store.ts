@@ -23,7 +23,7 @@ export interface NewSecret extends SecretKey {
 
 export interface SecretsQuery {
   workspaceId: string;
-  /** Whose secrets: empty for those of the workspace. */
+  /** The owner of the secrets; empty: the workspace. */
   userIds: readonly string[];
   search?: string | undefined;
   sortBy: 'name' | 'createdAt' | 'updatedAt';

@@ -52,7 +52,7 @@ export async function memberWithEmail(
   return row && editorOf(row);
 }
 
-/** Whether the skill was granted to the person. */
+/** Returns whether the skill was granted to the person. */
 export async function isGranted(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
   const granted = grants(db, skill).select('user_id').where('user_id', '=', userId);
   return (await granted.executeTakeFirst()) !== undefined;

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import { findSkill, findSkills } from './store.ts';
 import type { Db } from './store.ts';
 
-/** Skills that tenants have stored, as an engine takes them. */
+/** The stored skills of tenants, in the form that an engine takes. */
 export type TenantSkills = NonNullable<EngineOptions['tenantSkills']>;
 
 /** Returns the skills of workspaces, for agents. A workflow can use only those of its workspace. */

@@ -11,7 +11,7 @@ export const KEY_PREFIX = 'sk-heddle-';
 /** 256 bits cannot be guessed, so hashes need no salt. */
 const KEY_BYTES = 32;
 const HINT_CHARACTERS = 4;
-/** How often the time of the last use is written, at most. */
+/** Minimum time between two updates of the time of the last use. */
 const USED_EVERY_MS = 60_000;
 
 /** The owner of a new key. */

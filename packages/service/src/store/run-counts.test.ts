@@ -72,7 +72,7 @@ const DATABASES: { [name: string]: () => Promise<DatabaseLocation> } = {
 };
 
 describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, location) => {
-  it('give the order of lists', async () => {
+  it('determine the order of lists', async () => {
     const { db } = await open(await location());
     await addWorkflows(db, 'none', 'one', 'two');
     for (const [id, runs] of [
@@ -118,7 +118,7 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
     expect((await counts()).get('some')?.count).toBe(4);
   });
 
-  it('are read without the runs', async () => {
+  it('are read without reading the runs', async () => {
     const { db } = await open(await location());
     const { sql: text } = listQuery(db, QUERY).compile();
     expect(text).toContain('run_counts');

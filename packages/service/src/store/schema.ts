@@ -35,7 +35,7 @@ export interface ApiKeyRow {
   workspace_id: string | null;
   /** HMAC of the key. The key itself is not stored. */
   hash: string;
-  /** The last characters of the key, to tell keys apart. */
+  /** The last characters of the key, to distinguish keys. */
   hint: string;
   created_at: string;
   expires_at: string | null;

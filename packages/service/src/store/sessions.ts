@@ -6,7 +6,7 @@ import type { KeyStore } from './keys.ts';
 /** The identity behind a browser session: a person, or an API key. */
 export type SessionOwner = { userId: string } | { keyId: string };
 
-/** How long a session lasts, at most. */
+/** Maximum duration of a session. */
 export const SESSION_SECONDS = 7 * 24 * 3600;
 
 const NONCE_BYTES = 16;

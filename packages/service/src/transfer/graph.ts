@@ -79,14 +79,14 @@ function changedBlock(block: JsonObject, changes: ReadonlyMap<string, Json>): Js
   };
 }
 
-/** Whether the value is text that consists of one reference or placeholder: it only names a value. */
+/** Returns whether the value is text that consists of one reference or placeholder: it only names a value. */
 export function isReference(value: Json): boolean {
   return typeof value === 'string' && REFERENCE.test(value);
 }
 
 const REFERENCE = /^\s*(?:(?:bearer|basic|token)\s{1,5})?(?:\{\{[^{}]+\}\}|<[^<>]+>)\s*$/i;
 
-/** Whether a field has no value. */
+/** Returns whether a field has no value. */
 export function isEmpty(value: Json | undefined): boolean {
   return value == null || value === '' || (Array.isArray(value) && value.length === 0);
 }

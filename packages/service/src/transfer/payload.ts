@@ -7,7 +7,7 @@ import { KINDS } from './kinds.ts';
 import { MAX_OCCURRENCES, MAX_PATH, MAX_POSITIONS, REFUSED_KEYS } from './references.ts';
 import type { ReferenceManifest } from './references.ts';
 
-/** A workflow as a file describes it. Its ids are labels: they grant nothing. */
+/** A workflow as a file describes it. Its ids are labels: they grant no access. */
 export interface Payload {
   name?: string | undefined;
   description?: string | undefined;

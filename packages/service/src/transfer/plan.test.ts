@@ -143,7 +143,7 @@ describe('an import plan', () => {
     expect(isReady(planned)).toBe(false);
   });
 
-  it('puts ids back that the manifest names in fields that the export has cleared', async () => {
+  it('restores ids that the manifest names in fields that the export has cleared', async () => {
     const graph = graphOf({ b: ['knowledge', { knowledgeBaseIds: ['x', null] }] });
     const at = { blockId: 'b', subBlockKey: 'knowledgeBaseIds', valuePath: [], encoding: 'csv' as const };
     const manifest: ReferenceManifest = {
@@ -269,7 +269,7 @@ describe('an import plan', () => {
     });
   });
 
-  it('keeps the target for an instruction without one', async () => {
+  it('keeps the target if an instruction has none', async () => {
     const planned = await plan(workflow, {
       mappings: [{ kind: 'workflow', sourceId: 'mine' }],
       bindings: [bound({})],

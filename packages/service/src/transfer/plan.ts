@@ -258,7 +258,7 @@ export function withoutForeignCredentials(graph: PortableGraph): PortableGraph {
   return rewritten(graph, assignments);
 }
 
-/** Whether the plan can be carried out. */
+/** Returns whether the plan can be carried out. */
 export function isReady({ unresolvedBindings, unresolvedConfiguration }: ImportPlan): boolean {
   return unresolvedBindings.length === 0 && unresolvedConfiguration.length === 0;
 }

@@ -17,7 +17,7 @@ export interface ReceiptsQuery {
 
 /**
  * Returns the receipt of an earlier request with this id; undefined: there is none. Throws 409 if that request was
- * another one.
+ * different.
  */
 export async function receiptOf(
   db: Db,
@@ -43,7 +43,7 @@ export async function addReceipt(db: Db, row: ReceiptRow): Promise<boolean> {
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
-/** Returns a receipt of the workspace; undefined for those of others. */
+/** Returns a receipt of the workspace; undefined if it has none with this id. */
 export async function findReceipt(
   db: Db,
   { workspaceId, id }: { workspaceId: string; id: string },

@@ -244,7 +244,7 @@ describe('rewritten', () => {
     expect([typeAfter('custom_block_b2'), typeAfter(null)]).toEqual(['custom_block_b2', 'custom_block_a1']);
   });
 
-  it('puts ids back where an export has cleared them', () => {
+  it('restores ids where an export has cleared them', () => {
     const graph = graphOf('knowledge', [
       ['credential', 'oauth-input', null],
       ['knowledgeBaseIds', 'x', null],

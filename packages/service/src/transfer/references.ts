@@ -41,7 +41,7 @@ export const MAX_PATH = 8;
 const MAX_ID = 4096;
 const MAX_KEY = 256;
 
-/** Keys that no path may have: a program that follows it without care would change every object. */
+/** Keys that paths must not contain, because writing to them could change the prototype of all objects. */
 export const REFUSED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
 
 /** Environment placeholders in text. */
@@ -206,7 +206,7 @@ function placeOf({ blockId, key }: Field, valuePath: (string | number)[]) {
   return { blockId, subBlockKey: key, valuePath };
 }
 
-/** Whether the field is a list of tools or skills. */
+/** Returns whether the field is a list of tools or skills. */
 function isList(field: Field): boolean {
   return isToolList(field) || field.type === 'skill-input' || field.key === 'skills';
 }

@@ -97,7 +97,7 @@ function isCleared(slot: Slot, keepBindings: boolean): boolean {
   return kind?.cleared !== undefined || SELECTORS.has(slot.type) || SELECTOR_KEYS.has(slot.key);
 }
 
-/** Whether the field has tools of an agent, even if it has another type. */
+/** Returns whether the field has tools of an agent, even if it has another type. */
 export function isToolList({ key, type }: Pick<Slot, 'key' | 'type'>): boolean {
   return type === 'tool-input' || key === 'tools';
 }

@@ -6,7 +6,7 @@ import { isReference } from './graph.ts';
 
 // Recognizes secrets by the name of their field, and by their form.
 
-/** Names like those of credentials, without separators, whose fields have no secrets: they select those of a function block. */
+/** Names that look like those of secrets, without separators, of fields that only select the secrets of a function block. */
 const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
 
 /** Takes the place of a secret inside other text. */
@@ -40,7 +40,7 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
 /** Deeper values are not checked, so they are removed. */
 const MAX_DEPTH = 100;
 
-/** Whether a field, variable, header or parameter of this name has a secret. */
+/** Returns whether a field, variable, header or parameter of this name has a secret. */
 export function isSecretName(name: string): boolean {
   return isCredential(name) && !NOT_SECRET.test(name.replaceAll(/[^a-zA-Z0-9]/g, ''));
 }
@@ -92,7 +92,7 @@ const SCHEMA_TYPES: ReadonlySet<unknown> = new Set([
   'any',
 ]);
 
-/** Whether the value of a field that is named like a secret describes it, as in the schema of a tool. */
+/** Returns whether the value of a field that is named like a secret describes it, as in the schema of a tool. */
 function isSchema(value: Json): value is JsonObject {
   return isJsonObject(value) && Object.hasOwn(value, 'type') && SCHEMA_TYPES.has(value['type']);
 }

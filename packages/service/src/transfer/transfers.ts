@@ -95,8 +95,8 @@ export class Transfers {
   }
 
   /**
-   * Makes a draft of a file. With a request id, the import follows its preview and leaves a receipt, which a repetition
-   * of the request gets again. Throws 409 for a request id of another request, a stale preview and an import that is not
+   * Makes a draft of a file. With a request id, the import follows its preview and stores a receipt, which a repeated
+   * request returns. Throws 409 for a request id of another request, a stale preview and an import that is not
    * ready, 404 and 423 for the folder.
    */
   async import(given: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {

@@ -32,7 +32,7 @@ function at(minute: number, policy: Partial<SchedulePolicy>, more: Partial<DueCa
 }
 
 describe('a due instant', () => {
-  it('that has just come starts one run, under every policy', () => {
+  it('that has just been reached starts one run under every policy', () => {
     for (const missed of ['none', 'last', 'all'] as const)
       expect(at(10.5, { missed }), missed).toEqual({ fire: [10], next: 11 });
   });

@@ -5,7 +5,7 @@ import type { ScheduleType } from './types.ts';
 /** A run that is later than this counts as missed. */
 const ON_TIME_MS = 60_000;
 
-/** A due instant that has come, with the state of the previous run. */
+/** A due instant that has been reached, with the state of the previous run. */
 export interface DueCall {
   type: ScheduleType;
   config: JsonObject;

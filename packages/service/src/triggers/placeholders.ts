@@ -19,7 +19,7 @@ export async function filledText(
   const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
   if (names.length === 0) return { text, secrets: new Map() };
   const values = (await environments?.values?.(workspaceId, names)) ?? {};
-  // The author chooses the names, so a name can be that of a method of every object.
+  // The author chooses the names, so a name can be a property of Object.prototype.
   const known = names.map((name) => [name, Object.hasOwn(values, name) ? values[name] : undefined] as const);
   const texts = new Map(known.map(([name, value]) => [name, textOf(value)]));
   if ([...texts.values()].includes('')) return undefined;

@@ -21,7 +21,7 @@ const READ = 1000;
 /** Interval at which a waiting due instant is checked. */
 const WAIT_MS = 2000;
 
-/** The runs and the change of a trigger whose due instant has come. */
+/** The runs and the change of a trigger whose due instant has been reached. */
 interface Step {
   trigger: LiveTrigger;
   runs: readonly AdmittedRun[];

@@ -16,7 +16,7 @@ export class FolderPathError extends Error {
  * Returns the canonical form of a path: a leading slash, and segments percent-encoded with upper-case hex digits for
  * everything besides letters, digits, `-`, `_`, `.` and `~`. A missing leading slash is added.
  *
- * @throws {FolderPathError} for a path that is not encoded so, or has empty, `.` or `..` segments.
+ * @throws {FolderPathError} for a path that is not encoded in this way, or has empty, `.` or `..` segments.
  */
 export function parseFolderPath(input: string): string {
   const path = input.startsWith('/') ? input : `/${input}`;
@@ -77,7 +77,7 @@ function expectSegment(segment: string): void {
 function decoded(segment: string): string | undefined {
   try {
     const name = decodeURIComponent(segment);
-    // Throws for half a character, which has no encoding.
+    // Throws for a lone surrogate, which has no encoding.
     encodeName(name);
     return name;
   } catch {

@@ -80,7 +80,7 @@ function redactedSecret(value: Json): Json {
   return typeof value === 'string' && REFERENCE.test(value) ? value : null;
 }
 
-/** Whether a field, variable, header or parameter of this name has a credential. */
+/** Returns whether a field, variable, header or parameter of this name has a credential. */
 export function isCredential(name: string): boolean {
   return CREDENTIAL_NAME.test(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''));
 }

@@ -93,7 +93,7 @@ interface InstallEnvironment {
 }
 
 /**
- * Installs a locked tool below the root. Runs none of its code except install scripts of npm packages, which run inside the image.
+ * Installs a locked tool below the root. Runs only install scripts of npm packages, inside the image.
  * Returns warnings.
  */
 export async function installTool(

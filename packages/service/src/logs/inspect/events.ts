@@ -23,8 +23,8 @@ export function receivedEvents(headers: Headers): number {
 }
 
 /**
- * Returns the events after the first `received` ones. An id is the number of an event. Pauses and resumes have none: only current
- * readers get them. Emissions of running blocks are left out.
+ * Returns the events after the first `received` ones. An id is the number of an event. Pauses and resumes have no id:
+ * only current readers get them. Emissions of running blocks are left out.
  */
 export async function* leanEvents(
   events: AsyncIterable<RunEvent>,

@@ -111,7 +111,7 @@ export const downloadRunValue = define({
     const headers = {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Disposition': `attachment; filename="${query.part}.json"`,
-      // A browser that shows the file nevertheless runs no scripts and gives it no origin.
+      // If a browser displays the file anyway, it runs no scripts and gives it no origin.
       'Content-Security-Policy': "default-src 'none'; sandbox",
     };
     if (head) return { raw: new Response(null, { headers }) };

@@ -241,7 +241,7 @@ export class Poll {
   }
 
   /**
-   * Stores the passed items and the position. If runs were refused, the position stays, so that the next poll finds their items
+   * Stores the skipped items and the position. If runs were refused, the position stays, so that the next poll finds their items
    * again.
    */
   async #remember(

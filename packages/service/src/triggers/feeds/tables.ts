@@ -14,13 +14,13 @@ export interface FeedCursorRow {
   polled_ms: number;
 }
 
-/** An item that has started a run, or was passed. */
+/** An item that has started a run, or was skipped. */
 export interface FeedItemRow {
   workflow_id: string;
   block_id: string;
   /** Hash of the source and of the item's id in it. */
   item: string;
-  /** The engine's id of its run; null: it was passed. */
+  /** The engine's id of its run; null: it was skipped. */
   run_id: string | null;
   /** When a poll last marked the item as present in the source. Not every poll marks it. */
   seen_ms: number;

@@ -20,7 +20,7 @@ type Db = Kysely<HookTables>;
 const CHECK_MS = 24 * 3_600_000;
 /** A hook is left at the provider after this many attempts to remove it, which take about 20 hours. */
 const MAX_REMOVALS = 30;
-/** A hook that expires is renewed this long before, or after half of its time if that is shorter. */
+/** A hook is renewed this long before it expires, or after half of its lifetime if that is shorter. */
 const RENEW_MS = 24 * 3_600_000;
 const UNKNOWN_FAILURE = 'The provider could not be called for the webhook.';
 

@@ -35,7 +35,7 @@ describe('add', () => {
     });
   });
 
-  it('wires an edge to a block that a later operation adds at the end, and lists it', () => {
+  it('adds an edge to a block of a later operation at the end of the batch, and lists it', () => {
     const outcome = edit(START, [
       change('start', { connections: { source: 'late' } }),
       add('late', { type: 'function', name: 'Late' }),
@@ -64,7 +64,7 @@ describe('add', () => {
     expect(outcome.graph.blocks).toEqual(START.blocks);
   });
 
-  it('refuses the id of an existing block, and takes it again after that block was deleted', () => {
+  it('refuses the id of an existing block, and accepts it after that block was deleted', () => {
     const again = add('start', { type: 'function', name: 'Other' });
     expect(skips(edit(START, [again]))).toEqual(['duplicate_block_name']);
     const outcome = edit(START, [{ operation_type: 'delete', block_id: 'start' }, again]);
@@ -88,7 +88,7 @@ describe('add', () => {
     expect(outcome.applied).toBe(2);
   });
 
-  it('takes no input that would change the prototype of objects', () => {
+  it('ignores input that would change the prototype of objects', () => {
     const inputs = JSON.parse('{"__proto__": {"polluted": true}}') as JsonObject;
     const outcome = edit(START, [add('l', { type: 'agent', name: 'L', inputs })]);
     expect(Object.getPrototypeOf(outcome.graph.blocks['new-1']?.['subBlocks'])).toBe(Object.prototype);
@@ -279,7 +279,7 @@ describe('containers', () => {
     ]);
   });
 
-  it('takes a block out into the container around', () => {
+  it('moves a block out of its container into the enclosing one', () => {
     const outcome = edit(NESTED, [out('leaf', 'Inner')]);
     expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'leaf'] });
     expect(outcome.graph.parallels['Inner']).toMatchObject({ nodes: [] });

@@ -149,7 +149,7 @@ function moveInto(step: Step, block: JsonObject, parent: string): boolean {
   return true;
 }
 
-/** Moves a block from its container to the container around that. */
+/** Moves a block from its container to the enclosing one. */
 function extract(step: Step, subflow: string): boolean {
   const { editor } = step.batch;
   if (editor.parentOf(step.blockId) !== subflow) {

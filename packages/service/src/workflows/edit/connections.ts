@@ -10,8 +10,8 @@ import type { Connections, EditedBlock } from './schemas.ts';
 const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
 
 /**
- * Replaces the edges of the named ports of a block. An edge to a block that is not there yet waits for the end of the
- * batch.
+ * Replaces the edges of the named ports of a block. An edge to a block that does not exist yet is added at the end of
+ * the batch.
  */
 export function connect(step: Step, connections: Connections): void {
   const { batch, blockId, operationType } = step;
