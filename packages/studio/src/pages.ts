@@ -42,7 +42,7 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
   const assets = new Map<string, Promise<Asset | undefined>>();
   const assetOf = (name: string): Promise<Asset | undefined> => {
     const known = assets.get(name) ?? readAsset(name);
-    // An unknown name is not kept: callers could fill the memory with such names.
+    // An unknown name is not cached: callers could fill the memory with such names.
     void known.then((asset) => asset && assets.set(name, known));
     return known;
   };

@@ -19,7 +19,7 @@ const refusal = await signInFromAddress();
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // A request that was refused is refused again; a lost connection may come back.
+      // A refused request would be refused again; a lost connection may be restored.
       retry: (count, error) =>
         count < 2 && !(error instanceof RequestError && error.status >= 400 && error.status < 500),
       refetchOnWindowFocus: false,

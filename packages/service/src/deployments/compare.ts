@@ -157,7 +157,7 @@ function comparedEntries(base: JsonObject, target: JsonObject): EntryDifference 
   return { added, removed, changed };
 }
 
-/** Returns variables by their name, which is how workflows refer to them. A further variable with the same name also gets its id. */
+/** Returns variables by their name, which is how workflows refer to them. Further ones of a name also get their id. */
 function byName(variables: JsonObject): JsonObject {
   const named = new Map<string, Json>();
   for (const [id, variable] of Object.entries(variables)) {

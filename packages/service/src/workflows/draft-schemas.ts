@@ -205,7 +205,7 @@ export const draftReport = {
   lint: lintReport,
   removedBindings: z
     .array(removedBinding)
-    .meta({ description: 'Credentials and tables that blocks named before and do not name any more' }),
+    .meta({ description: 'Credentials and tables that blocks no longer name' }),
 } as const;
 
 export const replaceQuery = z.strictObject({ dryRun: z.boolean().default(false) });

@@ -94,7 +94,7 @@ async function heldRows(
     .execute();
 }
 
-/** Adds a folder. Throws 404 without the folder around it, 409 for an existing one, 413 for too many, 423. */
+/** Adds a folder. Throws 404 if its parent does not exist, 409 if it exists, 413 for too many, 423. */
 export async function createFolder(
   db: Db,
   { workspaceId, path }: FolderKey,

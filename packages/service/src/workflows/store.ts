@@ -101,8 +101,8 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
 }
 
 /**
- * Makes an archived workflow active again, in the root if its folder is gone, and with a number after its name if that has
- * been taken. Throws 409 for one that is not archived, 423 for a locked folder.
+ * Makes an archived workflow active again, in the root if its folder does not exist, and with a number after its name
+ * if another workflow has the name. Throws 409 for one that is not archived, 423 for a locked folder.
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await existingFolder(db, row);
@@ -132,7 +132,7 @@ export async function namesIn(db: Db, workspaceId: string, folderPath: string): 
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Changes the variables of the draft that is stored now, in the transaction of `changeUnlocked`. */
+/** Changes the variables of the currently stored draft, in the transaction of `changeUnlocked`. */
 export async function changeVariables(
   db: Db,
   row: Pick<WorkflowRow, 'id'>,

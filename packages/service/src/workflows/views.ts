@@ -65,7 +65,7 @@ export function deploymentOf(
   };
 }
 
-/** Returns how far a deployment is: a hook that is not at its provider yet receives nothing. */
+/** Returns the progress of a deployment: a hook that does not exist at its provider yet receives nothing. */
 function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
   const failed = hooks.find(({ state }) => state === 'failed');
   if (failed) {

@@ -28,7 +28,7 @@ type Db = Kysely<WorkspaceTables>;
 export interface WorkspaceInfo {
   id: string;
   name: string;
-  /** CSS colour, by which people tell workspaces apart. It follows from the id. */
+  /** CSS colour that distinguishes workspaces. It is derived from the id. */
   color: string;
   logoUrl: null;
   memberCount: number;
@@ -120,7 +120,7 @@ function infos(db: Db) {
     ]);
 }
 
-/** A workspace key opens its own workspace, a person's credential those of the person, a personal key those that accept it. */
+/** A workspace key opens its workspace, a person's credential the person's workspaces, a personal key those that accept it. */
 function isVisible({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
   if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
   const accepted = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;

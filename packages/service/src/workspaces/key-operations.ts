@@ -79,7 +79,7 @@ export const revokeWorkspaceApiKey = define({
   errors: [400, 401, 403, 404, 429],
   async handle({ store }, { path: { keyId }, record }, workspaceId) {
     await (store.database as Db).transaction().execute(async (tx) => {
-      // A key of a person, or of another workspace, is as unknown as any other id.
+      // A key of a person, or of another workspace, is treated like an unknown id.
       if (!(await store.keys.revoke(keyId, { workspaceId, db: tx }))) throw notFound('API key');
       await record({ resourceId: keyId }, tx);
     });

@@ -2,7 +2,7 @@ import { BASE, HEADERS, RequestError } from './client.ts';
 
 const PATH = `${BASE}/api/studio/session`;
 
-/** Whether a person has signed in, and how they can. `ways` is undefined where the host signs people in. */
+/** The state of the session, and the ways to sign in. `ways` is undefined if the host signs people in. */
 export interface SessionState {
   signedIn: boolean;
   ways?: ('token' | 'key')[];

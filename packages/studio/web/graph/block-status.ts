@@ -1,6 +1,6 @@
 import type { BlockState } from '../api/queries.ts';
 
-/** Returns the status with which a block is drawn: the one among its executions that needs most attention. */
+/** Returns the status with which a block is drawn: the status among its executions that needs the most attention. */
 export function statusOf(state: BlockState | undefined): string {
   if (!state) return 'none';
   if (state.running > 0) return 'running';

@@ -11,7 +11,7 @@ interface FarProps {
   selectedId: string | undefined;
 }
 
-/** All blocks of a large graph as plain boxes: one element for each status, however many blocks there are. */
+/** All blocks of a large graph as plain boxes: one element for each status, regardless of the number of blocks. */
 export const FarBlocks = memo(function FarBlocks({ boxes, byBlock, selectedId }: FarProps) {
   const paths = useMemo(() => {
     const byStatus = Map.groupBy(boxes, ([id]) => statusOf(byBlock.get(id)));

@@ -25,7 +25,7 @@ const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
 /** In larger graphs, blocks that are too small to read are drawn as a few paths, not as thousands of elements. */
 const MOST_AT_ONCE = 300;
-/** Windows up to this width show the beginning of a graph whose names could not be read as a whole. */
+/** Windows up to this width show only the beginning of a graph whose names would be too small to read. */
 const NARROW_PX = 600;
 const NARROW_ZOOM = 0.7;
 const NO_STATES: readonly BlockState[] = [];

@@ -9,7 +9,7 @@ const LABELS: { readonly [status: string]: string } = {
   cancelled: 'Cancelled',
 };
 
-/** A status as a coloured mark with its name, so that colour is never the only sign. */
+/** A status as a coloured mark with its name, so that colour is never the only indicator. */
 export function Status({ status }: { status: string }) {
   return (
     <span className="status" data-status={status}>

@@ -11,7 +11,7 @@ interface CodeProps {
   line: number;
 }
 
-/** The code of a block around the line that has thrown, as its author wrote it. Nothing for blocks without code. */
+/** The code of a block around the line that threw, as its author wrote it. Nothing for blocks without code. */
 export function CodeAtLine({ runId, spanId, line }: CodeProps) {
   const { data } = useQuery(valueQuery(runId, { spanId, part: 'input', path: '/code' }));
   if (data?.kind !== 'string' || data.nextOffset !== null) return null;

@@ -3,7 +3,7 @@ export interface PauseField {
   name: string;
   type: string;
   description: string;
-  /** The text that the form begins with. */
+  /** The initial text of the field. */
   initial: string;
 }
 

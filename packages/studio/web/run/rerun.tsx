@@ -77,7 +77,7 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
 interface RunFromProps {
   run: Overview;
   block: Graph['blocks'][number];
-  /** The execution of the block, which says in which iterations it starts. */
+  /** The execution of the block, which determines the iterations in which it starts. */
   spanId: string;
 }
 

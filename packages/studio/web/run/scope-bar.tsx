@@ -7,7 +7,7 @@ interface ScopeBarProps {
   onChange: (scope: string) => void;
 }
 
-/** Which iterations the graph shows, outermost first, and the way back. */
+/** The iterations that the graph shows, outermost first, and links back. */
 export function ScopeBar({ run, scope, onChange }: ScopeBarProps) {
   const parts = scopeParts(run.graph, scope);
   if (parts.length === 0) return null;

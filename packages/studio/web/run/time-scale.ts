@@ -10,7 +10,7 @@ interface Times {
 export interface TimeScale {
   at(ms: number): number;
   width(span: Times): number;
-  /** How much time without work the line leaves out. */
+  /** The idle time that the line leaves out. */
   collapsedMs: number;
 }
 

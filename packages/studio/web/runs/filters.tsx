@@ -31,7 +31,7 @@ interface FiltersProps {
 
 type Name = keyof RunsSearch;
 
-/** The filters of the list of runs. They are in the address of the page, so that it can be passed on. */
+/** The filters of the list of runs. They are in the address of the page, so that it can be shared. */
 export function Filters({ search, onChange }: FiltersProps) {
   const set = (name: Name, value: string) => {
     const { [name]: _before, ...rest } = search;

@@ -109,7 +109,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
   );
 }
 
-/** Whether the draft differs from the live version, and how the latest deployment went. */
+/** Shows whether the draft differs from the live version, and how the latest deployment ended. */
 function Deployment({ workflowId }: { workflowId: string }) {
   const deployment = useQuery(deploymentQuery(workflowId));
   if (deployment.error) return <Failed error={deployment.error} retry={deployment.refetch} />;

@@ -23,7 +23,7 @@ export interface FlatSpan {
   executionOrder: number | null;
   attempts: number | null;
   errorHandled: boolean;
-  /** `line`: where the code of a block has thrown, from 1; null for other errors. */
+  /** `line`: where the code of a block threw, from 1; null for other errors. */
   error: { type: string; message: string; line: number | null } | null;
   /** Size as JSON text; null if there is no value. */
   inputBytes: number | null;

@@ -108,10 +108,10 @@ describe('add', () => {
   });
 
   it.each([
-    [[{ type: 'mcp', params: { serverId: 's' } }], 'tool 1 lacks what a tool of its type needs'],
+    [[{ type: 'mcp', params: { serverId: 's' } }], 'tool 1 lacks a field that its type requires'],
     [
       [{ type: 'custom-tool', customToolId: 'c' }, { type: 'custom-tool' }],
-      'tool 2 lacks what a tool of its type needs',
+      'tool 2 lacks a field that its type requires',
     ],
     [Array.from({ length: 101 }, () => ({ type: 'slack' })), 'expected at most 100 tools, received 101'],
     [{ type: 'slack' }, 'expected a list of tools'],

@@ -94,5 +94,5 @@ function toolsFault(value: Json): string | undefined {
     if (!read.success) return true;
     return Object.hasOwn(needed, read.data.type) && needed[read.data.type]?.safeParse(each).success === false;
   });
-  return wrong < 0 ? undefined : `tool ${wrong + 1} lacks what a tool of its type needs`;
+  return wrong < 0 ? undefined : `tool ${wrong + 1} lacks a field that its type requires`;
 }
