@@ -116,7 +116,7 @@ describe('a spec', () => {
     expect(tools(...CLI_TOOLS.slice(0, 11))).toMatchObject({ issues: [{ line: 11 }] });
   });
 
-  it('counts all given lines, and entries without comments', () => {
+  it('counts comments as lines, but not as entries', () => {
     expect(js('# one', '', 'ok', '-bad')).toMatchObject({ issues: [{ line: 4, value: '-bad' }] });
     const many = Array.from({ length: 50 }, (_, at) => `p${at}`);
     expect(js('# note', ...many)).toMatchObject({ ok: true });

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
 import { endProcess } from './end-process.ts';
 
-it('kills a process', async () => {
+it('endProcess kills a process', async () => {
   const child = spawn('sleep', ['60']);
   endProcess(child);
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 });
 
-it('sends no signal if the process could not be started', async () => {
+it('endProcess sends no signal if the process could not be started', async () => {
   const child = spawn('/nonexistent/program');
   const kill = vi.spyOn(child, 'kill').mockReturnValue(false);
   endProcess(child);

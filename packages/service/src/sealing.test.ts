@@ -62,7 +62,7 @@ describe('a sealed value', () => {
   });
 });
 
-describe('keys of a text', () => {
+describe('keys in a text', () => {
   it('open the values that any of them sealed; the first one seals', () => {
     const old = new Sealer(keysInText(key(1)));
     const both = new Sealer(keysInText(`${key(2)}, ${key(1)}`));

@@ -132,7 +132,7 @@ describe('locks', () => {
   });
 });
 
-it('sends credentials only to their own origin, for pages and files', async () => {
+it('credentials are sent only to their own origin, for pages and files', async () => {
   const asked: string[] = [];
   const inner = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, asked);
   const context = withCredentials(inner);

@@ -37,7 +37,7 @@ index-url = https://five.test/simple
   });
 });
 
-it('prefers the environment to files, and accepts only index URLs', () => {
+it('pip settings come from the environment before files, and only index URLs are accepted', () => {
   const home = homeWith(
     '[global]\nindex-url = https://one.test/simple\nextra-index-url = file:///wheels\nfind-links = https://links.test\n',
   );

@@ -84,7 +84,7 @@ describe('one more process for a pool key', () => {
     });
   });
 
-  it('drains a busy one of its own tenant rather than the only one of another', () => {
+  it('drains a busy one of its own tenant rather than the only one of another tenant', () => {
     const own = serving('a', '1');
     expect(planGrowth([serving('b', '1'), own], wanted, 2).drain).toBe(own);
     const other = serving('b', '1');

@@ -133,7 +133,7 @@ describe('the pool', () => {
     await until(() => sandbox.stats().processes === 1);
   });
 
-  it('replaces a process after its number of jobs', async () => {
+  it('replaces a process after its maximum number of jobs', async () => {
     const sandbox = sandboxOf({ recycle: { jobs: 3 } });
     for (let i = 0; i < 8; i++) expect(await run(sandbox, `return ${i}`)).toBe(String(i));
     expect(sandbox.stats().totals).toEqual({ OK: 8 });

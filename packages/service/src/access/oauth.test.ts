@@ -95,7 +95,7 @@ function token(
 }
 
 describe('a signed token', () => {
-  it('gives its user, scopes and expiry, even when it is signed with another allowed algorithm', async () => {
+  it('identifies its user, scopes and expiry, even if it is signed with another allowed algorithm', async () => {
     const { accept, state } = await jwtSetup();
     expect(await accept(await token())).toEqual({
       kind: 'oauth',

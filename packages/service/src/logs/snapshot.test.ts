@@ -12,7 +12,7 @@ function planOf(exported: Parameters<typeof parseWorkflow>[0]): Plan {
   return compiled.plan;
 }
 
-it('has fields, code, conditions, containers, edges and variables as they were written', () => {
+it('the graph of a plan has fields, code, conditions, containers, edges and variables as they were written', () => {
   const graph = graphOfPlan(
     planOf(
       workflow(

@@ -8,14 +8,14 @@ function row(workflow_id: string, segment: number, more: Partial<StatsRow> = {})
   return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, cost: 0, ...more };
 }
 
-it('divides the window into the requested number of periods of at least a minute', () => {
+it('the window is divided into the requested number of periods of at least a minute', () => {
   expect(windowOf(0, DAY, 24)).toMatchObject({ segmentMs: 3_600_000, count: 24 });
   expect(windowOf(0, 600_000, 72)).toMatchObject({ segmentMs: 60_000, count: 10 });
   expect(windowOf(5, 5, 72)).toMatchObject({ segmentMs: 60_000, count: 1 });
   expect(windowOf(0, 500 * 60_000 + 499, 500)).toMatchObject({ segmentMs: 60_000, count: 500 });
 });
 
-it('has the end of the window and the remainder of rounding in the last period', () => {
+it('the last period has the end of the window and the remainder of rounding', () => {
   expect(periodsOf(windowOf(7, 150_007, 2))).toEqual([
     { segment: 0, from: 7, to: 75_007 },
     { segment: 1, from: 75_007, to: 150_008 },
@@ -27,7 +27,7 @@ it('has the end of the window and the remainder of rounding in the last period',
   });
 });
 
-it('averages over ended runs only, and gives rates in percent', () => {
+it('statistics average over ended runs only, and give rates in percent', () => {
   const rows = [
     row('w', 0, { total: 3, errors: 1, duration: 400, ended: 2 }),
     row('w', 1, { total: 1, duration: 0, ended: 0 }),
@@ -44,7 +44,7 @@ it('averages over ended runs only, and gives rates in percent', () => {
   ]);
 });
 
-it('shows the workflows with the most runs, fewer with many periods, and reports that it left some out', () => {
+it('statistics show the workflows with the most runs, fewer with many periods, and report that some were left out', () => {
   const rows = Array.from({ length: 300 }, (_, index) => row(`w${index}`, 0, { total: index }));
   const few = statsOf(rows, windowOf(0, DAY, 10), new Map());
   expect(few.workflows).toHaveLength(200);

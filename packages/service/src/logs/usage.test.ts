@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { usageOf } from './usage.ts';
 
-it('reads model, tokens, cost and calls of tools from the output of an agent', () => {
+it('the usage of an agent has model, tokens, cost and calls of tools from its output', () => {
   const output = {
     model: 'm-1',
     tokens: { input: 3, output: 4, total: 7, cached: 1 },
@@ -19,12 +19,12 @@ it('reads model, tokens, cost and calls of tools from the output of an agent', (
   });
 });
 
-it('takes no cost from blocks whose outputs have data of callers', () => {
+it('blocks whose outputs have data of callers have no usage', () => {
   for (const type of ['start_trigger', 'function', 'api', 'response', 'workflow', 'variables'])
     expect(usageOf(type, { model: 'm', cost: { total: 5 } })).toBeUndefined();
 });
 
-it('ignores values that are not numbers of at least 0, and shortens long names', () => {
+it('values that are not numbers of at least 0 are not part of the usage, and long names are shortened', () => {
   expect(usageOf('agent', { model: 'x'.repeat(500), cost: { total: -1, input: '5' }, tokens: 7 })).toEqual({
     model: 'x'.repeat(200),
   });

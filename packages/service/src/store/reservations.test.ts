@@ -21,7 +21,7 @@ function reservation(more: Partial<NewReservation> = {}): NewReservation {
 }
 
 describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
-  it('take a run id once in a workspace', async () => {
+  it('accept a run id once per workspace', async () => {
     const reservations = await open();
     expect(await reservations.reserve(reservation())).toBe(true);
     expect(await reservations.reserve(reservation({ engineId: 'e2' }))).toBe(false);

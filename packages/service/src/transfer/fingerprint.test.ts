@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from './fingerprint.ts';
 
 describe('a fingerprint', () => {
-  it('is equal for the same entries in another order, and 64 hexadecimal digits', () => {
+  it('is equal for the same entries in another order, and has 64 hexadecimal digits', () => {
     const one = fingerprintOf({ a: 1, b: { c: [1, 2], d: null } });
     expect(fingerprintOf({ b: { d: null, c: [1, 2] }, a: 1 })).toBe(one);
     expect(one).toMatch(/^[0-9a-f]{64}$/);

@@ -289,7 +289,7 @@ describe('an import plan', () => {
   });
   const account = { kind: 'credential' as const, sourceId: 'theirs', targetId: 'mine' };
 
-  it('clears choices that depend on a changed reference, and takes the choices of the caller', async () => {
+  it('clears choices that depend on a changed reference, and applies the choices of the caller', async () => {
     const changed = await plan(mail, { mappings: [account] });
     expect(valueOf(changed.graph, 'm', 'label')).toBeNull();
     expect(changed.configuration).toEqual([

@@ -100,7 +100,7 @@ describe('referencesOf', () => {
     expect(brief('api', rows)).toEqual([]);
   });
 
-  it('has a row for every kind', () => {
+  it('is tested here for every kind', () => {
     expect(kinds.map(([kind]) => kind)).toEqual(REFERENCE_KINDS.map(({ kind }) => kind));
   });
 
@@ -132,7 +132,7 @@ describe('referencesOf', () => {
     ]);
   });
 
-  it('takes no reference or placeholder for an id', () => {
+  it('does not treat references or placeholders as ids', () => {
     expect(brief('gmail', [['credential', 'oauth-input', '<start.credential>']])).toEqual([]);
     expect(brief('gmail', [['credential', 'oauth-input', '{{C}}']])).toEqual([
       'env-var C credential environment 0',

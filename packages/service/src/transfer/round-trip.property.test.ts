@@ -92,7 +92,7 @@ function exported(graph: PortableGraph): PortableGraph {
 }
 
 describe('export and import', () => {
-  it('give the same export again, up to ids', () => {
+  it('return the same export, except for ids', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const first = exported(graph);

@@ -39,7 +39,7 @@ describe('variables of a draft', () => {
     expect(same).toEqual({ variables: BEFORE, changed: false });
   });
 
-  it('read a type that drafts do not have as string', () => {
+  it('have the type string if drafts do not have their type', () => {
     const before = { a: { id: 'a', name: 'Old', type: 'text', value: '' } };
     const { variables } = apply([{ operation: 'edit', name: 'Old', value: 7 }], before);
     expect(variables['a']).toMatchObject({ type: 'string', value: '7' });

@@ -15,7 +15,7 @@ interface IterationsProps {
 
 const SHOWN = ['running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
-/** The iterations of a loop, or the branches of a parallel: counts per state, a list, and a field that jumps to one by its number. */
+/** The iterations of a loop, or the branches of a parallel: counts per state, a list, and a field to jump to a number. */
 export function Iterations({ runId, state, open }: IterationsProps) {
   const [status, setStatus] = useState<Span['status']>();
   const filters = { under: state.spanId, direct: true, limit: 100, ...(status && { status }) };

@@ -101,7 +101,7 @@ function blocksBefore({ blocks, edges }: Graph, start: Block): Block[] {
   return [...found].flatMap((id) => byId.get(id) ?? []).filter(({ parentId }) => parentId === start.parentId);
 }
 
-/** Returns the part of the request for the edited text. Throws an Error for a text that is not a JSON object, and for changed code. */
+/** Returns the part of the request for the edited text. Throws an Error for text that is not a JSON object, or changed code. */
 export function editsOf({ kind, blockId = '' }: EditTarget, before: unknown, text: string): RerunEdits {
   const after = objectIn(text);
   if (kind === 'input') return { input: after };

@@ -26,7 +26,7 @@ export function useLiveRun(runId: string, status: string | undefined): void {
       hasMore = true;
       if (!cancellation.signal.aborted) timer ??= setTimeout(() => void read(), UPDATE_MS);
     };
-    // After the server was lost, the overview is still polled.
+    // If the events cannot be followed, the overview is still polled.
     followRun(runId, update, cancellation.signal).then(update, update);
     return () => {
       cancellation.abort();

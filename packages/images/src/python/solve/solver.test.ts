@@ -88,7 +88,7 @@ function isSolvable(given: World): boolean {
   });
 }
 
-it('finds a valid choice exactly if there is one, and otherwise a proof from facts', async () => {
+it('the solver finds a valid choice exactly if there is one, and otherwise a proof from facts', async () => {
   await fc.assert(
     fc.asyncProperty(world, async (given) => {
       const solution = await run(given);
@@ -102,7 +102,7 @@ it('finds a valid choice exactly if there is one, and otherwise a proof from fac
   );
 });
 
-it('has minimal proofs', async () => {
+it('the solver returns minimal proofs', async () => {
   await fc.assert(
     fc.asyncProperty(world, async (given) => {
       const solution = await run(given);
@@ -116,6 +116,6 @@ it('has minimal proofs', async () => {
   );
 });
 
-it('chooses the best remaining candidate', () => {
+it('the solver chooses the best remaining candidate', () => {
   expect([best(0b100n), best(0b110n), best(0n)]).toEqual([2, 1, -1]);
 });

@@ -4,7 +4,7 @@ import { modelUsage } from '../usage.ts';
 import { pageOfSpans } from './flat-spans.ts';
 import { statesOf } from './states.ts';
 
-it('counts 300,000 iterations, more than a call can have arguments, and pages through them', async () => {
+it('a run with 300,000 iterations, more than a call can have arguments, is counted and paged', async () => {
   const children = Array.from({ length: 300_000 }, (_, index) => ({
     ...{ id: `run/loop/${index}`, name: 'iteration', type: 'iteration', status: 'completed' },
     ...{ index, startMs: 0, endMs: 1, durationMs: 1, errorHandled: false, children: [] },

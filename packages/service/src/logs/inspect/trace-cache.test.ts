@@ -20,7 +20,7 @@ function cacheOf(spans: number) {
 
 const ended = (engine_id: string) => ({ engine_id, ended_ms: 1, status: 'completed' }) as LogRow;
 
-it('builds the trace of an ended run once, for all of its pages', async () => {
+it('the trace cache builds the trace of an ended run once, for all of its pages', async () => {
   const { cache, read, pass } = cacheOf(40_000);
   for (let page = 0; page < 80; page += 1) {
     expect(await cache.read(ended('a'))).toMatchObject({ id: 'a' });
@@ -32,7 +32,7 @@ it('builds the trace of an ended run once, for all of its pages', async () => {
   expect(read).toEqual(['a', 'a']);
 });
 
-it('builds the trace of an unfinished run once per list of pages, and again when the first page is read again', async () => {
+it('the trace cache builds the trace of an unfinished run once for all of its pages, and again for a new first page', async () => {
   const { cache, read, pass } = cacheOf(40_000);
   const open = { engine_id: 'a', ended_ms: null, status: 'running' } as LogRow;
   const list = async (pages: number) => {
@@ -51,7 +51,7 @@ it('builds the trace of an unfinished run once per list of pages, and again when
   expect(read).toHaveLength(4);
 });
 
-it('builds the trace of an unfinished run for each request', async () => {
+it('the trace cache builds the trace of an unfinished run for each request', async () => {
   const { cache, read } = cacheOf(3);
   for (const row of [
     { ...ended('a'), ended_ms: null, status: 'running' },
@@ -61,7 +61,7 @@ it('builds the trace of an unfinished run for each request', async () => {
   expect(read).toEqual(['a', 'a', 'b', 'b']);
 });
 
-it('evicts the least recently used traces when it has too many spans', async () => {
+it('the trace cache evicts the least recently used traces when it has too many spans', async () => {
   const { cache, read } = cacheOf(90_000);
   for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.read(ended(id));
   expect(read).toEqual(['a', 'b', 'c', 'b']);
@@ -71,7 +71,7 @@ it('evicts the least recently used traces when it has too many spans', async () 
   expect(huge.read).toEqual(['h', 'h']);
 });
 
-it('builds the trace of an ended run once for concurrent requests', async () => {
+it('the trace cache builds the trace of an ended run once for concurrent requests', async () => {
   const { cache, read } = cacheOf(3);
   const [first, second] = await Promise.all([cache.read(ended('a')), cache.read(ended('a'))]);
   expect(second).toBe(first);

@@ -7,20 +7,20 @@ import { add, block, change, edit, graphOf, NESTED, UUID } from '../../../../../
 import { DraftTooLargeError } from './apply.ts';
 import { operationsBody } from './schemas.ts';
 
-describe('hostile batches', () => {
-  it('refuses a draft that would be too large', () => {
+describe('a hostile batch', () => {
+  it('is refused if the draft would be too large', () => {
     const full = graphOf(Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function')));
     expect(() => edit(full, [add('one', { type: 'function', name: 'more' })])).toThrow(DraftTooLargeError);
   });
 
   it.each([
-    ['operations', { operations: Array.from({ length: 201 }, () => change('a', {})) }],
+    ['too many operations', { operations: Array.from({ length: 201 }, () => change('a', {})) }],
     [
-      'nested blocks',
+      'too many nested blocks',
       { operations: Array.from({ length: 5 }, () => change('a', { nestedNodes: many(500) })) },
     ],
     [
-      'connections',
+      'too many connections',
       {
         operations: Array.from({ length: 21 }, () =>
           change('a', { connections: { source: Array(500).fill('b') } }),
@@ -30,7 +30,7 @@ describe('hostile batches', () => {
     ['an undeclared key', { operations: [{ ...change('a', {}), more: 1 }] }],
     ['an undeclared parameter', { operations: [change('a', { typo: 1 })] }],
     ['no operation', { operations: [] }],
-  ])('refuses too many, or undeclared: %s', (_, body) => {
+  ])('is refused with %s', (_, body) => {
     expect(operationsBody.safeParse(body).success).toBe(false);
   });
 });
