@@ -44,7 +44,7 @@ it.each([
   [401, undefined, `Bearer resource_metadata="${AT}"`],
   [403, 'Bearer error="insufficient_scope"', 'Bearer error="insufficient_scope"'],
   [200, undefined, null],
-])('the document is named only in the challenge of a 401: %i with %s', async (status, challenge, expected) => {
+])('the document is named only in 401 challenges: %i with %s', async (status, challenge, expected) => {
   const response = await respondWith(status, challenge)(new Request('https://heddle.test/api/v2/meta'));
   expect(response.headers.get('www-authenticate')).toBe(expected);
 });
