@@ -7,7 +7,7 @@ import { removeWorkFolder } from './ownership.ts';
 import type { Manifest } from './record.ts';
 import type { Records } from './records.ts';
 
-/** How long unused files and rows are kept, in milliseconds. */
+/** Time for which unused files and rows are kept, in milliseconds. */
 export const GRACE_MS = 24 * 3_600_000;
 
 /** Numbers of removed items. */

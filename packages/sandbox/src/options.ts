@@ -24,12 +24,12 @@ export interface SandboxOptions {
   readonly maxProcesses?: number;
   /** Idle processes to keep; default 0. None is started before the first job. */
   readonly minProcesses?: number;
-  /** Which jobs share an isolate, each in its own context; default `run`. */
+  /** The jobs that share an isolate, each in its own context; default `run`. */
   readonly share?: 'run' | 'tenant' | 'isolate';
   /** The isolation level to use, and the minimum below which no job runs. */
   readonly isolation?: IsolationOptions;
   readonly limits?: Partial<Limits>;
-  /** Where user code may connect to; default: public addresses. */
+  /** The addresses to which user code may connect; default: public addresses. */
   readonly egress?: EgressPolicy;
   /** Replaces the guarded client: called for every fetch of user code. */
   readonly fetch?: (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;

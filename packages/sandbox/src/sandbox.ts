@@ -33,7 +33,7 @@ export interface SandboxStats extends Counts {
   readonly totals: Readonly<Record<string, number>>;
   /** Isolation level of the processes; undefined before the first job, which determines it. */
   readonly isolation: IsolationLevel | undefined;
-  /** Which jobs share an isolate. */
+  /** The jobs that share an isolate. */
   readonly share: 'run' | 'tenant' | 'isolate';
 }
 

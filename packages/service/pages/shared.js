@@ -93,7 +93,7 @@ function isShown(output) {
 }
 
 /**
- * Reads the stream of a run. Calls `show` with the whole text so far, each time that it changes. Throws an Error if the run
+ * Reads the stream of a run. Calls `show` with the whole text so far whenever it changes. Throws an Error if the run
  * fails.
  */
 export async function readRun(response, show) {
@@ -124,7 +124,7 @@ function selectedText(output) {
     .join('\n\n');
 }
 
-/** Calls `work` with a signal that the button to stop aborts. Disables the button to send meanwhile. */
+/** Calls `work` with a signal that the stop button aborts. Disables the send button meanwhile. */
 export async function whileWorking(form, work) {
   const [send, stop] = [form.querySelector('[type=submit]'), byId('stop')];
   const controller = new AbortController();

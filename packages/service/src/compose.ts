@@ -78,13 +78,13 @@ export interface ServiceAreaOptions {
    * them. Without `values`, webhooks have only the secrets that their blocks have as text.
    */
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
-  /** How requests of other systems are received. */
+  /** Options for receiving requests of other systems. */
   webhooks?: WebhookOptions;
-  /** How the sources of feeds are reached. */
+  /** Options of the requests to the sources of feeds. */
   feeds?: FeedOptions;
-  /** How the webhooks of triggers are created at their providers. The credentials are those of `feeds`. */
+  /** Options for creating the webhooks of triggers at their providers. The credentials are those of `feeds`. */
   hooks?: HookOptions;
-  /** How long runs and receipts are kept. Default: runs for ever, those without a credential and receipts for 30 days. */
+  /** Retention of runs and receipts. Default: runs forever; runs of callers without a credential, and receipts, 30 days. */
   retention?: RetentionLimits;
 }
 

@@ -1,4 +1,4 @@
-/** Where requests may go, and their limits. Plain data, so that it can be part of a configuration file. */
+/** The allowed destinations of requests, and their limits. Plain data, so that it can be part of a configuration file. */
 export interface EgressPolicy {
   /**
    * Non-public addresses to allow: `true` for private, loopback, shared and unique-local ones, or a list of CIDR

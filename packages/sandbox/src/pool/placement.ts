@@ -12,7 +12,7 @@ export interface Placement {
   readonly keyOf: (job: Job) => string;
 }
 
-/** How long a job waits behind another before other processes are tried for it, in milliseconds. */
+/** Time after which a job that waits for another is moved to another process, if one can take it, in milliseconds. */
 export const STUCK_MS = 10;
 
 /** Returns whether code has held the process's thread for long without any message. */
@@ -74,7 +74,7 @@ export function assignHelper(
 /** Minimum time that a process serves its tenant before another tenant's demand can end it. */
 const MIN_SERVICE_MS = 1_000;
 
-/** How a pool key gets one more process. */
+/** A plan to start one more process for a pool key. */
 export interface Growth {
   /** True to start a process now. */
   readonly start: boolean;

@@ -14,7 +14,7 @@ export interface IntrospectionOptions {
   audience: string;
   /** The exact `iss` of the response, if it has one. */
   issuer?: string;
-  /** How long a response is cached. A revoked token is accepted for this long. Default 30 seconds. */
+  /** Time for which a response is cached. A revoked token is still accepted for this time. Default 30 seconds. */
   cacheMs?: number;
   /** Time limit of a request. Default 5 seconds. */
   timeoutMs?: number;

@@ -15,9 +15,9 @@ export interface JwtOptions {
   jwks: string;
   /** Default: RS256, PS256, ES256 and EdDSA. */
   algorithms?: readonly string[];
-  /** How far the clocks may differ. Default 30. */
+  /** Maximum difference of the clocks. Default 30. */
   clockSkewSeconds?: number;
-  /** How long fetched keys are used. Default 10 minutes. */
+  /** Time for which fetched keys are used. Default 10 minutes. */
   cacheMs?: number;
   /** Minimum time between two fetches for tokens with an unknown key. Default 30 seconds. */
   cooldownMs?: number;

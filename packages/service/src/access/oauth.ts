@@ -5,7 +5,7 @@ import type { IntrospectionOptions } from './introspection.ts';
 import { jwtAuthenticator } from './jwt.ts';
 import type { JwtOptions } from './jwt.ts';
 
-/** Which access tokens are accepted: signed ones, opaque ones, or both. */
+/** The access tokens that are accepted: signed ones, opaque ones, or both. */
 export interface OAuthOptions {
   jwt?: JwtOptions;
   introspection?: IntrospectionOptions;

@@ -14,7 +14,7 @@ const PATH = '/api/studio/session';
 const MAX_BODY_BYTES = 4096;
 const TOKEN_MS = 3_600_000;
 
-/** Which requests may use a session. */
+/** The requests that may use a session. */
 export interface SessionRules {
   /** Values of `host:port` under which browsers reach the server. Undefined: any. */
   hosts: ReadonlySet<string> | undefined;

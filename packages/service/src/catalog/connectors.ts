@@ -23,7 +23,7 @@ export interface ConnectorField {
   required?: boolean;
   description?: string;
   options?: { id: string; label: string }[];
-  /** Which selector lists the choices. */
+  /** The selector that lists the choices. */
   selectorKey?: string;
   mimeType?: string;
   /** Fields that must have a value first. */

@@ -182,7 +182,7 @@ class PageHandler {
     const { message, files, conversationId = randomUUID() } = await this.#body(visit.request, chatBody);
     const input = {
       input: message,
-      // The person must not name the conversations of others: those of callers with a credential, or of other chats.
+      // Prefixed, so that a person cannot name conversations of callers with a credential, or of other chats.
       conversationId: `${chat.id}:${conversationId}`,
       ...(files.length > 0 && { files: files.map((each) => ({ type: 'file', ...each })) }),
     };

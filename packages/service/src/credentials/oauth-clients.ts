@@ -19,7 +19,7 @@ const RESERVED = new Set([
 
 const oauthClient = z
   .strictObject({
-    /** The server, which publishes its addresses. It also tells which account was connected. */
+    /** The server, which publishes its addresses. It also identifies the connected account. */
     issuer: address.optional(),
     /** The addresses of a server that does not publish them. */
     authorizationUrl: address.optional(),
@@ -37,7 +37,7 @@ const oauthClient = z
       .record(z.string().min(1).max(255), z.string().max(2048))
       .superRefine(refuseReserved)
       .default({}),
-    /** The port of the redirect to this machine, if the server knows only certain ones. */
+    /** The port of the redirect to this machine, if the server accepts only certain ones. */
     redirectPort: z.int().min(1).max(65_535).optional(),
   })
   .refine(

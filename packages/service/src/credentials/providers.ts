@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { oauthProvider, keyProvider } from './api-schemas.ts';
 
-/** A provider for which workspaces can store keys. The known providers of `@heddle/blocks` are such ones. */
+/** A provider for which workspaces can store keys. The known providers of `@heddle/blocks` have this type. */
 export interface KeyProvider {
   id: string;
   name: string;

@@ -13,7 +13,7 @@ const MAX_KEY_CHARS = 8_192;
 export const MAX_ACCOUNT_KEY_CHARS = 131_072;
 const MAX_TOKEN_CHARS = 16_384;
 
-/** Written out, because not every reader of the document knows the class of control characters, `\p{Cc}`. */
+/** Written out, because not every consumer of the schema supports `\p{Cc}`, the class of control characters. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 const NAME = new RegExp(String.raw`^[^\s${CONTROL}](?:[^${CONTROL}]*[^\s${CONTROL}])?$`, 'u');
 

@@ -11,7 +11,7 @@ export interface ComparedGraph {
   variables?: JsonObject | undefined;
 }
 
-/** How two graphs differ. Every list is sorted by id, so equal inputs give equal answers. */
+/** The differences of two graphs. Every list is sorted by id, so equal inputs give equal answers. */
 export interface GraphDifference {
   identical: boolean;
   blocks: { added: BlockRef[]; removed: BlockRef[]; changed: BlockChange[] };

@@ -16,7 +16,7 @@ type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
 
 /** Changes of one batch. Each batch is one transaction. */
 const BATCH = 200;
-/** How often changes are read while the log has no readers. */
+/** Interval at which changes are read while the log has no readers. */
 const BEAT_MS = 500;
 /** Maximum number of batches that a reader of the log waits for. */
 const BATCHES_PER_READ = 5;

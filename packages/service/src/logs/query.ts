@@ -7,7 +7,7 @@ import { WIDTHS } from './totals.ts';
 
 type Db = Kysely<LogTables>;
 
-/** Which runs a list, an export or statistics cover. Absent: all. */
+/** The runs that a list, an export or statistics cover. Absent: all. */
 export interface LogFilters {
   workspaceId: string;
   workflowIds?: readonly string[] | undefined;

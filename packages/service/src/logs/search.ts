@@ -27,7 +27,7 @@ export interface SearchMatch {
 
 export interface SearchResult {
   matches: SearchMatch[];
-  /** How many runs were read, and how many of their values were too large. */
+  /** The number of runs that were read, and of their values that were too large. */
   searchedRuns: number;
   skippedValues: number;
   next: LogPosition | undefined;

@@ -125,7 +125,7 @@ interface Range {
   segment: number;
 }
 
-/** How the runs of the statistics are read, without reading one twice. */
+/** A plan to read the runs of the statistics, each once. */
 export interface Ranges {
   /** Periods with totals, by their width. */
   totals: ReadonlyMap<number, readonly Range[]>;

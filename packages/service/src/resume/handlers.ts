@@ -11,7 +11,7 @@ import { expectSameSite } from '../chats/same-site.ts';
 import { shownFields } from '../workflows/input-fields.ts';
 import { closedPage, notificationsOf, resumePage, valuesOf } from './html.ts';
 
-/** How long the address of a pause can be used after it began. */
+/** Time for which the address of a pause is valid after the pause began. */
 const LINK_MS = 30 * 24 * 3_600_000;
 /** Rate limits: requests per client address, and answers per pause. */
 const ANSWERS = { capacity: 30, perMinute: 30 };

@@ -13,11 +13,11 @@ import type { RunLimits } from './runs.ts';
 import { RetentionSweep } from './sweep.ts';
 import type { RetentionJob } from './sweep.ts';
 
-/** How long records are kept. */
+/** Retention of records. */
 export interface RetentionLimits extends RunLimits {
-  /** Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days; Infinity: for ever. */
+  /** Milliseconds for which runs of callers without a credential are kept after they end. Default: 30 days; Infinity: forever. */
   publicRunsMs?: number | undefined;
-  /** Milliseconds for which receipts of imports are kept. Default: 30 days; Infinity: for ever. */
+  /** Milliseconds for which receipts of imports are kept. Default: 30 days; Infinity: forever. */
   receiptsMs?: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { LogTables } from '../logs/tables.ts';
 
-/** A job that one process at a time may do. */
+/** A job that at most one process does at a time. */
 export interface LeaseRequest {
   name: string;
   /** Id of the process. */

@@ -8,7 +8,7 @@ import type { RetentionJob, Sweeping } from './sweep.ts';
 
 type Db = Kysely<LogTables>;
 
-/** How long runs are kept after their end. Absent: for ever, whatever their size. */
+/** Retention of runs after their end. Absent: forever, regardless of their size. */
 export interface RunLimits {
   /** Milliseconds, at least an hour. */
   maxAgeMs?: number | undefined;

@@ -12,7 +12,7 @@ const MAX_NAME_CHARS = 255;
 const MAX_VALUE_CHARS = 65_536;
 const MAX_DESCRIPTION_CHARS = 500;
 
-/** Written out, because not every reader of the document knows the class of control characters, `\p{Cc}`. */
+/** Written out, because not every consumer of the schema supports `\p{Cc}`, the class of control characters. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 /** The names that `{{NAME}}` in a workflow can contain: no braces, control characters or outer white space. */
 const NAME = new RegExp(String.raw`^[^{}\s${CONTROL}](?:[^{}${CONTROL}]*[^{}\s${CONTROL}])?$`, 'u');

@@ -4,7 +4,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SqliteDialect } from 'kysely';
 import { NamingSqliteDialect } from './table-names.ts';
 
-/** How long a connection waits for a lock of another process. */
+/** Time that a connection waits for a lock of another process. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /** Returns kysely's SQLite dialect over node:sqlite. `file` is a path, or `:memory:`. */

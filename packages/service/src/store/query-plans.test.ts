@@ -18,7 +18,7 @@ const SECRET = 'a secret that is only for the tests of this file';
 /** Patterns in the query plans of a database. */
 interface Plans {
   open(): Promise<ServiceStore>;
-  /** How the database reads the rows of a query, as one text. */
+  /** The plan with which the database reads the rows of a query, as one text. */
   planOf(db: Db, query: CompiledQuery): Promise<string>;
   /** Rows are read from an index. */
   byIndex: RegExp;
@@ -28,7 +28,7 @@ interface Plans {
   byRuns: RegExp;
   /** A condition on the time is a part of the search in the index. */
   byTime: RegExp;
-  /** How often the plan of statistics searches each index: totals of some widths, and runs. */
+  /** The number of searches of each index in the plan of statistics: totals of some widths, and runs. */
   ofStatistics: { [index: string]: number };
 }
 

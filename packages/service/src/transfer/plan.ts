@@ -197,7 +197,7 @@ function resolvedTo(reference: Reference, target: Target, existing: Existing): R
   const { kind, sourceId } = reference;
   const has = (id: string): boolean => existing.get(kind)?.has(id) === true;
   if (target === null) return { reference, target, state: 'cleared' };
-  // A file may name a credential that its author knows and the importing person may use, so it is never a choice.
+  // A file could name any credential that the importing person may use, so its credentials are never bound without instructions.
   const id = target ?? (kind === 'credential' ? undefined : sourceId);
   return id !== undefined && has(id)
     ? { reference, target: id, state: 'bound' }
@@ -220,7 +220,7 @@ function boundPlaces(
   });
 }
 
-/** A field that the export has cleared gets its own id back, so that one with the same target is assigned as well. */
+/** Also assigns a target that equals the id in the file, because the export may have cleared the field. */
 function assignmentOf({ reference: { occurrence }, target, state }: ResolvedReference): Assignment[] {
   return state === 'unresolved' ? [] : [{ occurrence, targetId: target }];
 }

@@ -15,7 +15,7 @@ export interface Occurrence {
   subBlockKey: string;
   /** The path in the field's value, which may be JSON text; empty for the whole value. */
   valuePath: (string | number)[];
-  /** Which items of a list (`array`, `csv`, `files`) or placeholders of a text (`environment`). */
+  /** Positions of items in a list (`array`, `csv`, `files`) or of placeholders in a text (`environment`). */
   positions?: number[] | undefined;
   encoding: Encoding;
 }

@@ -8,7 +8,7 @@ export type DueTrigger = LiveTrigger & { due_ms: number };
 
 /** The triggers that a process handles. */
 interface Watched {
-  /** The types that this process knows. Another process on the database may know more. */
+  /** The types that this process supports. Another process on the database may support more. */
   types: ReadonlyMap<string, unknown>;
   /** Ids of workspaces whose triggers are left out. */
   except?: readonly string[];

@@ -25,7 +25,7 @@ export interface TriggerRow {
   fire_ms: number | null;
   /** The reason for which a due instant waits: the previous run has not ended, or the limits of the workspace have refused it. */
   held: 'overlap' | 'limits' | null;
-  /** How often limits have refused the due instant. */
+  /** Number of times that limits have refused the due instant. */
   attempts: number;
   /** The engine's id of the last run. */
   last_run_id: string | null;

@@ -33,7 +33,7 @@ export interface WorkflowServices {
   compat: boolean;
   /** Returns whether a workspace may have public workflows. */
   allowsPublicRuns: (workspaceId: string) => Promise<boolean> | boolean;
-  /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
+  /** Types of blocks that may be added to drafts. Default: the types that the engine supports. */
   types?: readonly string[] | undefined;
   sources: LintSources;
   triggers: Triggers;

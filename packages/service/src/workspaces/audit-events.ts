@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { readPage } from '../paging.ts';
 import type { WorkspaceTables } from './directory.ts';
 
-/** Which events to list. */
+/** The events to list. */
 export interface EventFilters {
   workspaceId: string;
   action?: string | undefined;

@@ -112,7 +112,7 @@ export function statesQuery(runId: string, scope: string) {
   });
 }
 
-/** Which spans of a run to list. */
+/** The spans of a run to list. */
 export interface SpanFilters {
   under?: string;
   direct?: boolean;

@@ -125,7 +125,7 @@ const DrawnLine = memo(function DrawnLine({ line, hasRun }: { line: Line; hasRun
 });
 
 const GAP = 24;
-/** How far the dots reach beyond the blocks. */
+/** Distance by which the dots extend beyond the blocks. */
 const MARGIN = 3000;
 
 /** The background. It moves with the blocks: a background of the pane would be drawn again at each move. */

@@ -10,7 +10,7 @@ export interface RunsSearch {
   minCost?: number;
   /** A text that the input, the output or an error of a run contains. */
   text?: string;
-  /** Where the text is searched; absent: everywhere. */
+  /** The parts of a run in which the text is searched; absent: all. */
   in?: TextPlace;
 }
 
@@ -26,13 +26,13 @@ export interface RunSearch {
   view?: 'timeline' | undefined;
 }
 
-/** Which workflows the list shows. */
+/** The workflows that the list shows. */
 export interface WorkflowsSearch {
   /** The path of a folder; absent: all workflows. */
   folder?: string | undefined;
 }
 
-/** Which graph the page of a workflow shows. */
+/** The graph that the page of a workflow shows. */
 export interface WorkflowSearch {
   /** A version, or the draft; absent: the live version, or the draft if there is none. */
   version?: number | 'draft' | undefined;

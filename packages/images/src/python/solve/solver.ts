@@ -100,7 +100,7 @@ class Solver<Note> {
     const blocked = rules.some(({ target, allowed }) =>
       target === id ? !contains(allowed, index) : (this.#solution.known(target) & allowed) === 0n,
     );
-    // Propagation rules out a blocked candidate, because it then knows the cause.
+    // A blocked candidate is left to propagation, which records the cause.
     if (!blocked) this.#solution.decide(id, only(index));
   }
 

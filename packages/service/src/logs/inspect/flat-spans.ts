@@ -31,7 +31,7 @@ export interface FlatSpan {
   childCount: number;
 }
 
-/** Which spans of a trace to list. Absent: all. */
+/** The spans of a trace to list. Absent: all. */
 export interface SpanFilter {
   /** The descendants of this span. */
   under?: string | undefined;

@@ -1,7 +1,7 @@
 import type { Span } from '@heddle/core/run';
 import { publicIdOf } from './flat-spans.ts';
 
-/** How many spans have each status. */
+/** The number of spans with each status. */
 export interface StatusCounts {
   total: number;
   running: number;

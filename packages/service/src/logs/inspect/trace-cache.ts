@@ -4,9 +4,9 @@ import { everySpan } from '../spans.ts';
 import type { LogRow } from '../tables.ts';
 import { traceOf } from '../views.ts';
 
-/** How long a trace is kept after its last use, for a reader who turns pages. */
+/** Time for which a trace is kept after its last use, for a reader who requests further pages. */
 const KEEP_MS = 60_000;
-/** How long the further pages of an unfinished run come from the trace of its first page. */
+/** Time for which the further pages of an unfinished run come from the trace of its first page. */
 const PAGES_MS = 5000;
 /** Maximum number of spans of all kept traces. */
 const MAX_SPANS = 200_000;
@@ -17,7 +17,7 @@ interface Kept {
   spans: number;
   usedMs: number;
   builtMs: number;
-  /** The run could still change. */
+  /** The run has not ended, so its trace can change. */
   isOpen: boolean;
 }
 

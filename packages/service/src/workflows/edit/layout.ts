@@ -42,7 +42,7 @@ class Scope {
     this.end.y = Math.max(this.end.y, point.y);
   }
 
-  /** Returns the first free point at or below the given one, and takes it. */
+  /** Returns the first free point at or below the given one, and reserves it. */
   free(from: Point): Point {
     const point = { ...from };
     while (this.#cells.has(cellOf(point))) point.y += ROW;
