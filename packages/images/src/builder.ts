@@ -61,7 +61,7 @@ export interface Registries {
   readonly go?: {
     /** Module proxies in order, such as `https://proxy.golang.org`. Credentials in a URL are sent but never shown. */
     readonly proxies?: readonly string[];
-    /** When the next proxy is asked: if one does not have the module (`absence`, the default), or after any failure. */
+    /** Condition for trying the next proxy: one does not have the module (`absence`, the default), or fails in any way. */
     readonly nextAfter?: 'absence' | 'failure';
   };
   readonly debian?: {

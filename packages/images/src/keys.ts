@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ImageSpec, Lock } from './builder.ts';
 import { dependencyName } from './grammar.ts';
 
-/** Returns JSON with sorted keys, so that equal values have equal texts. */
+/** Returns JSON with sorted keys, so that equal values have the same JSON. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

@@ -26,7 +26,7 @@ export class BuildLog {
   readonly #secrets: readonly string[];
   readonly #paths: readonly string[];
 
-  /** `secrets` are texts to remove; `paths` are folders to replace with `…`. */
+  /** `secrets` are strings to remove; `paths` are folders to replace with `…`. */
   constructor(secrets: readonly string[], paths: readonly string[]) {
     this.#secrets = secrets.filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length);
     this.#paths = [...paths, homedir()].filter((path) => path.length > 1).sort((a, b) => b.length - a.length);

@@ -104,7 +104,7 @@ export class HostSnapshot {
     const temporary = `${file}.${randomUUID()}`;
     await writeFile(temporary, memory, { mode: 0o600, flush: true });
     await rename(temporary, file);
-    // Remove snapshots of other builds of the package; a host that still uses such a build makes its snapshot again.
+    // Remove snapshots of other builds of the package; a host that still uses one of them makes its snapshot again.
     const old = (await readdir(folder)).filter((name) => NAME.test(name) && join(folder, name) !== file);
     await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
   }

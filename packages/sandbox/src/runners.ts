@@ -25,7 +25,7 @@ export interface Runner {
   readonly limits: Limits;
   /** Reads the parts of an image that processes need. Throws SandboxError IMAGE_FAILED. */
   readonly load: (image: LoadedImage) => Promise<void>;
-  /** Background work besides running jobs. */
+  /** Background work other than running jobs. */
   readonly background?: { close(): Promise<void> };
 }
 

@@ -92,7 +92,7 @@ function submit<T>(
   });
 }
 
-/** Returns the sums of several counts. */
+/** Returns the sum of each count. */
 function sum(counts: readonly Counts[]): Counts {
   const add = (name: keyof Counts): number => counts.reduce((total, count) => total + count[name], 0);
   return { processes: add('processes'), queued: add('queued'), running: add('running') };

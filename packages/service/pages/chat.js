@@ -1,7 +1,7 @@
 import { byId, filesOf, post, readRun, whileWorking } from './shared.js';
 
 const [form, message, files, messages] = ['form', 'message', 'files', 'messages'].map((id) => byId(id));
-/** Set by the server in the first answer. */
+/** Set by the server in the first response. */
 let conversationId;
 
 function add(kind, text) {

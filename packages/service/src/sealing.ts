@@ -48,7 +48,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const ID_CHARS = 16;
 
-/** Seals texts for the rows of a database. */
+/** Seals strings for the rows of a database. */
 export class Sealer {
   readonly #keys: SealingKeys;
 

@@ -122,7 +122,7 @@ interface RequestedRun {
 }
 
 /**
- * Prepares the folders of a run and makes them belong to its user: a copy of the project, and a home whose cache later
+ * Prepares the folders of a run and makes its user their owner: a copy of the project, and a home whose cache later
  * runs reuse.
  */
 async function prepare(

@@ -87,7 +87,7 @@ function streamOf(
       },
       cancel: discard,
     },
-    // Nothing is read before the consumer asks for it.
+    // Nothing is read before the consumer requests it.
     { highWaterMark: 0 },
   );
 }

@@ -9,7 +9,7 @@ export interface Program {
   /** The built child program. */
   readonly file: string;
   readonly args: readonly string[];
-  /** Files and folders that it may read, besides its own file. */
+  /** Files and folders that it may read in addition to its own file. */
   readonly readable: readonly string[];
   /** Files that are opened for it, as descriptors from FILES_FD on. Its user needs no access to their folders. */
   readonly files?: readonly string[];

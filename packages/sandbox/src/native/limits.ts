@@ -1,4 +1,4 @@
-/** Limits of a native job besides those of all jobs. */
+/** Limits of a native job in addition to those of all jobs. */
 export interface NativeLimits {
   /** Memory of all its processes together, in MiB. */
   readonly memoryMiB: number;

@@ -120,7 +120,7 @@ export class FlatMessages {
     return byte > 127 || done();
   }
 
-  /** Skips as many bytes as the number says, then continues with `next`. */
+  /** Skips the number of bytes that was read, then continues with `next`. */
   #skipTo(next: Step): boolean {
     const bytes = this.#number;
     if (bytes > this.#left) return false;

@@ -7,7 +7,7 @@ export interface StarterOptions extends LaunchOptions {
   readonly program: (image: LoadedImage | undefined) => Program;
   readonly memoryMiB: number;
   readonly startTimeoutMs: number;
-  /** Returns the data of its image that a process gets at its start, besides files. */
+  /** Returns the data of its image that a process gets at its start in addition to files. */
   readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
 }
 

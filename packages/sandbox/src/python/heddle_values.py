@@ -18,7 +18,7 @@ _LISTS = (collections.deque, range, type({}.keys()), type({}.values()), type({}.
 
 
 def _ordered(values):
-    # Sets have no order. Sorted where possible, so that equal sets produce equal texts.
+    # Sets have no order. Sorted where possible, so that equal sets produce equal JSON.
     try:
         return sorted(values)
     except TypeError:

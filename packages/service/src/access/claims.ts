@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Principal } from '@heddle/api';
 import * as z from 'zod';
 
-/** Accepts a text or a list of texts, as `aud` and `scp` have. */
+/** Accepts a string or a list of strings, as in `aud` and `scp`. */
 const texts = z.union([z.string(), z.array(z.string())]);
 
 /** The claims that are read from a verified token or an introspection response (RFC 7519, 7662, 9068). */

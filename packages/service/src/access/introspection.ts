@@ -5,7 +5,7 @@ import { principalOf, readClaims } from './claims.ts';
 import type { TokenClaims, UserOfToken } from './claims.ts';
 import { MAX_TOKEN_LENGTH } from './jwt.ts';
 
-/** The server that checks opaque tokens (RFC 7662), and the client that asks it. */
+/** The server that checks opaque tokens (RFC 7662), and the client that sends requests to it. */
 export interface IntrospectionOptions {
   url: string;
   clientId: string;
@@ -35,8 +35,8 @@ interface Cached {
 }
 
 /**
- * Returns an authenticator that asks the server about each token. It accepts no other credentials, and rejects when the
- * server cannot be asked.
+ * Returns an authenticator that introspects each token at the server. It accepts no other credentials, and rejects
+ * when the server is unavailable.
  */
 export function introspectionAuthenticator(
   options: IntrospectionOptions,
@@ -88,7 +88,7 @@ function cachedCheck(
   };
 }
 
-/** Returns a function that asks the server about a token. It returns undefined for a token that is not valid here. */
+/** Returns a function that introspects a token at the server. It returns undefined for a token that is not valid here. */
 function requestOf(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
   const { clientId, clientSecret, audience, issuer, timeoutMs = DEFAULTS.timeoutMs } = options;
   const url = providerUrl(options.url, 'The URL of introspection');

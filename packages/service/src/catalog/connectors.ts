@@ -61,7 +61,7 @@ export interface ConnectorsQuery {
 export class ConnectorTypes {
   readonly #types: readonly Shown[];
 
-  /** Throws a RangeError for two types of one name, and for a type without its fields. */
+  /** Throws a RangeError for two types with the same name, and for a type without its fields. */
   constructor(types: readonly ConnectorType[]) {
     const known = new Map<string, Shown>();
     for (const type of types) {

@@ -24,7 +24,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `scrypt:1:${salt.toString('base64url')}:${key.toString('base64url')}`;
 }
 
-/** Returns whether the stored text belongs to the password. */
+/** Returns whether the stored text is that of the password. */
 export async function isPassword(stored: string, password: string): Promise<boolean> {
   const [, , salt = '', key = ''] = stored.split(':');
   const expected = Buffer.from(key, 'base64url');

@@ -7,7 +7,7 @@ export type CredentialType = 'api_key' | 'service_account' | 'oauth';
 export const MAX_CREDENTIALS = 1_000;
 const MAX_NAME_CHARS = 255;
 const MAX_DESCRIPTION_CHARS = 500;
-/** Shorter secrets can be guessed by testing which texts are redacted. */
+/** Shorter secrets can be guessed by testing which strings are redacted. */
 export const MIN_SECRET_CHARS = 8;
 const MAX_KEY_CHARS = 8_192;
 export const MAX_ACCOUNT_KEY_CHARS = 131_072;

@@ -145,7 +145,7 @@ function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
   return found;
 }
 
-/** Returns the handle; null for the usual one, which has several spellings. */
+/** Returns the handle; null for the default one, which has several spellings. */
 function handleOf(edge: JsonObject, key: string, usual: string): string | null {
   const handle = textOf(edge, key);
   return handle === undefined || handle === '' || handle === usual ? null : handle;

@@ -27,7 +27,7 @@ export interface LimitPlan {
 export interface OperationLimits {
   /** Requests of one credential, and of all credentials of one account. Absent: those of the plan. */
   requestsPerMinute?: number | null | undefined;
-  /** Maximum number of requests at once, after a pause. Absent: twice `requestsPerMinute`. */
+  /** Maximum number of requests in a burst, after a pause. Absent: twice `requestsPerMinute`. */
   burst?: number | undefined;
   /** Calls of one account in flight. */
   concurrentRequests?: number | undefined;

@@ -147,7 +147,7 @@ function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
 
 type Report = (ended: number) => Promise<void>;
 
-/** Returns a function that sends the progress of a call; undefined if the caller has not asked for it. */
+/** Returns a function that sends the progress of a call; undefined if the caller has not requested it. */
 function progressOf({ _meta, notify }: ServerContext['mcpReq']): Report | undefined {
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return undefined;

@@ -49,7 +49,7 @@ class ResumeHandler {
     this.#limiter = limiter;
   }
 
-  /** Answers a request for WORKFLOW/RUN/TOKEN, or for a script or style beside it. */
+  /** Answers a request for WORKFLOW/RUN/TOKEN, or for a script or style in the same folder. */
   async answer(
     request: Request,
     { rest, address }: { rest: string; address: string | undefined },
@@ -86,7 +86,7 @@ class ResumeHandler {
   }
 }
 
-/** Scripts and styles are beside the page. */
+/** Scripts and styles are in the folder of the page. */
 async function assetAt(parts: readonly string[]): Promise<Response | undefined> {
   return parts.length === 4 && parts[2] === 'assets' ? assetResponse(parts[3] ?? '') : undefined;
 }

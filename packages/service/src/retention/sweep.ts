@@ -27,7 +27,7 @@ const LEASE = 'retention';
 const LEASE_MS = 60_000;
 
 /**
- * Runs the jobs one after the other, in the background: at the start, and every ten minutes. One process at a time sweeps, and
+ * Runs the jobs sequentially, in the background: at the start, and every ten minutes. One process at a time sweeps, and
  * pauses between deletions, so that a sweep never holds up runs for long.
  */
 export class RetentionSweep {

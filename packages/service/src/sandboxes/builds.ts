@@ -29,7 +29,7 @@ interface QueuedBuild {
 /** Maximum number of builds that one process runs at once. */
 const MAX_BUILDS = 2;
 
-/** Codes of builds that were ended on purpose. */
+/** Codes of builds that were stopped intentionally. */
 const ENDINGS: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_FOUND']);
 
 /** The form of an image's id, and of its prefixes. */

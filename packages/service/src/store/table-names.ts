@@ -3,7 +3,7 @@ import type { DatabaseIntrospector, Kysely, TableMetadata } from 'kysely';
 
 type Database = Kysely<unknown>;
 
-/** Kysely's dialect for SQLite, for migrations that ask only for names of tables. */
+/** Kysely's dialect for SQLite, for migrations that read only names of tables. */
 export class NamingSqliteDialect extends SqliteDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
     return namesOnly(super.createIntrospector(db), async () => {
@@ -13,7 +13,7 @@ export class NamingSqliteDialect extends SqliteDialect {
   }
 }
 
-/** Kysely's dialect for PostgreSQL, for migrations that ask only for names of tables. */
+/** Kysely's dialect for PostgreSQL, for migrations that read only names of tables. */
 export class NamingPostgresDialect extends PostgresDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
     return namesOnly(super.createIntrospector(db), async () => {

@@ -61,7 +61,7 @@ function readOrRefuse(given: Json): Payload {
   }
 }
 
-/** Returns the beginning of a text, as both databases can store it. */
+/** Returns the beginning of a string, in a form that both databases can store. */
 function storable(text: string, most: number): string {
   return text.replaceAll('\0', '').slice(0, most).toWellFormed();
 }

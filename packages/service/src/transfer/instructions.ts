@@ -106,7 +106,7 @@ export function expectFewPositions(places: readonly Occurrence[]): void {
     throw badRequest(`An import has at most ${MAX_POSITIONS_IN_ALL} positions: there are ${count}`);
 }
 
-/** Returns a text that is equal for occurrences at the same place. */
+/** Returns a string that is equal for occurrences at the same place. */
 export function placeKey({ blockId, subBlockKey, valuePath }: Occurrence): string {
   return JSON.stringify([blockId, subBlockKey, valuePath]);
 }

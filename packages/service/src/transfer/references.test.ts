@@ -22,7 +22,7 @@ function referencesIn(type: string, fields: FieldRow[], rest?: JsonObject): Foun
   return [...referencesOf(graphOf(type, fields, rest), REFERENCE_KINDS)];
 }
 
-/** The references in short: kind, id, key, path, encoding and positions. */
+/** The references in short form: kind, id, key, path, encoding and positions. */
 function brief(type: string, fields: FieldRow[], rest?: JsonObject) {
   return referencesIn(type, fields, rest).map(
     ({ kind, sourceId, occurrence: { subBlockKey, valuePath, encoding, positions } }) =>

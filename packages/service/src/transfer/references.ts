@@ -167,7 +167,7 @@ function fileId(file: JsonObject): string | undefined {
   return idIn(textOf(file, 'key') || textOf(file, 'id'));
 }
 
-/** Returns the environment names in a text. */
+/** Returns the environment names in a string. */
 function* namesAt(field: Field, path: (string | number)[], text: string): Generator<FoundReference> {
   const positions = new Map<string, number[]>();
   let position = 0;
@@ -184,7 +184,7 @@ function* namesAt(field: Field, path: (string | number)[], text: string): Genera
   }
 }
 
-/** Returns all texts of a value with their paths, as deep as a path may be. */
+/** Returns all strings of a value with their paths, up to the maximum depth of a path. */
 function* textsOf(
   value: Json,
   path: (string | number)[],

@@ -76,7 +76,7 @@ function editedAll(value: Json, edits: readonly Edit[]): Json {
   return root.value;
 }
 
-/** Texts come first, then deeper values: a list that loses items has other positions afterwards. */
+/** Strings come first, then deeper values, because removing items of a list changes the positions of the others. */
 function orderOf({ path, encoding }: Edit): number {
   return encoding === 'environment' ? MAX_PATH + 1 : path.length;
 }

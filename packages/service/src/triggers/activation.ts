@@ -134,7 +134,7 @@ export async function startRestored(
 
 const NOT_DUE = { due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
 
-/** Returns the columns of the first due instant after `afterMs`. Triggers whose type is unknown here are not due. */
+/** Returns the columns of the first due instant after `afterMs`. Triggers of an unknown type are not due. */
 export function dueAfter(
   types: ReadonlyMap<string, TriggerType>,
   row: Pick<TriggerRow, 'type' | 'config' | 'workflow_id' | 'block_id'>,

@@ -13,11 +13,11 @@ export interface DueLoopOptions {
   work: () => Promise<number | undefined>;
 }
 
-/** Calls `work` when something is due. It remembers only the earliest due instant. */
+/** Calls `work` when something is due. It stores only the earliest due instant. */
 export class DueLoop {
   readonly #options: DueLoopOptions;
   readonly #stop: () => void;
-  /** The earliest due instant that this process knows. */
+  /** The earliest due instant that this process has read. */
   #nextMs = -Infinity;
   #working: Promise<void> | undefined;
   #isUrgent = false;

@@ -14,7 +14,7 @@ export interface ScheduleType extends TriggerInfo {
   kind: 'schedule';
   /** Returns the first due instant after `afterMs`; undefined if there is none. */
   nextDue(config: JsonObject, afterMs: number): number | undefined;
-  /** Returns the last due instant up to `untilMs` and after `afterMs`; undefined if there is none. */
+  /** Returns the last due instant after `afterMs` and up to `untilMs`; undefined if there is none. */
   lastDue(config: JsonObject, span: { afterMs: number; untilMs: number }): number | undefined;
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */

@@ -47,7 +47,7 @@ export interface WorkflowServices {
 export const define = operationsOf<WorkflowServices>();
 
 /**
- * Defines an operation that changes the workflow in its path. It answers 423 if a folder around the workflow is locked, before
+ * Defines an operation that changes the workflow in its path. It responds with 423 if a folder around the workflow is locked, before
  * the handler does its work. The handler's transaction checks again: see `changeUnlocked`.
  */
 export function defineChange<

@@ -59,7 +59,7 @@ export function storedDefinitions(db: Db): Definitions {
         .where((or) => or.or([or('workflows.id', '=', reference), or('workflows.name', '=', reference)]))
         .orderBy('workflows.deployed_at', 'desc')
         .execute();
-      // Ids take precedence over names. Of equal names in several folders, the latest deployment wins.
+      // Ids take precedence over names. If workflows in several folders have the name, the one deployed last is used.
       const live = rows.find(({ id }) => id === reference) ?? rows[0];
       return (
         live && { workflow: live.id, ...(live.engine_version !== null && { version: live.engine_version }) }

@@ -12,7 +12,7 @@ const MAX_NAME = 255;
 
 /**
  * Returns the graph with new ids of blocks, edges and variables. References to them inside the graph follow: edges, ports,
- * containers, and ids in fields. In texts only UUIDs are taken for ids, because a shorter id may be an ordinary word.
+ * containers, and ids in fields. Inside strings, only UUIDs are treated as ids, because a shorter id may be an ordinary word.
  */
 export function withNewIds(graph: DraftGraph, newId: () => string): DraftGraph & Containers {
   return regenerated(graph, newId).graph;

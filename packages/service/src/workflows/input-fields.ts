@@ -52,7 +52,7 @@ function formatOf(block: { [key: string]: Json }): Json | undefined {
   return isJsonObject(format) ? own(format, 'value') : undefined;
 }
 
-/** Options are texts, or objects with an id. */
+/** Options are strings, or objects with an id. */
 function optionsOf(options: Json | undefined): string[] {
   if (!Array.isArray(options)) return [];
   return options.flatMap((option) => {

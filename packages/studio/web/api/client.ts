@@ -31,7 +31,7 @@ interface Answer<Data> {
   response: Response;
 }
 
-/** Returns the data of an answer. Throws a RequestError with the message of the server. */
+/** Returns the data of a response. Throws a RequestError with the message of the server. */
 export async function dataOf<Data>(request: Promise<Answer<Data>>): Promise<Exclude<Data, string>> {
   const { data, error, response } = await request.catch((cause: unknown) => {
     throw new RequestError(0, `The server cannot be reached: ${String(cause)}`);

@@ -60,7 +60,7 @@ export function runsQuery(filters: RunFilters) {
   });
 }
 
-/** The runs with a text, newest first. Each page reads a bounded number of runs. */
+/** The runs that contain a text, newest first. Each page reads a bounded number of runs. */
 export function searchQuery(filters: RunFilters, text: string, place: 'any' | 'input' | 'output' | 'error') {
   return infiniteQueryOptions({
     queryKey: ['search', filters, text, place],

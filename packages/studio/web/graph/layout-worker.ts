@@ -1,7 +1,7 @@
 import { placesOf } from './layout.ts';
 import type { LayoutGraph } from './layout.ts';
 
-/** Lays out the graph of each message and answers with the places. */
+/** Lays out the graph of each message and posts the places. */
 globalThis.addEventListener('message', ({ data }: MessageEvent<LayoutGraph>) => {
   globalThis.postMessage(placesOf(data));
 });

@@ -60,7 +60,7 @@ export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, sele
 
 /** Returns the part of the graph whose blocks are mounted. */
 function usePartInView(): Box {
-  // As a text, because a new object at each move would render again.
+  // As a string, because a new object at each move would cause a render.
   const part = useStore((state) => {
     const { x, y, width, height } = partInView(state);
     return `${x} ${y} ${width} ${height}`;

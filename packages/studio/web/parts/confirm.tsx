@@ -14,7 +14,7 @@ interface ConfirmProps {
   children?: ReactNode;
 }
 
-/** A button that asks before it acts. */
+/** A button that asks for confirmation before it acts. */
 export function Confirm({
   label,
   title,

@@ -14,7 +14,7 @@ export interface PauseCall {
 /** The entries of a person for a call. */
 export interface CallDecision {
   kind: '' | 'approve' | 'edit' | 'deny';
-  /** Texts of the fields of the arguments. */
+  /** The entered text of each field of the arguments. */
   values?: { [name: string]: string };
   reason?: string;
 }

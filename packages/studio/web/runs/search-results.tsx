@@ -13,7 +13,7 @@ interface SearchProps {
   place: TextPlace | 'any';
 }
 
-/** The runs whose values or errors have a text, with the places of the matches, and the progress of the search. */
+/** The runs whose values or errors contain a text, with the places of the matches, and the progress of the search. */
 export function SearchResults({ filters, text, place }: SearchProps) {
   const search = useInfiniteQuery(searchQuery(filters, text, place));
   const pages = search.data?.pages ?? [];

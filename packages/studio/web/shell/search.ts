@@ -50,7 +50,7 @@ type Raw = { [name: string]: unknown };
 
 function textIn(raw: Raw, name: string): string | undefined {
   const value = raw[name];
-  // The router reads a text of digits as a number.
+  // The router parses a string of digits as a number.
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -128,7 +128,7 @@ function textOf(block: unknown, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Maximum length of a text that is compared line by line. */
+/** Maximum length of text that is compared line by line. */
 const MAX_COMPARED = 100_000;
 
 function TextDifference({

@@ -34,7 +34,7 @@ interface DrawnProps extends Pick<GraphProps, 'blockId' | 'go'> {
 }
 
 function DrawnState({ state, blockId, go }: DrawnProps) {
-  // It comes from an answer, so it is JSON.
+  // It comes from a response, so it is JSON.
   const graph = useMemo(() => drawnGraph(state as unknown as JsonObject), [state]);
   const selected = graph.blocks.find(({ id }) => id === blockId);
   const shared = { graph, selectedId: selected?.id, selectBlock: (id: string) => go({ block: id }) };

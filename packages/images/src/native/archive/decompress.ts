@@ -13,7 +13,7 @@ export function compressionOf(name: string): Compression | undefined {
   return ending === '.xz' || ending === '.gz' || ending === '.zst' || ending === '' ? ending : undefined;
 }
 
-/** Decompresses bytes to a stream, which passes on the errors of the library. */
+/** Decompresses bytes to a stream, which also emits the errors of the library. */
 export function decompressed(bytes: Uint8Array, compression: Compression): Readable {
   const source = Readable.from(chunksOf(bytes), { objectMode: false });
   if (compression === '') return source;

@@ -59,7 +59,7 @@ export function readParagraph(text: string): Paragraph {
   return fields;
 }
 
-/** Splits a text into paragraphs. */
+/** Splits a control file into paragraphs. */
 export function paragraphsOf(text: string): string[] {
   return text.split(/\n[ \t]*\n+/).filter((paragraph) => paragraph.trim() !== '');
 }

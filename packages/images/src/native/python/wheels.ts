@@ -44,7 +44,7 @@ function isProgram(bytes: Buffer): boolean {
   return bytes.length > 4 && bytes.readUInt32BE(0) === ELF_MAGIC;
 }
 
-/** Returns a script of a wheel, with the image's interpreter in its first line if it asks for Python. */
+/** Returns a script of a wheel, with the image's interpreter in its first line if it is a Python script. */
 async function scriptOf(file: ArchiveFile, site: string): Promise<Buffer> {
   const bytes = await file.read();
   const [first = ''] = bytes.toString('latin1', 0, 100).split('\n');

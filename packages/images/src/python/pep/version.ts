@@ -152,7 +152,7 @@ export function isPreRelease(version: string): boolean {
   return explain(version)?.is_prerelease ?? false;
 }
 
-/** Returns whether two texts denote the same version. */
+/** Returns whether two strings denote the same version. */
 export function isSame(a: string, b: string): boolean {
   const [left, right] = [explain(a), explain(b)];
   return left && right ? compare(a, b) === 0 : a === b;

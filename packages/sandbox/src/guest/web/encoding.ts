@@ -15,7 +15,7 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-/** Returns a text as UTF-8; lone surrogates become U+FFFD. */
+/** Returns a string as UTF-8; lone surrogates become U+FFFD. */
 export function encode(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length * 3);
   let end = 0;

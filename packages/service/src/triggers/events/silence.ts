@@ -19,7 +19,7 @@ export async function silentWorkflows(
 ): Promise<{ id: string; name: string }[]> {
   const sinceMs = nowMs - rule.ms;
   if (trigger.created_ms > sinceMs) return [];
-  // Times of workflows and of their runs are texts in the same format, which sorts by time.
+  // Times of workflows and of their runs are strings in the same format, which sorts by time.
   const since = new Date(sinceMs).toISOString();
   return db
     .selectFrom('workflows')
