@@ -167,7 +167,7 @@ export function secretsOf(value: unknown, key = ''): string[] {
   return Object.entries(value).flatMap(([inner, item]) => secretsOf(item, inner));
 }
 
-/** Returns the text without percent-encoding, or as it is if the encoding is broken. */
+/** Returns the text without percent-encoding, or unchanged if the encoding is invalid. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -27,7 +27,7 @@ export interface SealingKeys {
 
 /** Keys that this module can replace. */
 export interface RotatableKeys extends SealingKeys {
-  /** Adds a key, which seals from now on, and deletes the keys before the present one that are not `inUse`. */
+  /** Adds a key, which seals from now on, and deletes the keys before the current one that are not `inUse`. */
   rotate(inUse: ReadonlySet<string>): void;
 }
 
@@ -180,7 +180,7 @@ export class KeyFolder implements RotatableKeys {
   rotate(inUse: ReadonlySet<string>): void {
     const numbers = this.#numbers();
     const last = numbers.at(-1) ?? 0;
-    // The present key stays: another process may be sealing with it now.
+    // The current key is kept, because another process may be sealing with it now.
     for (const number of numbers.slice(0, -1))
       if (!inUse.has(this.#read(number).id)) rmSync(this.#file(number), { force: true });
     this.#create(last + 1);
@@ -207,7 +207,7 @@ export class KeyFolder implements RotatableKeys {
     return key;
   }
 
-  /** Creates the key with this number, complete from the start. If another process has created it, its key stays. */
+  /** Creates the key with this number, complete from the start. If another process has created it, that key is kept. */
   #create(number: number): number {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const draft = join(this.#folder, `${randomUUID()}.tmp`);

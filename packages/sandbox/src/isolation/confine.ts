@@ -41,7 +41,7 @@ export interface Invocation {
 const CHANNEL_FD = 3;
 const FILTER_FD = 4;
 
-/** Variables by which Node.js finds the channel. The caller's environment is not passed on. */
+/** Variables with which Node.js finds the channel. The caller's environment is not inherited. */
 const CHANNEL = { NODE_CHANNEL_FD: String(CHANNEL_FD), NODE_CHANNEL_SERIALIZATION_MODE: 'advanced' };
 
 /**

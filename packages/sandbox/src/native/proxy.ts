@@ -210,7 +210,7 @@ async function dial(addresses: Target['addresses'], port: number, signal: AbortS
       return await new Promise<Socket>((resolve, reject) => {
         const socket = connect({ host, port, signal });
         socket.once('connect', () => resolve(socket));
-        // This listener stays: a later abort is also reported as an error event.
+        // This listener is not removed: a later abort is also reported as an error event.
         socket.on('error', reject);
       });
     } catch (error) {

@@ -207,7 +207,7 @@ class Tree {
     else if (memoryMiB > this.#options.jail.limits.memoryMiB) this.#stop('memory');
   }
 
-  /** Ends the whole tree: killing bubblewrap ends the first process of the namespace, and with it all others. */
+  /** Ends the whole tree: killing bubblewrap ends the first process of the namespace, which ends all others. */
   #stop(reason: TreeStop): void {
     this.#stopped ??= reason;
     endProcess(this.#child);

@@ -12,7 +12,7 @@ export type EndReason =
   | 'jobs'
   | 'age'
   | 'memory'
-  /** Another pool key needed its place: `room` if it was idle, `drained` if it was busy. */
+  /** Another pool key needed its slot: `room` if it was idle, `drained` if it was busy. */
   | 'room'
   | 'drained'
   /** Its only task was done. */

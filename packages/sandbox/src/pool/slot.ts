@@ -95,7 +95,7 @@ export class Slot {
     this.#send(boot);
   }
 
-  /** Ends the process if it is not ready in time: a hanging start would occupy its place permanently. */
+  /** Ends the process if it is not ready in time: a hanging start would occupy its slot permanently. */
   expectReady(ms: number): void {
     this.#startTimer = setTimeout(() => {
       this.#startFault = `not ready within ${ms} ms`;

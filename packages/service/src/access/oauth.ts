@@ -11,7 +11,7 @@ export interface OAuthOptions {
   introspection?: IntrospectionOptions;
 }
 
-/** Three Base64url parts, of which the last one may be empty. */
+/** Three Base64url parts; the last one may be empty. */
 const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**

@@ -222,7 +222,7 @@ async function takeIdentifier(tx: Db, workflow: WorkflowRow, identifier: string)
   if (isTaken) throw conflict(`Identifier already in use: ${identifier}`);
 }
 
-/** Throws 423 if a folder around the workflow is locked. It stays unlocked until the transaction ends. */
+/** Throws 423 if a folder around the workflow is locked. The folders remain unlocked until the transaction ends. */
 async function unlocked(tx: Db, { workspace_id: workspaceId, folder_path }: WorkflowRow): Promise<void> {
   await holdFolders(tx as never, { workspaceId, paths: [folder_path] });
 }

@@ -229,7 +229,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Returns the new material; undefined if the present one stays. */
+/** Returns the new material; undefined to keep the current one. */
 function replacement(
   { type }: CredentialInfo,
   { apiToken, serviceAccountJson }: z.output<typeof schemas.updateBody>,

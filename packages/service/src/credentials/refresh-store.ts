@@ -14,7 +14,7 @@ export interface RefreshLease {
   until: string;
 }
 
-/** Takes the lease. Returns the row as it is then; undefined if another process has the lease, or the row is not connected. */
+/** Takes the lease. Returns the current row; undefined if another process has the lease, or the row is not connected. */
 export function takeRefresh(
   db: Db,
   { workspaceId, id }: CredentialKey,

@@ -21,7 +21,7 @@ export interface CredentialKey {
 export interface NewCredential extends CredentialKey {
   providerId: string;
   displayName: string;
-  /** Undefined: the present description stays. */
+  /** Undefined: the current description is kept. */
   description: string | undefined;
   accountId: string | null;
   /** The person who may change it, besides admins. */
@@ -131,7 +131,7 @@ export function credentialEvent(
   return { kind, workspaceId, subjectId: id, details, happenedMs: Date.now() };
 }
 
-/** A change of a credential. Undefined: the present value stays. */
+/** A change of a credential. Undefined: the current value is kept. */
 export interface CredentialChanges {
   displayName?: string | undefined;
   description?: string | null | undefined;
@@ -143,7 +143,8 @@ export interface CredentialChanges {
 }
 
 /**
- * Changes a credential, in a transaction. Returns undefined if it was removed. Throws the database's error for the name of another credential.
+ * Changes a credential, in a transaction. Returns undefined if it was removed. Throws the database's error for the name
+ * of another credential.
  */
 export async function changeCredential(
   db: Db,
@@ -282,8 +283,8 @@ export async function credentialKeyIds(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Seals up to `limit` rows of other keys with the present key. Returns how many it found; 0: all have the present key.
- * Material that is replaced at the same time stays as it is.
+ * Seals up to `limit` rows of other keys with the current key. Returns how many it found; 0: all have the current
+ * key. Material that is replaced at the same time is not changed.
  */
 export async function resealCredentials(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db

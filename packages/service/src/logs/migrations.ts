@@ -74,8 +74,8 @@ const OLD_TRIGGERS = [
 ] as const;
 
 /**
- * Counts runs when they end, in place of reservations by triggers. Numbers never shrink, so reservations that were counted stay
- * counted, except those of queued runs: a run that has begun is not counted again when it ends.
+ * Counts runs when they end, instead of counting reservations by triggers. Counts never decrease, so reservations
+ * that were counted remain counted, except those of queued runs: a run that has begun is not counted again when it ends.
  */
 async function endedRuns(db: Kysely<unknown>): Promise<void> {
   await db.schema

@@ -76,7 +76,8 @@ export function pageQuery(db: Db, query: LogPageQuery) {
   const column = SORT_COLUMNS[query.sortBy];
   const { sortOrder } = query;
   if (!isPostgres(db)) return positions(db, query).selectAll();
-  // The indexes have all columns of the filters, but PostgreSQL reads the row before it compares, unless only the index is needed.
+  // The indexes have all columns of the filters, but PostgreSQL reads the row before it compares, unless only the index
+  // is needed.
   return db
     .selectFrom(
       positions(db, query)

@@ -112,7 +112,7 @@ async function valueOf(
   return takesBytes(stored, budget) ? engine.readValue(stored) : undefined;
 }
 
-/** Reduces the budget by the bytes of a value. False if they exceed it; then the budget stays. */
+/** Reduces the budget by the bytes of a value. False if they exceed it; then the budget is unchanged. */
 export function takesBytes(stored: Stored, budget: TraceBudget): boolean {
   const bytes = bytesOf(stored);
   if (bytes > budget.bytes) return false;

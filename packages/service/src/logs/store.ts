@@ -23,7 +23,7 @@ export type EndedLog = Pick<
 /** A workflow as logs show it. */
 export type LogWorkflow = LogTables['workflows'];
 
-/** Adds and updates rows. A row with a newer state stays. */
+/** Adds and updates rows. A row with a newer state is not changed. */
 export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
   if (logs.length === 0) return;
   // In a fixed order, so that two processes that save the same rows cannot deadlock.

@@ -67,7 +67,7 @@ export const LOG_STATUSES = [
 ] as const;
 export type LogStatus = (typeof LOG_STATUSES)[number];
 
-/** The tables of the area, and the columns that it reads of others. */
+/** The tables of the area, and the columns of other tables that it reads. */
 export interface LogTables {
   run_logs: StoredLog;
   /** The models that a run used. */

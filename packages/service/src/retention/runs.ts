@@ -66,7 +66,10 @@ async function deleteUntil(options: RunOptions, sweeping: Sweeping, maxBytes: nu
   } while (last);
 }
 
-/** Deletes runs that ended before `beforeMs`, oldest first, until `excess` bytes are freed. Returns the last run if more may follow. */
+/**
+ * Deletes runs that ended before `beforeMs`, oldest first, until `excess` bytes are freed. Returns the last run if
+ * more may follow.
+ */
 async function deleteBatch(
   options: RunOptions,
   sweeping: Sweeping,

@@ -15,7 +15,7 @@ export interface SecretKey {
 
 export interface NewSecret extends SecretKey {
   value: string;
-  /** Undefined: the present description stays. */
+  /** Undefined: the current description is kept. */
   description: string | undefined;
   /** ISO 8601. */
   now: string;
@@ -166,8 +166,8 @@ export async function keyIdsInUse(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Seals up to `limit` values of other keys with the present key. Returns how many it found; 0: all have the present key.
- * A value that is replaced at the same time stays as it is.
+ * Seals up to `limit` values of other keys with the current key. Returns how many it found; 0: all have the current
+ * key. A value that is replaced at the same time is not changed.
  */
 export async function resealBatch(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const current = sealer.currentKeyId();

@@ -21,7 +21,7 @@ export interface NewSkill extends SkillKey {
   now: string;
 }
 
-/** A change of a skill. Undefined: the present value stays. */
+/** A change of a skill. Undefined: the current value is kept. */
 export interface SkillChanges {
   name?: string | undefined;
   description?: string | undefined;

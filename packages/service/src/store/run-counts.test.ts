@@ -105,7 +105,7 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
         ['some', { count: 4, last: '2026-01-01T00:00:05.000Z' }],
       ]),
     );
-    // `running` and `deleted` stay counted. `ended` and `child` have ended. `queued` is counted when it ends.
+    // `running` and `deleted` remain counted. `ended` and `child` have ended. `queued` is counted when it ends.
     const rows = await (db as unknown as Kysely<LogTables>)
       .selectFrom('run_logs')
       .select('engine_id')

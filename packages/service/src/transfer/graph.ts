@@ -51,7 +51,7 @@ export function* fieldsOf(graph: PortableGraph): Generator<Field> {
 /** New values of fields, by block and key. */
 export type FieldValues = ReadonlyMap<string, ReadonlyMap<string, Json>>;
 
-/** Returns the graph with these values in place of the present ones. Values of absent fields are left out. */
+/** Returns the graph with these values replaced. Values of fields that it does not have are ignored. */
 export function withFieldValues(graph: PortableGraph, values: FieldValues): PortableGraph {
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
     const changes = values.get(id);

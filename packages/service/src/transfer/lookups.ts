@@ -23,7 +23,7 @@ export type Lookup = (
   destination: Pick<Destination, 'workspaceId'>,
 ) => Promise<ReadonlySet<string>>;
 
-/** The lookups of the kinds whose areas exist. References of other kinds stay unresolved and can only be cleared. */
+/** The lookups of the kinds whose areas exist. References of other kinds remain unresolved and can only be cleared. */
 export type Lookups = { readonly [K in KindName]?: Lookup };
 
 type Db = Kysely<WorkflowTables & SecretTables & SandboxTables & CredentialTables>;

@@ -21,7 +21,7 @@ async function receipts({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Adds the index by which old receipts are found. */
+/** Adds the index with which old receipts are found. */
 async function oldest({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createIndex('operation_receipts_oldest')

@@ -59,8 +59,8 @@ interface Reference {
 }
 
 /**
- * Returns the plan of an import. A reference gets the target that the caller names, else stays if the workspace has its
- * id; a credential is never taken from a file. Throws 400 for instructions that contradict each other or the file.
+ * Returns the plan of an import. A reference gets the target that the caller names, or is kept if the workspace has
+ * its id; a credential is never taken from a file. Throws 400 for instructions that contradict each other or the file.
  */
 export async function planImport(
   { graph, manifest }: Pick<Payload, 'graph' | 'manifest'>,

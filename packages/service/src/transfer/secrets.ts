@@ -13,7 +13,7 @@ const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
 const REMOVED = 'REMOVED';
 
 /**
- * Secrets that text shows by their form, with the part that stays. Every quantifier before a required character is
+ * Secrets that can be recognized by their form, with the part that is kept. Every quantifier before a required character is
  * bounded or starts at the beginning of a token, so that the time grows with the length of the text.
  */
 const FORMS: readonly (readonly [RegExp, string])[] = [

@@ -12,7 +12,10 @@ interface Row {
   engine_version: number | null;
 }
 
-/** Returns the workflows of the store, for the interface and the engine. Only `draft` reads graphs. The functions need no `this`. */
+/**
+ * Returns the workflows of the store, for the interface and the engine. Only `draft` reads graphs. The functions need
+ * no `this`.
+ */
 export function storedDefinitions(db: Db): Definitions {
   const byId = compiled<Row>(db, (query) =>
     withLiveVersion(query)

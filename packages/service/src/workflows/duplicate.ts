@@ -65,7 +65,7 @@ export function regenerated(
   };
 }
 
-/** Names, which references use, stay unchanged, even where one looks like an id. */
+/** Names are not changed, because references use them, even if one looks like an id. */
 function namesOf(names: { [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(names).filter((entry): entry is [string, Json] => entry[1] !== undefined),
@@ -82,7 +82,7 @@ function renamedPorts(
   return new Map(before.map(({ handle }, index) => [handle, after[index]?.handle ?? handle]));
 }
 
-/** Returns a copy with the new ids. Keys stay. */
+/** Returns a copy with the new ids. Keys are not changed. */
 function renamed(root: JsonObject, ids: ReadonlyMap<string, string>): JsonObject {
   const copy = structuredClone(root);
   const waiting: (JsonObject | Json[])[] = [copy];

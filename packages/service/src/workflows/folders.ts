@@ -57,7 +57,10 @@ export interface FolderKeys {
 /** `read`: the folders do not change until the transaction ends. `change`: other transactions may not even read them. */
 type Access = 'read' | 'change';
 
-/** Throws 404 for a folder that does not exist, and 423 if it or one around it is locked. It stays until the transaction ends. */
+/**
+ * Throws 404 for a folder that does not exist, and 423 if it or one around it is locked. The folder cannot be deleted
+ * until the transaction ends.
+ */
 export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
   await expectFolders(db, { workspaceId, paths: [path] }, 'read');
 }

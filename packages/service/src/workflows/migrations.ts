@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Columns by which lists of workflows sort. */
+/** Columns by which lists of workflows are sorted. */
 const SORTED = ['position', 'name', 'created_at', 'updated_at'] as const;
 
 async function folders({ schema }: Kysely<unknown>): Promise<void> {

@@ -13,7 +13,7 @@ const REFERENCE = /^\s*(?:(?:bearer|basic|token)\s+)?(?:\{\{[^{}]+\}\}|<[^<>]+>)
 
 /**
  * Returns the graph with null in place of every credential: in sub-blocks, table rows such as headers, tool parameters,
- * and variables. A value that is only `{{NAME}}` or a reference stays.
+ * and variables. A value that is only `{{NAME}}` or a reference is kept.
  */
 export function withoutCredentials(graph: Graph): Graph {
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {

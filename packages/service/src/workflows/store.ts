@@ -68,7 +68,10 @@ export interface WorkflowChange {
   folderPath?: string | undefined;
 }
 
-/** Changes name, description and folder, in the transaction of `changeUnlocked`. Throws 404 and 423 for the folder, 409 for the name. */
+/**
+ * Changes name, description and folder, in the transaction of `changeUnlocked`. Throws 404 and 423 for the folder,
+ * 409 for the name.
+ */
 export async function changeWorkflow(
   db: Db,
   row: Pick<WorkflowRow, 'id' | 'workspace_id' | 'name'>,

@@ -40,7 +40,10 @@ interface GraphProps {
   selectBlock: (blockId: string) => void;
 }
 
-/** The blocks, with their states in a run. Only blocks in view are mounted. The outline has them for keyboards and screen readers. */
+/**
+ * The blocks, with their states in a run. Only blocks in view are mounted. The outline has them for keyboards and
+ * screen readers.
+ */
 export function BlockGraph(props: GraphProps) {
   const places = usePlaces(props.graph);
   const region = useRef<HTMLDivElement>(null);

@@ -126,7 +126,7 @@ function inColumns(
   for (const { target } of edges) waiting.set(target, (waiting.get(target) ?? 0) + 1);
   const columns = new Map(blocks.map(({ id }) => [id, 0]));
   const ready = blocks.filter(({ id }) => waiting.get(id) === 0).map(({ id }) => id);
-  // Blocks of a cycle, which only a corrupt draft has, stay in the column that they have reached.
+  // Blocks of a cycle, which only a corrupt draft has, remain in the column that they have reached.
   for (const id of ready)
     for (const { target } of following.get(id) ?? []) {
       columns.set(target, Math.max(columns.get(target) ?? 0, (columns.get(id) ?? 0) + 1));

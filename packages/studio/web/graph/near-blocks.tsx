@@ -20,8 +20,8 @@ interface NearProps {
 }
 
 /**
- * The blocks and lines in view. They have stored places, so nothing is measured, and they do not render again while the view moves
- * within a step.
+ * The blocks and lines in view. They have stored places, so nothing is measured, and they do not render again while the
+ * view moves within a step.
  */
 export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, selectBlock }: NearProps) {
   const layers = useMemo(() => layersOf(graph, boxes), [graph, boxes]);

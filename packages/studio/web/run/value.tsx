@@ -16,7 +16,7 @@ interface ValueProps {
   address: ValueAddress;
 }
 
-/** A value as a tree, or as JSON text of which the first 64 KB are shown. */
+/** A value as a tree, or as JSON text, with the first 64 KB shown. */
 export function Value({ runId, address }: ValueProps) {
   const page = useQuery(valueQuery(runId, address));
   const [isText, setText] = useState(false);

@@ -6,7 +6,7 @@ export const PERIODS: readonly { id: string; label: string; hours: number }[] = 
   { id: '30d', label: 'Last 30 days', hours: 720 },
 ];
 
-/** Returns the start of a period, at a full minute, so that the same filter stays one query. */
+/** Returns the start of a period, at a full minute, so that the same filter is one cached query. */
 export function startOf(id: string): string {
   const hours = PERIODS.find((period) => period.id === id)?.hours ?? 24;
   const minute = 60_000;

@@ -27,7 +27,7 @@ export interface WheelOffer {
 /** A project in one source. */
 export interface Project {
   readonly wheels: readonly WheelOffer[];
-  /** Versions that exist only as source code, as far as the source reports them. */
+  /** Versions that exist only as source code, if the source reports them. */
   readonly sourceOnly: readonly string[];
 }
 

@@ -35,7 +35,7 @@ function proxiedRequest(defaultProtocol: string) {
       typeof destination === 'string' || destination instanceof URL
         ? { ...urlToHttpOptions(new URL(destination)), ...overrides }
         : destination;
-    // Requests to another socket stay unchanged.
+    // Requests to another socket are not changed.
     if (options.socketPath !== undefined && options.socketPath !== null) return send(options, onResponse);
     const { method, headers, timeout, signal } = options;
     const request: RequestOptions = {

@@ -26,7 +26,7 @@ export interface BlockState extends StatusCounts {
 
 /**
  * Returns the states of the blocks that have run. `scope` is the id of an iteration or branch: blocks in the containers around
- * it count only as far as they ran in it. Takes O(spans).
+ * it are counted only for their executions in it. Takes O(spans).
  */
 export function statesOf(root: Span, scope: string): BlockState[] {
   const wanted = scope === '' ? '' : `${root.id}/${scope}`;

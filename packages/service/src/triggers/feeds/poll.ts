@@ -241,8 +241,8 @@ export class Poll {
   }
 
   /**
-   * Stores the skipped items and the position. If runs were refused, the position stays, so that the next poll finds their items
-   * again.
+   * Stores the skipped items and the position. If runs were refused, the position is unchanged, so that the next poll
+   * finds their items again.
    */
   async #remember(
     tx: FeedDb,

@@ -27,7 +27,7 @@ export interface FlowEvent {
 
 /** The decision of flow control: the event waits for its run to start, or starts no run. */
 export interface Placement {
-  /** The run that the event starts; of a dropped event, the run because of which it was dropped. */
+  /** The run that the event starts; for a dropped event, the run that caused this. */
   runId: string;
   state: 'waiting' | 'dropped';
   reason: string;

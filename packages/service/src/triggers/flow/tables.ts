@@ -52,7 +52,7 @@ export type FlowState = 'waiting' | 'started' | 'merged' | 'dropped';
 /** An event with the decision of flow control. */
 export interface FlowEventRow {
   id: string;
-  /** The run that the event starts, or because of which it starts none. */
+  /** The run that the event starts, or that is the reason why it starts none. */
   run_id: string;
   workspace_id: string;
   workflow_id: string;

@@ -216,7 +216,10 @@ export class HookJob {
       .executeTakeFirst();
   }
 
-  /** Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has changed since. */
+  /**
+   * Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has
+   * changed since.
+   */
   async #record(active: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
     const { db, sealer } = this.#services;
     const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;

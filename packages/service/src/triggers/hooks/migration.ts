@@ -35,7 +35,7 @@ export async function hookTable({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Adds the provider of each hook, by which work on hooks is limited. */
+/** Adds the provider of each hook, because work on hooks is limited for each provider. */
 export async function hookProviders(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('provider_hooks')

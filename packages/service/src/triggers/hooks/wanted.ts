@@ -121,7 +121,7 @@ async function want(
     },
     state: isPossible ? 'preparing' : 'failed',
     error: isPossible ? null : settings.missing,
-    // Existing hooks stay while no other hook can be created.
+    // Existing hooks are kept while no other hook can be created.
     look_ms: isPossible ? nowMs : null,
   } as const;
   const none = { key_id: null, sealed: null, expires_ms: null, checked_ms: null };

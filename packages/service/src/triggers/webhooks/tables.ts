@@ -5,7 +5,8 @@ import type { TriggerRow } from '../tables.ts';
 // Times are milliseconds. PostgreSQL returns them as text.
 
 /**
- * The path of a webhook. It stays reserved for its workspace after the webhook was removed, because its sender may still use it.
+ * The path of a webhook. It remains reserved for its workspace after the webhook was removed, because its sender may
+ * still use it.
  */
 export interface WebhookPathRow {
   path: string;

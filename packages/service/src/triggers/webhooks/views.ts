@@ -47,7 +47,7 @@ export async function shownWebhooks(
   });
 }
 
-/** The block of a webhook, by which its rows are found. */
+/** The block of a webhook, with which its rows are found. */
 type WebhookKey = Pick<Found, 'workflow_id' | 'block_id'>;
 
 function keyOf({ workflow_id, block_id }: WebhookKey): string {

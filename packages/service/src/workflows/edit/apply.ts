@@ -38,7 +38,7 @@ export class DraftTooLargeError extends Error {
 }
 
 /**
- * Applies the operations in their order, then `setBlockEnabled`. The given graph stays as it is.
+ * Applies the operations in their order, then `setBlockEnabled`. The given graph is not changed.
  *
  * @throws {DraftTooLargeError} if the draft would have too many blocks or edges.
  */

@@ -9,7 +9,7 @@ import { setInputs } from './inputs.ts';
 import type { AddedBlock } from './schemas.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Types of triggers of which a draft has at most one. */
+/** Types of triggers that a draft has at most once. */
 const SINGLE_TRIGGERS: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
 /** Types of blocks, besides triggers and containers, that are never retried. */
 const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
@@ -101,7 +101,7 @@ function isAllowedType(step: Step, type: string, parent: string | undefined): bo
 function isFreeName(step: Step, name: string): boolean {
   const { editor } = step.batch;
   const own = editor.find(step.blockId);
-  // The block may take a name that references do not distinguish from its present name.
+  // The block may take a name that references do not distinguish from its current name.
   if (own && normalizeName(textOr(own['name'])) === normalizeName(name)) return true;
   if (isReserved(name)) {
     return skip(step, 'reserved_block_name', `"${name}" means something else in references.`, { name });

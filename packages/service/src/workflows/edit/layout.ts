@@ -14,8 +14,8 @@ interface Point {
 }
 
 /**
- * Gives each block a free position: right of the block that leads to them, below existing blocks. Other
- * blocks stay where they are; containers grow so that they enclose the new blocks.
+ * Gives each block a free position: right of the block that leads to them, below existing blocks. Other blocks are
+ * not moved; containers grow so that they enclose the new blocks.
  */
 export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
   const scopes = scopesOf(editor, ids);

@@ -30,13 +30,19 @@ const WITH_SANDBOXES = REFERENCE_KINDS.filter(
   ({ kind }) => kind === 'sandbox' || COMPARED.some((compared) => compared.kind === kind),
 );
 
-/** The names that a placeholder can have. Other text in double braces is not a placeholder: other template languages use it too. */
+/**
+ * The names that a placeholder can have. Other text in double braces is not a placeholder: other template languages
+ * use it too.
+ */
 const NAME = /^[A-Za-z_]\w*$/;
 
 /** The ids of sandboxes. Other names belong to images of the operator, which no workspace lists. */
 const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Returns the references of a draft to workflows, sandboxes, skills, values and tools that the workspace does not have, at most 500. */
+/**
+ * Returns the references of a draft to workflows, sandboxes, skills, values and tools that the workspace does not
+ * have, at most 500.
+ */
 export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
   const { sandboxes, tools } = workspace.compared;
   const kinds = sandboxes ? WITH_SANDBOXES : COMPARED;
@@ -145,7 +151,7 @@ function* unknownTools(graph: Graph, tools: Compared['tools']): Generator<Unreso
   }
 }
 
-/** The keys by which agents find a tool: the first one that names a registered tool counts. */
+/** The keys with which agents find a tool: the first one that names a registered tool is used. */
 function toolFault(
   tool: Json,
   registered: ReadonlySet<string>,
