@@ -199,7 +199,7 @@ export class Builds {
     records.atomically(() => {
       // Another process has claimed the build, so this lock does not belong to its image.
       if (!renewClaim(records, claim, nowMs)) return false;
-      // The specification was removed meanwhile.
+      // The specification was removed in the meantime.
       if (records.spec(claim.specHash) === undefined) return deleteBuild(records, claim);
       records.storeLog(claim.specHash, result.log);
       if ('code' in result) return recordOutcome(records, claim, { error: result }, nowMs);

@@ -115,7 +115,7 @@ export async function collect(
   nowMs: number,
 ): Promise<Collected> {
   const { folder, records } = store;
-  // Rows and files in one transaction: a build that publishes meanwhile waits, and then sees the removals.
+  // Rows and files in one transaction: a build that publishes in the meantime waits, and then sees the removals.
   const { images, blobs, discarded } = records.atomically(() => ({
     images: collectImages(records, runtimeKeys, nowMs),
     ...collectBlobs(store, nowMs),

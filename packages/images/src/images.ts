@@ -47,15 +47,15 @@ export interface Images extends ImageSource {
   /**
    * Builds the specification unless its image exists, and returns its record. A failed build returns a record too.
    * @throws SandboxError INVALID_OPTION with `issues` for an invalid specification, IMAGE_NOT_FOUND if the
-   * specification is removed meanwhile, and IMAGES_CLOSED if the images are closed before the build ends.
+   * specification is removed in the meantime, and IMAGES_CLOSED if the images are closed before the build ends.
    */
   build(spec: unknown, options?: BuildOptions): Promise<ImageRecord>;
   /** Returns the record with this name, id or unambiguous prefix of an id; undefined if there is none. */
   get(id: string): Promise<ImageRecord | undefined>;
   list(): Promise<ImageRecord[]>;
   /**
-   * Returns the log of the last build that has ended, without tokens and paths, by name, id or unambiguous prefix of an
-   * id: at most 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
+   * Returns the log of the last ended build by name, id or unambiguous prefix of an id, without tokens and paths: at most
+   * 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
    */
   log(id: string): string | undefined;
   /**

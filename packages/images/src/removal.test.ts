@@ -39,7 +39,7 @@ describe('an image removed during its build', () => {
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
   });
 
-  it('and requested again meanwhile is built once', async () => {
+  it('and requested again in the meantime is built once', async () => {
     const javascript = waitingBuilder();
     const store = openImages({ javascript });
     const first = store.build(SPEC, { name: 'tools' });

@@ -191,7 +191,7 @@ function targetFor(tenant = 'default', image: LoadedImage | undefined): ProcessT
 }
 
 /**
- * Returns a function that waits until the isolation is determined. A process is started meanwhile; it gets no job
+ * Returns a function that waits until the isolation is determined. A process is started in the meantime; it gets no job
  * before that, and is replaced if its confinement does not match.
  */
 function settler(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {

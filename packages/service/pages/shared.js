@@ -124,7 +124,7 @@ function selectedText(output) {
     .join('\n\n');
 }
 
-/** Calls `work` with a signal that the stop button aborts. Disables the send button meanwhile. */
+/** Calls `work` with a signal that the stop button aborts. Disables the send button until it has ended. */
 export async function whileWorking(form, work) {
   const [send, stop] = [form.querySelector('[type=submit]'), byId('stop')];
   const controller = new AbortController();

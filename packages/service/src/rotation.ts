@@ -19,9 +19,9 @@ const BATCH = 100;
 
 /**
  * Seals all values of secrets, credentials and webhooks with a new key. The old key opens values until they are sealed again, so
- * runs continue meanwhile. A rotation that was interrupted is continued by the next one, with the same key. `keys`: those of a
- * folder, which get a new key; undefined: the first of the given keys is the new one. Throws a SealingError for a value that
- * cannot be opened.
+ * runs continue in the meantime. A rotation that was interrupted is continued by the next one, with the same key. `keys`:
+ * those of a folder, which get a new key; undefined: the first of the given keys is the new one. Throws a SealingError
+ * for a value that cannot be opened.
  */
 export async function rotateStoredSecrets(
   database: Kysely<unknown>,

@@ -168,7 +168,7 @@ async function collect(project: string, folder: string): Promise<void> {
   await move(join(project, 'node_modules'), join(folder, 'node_modules'));
 }
 
-/** Throws if users other than the host's could not read npm. */
+/** Throws if users other than that of the host cannot read npm. */
 function requireReadable(program: string): void {
   const barrier = unreadablePart(program);
   if (barrier !== undefined)

@@ -19,7 +19,7 @@ const tooLarge = ({ files, bytes }: Size): ImageError =>
     `The packages have more than ${files} files or ${Math.ceil(bytes / 2 ** 20)} MiB.`,
   );
 
-/** Adds up the size of a folder, up to a limit. Files that disappear meanwhile are not counted. */
+/** Adds up the size of a folder, up to a limit. Files that disappear in the meantime are not counted. */
 async function measure(folder: string, size: Size, max: Readonly<Size>): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {

@@ -179,7 +179,7 @@ export class Execution implements RealmUser {
     this.#wallTimer = setTimeout(() => this.#watchWall(), Math.ceil(left));
   }
 
-  /** Waits inside an entry. If the job ends meanwhile, its code is interrupted. */
+  /** Waits inside an entry. If the job ends in the meantime, its code is interrupted. */
   #wait(work: () => string | undefined): string | undefined {
     const began = performance.now();
     const answer = work();

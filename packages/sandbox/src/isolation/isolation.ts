@@ -39,14 +39,14 @@ export class Isolation {
 
   /**
    * Starts to probe the host. Returns whether the host appears to reach the minimum, so that a process can be started
-   * meanwhile.
+   * in the meantime.
    */
   begin(): boolean {
     this.#probe ??= probeOnce(this.#requested, this.#execPath);
     return isAtLeast(this.#probe.expected.level, this.#requested.minimum);
   }
 
-  /** Waits for the probe. Returns whether processes that were started meanwhile are confined correctly. */
+  /** Waits for the probe. Returns whether processes that were started in the meantime are confined correctly. */
   async settle(): Promise<boolean> {
     this.begin();
     const { expected, probed } = this.#probe as Probe;

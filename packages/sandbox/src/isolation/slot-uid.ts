@@ -79,7 +79,7 @@ export const DEFAULT_UIDS: UidRange = { from: 60_578, to: 60_705 };
 const taken = new Set<number>();
 let nextOffset = process.pid;
 
-/** Returns the process ids of each user. Processes that end meanwhile are left out. */
+/** Returns the process ids of each user. Processes that end in the meantime are left out. */
 function processesByUser(): Map<number, number[]> {
   const byUser = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {

@@ -49,7 +49,7 @@ export async function storeRefreshed(
   const { numUpdatedRows } = await ofVersion(db, row)
     .set({
       ...sealMaterial(sealer, row, material),
-      // Another process may have set `reconnect` meanwhile: its refresh was refused, because this one succeeded.
+      // Another process may have set `reconnect` in the meantime: its refresh was refused, because this one succeeded.
       state: 'connected',
       version: row.version + 1,
       refresh_owner: null,

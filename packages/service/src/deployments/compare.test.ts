@@ -42,7 +42,7 @@ describe('compareGraphs', () => {
     });
   });
 
-  it('names added, removed and changed blocks, and of a changed one every field', () => {
+  it('names added, removed and changed blocks, and every changed field', () => {
     const base = graph([block('a', { subBlocks: field('old') }), block('gone')]);
     const target = graph([
       block('a', {

@@ -220,7 +220,7 @@ async function usageOfRun(
     const micros = costs.reduce((sum, cost) => sum + cost, 0);
     return { cost: costs.length === 0 ? -1 : micros / 1e6, models };
   } catch (error) {
-    // The run was deleted meanwhile, or one of its values cannot be read. Other runs must not wait for it.
+    // The run was deleted in the meantime, or one of its values cannot be read. Other runs must not wait for it.
     if (isEngineError(error)) return unknown;
     // Other errors, such as a lost connection, may be temporary: the batch is read again.
     if (!isDamage(error)) throw error;

@@ -75,7 +75,7 @@ export async function findLog(
   return second ? undefined : only;
 }
 
-/** Returns everything about a run; undefined if it was deleted meanwhile. */
+/** Returns everything about a run; undefined if it was deleted in the meantime. */
 export async function logDetailOf(services: LogServices, row: LogRow) {
   const { engine, db } = services;
   const root = await traceOf(engine, row.engine_id);

@@ -69,7 +69,7 @@ export async function entryOf(
   };
 }
 
-/** Returns the trace of a run; undefined if the run was deleted meanwhile. */
+/** Returns the trace of a run; undefined if the run was deleted in the meantime. */
 export async function traceOf(engine: Pick<Engine, 'getTrace'>, engineId: string): Promise<Span | undefined> {
   try {
     return await engine.getTrace(engineId);

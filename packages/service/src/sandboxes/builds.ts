@@ -178,7 +178,7 @@ export class SandboxImages implements ImageSource {
       // A failure of the build itself is in the record.
       await (await this.#options.images()).build(spec);
     } catch (error) {
-      // The image store was closed, or the image was released meanwhile.
+      // The image store was closed, or the image was released in the meantime.
       if (isSandboxError(error) && ENDINGS.has(error.code)) return;
       this.#options.report(error);
     }

@@ -6,8 +6,8 @@ interface Waiting<Item, Result> {
 
 /**
  * Passes the items of one turn of the event loop to `run` together, at most `most` at once, so that a burst does not wait for
- * one commit each. `run` is one transaction and returns a result for each item; items that arrive meanwhile wait for the next
- * transaction. If it fails, each item is passed separately, because one of them may be the cause.
+ * one commit each. `run` is one transaction and returns a result for each item; items that arrive in the meantime wait
+ * for the next transaction. If it fails, each item is passed separately, because one of them may be the cause.
  */
 export class Batches<Item, Result> {
   readonly #most: number;

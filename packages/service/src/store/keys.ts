@@ -17,7 +17,7 @@ const USED_EVERY_MS = 60_000;
 /** The owner of a new key. */
 export type KeyOwner = { userId: string } | { workspaceId: string };
 
-/** A key as it is listed, without the key itself and its hash. */
+/** A key in lists, without the key itself and its hash. */
 export type ApiKeyInfo = Omit<ApiKeyRow, 'hash'>;
 
 const INFO_COLUMNS = [

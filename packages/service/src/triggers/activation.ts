@@ -116,7 +116,7 @@ export async function stopArchived(db: Db, workspaceId: string): Promise<string[
   return [...new Set(stopped.map(({ workflow_id: id }) => id))];
 }
 
-/** Starts the triggers of a restored workflow again. Runs that were due meanwhile are not started. */
+/** Starts the triggers of a restored workflow again. Runs that were due in the meantime are not started. */
 export async function startRestored(
   db: Db,
   types: ReadonlyMap<string, TriggerType>,

@@ -73,7 +73,7 @@ export class DueLoop {
 
   async #worked(): Promise<void> {
     const { now, report, work } = this.#options;
-    // Set before the work, so that the next beat notices a change that happens meanwhile.
+    // Set before the work, so that the next beat notices a change that happens in the meantime.
     this.#nextMs = now() + POLL_MS;
     try {
       const earliest = await work();

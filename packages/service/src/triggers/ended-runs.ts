@@ -75,7 +75,7 @@ async function endedRun(
     const blockId = children[0]?.blockId;
     return { blockId, error: isFailed ? (error?.message ?? 'The run has failed.') : undefined };
   } catch (error) {
-    // The run was deleted meanwhile, so it does not count.
+    // The run was deleted in the meantime, so it does not count.
     if (isEngineError(error)) return undefined;
     if (!isDamage(error)) throw error;
     report(new Error(`A stored record of run ${runId} is corrupt: the health of its trigger ignores it`));

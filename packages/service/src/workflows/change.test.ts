@@ -129,7 +129,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
     await expect(rename(id)).rejects.toMatchObject({ status: 423 });
   });
 
-  it('is checked against the folder that the workflow has been moved to meanwhile', async () => {
+  it('is checked against the folder that the workflow has been moved to in the meantime', async () => {
     const { host, workspaceId, blocked } = await world;
     await folders('/three', '/four');
     const id = await workflowIn('/three');

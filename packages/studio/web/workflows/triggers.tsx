@@ -50,7 +50,7 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   );
 }
 
-/** Failures in a row with the last error, unless it is that of the webhook at the provider, which is shown there. */
+/** Consecutive failures with the last error, unless it is that of the webhook at the provider, which is shown there. */
 function Health({ health, hookError }: Pick<Trigger, 'health'> & { hookError: string | null }) {
   const { failures, lastError } = health;
   const shown = lastError === hookError ? null : lastError;

@@ -163,7 +163,7 @@ async function* eventsOf(
   yield { data: '[DONE]' };
 }
 
-/** Returns the trace of the run. Throws 404 if it was deleted meanwhile. */
+/** Returns the trace of the run. Throws 404 if it was deleted in the meantime. */
 async function rootOf(
   services: LogServices,
   row: LogRow,

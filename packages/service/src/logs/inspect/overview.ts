@@ -13,7 +13,7 @@ const MAX_CHILDREN = 1000;
 
 /**
  * Returns the state of a run, its pauses, its child runs and its graph. `mayResume`: the caller
- * may answer pause points, so their tokens are shown. Undefined if the run was deleted meanwhile.
+ * may answer pause points, so their tokens are shown. Undefined if the run was deleted in the meantime.
  */
 export async function overviewOf(services: LogServices, row: LogRow, mayResume: boolean) {
   const { engine, db } = services;

@@ -30,7 +30,7 @@ export class TraceCache {
   readonly #now: () => number;
   /** By the engine's id, in the order of their last use. */
   readonly #kept = new Map<string, Kept>();
-  /** Traces of ended runs that are being read. Requests that a page sends together share them. */
+  /** Traces of ended runs that are being read. Concurrent requests share them. */
   readonly #reading = new Map<string, Promise<Span | undefined>>();
 
   constructor(engine: Pick<Engine, 'getTrace'>, now: () => number) {
@@ -39,8 +39,8 @@ export class TraceCache {
   }
 
   /**
-   * Returns the trace of the run; undefined if it was deleted meanwhile. `isNextPage`: the trace of the previous page may be
-   * returned again, even if the run can still change.
+   * Returns the trace of the run; undefined if it was deleted in the meantime. `isNextPage`: the trace of the previous
+   * page may be returned again, even if the run can still change.
    */
   async read(
     { engine_id: id, ended_ms: endedMs, status }: LogRow,

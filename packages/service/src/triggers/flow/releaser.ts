@@ -201,7 +201,7 @@ export class FlowReleaser {
     return this.#start(due, release);
   }
 
-  /** Starts the run, in one transaction, if nothing has changed meanwhile. */
+  /** Starts the run, in one transaction, if nothing has changed in the meantime. */
   async #start(due: Due, release: Release | undefined): Promise<boolean> {
     const { db, queue } = this.#services;
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, group_id: groupId } = due.row;

@@ -47,7 +47,7 @@ interface Failure {
   message: string;
   isRetryable: boolean;
   retryAfterMs: number | undefined;
-  /** True if the secret of the credential has changed meanwhile. */
+  /** True if the secret of the credential has changed in the meantime. */
   isOutdated?: boolean;
 }
 

@@ -32,7 +32,7 @@ import type { WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
 
-/** Dependencies of receiving requests. */
+/** Dependencies for receiving requests. */
 export type WebhookServices = Pick<
   AreaContext,
   'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report' | 'every'
@@ -137,7 +137,7 @@ export class ServiceWebhooks implements WebhookStore {
     const filled = await filledText(environments, workspaceId, type.secretOf(config) ?? '');
     const id = type.secretCredentialOf?.(config);
     const stored = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
-    // A text in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
+    // A string in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
     const lines = filled?.text.split(/\r?\n/) ?? [];
     // A credential is one secret: the lines of a key file, such as "{", can be guessed.
     const texts = [...lines, stored?.secret.trim() ?? '', (await this.#hookSecret(found)) ?? ''];

@@ -17,7 +17,7 @@ import {
 import { containersOf } from '../containers.ts';
 
 describe('add', () => {
-  it('keeps a UUID and replaces any other id, even where later operations name it', () => {
+  it('keeps a UUID and replaces any other id, also in later operations', () => {
     const outcome = edit(START, [
       add(UUID, { type: 'function', name: 'Kept' }),
       add('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
