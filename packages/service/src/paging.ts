@@ -9,7 +9,7 @@ export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&');
 }
 
-/** Returns the condition that the column contains the text, in any case of the letters a to z. */
+/** Returns the condition that the column contains the text; upper and lower case of the letters a to z are equal. */
 export function contains(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`lower(${sql.ref(column)}) like lower(${`%${escapeLike(text)}%`}) escape '\\'`;
 }

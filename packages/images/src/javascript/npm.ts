@@ -60,7 +60,7 @@ export class Npm {
 
   /**
    * Runs npm on a project folder, which then contains the lockfile and packages. Runs in a sandbox if the host has one,
-   * and without credentials in any case. Throws ImageError.
+   * and always without credentials. Throws ImageError.
    */
   async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
     const { program } = this;

@@ -42,7 +42,7 @@ describe('Catalog', () => {
     ]);
   });
 
-  it('filters by text in any case, category, capability and source', async () => {
+  it('filters by case-insensitive text, category, capability and source', async () => {
     expect(await ids(catalog, { search: 'DOES W' })).toEqual(['wait']);
     expect(await ids(catalog, { search: '%' })).toEqual([]);
     expect(await ids(catalog, { category: 'triggers' })).toEqual(['start_trigger']);

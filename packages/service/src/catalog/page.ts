@@ -23,7 +23,7 @@ export function pageOfEntries<Entry>(
   return { page, next };
 }
 
-/** Returns whether one of the strings contains the search text, in any case. */
+/** Returns whether one of the strings contains the search text, case-insensitive. */
 export function contains(search: string | undefined, texts: readonly string[]): boolean {
   if (search === undefined) return true;
   const wanted = search.toLowerCase();

@@ -13,7 +13,7 @@ export interface LogFilters {
   workflowIds?: readonly string[] | undefined;
   /** Folders of the runs' workflows, each with its subtree. */
   folderPaths?: readonly string[] | undefined;
-  /** Part of the workflow's name, in any case. */
+  /** Part of the workflow's name, case-insensitive. */
   workflowName?: string | undefined;
   triggers?: readonly string[] | undefined;
   level?: LogLevel | undefined;

@@ -52,7 +52,7 @@ export const logsQuery = z.strictObject({
   limit: z
     .int()
     .default(100)
-    .meta({ description: 'From 1 to 1000; a number beyond is replaced by the nearest' }),
+    .meta({ description: 'From 1 to 1000; other numbers are replaced by the nearest limit' }),
   cursor: z.string().min(1).max(4096).optional(),
   sortBy: z.enum(['startedAt', 'durationMs', 'cost', 'status']).default('startedAt'),
   sortOrder: z.enum(['asc', 'desc']).default('desc'),
@@ -66,7 +66,7 @@ export const searchQuery = logsQuery
     ...{ limit: true, sortBy: true, sortOrder: true },
   })
   .extend({
-    text: z.string().min(1).max(200).meta({ description: 'Found in any case' }),
+    text: z.string().min(1).max(200).meta({ description: 'The text to find; upper and lower case are equal' }),
     in: z.enum(['any', 'input', 'output', 'error']).default('any').meta({
       description: 'The input or output of the run, or an error of it or of its blocks',
     }),

@@ -34,7 +34,7 @@ export interface SearchResult {
 }
 
 /**
- * Searches inputs, outputs and errors of runs for a text, in any case, newest runs first. Reads at most SEARCH_BOUNDS and
+ * Searches inputs, outputs and errors of runs for a text, case-insensitive, newest runs first. Reads at most SEARCH_BOUNDS and
  * returns the position at which the next request continues. Throws 400.
  */
 export async function searchLogs(

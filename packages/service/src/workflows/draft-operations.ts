@@ -91,7 +91,7 @@ function applied(
 function expectAllApplied({ skipped, inputValidationErrors }: Omit<EditOutcome, 'graph'>): void {
   if (skipped.length + inputValidationErrors.length === 0) return;
   const details = { code: 'OPERATIONS_NOT_APPLIED', skipped, droppedInputs: inputValidationErrors };
-  throw new ApiError(409, 'Not all operations can be applied, so none was', {
+  throw new ApiError(409, 'Not all operations can be applied, so none was applied', {
     details: details as unknown as Json,
   });
 }

@@ -47,7 +47,7 @@ export const memberPosition = z.tuple([z.string()]);
 export const workspace = z.object({
   id: z.string(),
   name: z.string(),
-  color: z.string().meta({ description: 'CSS colour, which follows from the id' }),
+  color: z.string().meta({ description: 'CSS colour that is derived from the id' }),
   logoUrl: z.string().nullable(),
   memberCount: z.int().min(0),
   createdAt: timestamp,
@@ -70,7 +70,7 @@ export const auditEvent = z.object({
   action: z.string(),
   resourceType: z.string(),
   resourceId: z.string(),
-  actorName: z.string().nullable().meta({ description: 'Null: no person, or one who is gone' }),
+  actorName: z.string().nullable().meta({ description: 'Null: no person acted, or the person is unknown' }),
   actorEmail: z.string().nullable(),
   apiKeyName: z.string().nullable().meta({ description: 'Null: another credential' }),
   isConfirmed: z.boolean().meta({
