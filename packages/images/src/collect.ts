@@ -47,7 +47,7 @@ interface Store {
 
 /**
  * Moves a file or folder out of the store; it is deleted after the transaction, because deleting a root file system
- * takes long. If the process dies before that, the collection of work folders deletes it.
+ * takes a long time. If the process dies before that, the collection of work folders deletes it.
  */
 function discard({ folder }: Store, path: string, nowMs: number): string {
   const discarded = join(folder, 'work', `${nowMs}-${randomUUID()}`);

@@ -15,7 +15,7 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 const [addon, folder] = process.argv.slice(2) as [string, string];
 const vm = require(addon).ivm;
 
-/** Compiling runs no code of packages, so it may take long. */
+/** Compiling runs no code of packages, so it may take a long time. */
 const COMPILE_MS = 600_000;
 
 /** Modules that cannot be in a snapshot are left out, and the rest is retried in a fresh interpreter until all load. */

@@ -372,7 +372,7 @@ describe('a response that is read as it arrives', () => {
       'EGRESS_TOO_LARGE',
     );
     expect(await codeOf(read((await open(request, { maxFileBytes: 50_000 })).body))).toBe('EGRESS_TOO_LARGE');
-    // A whole response is in memory.
+    // A complete response is held in memory.
     expect(await codeOf(send(request, policy))).toBe('EGRESS_TOO_LARGE');
   });
 

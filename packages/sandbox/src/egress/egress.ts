@@ -143,7 +143,7 @@ class GuardedClient implements Egress {
 
   fetch(request: EgressRequest): Promise<EgressResponse> {
     return this.#limited(request, (signal) =>
-      // A whole response is in memory.
+      // A complete response is held in memory.
       this.#follow({ ...request, toFile: false }, signal, (exchange) => this.#transport.exchange(exchange)),
     );
   }

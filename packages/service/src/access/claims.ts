@@ -35,7 +35,7 @@ const SCOPES = ['api:read', 'api:write'] as const;
 /** The latest time that a Date can hold, in seconds. */
 const MAX_SECONDS = 8_640_000_000_000;
 
-/** Returns the principal of verified claims; undefined when the subject is not a user here. */
+/** Returns the principal of verified claims; undefined if the subject is not a user of this deployment. */
 export async function principalOf(claims: TokenClaims, userOf: UserOfToken): Promise<Principal | undefined> {
   const userId = await userOf(claims);
   if (userId === undefined) return undefined;

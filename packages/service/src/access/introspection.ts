@@ -88,7 +88,10 @@ function cachedCheck(
   };
 }
 
-/** Returns a function that introspects a token at the server. It returns undefined for a token that is not valid here. */
+/**
+ * Returns a function that introspects a token at the server. It returns undefined for a token that is not valid for
+ * this deployment.
+ */
 function requestOf(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
   const { clientId, clientSecret, audience, issuer, timeoutMs = DEFAULTS.timeoutMs } = options;
   const url = providerUrl(options.url, 'The URL of introspection');

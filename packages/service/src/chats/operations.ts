@@ -76,7 +76,7 @@ export const replaceChatDeployment = define({
     if (!(await publicRuns?.allows(workflow.workspace_id)))
       throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
     await expectOutputs(services, workflow, body.outputs);
-    // Takes long, so not in the transaction.
+    // Takes a long time, so not in the transaction.
     const hash = body.password === undefined ? undefined : await hashPassword(body.password);
     const row = await db.transaction().execute(async (tx) => {
       await unlocked(tx, workflow);
@@ -222,7 +222,7 @@ async function takeIdentifier(tx: Db, workflow: WorkflowRow, identifier: string)
   if (isTaken) throw conflict(`Identifier already in use: ${identifier}`);
 }
 
-/** Throws 423 if a folder around the workflow is locked. The folders remain unlocked until the transaction ends. */
+/** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
 async function unlocked(tx: Db, { workspace_id: workspaceId, folder_path }: WorkflowRow): Promise<void> {
   await holdFolders(tx as never, { workspaceId, paths: [folder_path] });
 }

@@ -192,8 +192,8 @@ async function publicRuns(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Adds the number of runs of each workflow. Counting them for a list would take time in proportion to all runs. The database
- * counts, so that no writer can forget it: a row is added with its workflow, and follows the reservations.
+ * Adds the number of runs of each workflow. Counting them for a list would take time in proportion to all runs. The
+ * database counts, so that every write is counted: a row is added with its workflow, and follows the reservations.
  */
 async function runCounts(db: Kysely<unknown>): Promise<void> {
   await db.schema

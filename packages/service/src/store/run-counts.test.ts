@@ -41,7 +41,7 @@ async function addWorkflows(db: Db, ...ids: string[]): Promise<void> {
   }
 }
 
-/** Reserves a run, and adds the row of the log that it has. */
+/** Reserves a run, and adds its row to the log. */
 async function addRun(
   db: Db,
   id: string,

@@ -96,7 +96,7 @@ export class Transfers {
 
   /**
    * Makes a draft of a file. With a request id, the import follows its preview and stores a receipt, which a repeated
-   * request returns. Throws 409 for a request id of another request, a stale preview and an import that is not
+   * request returns. Throws 409 for a request id that another request has used, a stale preview and an import that is not
    * ready, 404 and 423 for the folder.
    */
   async import(given: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {
@@ -110,7 +110,7 @@ export class Transfers {
     const plan = await this.#plan(given, request ? file : { graph: file.graph }, principal);
     if (request) expectApplicable(plan, given.previewFingerprint, previewFingerprint(given, plan));
     const made = await this.#apply(given, { file, plan, request, record });
-    // Another call with the same request id was faster.
+    // Another call with the same request id has stored its receipt first.
     const result = made ?? (request && (await this.#earlier(workspaceId, request)));
     if (!result) throw new Error('The receipt of an import is missing.');
     return result;
@@ -154,7 +154,7 @@ export class Transfers {
     const operationId = randomUUID();
     return this.#db.transaction().execute(async (tx) => {
       const { workspaceId } = given;
-      // First: of two calls with the same request id, the second waits here for the end of the first.
+      // Inserted first, so that a second call with the same request id waits here for the end of the first.
       if (request && !(await this.#reserve(tx, operationId, { workspaceId, ...request }))) return undefined;
       const row = await this.#add(tx, given, { file, draft });
       const shown = { ...shownImport(row, draft), warnings };

@@ -308,7 +308,7 @@ async function changed(
   return shown({ ...row, ...withNumbers(next) } as Found);
 }
 
-/** Throws 423 if a folder around the workflow is locked. The folders remain unlocked until the transaction ends. */
+/** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
 async function unlocked(db: Db, { workspace_id: workspaceId, folderPath }: Found): Promise<void> {
   await holdFolders(db as never, { workspaceId, paths: [folderPath] });
 }

@@ -96,7 +96,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
       .execute();
   }
 
-  it('that began while a host locks a folder around it waits for the host, and is refused', async () => {
+  it('that began while a host locks an enclosing folder waits for the host, and is refused', async () => {
     const { host, workspaceId, blocked } = await world;
     await folders('/one', '/one/in');
     const id = await workflowIn('/one/in');
@@ -113,7 +113,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
     expect(await nameOf(id)).not.toContain('renamed');
   });
 
-  it('makes a host that locks a folder around it wait for its end', async () => {
+  it('makes a host that locks an enclosing folder wait for its end', async () => {
     const { writer, host, workspaceId, blocked } = await world;
     await folders('/two', '/two/in');
     const id = await workflowIn('/two/in');

@@ -27,7 +27,7 @@ export async function changeUnlocked<T>(
       const paths = [before.folder_path, ...(alsoHeld === undefined ? [] : [alsoHeld])];
       await holdFolders(tx, { workspaceId: before.workspace_id, paths });
       const held = await activeRow(tx, workflowId, { lock: true });
-      // Moved while this transaction waited for a folder: the next attempt checks the folders around its new place.
+      // Moved while this transaction waited for a folder: the next attempt checks the folders of its new path.
       if (held.folder_path !== before.folder_path) return undefined;
       return { value: await write(tx) };
     });

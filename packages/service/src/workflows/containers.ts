@@ -18,7 +18,7 @@ export function isContainer(type: Json | undefined): type is 'loop' | 'parallel'
   return type === 'loop' || type === 'parallel';
 }
 
-/** Returns the id of the container around a block; undefined at the top level. */
+/** Returns the id of the container of a block; undefined at the top level. */
 export function parentIdOf(block: JsonObject): string | undefined {
   const { parentId } = objectOr(block['data']);
   return typeof parentId === 'string' && parentId !== '' ? parentId : undefined;

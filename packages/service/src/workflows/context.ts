@@ -47,8 +47,8 @@ export interface WorkflowServices {
 export const define = operationsOf<WorkflowServices>();
 
 /**
- * Defines an operation that changes the workflow in its path. It responds with 423 if a folder around the workflow is
- * locked, before the handler does its work. The handler's transaction checks again: see `changeUnlocked`.
+ * Defines an operation that changes the workflow in its path. It responds with 423 if a folder that contains the
+ * workflow is locked, before the handler does its work. The handler's transaction checks again: see `changeUnlocked`.
  */
 export function defineChange<
   const Path extends z.ZodObject,

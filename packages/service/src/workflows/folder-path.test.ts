@@ -65,7 +65,7 @@ describe('paths of folders', () => {
     );
   });
 
-  it('lists the folders around a folder', () => {
+  it('lists a folder with its ancestors', () => {
     expect(pathAndParents('/a/b/c')).toEqual(['/a', '/a/b', '/a/b/c']);
     expect(pathAndParents('/')).toEqual([]);
     expect(isInside('/a/b', '/a')).toBe(true);

@@ -43,7 +43,7 @@ export function nameOfPath(path: string): string {
   return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
 }
 
-/** Returns the folder and all folders around it, outermost first, without the root. */
+/** Returns the folder and its ancestors, outermost first, without the root. */
 export function pathAndParents(path: string): string[] {
   const found: string[] = [];
   for (let up = path; up !== ROOT; up = parentPath(up)) found.push(up);
@@ -55,7 +55,7 @@ export function isInside(path: string, outer: string): boolean {
   return outer === ROOT ? path !== ROOT : path.startsWith(`${outer}/`);
 }
 
-/** Returns the path that a folder has after `from`, which is the folder or one around it, has become `to`. */
+/** Returns the path of a folder after `from`, which is the folder or an ancestor, was renamed to `to`. */
 export function relocated(path: string, from: string, to: string): string {
   return to + path.slice(from.length);
 }
@@ -86,7 +86,7 @@ function decoded(segment: string): string | undefined {
 }
 
 export function encodeName(name: string): string {
-  // encodeURIComponent leaves these as they are.
+  // encodeURIComponent does not encode these.
   return encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
     (each) => `%${(each.codePointAt(0) as number).toString(16).toUpperCase()}`,

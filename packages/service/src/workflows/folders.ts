@@ -58,7 +58,7 @@ export interface FolderKeys {
 type Access = 'read' | 'change';
 
 /**
- * Throws 404 for a folder that does not exist, and 423 if it or one around it is locked. The folder cannot be deleted
+ * Throws 404 for a folder that does not exist, and 423 if it or an ancestor is locked. The folder cannot be deleted
  * until the transaction ends.
  */
 export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
@@ -73,7 +73,10 @@ async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<
   for (const row of rows) expectNotLocked(row);
 }
 
-/** Locks the folders that exist, and those around them, until the transaction ends. Throws 423 if one of them is locked. */
+/**
+ * Locks the rows of the existing folders and of their ancestors until the transaction ends. Throws 423 if one of them
+ * is locked.
+ */
 export async function holdFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await heldRows(db, keys, 'read')) expectNotLocked(row);
 }

@@ -30,7 +30,7 @@ export interface Line {
   path: string;
   label: string | undefined;
   labelAt: { x: number; y: number };
-  /** The box that the line is within. */
+  /** The box that contains the line. */
   box: Box;
 }
 
@@ -122,7 +122,7 @@ export interface View {
 
 /**
  * Returns the part of the graph that contains the view and little more. It stays the same while the view moves by less than a
- * step, so that most frames of a move change no element.
+ * step, so that most frames of a movement change no element.
  */
 export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
   const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / STEPS));

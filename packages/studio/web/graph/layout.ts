@@ -191,7 +191,7 @@ export function absolutePlaces(blocks: readonly Block[], places: ReadonlyMap<str
   return found;
 }
 
-/** Returns the box around boxes. */
+/** Returns the smallest box that contains the boxes. */
 export function boundsOf(boxes: Iterable<Box>): Box {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const { x, y, width, height } of boxes) {

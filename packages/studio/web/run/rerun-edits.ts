@@ -36,7 +36,7 @@ export const RUN_INPUT: EditTarget = {
   address: { spanId: '', part: 'input', path: '' },
 };
 
-/** Returns the block at which a run can start: the block itself, or the outermost container around it. */
+/** Returns the block at which a run can start: the block itself, or its outermost container. */
 export function startOf(graph: Graph, block: Block): Block {
   const byId = new Map(graph.blocks.map((each) => [each.id, each]));
   let start = block;

@@ -34,7 +34,7 @@ function blockOf(graph: Graph, spanId: string): string | undefined {
     .toSorted((a, b) => b.id.length - a.id.length)[0]?.id;
 }
 
-/** A container around the shown blocks, and one of its iterations. */
+/** A container of the shown blocks, and one of its iterations. */
 export interface ScopePart {
   blockId: string;
   name: string;
@@ -61,14 +61,14 @@ export function scopeParts(graph: Graph, scope: string): ScopePart[] {
   return parts;
 }
 
-/** Returns the iterations around the block of a span, outermost first. */
+/** Returns the iterations that contain the block of a span, outermost first. */
 export function partsAround(graph: Graph, block: Graph['blocks'][number], spanId: string): ScopePart[] {
   const parts = scopeParts(graph, spanId);
   // The span of an iteration is itself in the list.
   return parts.at(-1)?.blockId === block.id ? parts.slice(0, -1) : parts;
 }
 
-/** Returns the span of the iteration around a span; empty at the top level. */
+/** Returns the span of the iteration that contains a span; empty at the top level. */
 export function scopeOf(graph: Graph, spanId: string): string {
   return scopeParts(graph, spanId).at(-1)?.spanId ?? '';
 }

@@ -29,7 +29,10 @@ export const ROOT = '/';
 const ALL = 'All workflows';
 const NO_FOLDER = 'Without a folder';
 
-/** Returns the visible rows: all workflows, those without a folder, and the folders with those inside open ones. Takes O(folders). */
+/**
+ * Returns the visible rows: all workflows, those without a folder, and the folders with those inside open ones. Takes
+ * O(folders).
+ */
 export function folderRows(folders: readonly Folder[], open: ReadonlySet<string>): FolderRow[] {
   const inside = Map.groupBy(folders, ({ parentPath }) => parentPath);
   const size = (inside.get(ROOT)?.length ?? 0) + 2;
@@ -89,9 +92,9 @@ function leftOf(
   return to < 0 ? undefined : { to };
 }
 
-/** Returns the path of a folder in another one. */
+/** Returns the path of a subfolder of a folder. */
 export function pathIn(parentPath: string, name: string): string {
-  // encodeURIComponent leaves these as they are.
+  // encodeURIComponent does not encode these.
   const encoded = encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
     (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -99,7 +102,7 @@ export function pathIn(parentPath: string, name: string): string {
   return parentPath === ROOT ? `/${encoded}` : `${parentPath}/${encoded}`;
 }
 
-/** Returns the path of the folder around a folder. */
+/** Returns the path of the parent of a folder. */
 export function parentOf(path: string): string {
   const end = path.lastIndexOf('/');
   return end <= 0 ? ROOT : path.slice(0, end);

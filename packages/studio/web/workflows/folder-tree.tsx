@@ -127,7 +127,7 @@ function TreeItem({ row, top, isActive, isSelected, itemRef, choose, setOpen }: 
   );
 }
 
-/** Returns the folders around a folder, which are open at first so that it is visible. */
+/** Returns the ancestors of a folder, which are open at first so that it is visible. */
 function foldersAround(path: string): Set<string> {
   const found = new Set<string>();
   for (let up = parentOf(path); up !== parentOf(up); up = parentOf(up)) found.add(up);

@@ -43,7 +43,7 @@ def guard():
         seed(self, a, version)
 
     def guarded_import(name, *rest):
-        # The realm around the interpreter is a different one after the restore.
+        # After the restore, the interpreter is in a different realm.
         return realm() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
 
     library, realm, randomness = refuse_with("a native library"), refuse_with("JavaScript"), refuse_with("random numbers")

@@ -7,7 +7,7 @@ export { logPath };
 const timestamp = z.iso.datetime();
 const SPAN_STATUSES = ['running', 'completed', 'failed', 'paused', 'cancelled'] as const;
 const spanStatus = z.enum(SPAN_STATUSES);
-/** Maximum length of a span id, which consists of block ids and numbers of the containers around a block. */
+/** Maximum length of a span id, which consists of block ids and numbers of the containers of a block. */
 const spanId = z.string().max(4096);
 const count = z.int().min(0);
 

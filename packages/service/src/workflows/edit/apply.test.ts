@@ -316,7 +316,7 @@ describe('containers', () => {
     );
   });
 
-  it('enables a block only if no container around it is disabled', () => {
+  it('enables a block only if no enclosing container is disabled', () => {
     const outcome = edit(NESTED, [change('leaf', {})], {
       setBlockEnabled: [
         { block_id: 'Outer', enabled: false },

@@ -123,7 +123,7 @@ export function fitsInto(step: Step, { parent, levels }: { parent: string; level
   return skip(step, 'nested_subflow_not_allowed', `Containers nest at most ${MAX_NESTING} levels deep.`);
 }
 
-/** Records a skip and returns true if the block, or a container around it, is locked. */
+/** Records a skip and returns true if the block, or an enclosing container, is locked. */
 export function isLocked(step: Step, id: string): boolean {
   const { editor } = step.batch;
   const locked = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);

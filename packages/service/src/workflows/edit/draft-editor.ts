@@ -86,7 +86,7 @@ export class DraftEditor {
     return parent !== undefined && this.#blocks.has(parent) ? parent : undefined;
   }
 
-  /** Returns the containers around a block, innermost first. Stored drafts may have cycles. */
+  /** Returns the enclosing containers of a block, innermost first. Stored drafts may have cycles. */
   ancestors(id: string): string[] {
     const found = new Set<string>();
     let up = this.parentOf(id);

@@ -109,7 +109,7 @@ function edgeIssues(
   };
 }
 
-/** Returns the empty fields by block. No type of blocks has a field in two modes, so no value is in an inactive one. */
+/** Returns the empty fields by block. No type of blocks has a field in two modes, so no value belongs to an inactive mode. */
 function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport['fieldIssues'] {
   return [...Map.groupBy(missing, ({ blockId }) => blockId)].map(([blockId, issues]) => ({
     ...refOf(graph, blockId),
