@@ -69,7 +69,10 @@ export interface ServiceAreaOptions {
   tools?: CatalogOptions['tools'];
   /** Returns the other tools of the catalog, which only workflows run. */
   describeTools?: CatalogOptions['describeTools'];
-  /** The types of triggers that are fired: those of `@heddle/blocks/triggers`. Give the engine the same. Default: none. */
+  /**
+   * The types of triggers that are fired: those of `@heddle/blocks/triggers`. Pass the same types to the engine.
+   * Default: none.
+   */
   triggers?: readonly TriggerType[];
   /** The types of connectors of the catalog. */
   connectorTypes?: CatalogOptions['connectorTypes'];

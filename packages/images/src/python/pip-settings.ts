@@ -30,7 +30,7 @@ export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Reg
 /** Returns pip's configuration files in order: the machine's, the user's, and the one in PIP_CONFIG_FILE. */
 function filesOf(env: UserEnvironment['env'], home: string): string[] {
   const named = env['PIP_CONFIG_FILE'];
-  // Tells pip to read no configuration files.
+  // With this setting, pip reads no configuration files.
   if (named === '/dev/null') return [];
   const user = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'pip', 'pip.conf');
   const files = ['/etc/pip.conf', join(home, '.pip', 'pip.conf'), user];

@@ -14,7 +14,7 @@ import { countCredentials, pageOfCredentials, putCredential, removeCredential } 
 import type { CredentialPosition } from './store.ts';
 import type { CredentialInfo, CredentialTables } from './tables.ts';
 
-// Credentials as the administrator of an installation manages them, without the HTTP API.
+// Management of credentials by the administrator of an installation, without the HTTP API.
 
 /** A database with the tables of the service. */
 type Database = Kysely<unknown>;

@@ -43,7 +43,7 @@ export function clampedLimit(limit: number): number {
   return Math.min(MAX_LIMIT, Math.max(1, limit));
 }
 
-/** Returns the position of a cursor. Throws 400 if it cannot be one of the sort order. */
+/** Returns the position of a cursor. Throws 400 if it does not fit the sort order. */
 export function positionOf(
   position: readonly [string | number, string] | undefined,
   sortBy: LogSort,

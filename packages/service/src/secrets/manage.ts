@@ -5,7 +5,7 @@ import { countSecrets, pageOfSecrets, removeSecret, setSecret } from './store.ts
 import type { SecretPosition } from './store.ts';
 import type { SecretTables } from './tables.ts';
 
-// Secrets as the administrator of an installation manages them, without the HTTP API.
+// Management of secrets by the administrator of an installation, without the HTTP API.
 
 /** A database with the tables of the service. */
 type Database = Kysely<unknown>;

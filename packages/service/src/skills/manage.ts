@@ -6,7 +6,7 @@ import { addSkill, changeSkill, countSkills, findSkill, pageOfSkills, removeSkil
 import type { Db, SkillPosition } from './store.ts';
 import type { SkillInfo, SkillRow } from './tables.ts';
 
-// Skills as the administrator of an installation manages them, without the HTTP API.
+// Management of skills by the administrator of an installation, without the HTTP API.
 
 /** A database with the tables of the service. */
 type Database = Kysely<unknown>;

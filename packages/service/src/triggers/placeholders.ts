@@ -3,7 +3,7 @@ import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
 /** `{{NAME}}`. */
 const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
 
-/** A text with its values filled in. */
+/** A string with its values filled in. */
 interface FilledText {
   text: string;
   /** The values that are secrets, by name. */

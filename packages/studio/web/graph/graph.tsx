@@ -34,7 +34,7 @@ type Size = Pick<Box, 'width' | 'height'>;
 
 interface GraphProps {
   graph: Graph;
-  /** Undefined: the graph is not of a run. */
+  /** Undefined: the graph does not belong to a run. */
   states?: readonly BlockState[];
   selectedId: string | undefined;
   selectBlock: (blockId: string) => void;
@@ -134,7 +134,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   useEffect(() => {
     if (!isMoved.current) fit();
   }, [fit]);
-  // Moves that the program makes have no event.
+  // Programmatic moves have no event.
   const onMoved = (event: unknown): void => void (isMoved.current ||= event !== null);
   return { fit, onMoved };
 }
@@ -152,7 +152,7 @@ function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): V
   };
 }
 
-/** Returns the innermost block at a place. */
+/** Returns the innermost block at a point. */
 function blockAt(boxes: ReadonlyMap<string, Box>, at: { x: number; y: number }): string | undefined {
   return [...boxes].findLast(
     ([, { x, y, width, height }]) => at.x >= x && at.x <= x + width && at.y >= y && at.y <= y + height,

@@ -10,7 +10,7 @@ const ROW_PX = 30;
 
 interface OutlineProps {
   graph: Graph;
-  /** Undefined: the graph is not of a run. */
+  /** Undefined: the graph does not belong to a run. */
   states?: readonly BlockState[];
   selectedId: string | undefined;
   selectBlock: (blockId: string) => void;

@@ -7,7 +7,7 @@ export interface WheelName {
   /** Canonical name. */
   readonly name: string;
   readonly version: string;
-  /** Build tag, number then text; orders wheels that are otherwise equal. */
+  /** Build tag: a number, then text. Orders wheels that are otherwise equal. */
   readonly build: readonly [number, string];
   /** All `python-abi-platform` tags, with compressed sets expanded. */
   readonly tags: readonly string[];

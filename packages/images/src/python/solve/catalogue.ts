@@ -76,7 +76,7 @@ export class ReleaseCatalogue {
 
   /**
    * Looks up a project. A wheelhouse with a compatible wheel is used exclusively: an operator's wheels are not mixed
-   * with public ones of the same name. Among other sources, later ones add what earlier ones lack.
+   * with public ones of the same name. Among other sources, later ones add releases that earlier ones lack.
    */
   async #lookUp(name: string): Promise<readonly Project[]> {
     const found: Project[] = [];

@@ -8,7 +8,7 @@ import type { Candidate, ReleaseCatalogue, ProjectReleases, RefusedRelease } fro
 import { setOf } from './sets.ts';
 import type { Problem, Rule } from './solver.ts';
 
-/** Why a requirement cannot be met, whatever else is chosen. */
+/** Why a requirement cannot be met, regardless of the other choices. */
 export type Obstacle =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'no-version'; readonly newest: string | undefined }

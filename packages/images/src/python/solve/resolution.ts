@@ -131,7 +131,7 @@ class MetadataReader {
     return reading;
   }
 
-  /** Returns undefined if the metadata is invalid, or not of the distribution in the wheel's name. */
+  /** Returns undefined if the metadata is invalid, or names another distribution than the wheel's file name. */
   async #parse(offer: WheelOffer): Promise<Metadata | undefined> {
     const source = this.#options.sources.find(({ kind }) => kind === offer.source);
     const metadata = source && parseMetadata(await source.metadataOf(offer));

@@ -55,7 +55,7 @@ class Solver<Note> {
     if (of?.id === rule.target && contains(rule.allowed, of.index)) return;
     const terms = new Map<string, CandidateSet>();
     const full = everything(this.#problem.sizeOf(rule.target));
-    // Terms that are always true are omitted: terms are what can still change.
+    // Terms that are always true are omitted, because they cannot change.
     if (rule.allowed !== 0n) terms.set(rule.target, full & ~rule.allowed);
     if (of) terms.set(of.id, only(of.index));
     const incompatibility: Incompatibility<Note> = { terms, cause: { kind: 'fact', note: rule.note } };

@@ -49,7 +49,7 @@ interface OpenWheel {
   readonly contents: Contents;
 }
 
-/** Fetches the wheels one after the other, and calls `put` with the files of each. `verb` names the step in the progress. */
+/** Fetches the wheels sequentially, and calls `put` with the files of each. `verb` names the step in the progress. */
 export async function unpackWheels(
   wheels: readonly LockedWheel[],
   context: BuildContext,

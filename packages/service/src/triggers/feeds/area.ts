@@ -23,8 +23,9 @@ export interface OpenedFeeds {
 const SWEEP_MS = 3_600_000;
 
 /**
- * Returns the area that polls sources and starts runs for new items. Give the areas of workflows and triggers the same
- * `triggers`. `environments` has the values of `{{NAME}}`. Opening the area throws a TypeError if it has no database or no queue.
+ * Returns the area that polls sources and starts runs for new items. Pass the same `triggers` to the areas of
+ * workflows and triggers. `environments` has the values of `{{NAME}}`. Opening the area throws a TypeError if it has no
+ * database or no queue.
  */
 export function feeds({
   triggers,

@@ -52,9 +52,9 @@ interface WebhookSources {
 }
 
 /**
- * Returns the area that receives requests of other systems and starts runs. Give the areas of workflows and triggers the same
- * `triggers`. `environments` has the values of `{{NAME}}`; without it, requests to webhooks whose secret is `{{NAME}}` are
- * refused. Opening the area throws a TypeError if it has no database or no queue.
+ * Returns the area that receives requests of other systems and starts runs. Pass the same `triggers` to the areas of
+ * workflows and triggers. `environments` has the values of `{{NAME}}`; without it, requests to webhooks whose secret is
+ * `{{NAME}}` are refused. Opening the area throws a TypeError if it has no database or no queue.
  */
 export function webhooks({
   triggers,

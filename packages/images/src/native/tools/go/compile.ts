@@ -35,7 +35,7 @@ export interface GoBuild {
 type BuildFolders = Pick<GoRun, 'toolchain' | 'sources' | 'folder' | 'home' | 'programs' | 'uid'>;
 
 /**
- * Returns the folder with a tool's programs from the store; compiles them if they are not there. Compiling runs no
+ * Returns the folder with a tool's programs from the store; compiles them if the store does not have them. Compiling runs no
  * module code and connects only to module proxies. Throws ImageError.
  */
 export function cachedPrograms(

@@ -18,7 +18,7 @@ function valueIn(path: string, name: string): string | undefined {
 
 /**
  * Returns Go's module proxies: those of GOPROXY, from the environment or the file written by `go env -w`. `direct`,
- * `off` and folders are ignored. Default: the public proxy.
+ * `off` and folders are ignored. The default is the public proxy.
  */
 export function readGoSettings({ env, home }: UserEnvironment): NonNullable<Registries['go']> {
   const defaultFile = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'go', 'env');
