@@ -80,7 +80,7 @@ export async function bundleGuest(entry, { plugins = [], chunks, ...more } = {})
   return guest.outputFiles[0].text;
 }
 
-/** Writes a child program as one file, so that its process reads nothing else but the addon. Returns its text. */
+/** Writes a child program as one file, so that its process reads no other file except the addon. Returns its text. */
 export async function bundleProgram(entry, outfile, define) {
   const program = await build({
     entryPoints: [entry],

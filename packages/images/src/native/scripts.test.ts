@@ -91,7 +91,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     images!.build({ language: 'javascript', dependencies, systemPackages }, { refresh: true });
 
   let building: Promise<ImageRecord> | undefined;
-  /** One image for all packages with successful scripts, because building one takes long. */
+  /** One image for all packages with successful scripts, because building one takes a long time. */
   const all = (): Promise<ImageRecord> =>
     (building ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
 

@@ -6,7 +6,7 @@ import { readPipSettings } from './pip-settings.ts';
 
 const pypi = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
 
-/** A last file with all settings overrides the files of the test machine. */
+/** The last file has all settings, which override the files of the test machine. */
 function homeWith(conf: string): string {
   const home = imageFolder();
   mkdirSync(join(home, '.config', 'pip'), { recursive: true });

@@ -26,7 +26,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     url = kind === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  /** A new workspace, and another one. */
+  /** Two new workspaces. */
   async function world(postgres = url) {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(

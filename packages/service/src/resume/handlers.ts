@@ -113,7 +113,7 @@ function pageOf(found: PagePause): string {
     endsAt: new Date(endOf(found)).toISOString(),
     values: valuesOf(pause.output),
     notifications: notificationsOf(pause.output),
-    // A file is not uploaded here: its record is JSON.
+    // Files cannot be uploaded on this page, so they are entered as JSON.
     fields: shownFields(pause.inputFormat).map((field) =>
       field.type === 'file[]' ? { ...field, type: 'array' } : field,
     ),

@@ -46,7 +46,7 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
       sweep();
     },
     untilReleased: async (runId) => {
-      // A sweep that began before the clock was advanced may still be under way.
+      // A sweep that began before the clock was advanced may still be running.
       await expect.poll(() => (sweep(), reservationOf(api.store, runId))).toBeUndefined();
     },
     published: async (exported) => {

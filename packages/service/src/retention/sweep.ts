@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { LogTables } from '../logs/tables.ts';
 import { freeLease, takeLease } from './lease.ts';
 
-/** A sweep that is under way. */
+/** A running sweep. */
 export interface Sweeping {
   /** Resolves after a pause in which runs continue, with false if the sweep must end. */
   next(): Promise<boolean>;

@@ -100,7 +100,7 @@ describe('export and import', () => {
         let last = 0;
         const imported = regenerated(readPayload(file).graph, () => uuid('b', (last += 1)));
         const second = exported(imported.graph);
-        // Back to the old ids, by the same function that made the new ones.
+        // Restores the old ids with the function that made the new ones.
         const old = new Map([...imported.idMap].map(([before, after]) => [after, before]));
         const order = [
           ...Object.keys(second.blocks),

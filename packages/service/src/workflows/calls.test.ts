@@ -39,7 +39,7 @@ const NOT_THERE = {
   error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
 };
 
-/** A workflow that responds with these words. */
+/** A workflow that responds with this text. */
 const saying = (words: string, drawing: Drawing = {}): Json =>
   workflow(
     [block('Reply', 'response', { dataMode: 'json', data: JSON.stringify({ words }) })],
@@ -47,7 +47,7 @@ const saying = (words: string, drawing: Drawing = {}): Json =>
     drawing,
   );
 
-/** Deploys a caller of `child`. Returns a function that runs it and returns the child's words. */
+/** Deploys a caller of `child`. Returns a function that runs it and returns the text of the child. */
 async function callerOf(api: TestApi, child: string): Promise<() => Promise<string>> {
   const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
   const path = `/api/v2/workflows/${await api.deployed(call)}/execute`;

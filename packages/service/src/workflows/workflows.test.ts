@@ -43,7 +43,7 @@ describe('workflows', () => {
   it('show how many of their runs have ended, and when the last one began', async () => {
     const id = await api.deployed(GREETING);
     const run = await call<{ startedAt: string }>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    // Listing the log updates it, and it counts the runs.
+    // Listing the log updates its index, which counts the runs.
     await call('GET', `/api/v2/logs?workspaceId=${workspaceId}`);
     const shown = await call('GET', `/api/v2/workflows/${id}`);
     expect(shown.data).toMatchObject({ runCount: 1, lastRunAt: run.data.startedAt });
