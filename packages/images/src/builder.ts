@@ -26,7 +26,7 @@ export interface Lock {
   readonly data: unknown;
 }
 
-/** The files that a builder made from a lock in its work folder; the store moves them from there. */
+/** The files that a builder made from a lock; the store moves them out of the work folder. */
 export interface Assembled {
   /** Blob name → absolute path in the work folder. */
   readonly blobs: { readonly [name: string]: string };

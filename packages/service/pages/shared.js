@@ -47,7 +47,7 @@ export function valueOf(control) {
   }
 }
 
-/** Sends JSON to an address of the page. Throws an Error with a message for people. */
+/** Sends JSON to an address of the page. Throws an Error with a human-readable message. */
 export async function post(address, body, signal) {
   const response = await fetch(address, {
     method: 'POST',
@@ -78,7 +78,7 @@ async function* eventsOf(response) {
   }
 }
 
-/** Returns a value as text for people. */
+/** Returns a value as human-readable text. */
 function textOf(value) {
   if (typeof value === 'string') return value;
   if (typeof value?.content === 'string') return value.content;

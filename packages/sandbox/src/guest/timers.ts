@@ -33,7 +33,7 @@ export function fire(id: number): void {
   action();
 }
 
-/** Installs timers and queueMicrotask; the process runs the clock. */
+/** Installs timers and queueMicrotask; the process measures the time. */
 export function installTimers(): void {
   define(
     globalThis,

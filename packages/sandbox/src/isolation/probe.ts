@@ -49,7 +49,7 @@ function namespaceRemedy(): string {
   return 'allow user namespaces to unprivileged users (docs/sandbox.md, "On a host")';
 }
 
-/** The result of a probe: a report for people, and how processes are started. */
+/** The result of a probe: a human-readable report, and how processes are started. */
 export interface Probed {
   readonly report: IsolationReport;
   readonly confinement: Confinement;

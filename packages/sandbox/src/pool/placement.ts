@@ -45,7 +45,7 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
   return best;
 }
 
-/** Excess of late over punctual jobs at which a process gets a helper. Late jobs arrive before their context is ready. */
+/** Number of late jobs minus punctual ones at which a process gets a helper. Late jobs arrive before their context is ready. */
 export const LATE_JOBS = 32;
 
 type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'runs'>;

@@ -88,7 +88,7 @@ export class Pool implements SlotEvents {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#trimTimer);
-    // No process may be started for waiting jobs from now on.
+    // From here on, no process may be started for waiting jobs.
     clearTimeout(this.#stuckTimer);
     this.#failQueued(this.#queue.all(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
     if (this.#slots.size === 0) return;
@@ -288,7 +288,7 @@ export class Pool implements SlotEvents {
     }, STUCK_MS);
   }
 
-  /** Moves jobs away from behind a long-running one if another process can take them. */
+  /** Moves jobs that wait for a long-running one to another process, if one can take them. */
   #rescue(): void {
     for (const slot of [...this.#slots]) {
       if (slot.runnable < 2) continue;

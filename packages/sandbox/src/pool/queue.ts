@@ -81,7 +81,7 @@ export class FairQueue {
     return [...(this.#tenants.get(tenant)?.values() ?? [])].map((jobs) => jobs[0] as Job);
   }
 
-  /** Removes the first job of a pool key, and moves its tenant and its key behind the others. */
+  /** Removes the first job of a pool key, and moves its tenant and its key to the end. */
   take(job: Job): void {
     if (!this.remove(job)) return;
     const keys = this.#tenants.get(job.tenant);

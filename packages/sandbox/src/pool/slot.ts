@@ -157,7 +157,7 @@ export class Slot {
     this.#send({ t: 'cancel', id: assignment.id });
   }
 
-  /** Removes and returns the jobs that wait behind the occupant. */
+  /** Removes and returns the jobs that wait for the occupant. */
   recall(): Job[] {
     const { occupant } = this;
     const recalled: Job[] = [];

@@ -66,7 +66,7 @@ export const searchQuery = logsQuery
     ...{ limit: true, sortBy: true, sortOrder: true },
   })
   .extend({
-    text: z.string().min(1).max(200).meta({ description: 'The text to find; upper and lower case are equal' }),
+    text: z.string().min(1).max(200).meta({ description: 'The text to find, case-insensitive' }),
     in: z.enum(['any', 'input', 'output', 'error']).default('any').meta({
       description: 'The input or output of the run, or an error of it or of its blocks',
     }),

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 
 /**
  * Widths of the periods that have totals, in milliseconds, widest first. Each is eight times the next, so that a few periods of
- * each width cover a period of the statistics up to parts of a minute at its ends.
+ * each width cover a period of the statistics, except for parts of a minute at its ends.
  */
 export const WIDTHS: readonly number[] = [512, 64, 8, 1].map((minutes) => minutes * MINUTE_MS);
 

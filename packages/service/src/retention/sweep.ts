@@ -82,7 +82,7 @@ export class RetentionSweep {
     return !this.#isClosed && (await this.#hasLease());
   }
 
-  /** Extends the lease when half of it is over. */
+  /** Extends the lease when half of it has elapsed. */
   async #hasLease(): Promise<boolean> {
     return this.#options.now() < this.#renewAtMs || this.#takeLease();
   }

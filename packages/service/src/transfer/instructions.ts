@@ -128,7 +128,7 @@ function conflicting(what: string): ApiError {
   return badRequest(`The import has contradicting instructions for ${what}: send one`);
 }
 
-/** Returns an occurrence as errors name it. */
+/** Returns the name of an occurrence in errors. */
 export function named({ blockId, subBlockKey, valuePath }: Occurrence): string {
   const path = [subBlockKey, ...valuePath].join('.');
   return `"${shortened(path)}" of block "${shortened(blockId)}"`;

@@ -8,7 +8,7 @@ import { recordSuspension } from './move.ts';
 import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A run as it is logged. */
+/** A run in the form of the log. */
 export type LoggedRun = Pick<
   LogTables['run_logs'],
   'engine_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child'

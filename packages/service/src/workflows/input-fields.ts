@@ -3,7 +3,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { readGraph } from './graph.ts';
 
-/** A field of the input of a workflow, for people. */
+/** A field of the input of a workflow, as forms show it. */
 export interface ShownInput {
   name: string;
   type: string;

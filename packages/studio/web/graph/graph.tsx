@@ -159,7 +159,7 @@ function blockAt(boxes: ReadonlyMap<string, Box>, at: { x: number; y: number }):
   )?.[0];
 }
 
-/** Moves a large graph so that the selected block is in its middle, and can be read. */
+/** Moves a large graph so that the selected block is centred and readable. */
 function Follow({ blockId, boxes }: { blockId: string | undefined; boxes: ReadonlyMap<string, Box> }) {
   const { getZoom, setCenter } = useReactFlow();
   useEffect(() => {

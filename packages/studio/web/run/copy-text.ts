@@ -49,7 +49,7 @@ it(${JSON.stringify(`${name} ends as ${status}`)}, async () => {
 `;
 }
 
-/** Returns a value as code, indented as it is used above. */
+/** Returns a value as code, with the indentation that is needed above. */
 function jsonCode(value: unknown): string {
   return JSON.stringify(value ?? null, null, 2).replaceAll('\n', '\n    ');
 }

@@ -16,7 +16,7 @@ interface TimelineProps {
   select: (spanId: string) => void;
 }
 
-/** The spans of a run in time. Only the rows in view are mounted, and pages are loaded as they are reached. */
+/** The spans of a run on a time axis. Only the rows in view are mounted, and pages are loaded as they are reached. */
 export function Timeline({ run, selected, select }: TimelineProps) {
   const spans = useInfiniteQuery(spansQuery(run.runId, {}));
   const rows = useMemo(() => spans.data?.pages.flatMap(({ data }) => data) ?? [], [spans.data]);

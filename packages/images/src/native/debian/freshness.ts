@@ -13,7 +13,7 @@ export interface ReleaseInfo {
 const DAY_MS = 24 * 3_600_000;
 /** Tolerance for clock differences. */
 const CLOCK_TOLERANCE_MS = 3_600_000;
-/** Tolerance for servers behind one name that are not updated simultaneously. */
+/** Tolerance for servers with one name that are not updated simultaneously. */
 const UPDATE_TOLERANCE_MS = DAY_MS;
 
 const timeOf = (text: string | undefined, name: string): number | undefined => {

@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 import type { Graph } from '../graph.ts';
 
-/** A block, as reports name it. */
+/** A block, as it is named in reports. */
 export interface BlockRef {
   blockId: string;
   blockName: string | null;

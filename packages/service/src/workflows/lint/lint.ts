@@ -28,7 +28,7 @@ export async function lint(
   const { engine, compat, sources } = services;
   const workspaceId = row.workspace_id;
   const diagnostics = engine.check(exported(row, graph), { compat });
-  // The names of secrets are for people, as in the list of secrets.
+  // Only people may see the names of secrets, as in the list of secrets.
   const mayKnowNames = principal.kind !== 'workspace' && sources.environments !== undefined;
   const names = mayKnowNames
     ? await unlessFailed(services, async () => new Set(await sources.environments?.names(workspaceId)))
