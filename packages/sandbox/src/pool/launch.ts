@@ -50,7 +50,7 @@ function handleOf(child: ChildProcess): Handle {
   const key = Object.getOwnPropertySymbols(child).find(({ description }) => description === 'kChannelHandle');
   const handle = key === undefined ? undefined : (child as unknown as Record<symbol, Handle>)[key];
   if (typeof handle?.onread !== 'function')
-    throw new Error('This Node.js keeps the channels of its processes in another place; use Node.js 24.');
+    throw new Error('This version of Node.js does not expose process channels; use Node.js 24.');
   return handle;
 }
 

@@ -39,7 +39,7 @@ export const rollbackWorkflow = defineChange({
 
 async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow): Promise<VersionRow> {
   const { id, active_version: live } = row;
-  if (live === null) throw conflict('The workflow has no live version: say which version to make live.');
+  if (live === null) throw conflict('The workflow has no live version: specify the version to make live.');
   const [before] = await store.workflows.versions(id, 1, live);
   if (before) return before;
   throw conflict(`Version ${live} is live, and there is none before it.`);

@@ -161,7 +161,7 @@ function locationOf({ data, postgres }: ServiceStoreOptions): DatabaseLocation {
 function secretOf({ data, postgres, secret }: ServiceStoreOptions): string {
   if (secret !== undefined) {
     if (secret.length >= MIN_SECRET_LENGTH) return secret;
-    throw new RangeError(`The secret for key hashes has at least ${MIN_SECRET_LENGTH} characters.`);
+    throw new RangeError(`The secret for key hashes must have at least ${MIN_SECRET_LENGTH} characters.`);
   }
   if (postgres) {
     throw new RangeError(

@@ -69,7 +69,7 @@ function expectSegment(segment: string): void {
     throw new FolderPathError(`The segment "${segment}" of the path is not percent-encoded${hint}`);
   }
   if (name === '.' || name === '..') throw new FolderPathError(`A folder cannot be named "${name}"`);
-  if (name.trim() === '') throw new FolderPathError('A folder needs a name besides white space');
+  if (name.trim() === '') throw new FolderPathError('A folder name must not be only white space');
   if (name.length > MAX_NAME) throw new FolderPathError(`A folder's name has at most ${MAX_NAME} characters`);
   if (/\p{Cc}/u.test(name)) throw new FolderPathError("A folder's name cannot have control characters");
 }
