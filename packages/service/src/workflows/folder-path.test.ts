@@ -43,7 +43,7 @@ describe('paths of folders', () => {
     ['/%ED%A0%80', 'not percent-encoded'],
     ['/\ud800', 'not percent-encoded'],
     ['/%00', 'control characters'],
-    ['/%20', 'needs a name'],
+    ['/%20', 'only white space'],
     [`/${'a'.repeat(256)}`, 'at most 255'],
     [`/${'a'.repeat(4096)}`, 'more than 4096'],
     ['/a'.repeat(65), 'more than 64'],
