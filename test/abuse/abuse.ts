@@ -34,7 +34,7 @@ export function describeAbuse(environment: () => Environment): void {
   ): Promise<Run> => dataOf(await call(caller, 'POST', `${path}/execute`, { body: { input, ...more } }), 200);
 
   describe('between workspaces', () => {
-    it('each workspace has its own run ids, and cannot read a run of another one', async () => {
+    it('each workspace has its own run ids, and cannot read runs of other workspaces', async () => {
       const mine = await deployed(GREETING);
       const theirs = await deployed(GREETING, 'stranger');
       const headers = { 'X-Run-Id': 'order-1' };
@@ -353,7 +353,7 @@ export function describeAbuse(environment: () => Environment): void {
   });
 }
 
-/** Returns the id of a child as derived without a key: from the parent's id, the block and the attempt. */
+/** Returns the id of a child, derived without a key from the parent's id, the block and the attempt. */
 function childId(parent: string, blockId: string): string {
   const hex = createHash('sha256').update(`${parent}\n${blockId}\n1`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);

@@ -37,7 +37,7 @@ export interface Sent {
 export interface Service {
   readonly url: string;
   readonly process: Started;
-  /** The oldest workspace, whose admin is Ada, and another one, whose admin is the stranger. */
+  /** The oldest workspace, whose admin is Ada, and a second workspace, whose admin is the stranger. */
   readonly workspaces: { readonly first: string; readonly other: string };
   /** Returns the key of a caller that has one. */
   keyOf(caller: Exclude<Caller, 'nobody'>): string;

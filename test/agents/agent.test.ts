@@ -145,7 +145,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
 });
 
 describe('an agent whose provider fails', () => {
-  it('waits for the time that the provider sets, and calls again', async () => {
+  it('waits as long as the provider requests, and calls again', async () => {
     const clock = new TestClock();
     const server = await modelServer([
       { status: 429, headers: { 'retry-after': '7' } },
@@ -179,7 +179,7 @@ describe('an agent whose provider fails', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('fails at once if the provider refuses, without the key in the message', async () => {
+  it('fails at once if the provider rejects the request, without the key in the message', async () => {
     const server = await modelServer([{ status: 401, message: 'Incorrect API key provided: key-of-openai' }]);
     const result = await ask(server);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
@@ -189,7 +189,7 @@ describe('an agent whose provider fails', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('discards the text of an answer that breaks off, and calls again', async () => {
+  it('discards the text of an interrupted answer, and calls again', async () => {
     const clock = new TestClock();
     const server = await modelServer([
       { pieces: ['Rain ', 'an'], cut: true },

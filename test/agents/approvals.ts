@@ -7,7 +7,7 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
 import { block, parallel, workflow } from '../support/workflow.ts';
 
-/** Opens an engine that runs blocks with these options, here or on workers, and closes it after the test. */
+/** Opens an engine that runs blocks with these options, in this process or on workers, and closes it after the test. */
 export type OpenEngine = (options: Pick<EngineOptions, 'blocks' | 'services' | 'env'>) => Promise<Engine>;
 
 export const PARAMETERS: JsonObject = {
@@ -155,7 +155,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       expect(await engine.resume(runId, { token: first.token, input: one })).toMatchObject({
         status: 'paused',
       });
-      // The same answer again, and another one to the same pause, decide nothing.
+      // Neither the same answer again nor another answer to the same pause has an effect.
       for (const input of [one, { decision: 'approve' }])
         expect(await engine.resume(runId, { token: first.token, input })).toMatchObject({ status: 'paused' });
       const second = await onlyPause(engine, runId);

@@ -51,7 +51,7 @@ const options = {
   }),
 };
 
-/** Starts the run or continues it, approves what it asks about, and returns its output. */
+/** Starts the run or continues it, approves its payment, and returns its output. */
 async function runToItsEnd(): Promise<Json> {
   const engine = await createEngine({ ...options, ...where.engine });
   await engine.deploy(PAYING);

@@ -159,12 +159,12 @@ const input = {
   ],
 };
 
-/** Opens an engine that runs blocks with these options, here or on workers, and closes it after the test. */
+/** Opens an engine that runs blocks with these options, in this process or on workers, and closes it after the test. */
 export type OpenEngine = (
   options: Required<Pick<EngineOptions, 'blocks' | 'services' | 'credentials' | 'env' | 'tenantCredentials'>>,
 ) => Promise<Engine>;
 
-/** Runs every exported workflow to its end, with scripted models and simulated services only. */
+/** Runs every exported workflow to completion, with scripted models and simulated services only. */
 export function describeExportedWorkflows(name: string, open: OpenEngine): void {
   describe(`exported workflows, with scripted models and simulated services, ${name}`, () => {
     it.each(files.map((file) => [basename(file), file]))('%s', async (_name, file) => {

@@ -10,7 +10,7 @@ import { modelServer } from './metered.ts';
 
 /** Longer than a reservation lasts without its process. */
 const LATER_MS = 3_600_000;
-/** Returns the counted cost of the run, in millionths of a dollar. Reserving nothing expires old reservations. */
+/** Returns the counted cost of the run, in millionths of a dollar. An empty reservation makes old reservations expire. */
 async function spent({ spending }: SharedStores, nowMs: number): Promise<number> {
   const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + LATER_MS };
   const expiresMs = nowMs + LATER_MS;

@@ -159,7 +159,7 @@ export interface Played {
   kill(): void;
 }
 
-/** Starts a process; it is killed with SIGKILL after it has printed its `stop`, at the latest after the test. */
+/** Starts a process, which is killed with SIGKILL after it prints its `stop`, or after the test. */
 export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'counting'): Played {
   const args = ['--conditions=@heddle/source', PROGRAMS[program], JSON.stringify(options)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -89,7 +89,7 @@ describe('a result of a tool that is too long for the model', () => {
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
   });
 
-  it('is read by another process than the one that called the tool', async () => {
+  it('can be read by a process that did not call the tool', async () => {
     const server = await model([
       { tools: [DUMP, pay('ada', 1)] },
       { tools: [{ name: 'read_result', args: { id: '1.1', offset: 20_000, length: 5 } }] },

@@ -63,7 +63,7 @@ describe('an agent with a memory', () => {
     expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
-  it('puts them behind instructions and examples, which are not stored', async () => {
+  it('puts them after instructions and examples, which are not stored', async () => {
     const server = await modelServer();
     const engine = await open(server);
     const messages = [

@@ -16,7 +16,7 @@ export const AGENT: JsonObject = {
   maxTokens: 1000,
   messages: [{ role: 'user', content: 'Hello' }],
 };
-/** What the answers of `ANSWER` cost, in millionths of a dollar. */
+/** The cost of the answers of `ANSWER`, in millionths of a dollar. */
 export const COST = 1025;
 export const ANSWER: ModelAnswer = { text: 'Hello.', input: 10, output: 100 };
 

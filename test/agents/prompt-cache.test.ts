@@ -69,7 +69,7 @@ describe('the cache of a provider', () => {
     expect(marked(without)).toEqual([]);
   });
 
-  it('is not used by an agent that calls the model once, unless its author wants it', async () => {
+  it('is not used by an agent that calls the model once, unless its author enables it', async () => {
     const [plain] = await requestsOf({ model: CLAUDE });
     expect(marked(plain)).toEqual([]);
     const [wanted] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });

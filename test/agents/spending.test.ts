@@ -62,7 +62,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine)).toMatchObject({ status: 'completed' });
   });
 
-  it('of a workspace counts its runs until the window ends, and those of no other workspace', async () => {
+  it('of a workspace counts only its own runs, until the window ends', async () => {
     const clock = new TestClock(Date.UTC(2026, 0, 31, 23));
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, {
@@ -108,7 +108,7 @@ describe('a cap on spending', () => {
     });
   });
 
-  it('counts nothing for refusals of the provider, and its cost for a call that broke off', async () => {
+  it('counts nothing for refusals of the provider, and its cost for an interrupted call', async () => {
     const server = await modelServer(({ number }) =>
       number <= 3
         ? { status: 503, headers: { 'retry-after': '0' } }

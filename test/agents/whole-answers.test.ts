@@ -187,7 +187,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('without anything in it is a clear error', async () => {
+  it('that is empty is a clear error', async () => {
     const empty = { whole: true, input: 0, output: 0 } as const;
     const { server, result, message } = await ask([empty], { model });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });

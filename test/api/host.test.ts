@@ -83,7 +83,7 @@ describe('a host with its own workflows, sessions and roles', () => {
     });
   });
 
-  it('refuses drafts and queues, which its ports do not have', async () => {
+  it('refuses drafts and queues, which its ports do not support', async () => {
     const path = '/api/v2/workflows/greeting/execute';
     expect(await ask('POST', path, 'ada', { run: { source: 'manual' } })).toMatchObject({ status: 404 });
     expect(await ask('POST', path, 'ada', { async: true })).toMatchObject({ status: 400 });
@@ -109,7 +109,7 @@ describe('a host with its own workflows, sessions and roles', () => {
 });
 
 describe('an area of a host', () => {
-  it('has its own table, in the database and the transaction of the others', async () => {
+  it('has its own table, in the same database and transaction as the other areas', async () => {
     const api = await testApi({ areas: [ratings()] });
     const id = await api.deployed(GREETING);
     const path = `/api/v2/workflows/${id}/rating`;

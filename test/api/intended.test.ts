@@ -79,7 +79,7 @@ describe('the event of an action of the engine', () => {
 
   it.each(EVENTS)('%s is not lost when the process ends after the action', async (event) => {
     const action = await actionOf(event);
-    // As after a crash, nothing more is written.
+    // As after a crash, all later writes fail.
     await sql`create trigger ended before update on audit begin select raise(abort, 'The process has ended.'); end`.execute(
       database(),
     );

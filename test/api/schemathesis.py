@@ -1,4 +1,4 @@
-"""Hooks for schemathesis. Every second valid call becomes an accepted one: about existing resources, with accepted values."""
+"""Hooks for schemathesis. Replaces every second valid call with an accepted request: existing resources and accepted values."""
 
 import collections
 import itertools
@@ -41,7 +41,7 @@ def before_call(context, case, kwargs):
     if right is None or is_wrong:
         return
     number = next(numbers)
-    # Counted for each operation: its first call is always an accepted one.
+    # Counted for each operation: its first call is always replaced.
     called[case.operation.label] += 1
     if called[case.operation.label] % 2 == 0:
         # Schemathesis reuses ids of earlier responses: resources that other operations need must not be deleted.

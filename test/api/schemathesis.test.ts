@@ -70,7 +70,7 @@ async function listening({ api }: TestApi): Promise<{ url: string; answered: Ans
     return response;
   };
   const listener = getRequestListener(counted, { overrideGlobalObjects: false });
-  // Made-up addresses are longer than Node.js accepts by default, and would get its own 431.
+  // Generated URLs are longer than Node.js accepts by default: it would answer 431 itself.
   const maxHeaderSize = 1024 * 1024;
   const server = createServer({ maxHeaderSize }, (request, response) => void listener(request, response));
   afterAll(() => server.close().closeAllConnections());

@@ -215,7 +215,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect(named.status).toBe(409);
   });
 
-  it('moves the workflows that it can move, and returns a reason for each other one', async () => {
+  it('moves workflows, and returns a reason for each that cannot be moved', async () => {
     const own = await w.workspace();
     const foreign = await w.make(workspaceId, 'foreign');
     await w.folder(own, '/To');

@@ -25,7 +25,7 @@ const PROGRAM = `
 
 /** Statements of the program, each with the code or JSON of the job's outcome. */
 const ATTACKS: readonly (readonly [title: string, statement: string, ends: string | RegExp])[] = [
-  ['an honest answer, so that this test can see one', 'send(done(job))', '1'],
+  ['a valid answer, as a control', 'send(done(job))', '1'],
   ['bytes that are not a message', 'framed(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
   ['an empty message', 'framed(Buffer.alloc(0))', 'SANDBOX_PROTOCOL'],
   ['a message that is longer than memory', 'framed(Buffer.alloc(9), 0xfffffff0)', 'SANDBOX_PROTOCOL'],
@@ -53,7 +53,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'a list': '[done(job)]',
     'an object in an object': 'done(job, { more: {} })',
     'a text that is an object': 'done(job, { text: new String("1") })',
-    'one buffer that is sent as many': 'done(job, { a: new Uint8Array(8).buffer })',
+    'one buffer, sent as many buffers': 'done(job, { a: new Uint8Array(8).buffer })',
   }).map(([what, value]) => [what, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
   [
     'a message that hides in the length of another',
@@ -61,7 +61,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'SANDBOX_PROTOCOL',
   ],
   [
-    'its answer and another one to the same job',
+    'two answers to the same job',
     'send(done(job)); send(done(job, { text: "2" })); send(done(job, { code: "TIMEOUT_CPU", text: "3" }))',
     '1',
   ],
@@ -96,7 +96,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'USER_ERROR',
   ],
   [
-    'an exit that imitates one for lack of memory',
+    'an exit that imitates running out of memory',
     'process.stderr.write("FATAL ERROR: JavaScript heap out of memory", () => process.exit(1))',
     'OUT_OF_MEMORY',
   ],
@@ -106,7 +106,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'SANDBOX_CRASHED',
   ],
   [
-    'messages of Node’s own kind',
+    'internal messages of Node.js',
     'send({ cmd: "NODE_HANDLE_ACK" }); send({ cmd: "NODE_HANDLE", type: "constructor", msg: 1 }); send({ cmd: "NODE_HANDLE_NACK" }); send(done(job))',
     '1',
   ],

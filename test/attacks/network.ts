@@ -8,7 +8,7 @@ const LOOPBACK: Address = { address: '127.0.0.1', family: 4 };
 export const OUTER: Address = { address: '127.0.0.2', family: 4 };
 const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
 
-/** The attack network: a forbidden internal server, one that represents the internet, and names. */
+/** The attack network: a forbidden internal server, a server that represents the internet, and host names. */
 export interface Network {
   readonly internalPort: number;
   readonly outerPort: number;

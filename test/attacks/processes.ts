@@ -35,7 +35,7 @@ export function processesOf(ancestor: number): number[] {
   return found;
 }
 
-/** Returns the live ones among the processes, without zombies. */
+/** Returns the processes that are alive, without zombies. */
 export function livingOf(pids: readonly number[]): number[] {
   return pids.filter((pid) => !['Z', 'X', undefined].includes(statusOf(pid)?.state));
 }

@@ -39,7 +39,7 @@ export function useHostileImages(...names: readonly HostileImage[]): {
   return Object.assign(holder, { images });
 }
 
-/** Defines the tests that code of one tenant cannot read secrets of another one with the same image. */
+/** Defines the tests that code of one tenant cannot read secrets of another tenant with the same image. */
 export function testTenants(
   { images }: { readonly images: ImageSource },
   language: Language,
@@ -113,7 +113,7 @@ const TAMPERED: readonly [what: string, put: Put][] = [
   ['that is a pipe', (path) => void execFileSync('mkfifo', [path])],
 ];
 
-/** Expects that changed files in the store are not run, neither by a host that verified them before nor by a new one. */
+/** Expects that changed files in the store are not run, neither by a host that has verified them nor by a new host. */
 export function testStoredFiles(
   holder: { readonly hostile: HostileImages },
   language: Language,

@@ -31,7 +31,7 @@ function inFolder(folder: string | undefined) {
 /** Creates two new schemas on the PostgreSQL server of this benchmark, which stops with it. */
 async function onPostgres() {
   const tool = requireTool('postgres');
-  if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, and there is none.');
+  if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, but none is available.');
   const url = (await serverOf(tool)).url('postgres');
   const [service, engine] = [randomUUID(), randomUUID()].map((id) => `s${id.replaceAll('-', '')}`) as [
     string,

@@ -98,7 +98,7 @@ async function sendShots(
   const right = counted.statusCodeStats[status]?.count ?? 0;
   if (right === amount && counted.mismatches === 0) return { times, fromMs, lastMs };
   throw new Error(
-    `${right} of ${amount} answers have status ${status}, ${counted.mismatches} say something else than ${says}; ` +
+    `${right} of ${amount} answers have status ${status}, ${counted.mismatches} have a text other than ${says}; ` +
       `${counted.errors} errors, ${counted.timeouts} timeouts`,
   );
 }

@@ -67,7 +67,7 @@ class Entrant {
   }
 }
 
-/** Measures a row. The contenders alternate, and each round starts with another one. */
+/** Measures a row. The contenders alternate, and each round starts with a different contender. */
 export async function race(
   row: ApiRow,
   servers: readonly Server[],
