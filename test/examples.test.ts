@@ -92,7 +92,7 @@ describe('the examples', () => {
     });
   });
 
-  it('refund-agent: makes an approved refund in another process than the one that asked', async () => {
+  it('refund-agent: one process asks for the approval, and another makes the refund', async () => {
     const server = await startModelServer(({ body, number }) => {
       if (number === 1) return { tools: ORDERS.map((order) => ({ name: 'look_up_order', args: { order } })) };
       if (number === 2)

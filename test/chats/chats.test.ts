@@ -324,7 +324,7 @@ describe('a chat deployment', () => {
     expect(await status()).toBe(200);
   });
 
-  it('answers for unknown pages as for pages that are not live', async () => {
+  it('gives the same answer for unknown pages and for pages that are not live', async () => {
     const { id, name } = await pages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     const [unknown, known] = [await visit('/chat/no-such-page'), await visit(`/chat/${name}`)];

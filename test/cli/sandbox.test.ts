@@ -96,7 +96,7 @@ describe('heddle sandbox build', () => {
 });
 
 describe('heddle sandbox log', () => {
-  it('prints the whole log of a failed build and of one that succeeded, without tokens', async () => {
+  it('prints the whole log of a failed and of a successful build, without tokens', async () => {
     const spec = { ...SPEC, name: 'broken', dependencies: ['ghost'] };
     const { cwd, sandbox } = await sandboxFolder({
       'bad.json': JSON.stringify(spec),

@@ -103,7 +103,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
       expect(answers[0]?.data).toMatchObject({ status: 'completed' });
     }
 
-    // A cancel in one process reaches a run of the other.
+    // A cancel in one process reaches a run of the other process.
     const slow = await deployed(one, 'Slow', workflow([wait('T', 3600)], ['Start -> T']));
     const started = await call(one, 'POST', `${slow}/execute`, { body: { async: true } });
     await expect

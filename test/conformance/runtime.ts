@@ -31,9 +31,9 @@ import { describeVariables } from './runtime/variables.ts';
 import { describeWorkflowTools } from './runtime/workflow-tools.ts';
 
 interface Durability {
-  /** Whether runs survive the close of an engine. */
+  /** True if runs survive the close of an engine. */
   durable: boolean;
-  /** Whether runs continue on any worker, without the engine that started them. */
+  /** True if runs continue on any worker, without the engine that started them. */
   shared?: boolean;
   /** Share of the groups of restarts that a quick run draws; default 1. */
   restarts?: number;

@@ -100,7 +100,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it.each([true, false])(
-    'are refreshed with the new refresh token of the server, or else the present one (rotates: %s)',
+    'are refreshed with the new refresh token of the server, or else the current one (rotates: %s)',
     async (rotates) => {
       const { server, clock, startProcess } = await setUp({ rotates });
       const { secret } = await startProcess();
@@ -179,7 +179,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     const failures = await Promise.all(
       processes.map(async ({ secret }) => secret().catch((error: unknown) => error as Error)),
     );
-    // The other process may have used the token while the first one asked.
+    // The other process may have used the token while the first process asked.
     for (const failure of failures.filter((each) => typeof each !== 'string'))
       expect(failure).toMatchObject({
         code: 'CREDENTIAL_RECONNECT',

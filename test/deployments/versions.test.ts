@@ -114,7 +114,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await actions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(3);
   });
 
-  it('cannot be rolled back before the first version, to an unknown version, or from none', async () => {
+  it('cannot be rolled back before the first version, to an unknown version, or if no version is live', async () => {
     const id = await versions(1);
     const first = await post(id, 'rollback');
     expect([first.status, errorIn(first.body).message]).toEqual([

@@ -34,7 +34,7 @@ describe('docs/api-calls.md', () => {
   });
 
   it.skipIf(!curl)(
-    'runs from its beginning to its end with the described results',
+    'runs completely with the described results',
     { timeout: 180_000 },
     async () => {
       const ready = await startServe(['--data', dataFolder()]);

@@ -13,7 +13,7 @@ import { pages, readPage, repository } from './markdown.ts';
 const format = readPage('docs/format.md');
 const architecture = readPage('docs/architecture.md');
 
-/** Returns the text under a heading, up to the next one of its level or above. */
+/** Returns the text under a heading, up to the next heading of its level or above. */
 function section(page: string, heading: string): string {
   const level = heading.indexOf(' ');
   const [, text = ''] = page.split(`\n${heading}\n`);

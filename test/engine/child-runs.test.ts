@@ -57,7 +57,7 @@ describe('a run with the id of a child run', () => {
     expect(JSON.stringify(run)).not.toContain('forged');
   });
 
-  it('counts as the child if its header names them, so that runs from before ids had keys keep their children', async () => {
+  it('counts as the child if its header names them, so that runs that are older than keyed ids keep their children', async () => {
     const data = dataFolder();
     const { stores, childId, plan, block: W, parent } = await oldParent(data);
     const header = newRun(childId, {

@@ -211,7 +211,7 @@ const LINE_CHARS = 110;
 /** The formatter does not break a line after a shorter key. */
 const SHORT_KEY_CHARS = 5;
 
-/** Returns the line of a type in the table, formatted as the formatter would. */
+/** Returns the line of a type in the table, in the format of the formatter. */
 function neededLine(
   type: string,
   {

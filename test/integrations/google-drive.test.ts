@@ -185,7 +185,7 @@ describe('a file that a block reads from Google Drive', () => {
     });
   });
 
-  it('waits for a limit that has the status of a missing permission', async () => {
+  it('waits for a rate limit whose status is that of a missing permission', async () => {
     const clock = new TestClock();
     const simulated = await drive({ clock });
     simulated.limitNext('google_drive', 1);

@@ -33,7 +33,7 @@ async function caller(address: string, options: EngineOptions = {}) {
   };
 }
 
-describe('a key that a service refuses for a time', () => {
+describe('a key that a service refuses temporarily', () => {
   it('is not used until then, while other keys are', async () => {
     const { address, keys } = await startService();
     const call = await caller(address);

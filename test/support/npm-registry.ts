@@ -14,7 +14,7 @@ export interface FixturePackage {
   readonly manifest?: Readonly<Record<string, unknown>>;
   /** Further entries of the archive, with full paths. */
   readonly entries?: readonly TarEntry[];
-  /** Whether the served file differs from the announced one. */
+  /** True if the served file differs from the announced one. */
   readonly forged?: boolean;
 }
 

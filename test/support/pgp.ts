@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Whether this machine can sign texts and check signatures. */
+/** True if this machine can sign texts and check signatures. */
 export const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
 
 /** A new key, which is deleted after the test. */

@@ -16,7 +16,7 @@ export interface Play {
   readonly state: State;
   /** The time of the events. Set it to advance time. */
   nowMs: number;
-  /** Whether the last event changed the state. */
+  /** True if the last event changed the state. */
   changed: boolean;
   notices: string[];
   feed(event: Event): string[];

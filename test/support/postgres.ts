@@ -6,7 +6,7 @@ import { serverOf } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { drawing, isFull, leftOut } from './scale.ts';
 
-/** Whether there is a PostgreSQL for tests, for `describe.skipIf(!hasPostgres)`. If there is none, the reason is printed. */
+/** True if PostgreSQL is available for tests, for `describe.skipIf(!hasPostgres)`. If not, the reason is printed. */
 export const hasPostgres = requireTool('postgres') !== undefined;
 
 /** Share of the tests for both stores that a quick run executes on PostgreSQL, where they take longer. */

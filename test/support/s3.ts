@@ -20,7 +20,7 @@ async function searchOfProject(): Promise<Search> {
 
 const tool = foundIn('versitygw', await searchOfProject());
 
-/** Whether there is a server of S3 for tests. If there is none, the reason is printed. */
+/** True if a server of S3 is available for tests. If not, the reason is printed. */
 export const hasS3 = tool !== undefined;
 
 /** A server of S3 for a test file, on this machine only, with empty buckets. */

@@ -27,7 +27,7 @@ function processes(): Map<number, Process> {
 
 /** Returns the largest peak memory of the descendants of this process, in MB. */
 function largestBelow(): number {
-  if (process.platform !== 'linux') throw new Error('the memory of other processes is looked up in /proc');
+  if (process.platform !== 'linux') throw new Error('the memory of other processes is read from /proc');
   const all = processes();
   const isBelow = (pid: number): boolean => {
     const parent = all.get(pid)?.parent ?? 0;

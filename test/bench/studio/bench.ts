@@ -25,7 +25,7 @@ export async function benchStudio(
   const rows = Object.entries(STUDIO_ROWS).filter(([, { name }]) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row matches "${only}".`);
   const { found } = fetchTool('chromium', toolNamed('chromium'));
-  if (!found) throw new Error('The rows of the Studio need Chromium, and it is not installed.');
+  if (!found) throw new Error('The rows of the Studio need Chromium, which is not installed.');
   const from = loadavg()[0] as number;
   say('Deploying a workflow of 2,000 blocks …');
   const served = await servedStudio();

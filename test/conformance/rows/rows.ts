@@ -3,14 +3,14 @@ import { basename, join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { repository, walk } from '../../repo/sources.ts';
 
-/** A behaviour that a runtime must have, with its tests, the behaviour of Heddle instead, or the reason why it is not visible. */
+/** A behaviour that a runtime must have, with its tests, Heddle's different behaviour, or the reason why it is not visible. */
 export interface Row {
   /** `E5`, or `E6-E10` for several that belong together. */
   id: string;
   behaviour: string;
   /** `file › title`, or `file › id` for a recorded case. */
   shownBy?: string[];
-  /** The behaviour of Heddle instead, with its rule, page or decision record. */
+  /** Heddle's different behaviour, with its rule, page or decision record. */
   instead?: string;
   /** Why the behaviour is not visible. */
   internal?: string;

@@ -7,7 +7,7 @@ import { workflow } from '../../support/workflow.ts';
 import type { Drawing, Drawn } from '../../support/workflow.ts';
 import type { MakeRuntime, WhenDone } from './suite.ts';
 
-/** A drawing that runs to its end; blocks of the type `work` complete immediately. */
+/** A drawing that runs to completion; blocks of the type `work` complete immediately. */
 export interface Sketch {
   blocks: Drawn[];
   edges: string[];

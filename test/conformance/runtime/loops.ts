@@ -95,7 +95,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: [turn(10, 20), turn(), turn(30)] });
     });
 
-    it('results of a nested container appear once for each time that it ended, in the iteration in which it ended', async () => {
+    it('results of a nested container appear once for each of its executions, in the iteration in which it ended', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [

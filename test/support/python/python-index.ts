@@ -7,9 +7,9 @@ import { type FixtureWheel, wheelBytes, wheelFilename, wheelMetadata } from './w
 /** A wheel in the index, with the data of the index about it. */
 export interface IndexedWheel extends FixtureWheel {
   readonly yanked?: string;
-  /** Whether its metadata is a separate file next to it. */
+  /** True if its metadata is a separate file next to it. */
   readonly metadataBeside?: boolean;
-  /** Whether the served file differs from the announced one. */
+  /** True if the served file differs from the announced one. */
   readonly forged?: boolean;
   /** Metadata that differs from the wheel's. */
   readonly announced?: readonly string[];
@@ -18,7 +18,7 @@ export interface IndexedWheel extends FixtureWheel {
 export interface PythonIndexOptions {
   /** The form of its pages; default json. */
   readonly form?: 'json' | 'html';
-  /** Whether the index supports range requests; default true. */
+  /** True if the index supports range requests; default true. */
   readonly ranges?: boolean;
 }
 

@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export interface ZipEntry {
   readonly path: string;
   readonly content?: string | Uint8Array;
-  /** Whether the content is compressed; default true. */
+  /** True if the content is compressed; default true. */
   readonly deflate?: boolean;
   /** Mode of a Unix file, such as 0o120777 for a link. */
   readonly mode?: number;
