@@ -162,7 +162,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     expect(await readTotals(db)).toEqual(WIDTHS.map(() => runs.length));
   });
 
-  it('get runs from the index of the log, also runs of an earlier process, and lose deleted runs', async () => {
+  it('get runs from the index of the log, including runs of an earlier process, and lose deleted runs', async () => {
     const world = await indexed({ url });
     const id = await deploy(world, workflow([fn('A', 'return 1')], ['Start -> A']));
     for (const runId of ['r1', 'r2']) await world.engine.execute(id, {}, { runId });

@@ -146,7 +146,7 @@ describe('the address of the tools', () => {
     expect(JSON.stringify(result.content)).toContain(`${String(result._meta?.['runId'])} waits for a person`);
   });
 
-  it.each(['auto', 'legacy'] as const)('cancels the run when the client leaves (%s)', async (mode) => {
+  it.each(['auto', 'legacy'] as const)('cancels the run when the client disconnects (%s)', async (mode) => {
     const { call, client, statuses } = await waiting(mode);
     await Promise.all([expect(call).rejects.toThrow(/closed|abort/i), client.close()]);
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);

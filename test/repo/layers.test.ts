@@ -38,7 +38,7 @@ describe('layers', () => {
     expect(module.runtimeImports.toSorted()).toEqual(['./i.ts', 'a', 'c', 'd', 'f', 'h']);
   });
 
-  it('count an import of types only as an import at run time, because the compiler keeps it', () => {
+  it('count a type-only import as an import at run time, because the compiler keeps it', () => {
     const module = parseModule('core', 'packages/core/src/x.ts', "import { type A } from 'a';");
     expect(module.runtimeImports).toEqual(['a']);
   });

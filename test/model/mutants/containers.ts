@@ -86,7 +86,7 @@ export const containers: readonly Mutant[] = [
     {
       from: 'of body.entries)',
       to: 'of body.entries.toReversed())',
-      why: 'the blocks of an iteration start against the order of the edges',
+      why: 'the blocks of an iteration start in reverse order of the edges',
     },
     {
       from: 'count: containerAt(level, index).next',

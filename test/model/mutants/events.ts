@@ -129,7 +129,7 @@ export const events: readonly Mutant[] = [
     {
       from: 'context.atMs < deadline.dueMs',
       to: 'context.atMs <= deadline.dueMs',
-      why: 'the deadline comes a moment late',
+      why: 'the deadline fires slightly late',
     },
     { from: ' || context.atMs < deadline.dueMs', to: '', why: 'a void deadline is accepted' },
     {

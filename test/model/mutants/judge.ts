@@ -29,7 +29,7 @@ export function mutated({ file, from, to, why }: Mutant): string {
   const text = readFileSync(join(MACHINE, file), 'utf8');
   const places = text.split(from).length - 1;
   if (places !== 1)
-    throw new Error(`mutant "${why}" of ${file}: its text is there ${places} times: ${from.trim()}`);
+    throw new Error(`mutant "${why}" of ${file}: its text occurs ${places} times: ${from.trim()}`);
   return text.replace(from, () => to);
 }
 

@@ -79,7 +79,7 @@ export const paths: readonly Mutant[] = [
     {
       from: 'node.outs.map((to)',
       to: '[...node.outs].reverse().map((to)',
-      why: 'blocks start against the order of the edges',
+      why: 'blocks start in reverse order of the edges',
     },
     {
       from: 'left: reached.size',

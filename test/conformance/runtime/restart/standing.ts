@@ -29,7 +29,7 @@ export function describeStanding(engines: () => Succession): void {
     expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
   });
 
-  it('a run cancelled from its journal runs no block first', async () => {
+  it('a cancel of a run that no engine executes runs none of its blocks', async () => {
     const place = engines();
     const { runId } = await stopAtA(place);
     const { second, after } = await idle(place);
