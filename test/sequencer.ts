@@ -27,7 +27,7 @@ export const LONGEST: readonly string[] = [
 
 /**
  * Sorts the files: first those that need a separate process, because its start would end a shared process; then the
- * longest, also without durations of an earlier run; last the tests of modules, which are short.
+ * longest, even without durations of an earlier run; last the tests of modules, which are short.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -148,7 +148,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect((await api.editors(data.id, 'DELETE', { email: reader.email })).status).toBe(404);
     expect((await api.change(data.id, { content: 'x' }, { key: reader.key })).status).toBe(403);
     expect((await api.change(data.id, { content: 'x' }, { key: admin.key })).status).toBe(200);
-    // An admin is an editor already.
+    // An admin is always an editor.
     await api.store.workspaces.setMember(api.workspaceId, reader.userId, 'admin');
     expect((await api.grant(data.id, reader.email)).status).toBe(400);
   });

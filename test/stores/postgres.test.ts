@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   ];
   for (const describeSuite of sample(suites, 4, 'suites of stores on PostgreSQL')) describeSuite();
 
-  it('notifies watchers of live events also after the listening connection was lost', async () => {
+  it('notifies watchers of live events even after the listening connection was lost', async () => {
     const schema = `s ${randomUUID()}`;
     const [one, other] = [(await open({ schema })).live, (await open({ schema })).live];
     let wakes = 0;

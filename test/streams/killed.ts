@@ -29,7 +29,7 @@ export function play(options: TalkProcess): { exited: Promise<void>; end(): void
   return { exited, end: () => void child.stdin.end() };
 }
 
-/** Expects the events of a process that was killed before the third word of T, and of another one that ran T again. */
+/** Expects the events of a process that was killed before the third word of T, and of another process that ran T again. */
 export function expectRetracted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));

@@ -78,7 +78,7 @@ describe('the layers of a graph', () => {
     expect(lines).toEqual([[['If', 'Loop', 'yes']], [['In', 'If', 'error']]]);
   });
 
-  it('have lines within their boxes, also lines that lead back', () => {
+  it('have lines within their boxes, including lines that lead back', () => {
     const lines = layersOf(graph, boxes).flatMap((layer) => layer.lines);
     for (const { path, box } of lines) {
       const numbers = (path.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);

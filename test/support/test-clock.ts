@@ -36,7 +36,7 @@ export class TestClock implements Clock {
     };
   }
 
-  /** Advances by `ms` and fires due timers in order, also timers that are set by others. */
+  /** Advances by `ms` and fires due timers in order, including timers that other timers set. */
   advance(ms: number): void {
     const endMs = this.#nowMs + ms;
     for (;;) {

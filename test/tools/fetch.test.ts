@@ -53,7 +53,7 @@ describe('fetchTool', () => {
     expect(fetchTool('loom', loom(), env()).found?.path).toBe(join(folder, 'loom'));
   });
 
-  it('says that the tool on PATH does not work here', () => {
+  it('reports that the tool on PATH does not work here', () => {
     script('loom', 'echo no threads >&2; exit 3');
     expect(fetchTool('loom', loom(), env())).toEqual({
       reason: expect.stringMatching(/PATH: .*3: no threads/),

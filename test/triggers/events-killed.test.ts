@@ -7,13 +7,13 @@ import { expectEventsOnceWhenKilled } from './killed-steps.ts';
 describe('event triggers whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(6, 'steps from the end of a run to the run that its event starts');
 
-  it('at each step from the end of a run to the run of its event start exactly one run, on SQLite', async () => {
+  it('start exactly one run, at each step from the end of a run to the run of its event, on SQLite', async () => {
     const data = dataFolder();
     await expectEventsOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process polls for events start exactly one run, on PostgreSQL',
+    'start exactly one run while another process polls for events, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };

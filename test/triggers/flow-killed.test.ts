@@ -15,7 +15,7 @@ const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
 
 describe('flow control whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   it.each(POLICIES.slice(0, scale(2, 3)))(
-    'at each step of %s starts exactly one run for each delivery, on SQLite',
+    'starts exactly one run for each delivery, at each step of %s, on SQLite',
     async (_name, policy) => {
       const data = dataFolder();
       const place = { store: { data }, engine: { data } };
@@ -24,7 +24,7 @@ describe('flow control whose process is killed', { timeout: scale(300_000, 1_800
   );
 
   it.skipIf(!hasPostgres)(
-    'while another process works on events, too, starts exactly one run for each delivery, on PostgreSQL',
+    'starts exactly one run for each delivery while another process works on events, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };

@@ -8,13 +8,13 @@ import { expectOnceWhenKilled } from './killed-steps.ts';
 describe('schedules whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(3, 'steps from a due time to its run');
 
-  it('at each step from the due time to the run start exactly one run, on SQLite', async () => {
+  it('start exactly one run, at each step from the due time to the run, on SQLite', async () => {
     const data = dataFolder();
     await expectOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process fires them, too, and versions change start exactly one run, on PostgreSQL',
+    'start exactly one run while another process fires them and versions change, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };

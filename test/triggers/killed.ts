@@ -14,7 +14,7 @@ export const FROM_MS = Date.UTC(2026, 0, 1);
 /** Runs of a killed process are recovered when its lease has expired, or by the next process. */
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-/** Where the records of the service and of the engine are. */
+/** The location of the records of the service and of the engine. */
 export interface Place {
   store: { data?: string; postgres?: string };
   engine: Pick<EngineOptions, 'data' | 'postgres'>;
@@ -27,7 +27,7 @@ export interface ProcessOptions extends Place {
   hooks?: { origin: string; services: { [name: string]: string } };
   /** Starts runs of triggers without serving requests, like `heddle worker --triggers`. */
   isWorker?: true;
-  /** Counts also each result of a statement as a step. */
+  /** Also counts each result of a statement as a step. */
   countsResults?: true;
   /** Counts the steps from the end of a run to the runs that its event starts. */
   countsEvents?: true;

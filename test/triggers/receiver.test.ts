@@ -200,7 +200,7 @@ describe('a request is refused', () => {
     expect(await send()).toBe(200);
   });
 
-  it('with 429 and without a lookup after many requests of its address to unknown paths', async () => {
+  it('with 429 and without a lookup after many requests from its address to unknown paths', async () => {
     const memory = receiver({}, { unknownRate: { capacity: 3, perMinute: 1 } });
     const seen: number[] = [];
     for (let index = 0; index < 5; index += 1)

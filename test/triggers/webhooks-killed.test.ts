@@ -31,7 +31,7 @@ async function expectOnceEach(
 describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const { first, stride } = drawnSteps(4, 'steps from a delivery to its run');
 
-  it('at each step from the delivery to the run starts exactly one run, on SQLite', async () => {
+  it('starts exactly one run, at each step from the delivery to the run, on SQLite', async () => {
     const data = dataFolder();
     const place = { store: { data }, engine: { data } };
     let process = await start(place);
@@ -68,7 +68,7 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process gets the same delivery and versions change starts exactly one run, on PostgreSQL',
+    'starts exactly one run while another process gets the same delivery and versions change, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };

@@ -90,7 +90,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect(await runsOf(hook.id)).toHaveLength(2);
   });
 
-  it('answer requests that test the address without a run, if the block has verifyTestEvents', async () => {
+  it('answer requests that test the address, and start no run, if the block has verifyTestEvents', async () => {
     const hook = await api.webhook({ token: '{{TOKEN}}', verifyTestEvents: true });
     for (const test of [{ method: 'GET' }, json({}), { body: '' }, { body: ' { } ' }])
       expect(await api.send(hook.path, test)).toMatchObject({ status: 200, body: { success: true } });

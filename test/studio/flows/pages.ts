@@ -101,7 +101,7 @@ export function pageFlows(store: ServeArgs): void {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await dialog.getByRole('alert').getByText('not empty').waitFor();
-    await dialog.getByLabel('Also if it is not empty').check();
+    await dialog.getByLabel('Even if it is not empty').check();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await expect.poll(() => item('Moved').count()).toBe(0);
     await expect.poll(() => new URL(page.url()).search).toBe('');

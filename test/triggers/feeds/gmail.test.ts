@@ -96,7 +96,7 @@ describe('an account of Gmail', () => {
     expect(subjects(await source.poll())).toEqual(wanted);
   });
 
-  it('begins with as many old messages as `backfill` says, and reads long histories in several polls', async () => {
+  it('begins with as many old messages as `backfill` sets, and reads long histories in several polls', async () => {
     const server = await gmailServer();
     for (const name of ['a', 'b', 'c', 'd']) server.deliver(name, { receivedMs: NOW_MS - 86_400_000 });
     const source = account(server, { backfill: 3 }, { limit: 2 });

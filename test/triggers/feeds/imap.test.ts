@@ -83,7 +83,7 @@ describe('a mail account', () => {
     ]);
   });
 
-  it('selects messages by the criteria, and begins with as many old messages as `backfill` says', async () => {
+  it('selects messages by the criteria, and begins with as many old messages as `backfill` sets', async () => {
     const server = await imapServer();
     for (const name of ['Ada', 'Bob', 'Ada', 'Ada'])
       server.deliver({ subject: name, from: `${name} <x@example.com>` });

@@ -10,13 +10,13 @@ import { newsFeed } from './setup.ts';
 describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(9, 'steps from a poll to its run');
 
-  it('at each step from the poll to the run starts exactly one run for each item, on SQLite', async () => {
+  it('starts exactly one run for each item, at each step from the poll to the run, on SQLite', async () => {
     const data = dataFolder();
     await expectPolledOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'while another process polls it and versions change starts exactly one run for each item, on PostgreSQL',
+    'starts exactly one run for each item while another process polls it and versions change, on PostgreSQL',
     async () => {
       const news = await newsFeed();
       const postgres = await postgresDatabase();

@@ -156,7 +156,7 @@ describe('a feed of RSS or Atom', () => {
     });
   });
 
-  it('reports the status with which a server refuses, and the time of its retry-after', async () => {
+  it('reports the status of a refusal by the server, and the time of its Retry-After', async () => {
     const server = await documentServer({ 'retry-after': '120' });
     server.status = 503;
     const source = new Source(

@@ -154,7 +154,7 @@ describe('a process that is killed', { timeout: 900_000 }, () => {
   const steps = drawnSteps(4, 'steps of the creation, check and removal of a webhook in a process');
 
   for (const name of ['github', 'linear', 'stripe', 'telegram'] as const)
-    it(`at each step of the creation, check and removal leaves one webhook, or none after the removal: ${name}`, async () => {
+    it(`leaves one webhook, or none after the removal, at each step of the creation, check and removal: ${name}`, async () => {
       const data = dataFolder();
       await expectHookOnceWhenKilled({ store: { data }, engine: { data } }, name, steps);
     });

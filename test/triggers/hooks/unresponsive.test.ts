@@ -19,7 +19,7 @@ const { type, fields } = HOOKED.github;
 const BEHAVIOURS = [
   ['never answers', 'silent'],
   ['sends a byte now and then', 'slow'],
-  ['sends a body without an end', 'fast'],
+  ['sends an endless body', 'fast'],
 ] as const;
 
 describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) => {
@@ -140,7 +140,7 @@ describe('while a provider never answers', () => {
     return { providers, api, silent, asked, failures };
   }
 
-  it('webhooks of many workspaces at it do not delay webhooks at another provider', async () => {
+  it('its webhooks of many workspaces do not delay webhooks at another provider', async () => {
     const { providers, api, silent, asked, failures } = await silentApi();
     const others = Array.from({ length: 10 }, (_, at) =>
       api.store.workspaces.createWorkspace(`Others ${at}`, api.userId),
@@ -154,7 +154,7 @@ describe('while a provider never answers', () => {
     await providers.close();
   });
 
-  it('many webhooks of one workspace at it delay neither another workspace nor webhooks at another provider', async () => {
+  it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
     const { providers, api, silent, asked, failures } = await silentApi();
     const other = await api.store.workspaces.createWorkspace('Others', api.userId);
     const own = Array.from({ length: 10 }, () => api.workspaceId);

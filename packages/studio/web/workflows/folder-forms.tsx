@@ -129,7 +129,7 @@ function DeleteFolder({ workspaceId, path, select, folder }: OwnProps) {
           checked={isRecursive}
           onChange={({ target }) => setRecursive(target.checked)}
         />{' '}
-        Also if it is not empty: its folders are deleted, and its workflows are archived
+        Even if it is not empty: its folders are deleted, and its workflows are archived
       </label>
     </Confirm>
   );
