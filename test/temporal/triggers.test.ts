@@ -53,7 +53,7 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
   for (const { what, stride, expectOnce } of KILLED) {
     const steps = drawnSteps(stride, `steps ${what} on Temporal`);
     it(
-      `at each step ${what} still leads to exactly one run`,
+      `still leads to exactly one run, at each step ${what}`,
       { timeout: scale(300_000, 1_800_000) },
       async () => {
         const data = dataFolder();
@@ -65,7 +65,7 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
 
   if (hasPostgres)
     it(
-      'alternately with a worker still leads to exactly one run for each event',
+      'still leads to exactly one run for each event if it is killed alternately with a worker',
       { timeout: 600_000 },
       async () => {
         const postgres = await postgresDatabase();

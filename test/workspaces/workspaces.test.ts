@@ -101,7 +101,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect(Date.parse(open?.updatedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(open?.createdAt ?? ''));
   });
 
-  it('of a workspace key are only its own workspace', async () => {
+  it('of a workspace key consist of its own workspace only', async () => {
     const { userId } = await person();
     const id = await api.store.workspaces.createWorkspace('Keyed', userId);
     const { key } = await api.store.keys.create({ workspaceId: id }, 'workspace');
@@ -110,7 +110,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect((await api.call('GET', `${WORKSPACES}/${api.workspaceId}`, { key })).status).toBe(404);
   });
 
-  it.each(['', '/members'])('of other people are not found, like absent ones%s', async (rest) => {
+  it.each(['', '/members'])('of other people are not found, like unknown workspaces%s', async (rest) => {
     const { key } = await person();
     const foreign = await api.call('GET', `${WORKSPACES}/${api.workspaceId}${rest}`, { key });
     const absent = await api.call('GET', `${WORKSPACES}/none${rest}`, { key });

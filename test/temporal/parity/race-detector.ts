@@ -13,7 +13,7 @@ export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'ti
  * evaluate in the order of the commands. It changes the journal if a block after the first expansion fails or ends a
  * scope that also contains the second container (R17), which may happen before or after the second expansion ends.
  *
- * A block beside an effect with a time limit is also such a pair (R21): a segment and an effect can be two activities, and each starts
+ * A block beside an effect with a time limit is a pair, too (R21): a segment and an effect can be two activities, and each starts
  * when a worker takes it. Without a time limit, the test decides when the effect ends.
  */
 export class RaceDetector {

@@ -64,7 +64,7 @@ describeTemporal('the production server', ({ address, namespace }) => {
     const postgres = { ...(await serverOf(given.postgres)), password: 'wrong' };
     const started = startProductionServer({ tools: given, postgres, name: 'never', namespace: 'never' });
     await expect(started).rejects.toThrow(
-      /^The database never can't be made: .*create-database failed with 1: .*no usable database/,
+      /^The database never cannot be created: .*create-database failed with 1: .*no usable database/,
     );
   });
 });

@@ -140,7 +140,7 @@ async function prepare(
   for (const args of steps) {
     const ended = await runCommand(tools.sql.path, args, { env, timeoutMs: SCHEMA_MS });
     if (ended.problem !== undefined)
-      throw new Error(`The database ${database} can't be made: ${ended.problem}`);
+      throw new Error(`The database ${database} cannot be created: ${ended.problem}`);
   }
 }
 

@@ -49,7 +49,7 @@ describe.each(drawnStores('processes of hooks'))(
     });
     afterAll(() => providers.close());
 
-    it('are handled by one process at a time; another process continues if it stops before the provider has answered', async () => {
+    it('are handled by one process at a time; another continues if it stops before the provider has answered', async () => {
       const never = Promise.withResolvers<undefined>();
       const requestCount = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;

@@ -53,7 +53,7 @@ describe.each(drawnStores('repaired credentials of hooks'))(
       for (const id of ids) expect((await api.settled(id, 'active')).warnings).toEqual([]);
     });
 
-    it('is created soon after a request has replaced the key of its credential, but not after a request that renamed it', async () => {
+    it('is created soon after a request has replaced the key of its credential, but not after a rename', async () => {
       const credential = await store('renamed', WEAK);
       const id = await refused(credential);
       await api.call('PATCH', pathOf(credential), { body: { displayName: 'another name' } });
