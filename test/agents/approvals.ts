@@ -103,7 +103,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
           { ...waiting, id: '1.4', arguments: { to: 'eve', amount: 3 } },
         ],
       });
-      // A call that needs no approval does not wait for the others.
+      // A call that needs no approval does not wait for the approval of other calls.
       expect(done).toEqual([{ at: 'books' }]);
       const decisions = {
         '1.1': { decision: 'approve' },
@@ -141,7 +141,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       expect(server.requests).toHaveLength(2);
     });
 
-    it('may be answered one after the other, and calls of a later round need a new approval', async () => {
+    it('may be answered one after another, and calls of a later round need a new approval', async () => {
       const { server, options, done } = await paying([
         { tools: [pay('ada', 1), pay('bob', 2)] },
         { tools: [pay('ada', 1)] },

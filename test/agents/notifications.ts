@@ -138,7 +138,7 @@ type Begin = (
   options: Pick<EngineOptions, 'blocks' | 'pauseLinks'>,
 ) => Promise<{ engine: Engine; stop(): Promise<void> }>;
 
-/** Defines the test of a pause whose process is closed during one notification, after another one has been sent. */
+/** Defines the test of a pause whose process is closed during one notification, after another notification has been sent. */
 export function describeInterrupted(place: () => Promise<Begin>): void {
   describe('a pause whose process ends before it opens', () => {
     it.each([

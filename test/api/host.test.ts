@@ -185,7 +185,7 @@ it('a resource of several workspaces needs access to all of them, and is conceal
     (await call('GET', `/api/v2/links/${from}/${to}`)).status;
   expect(await statusOf(workspaceId, mine)).toBe(200);
   expect([await statusOf(workspaceId, foreign), await statusOf(foreign, mine)]).toEqual([404, 404]);
-  // A key of one workspace has no access to the other.
+  // A key of one workspace has no access to the other workspace.
   const { key } = await store.keys.create({ workspaceId }, 'of one side');
   const answer = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
   expect(answer).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });

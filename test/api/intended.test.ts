@@ -40,7 +40,7 @@ describe('the event of an action of the engine', () => {
     return rows.map(({ action, outcome }) => ({ action, outcome }));
   }
 
-  /** Returns the action, on the run that waits or on another one. */
+  /** Returns the action, on the run that waits or on another run. */
   async function actionOf(event: string): Promise<Action> {
     if (event === 'RUN_CANCELLED') {
       const isDone = async () => (await status()) === 'cancelled';

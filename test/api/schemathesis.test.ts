@@ -92,7 +92,7 @@ function schemathesis(args: string[], cwd: string, env: object): Promise<{ code:
 
 if (!isFull) leftOut('the phase "coverage" of schemathesis, and most examples');
 
-/** At full scale, one area after the other, so that each ends within its time. */
+/** At full scale, one area after another, so that each ends within its time limit. */
 const PARTS: readonly (readonly [string, readonly string[]])[] = isFull
   ? [...Map.groupBy(SERVED, ({ tag }) => tag)].map(
       ([tag, operations]) => [`of ${tag}`, operations.map(({ id }) => id)] as const,

@@ -65,7 +65,7 @@ describe('the invariants of the attack suite', () => {
     expect(await holder.arena.harm({ json: `"${secret}"` })).toEqual(['a secret of the host in the outcome']);
   });
 
-  it('compare outcomes exactly with the expected ones', () => {
+  it('compare outcomes exactly with the expected outcomes', () => {
     const outcome = { ok: true, json: '10', stdout: '', cpuMs: 0, wallMs: 0 } as const;
     expect(isExpected(outcome, '1')).toBe(false);
     expect(isExpected(outcome, ['1', '10'])).toBe(true);

@@ -2,7 +2,7 @@ import type { TailableRunStore, Stores } from '../../packages/engine/src/store/s
 
 /** Calls of the stores. */
 export interface Counts {
-  /** Journal entries, including the first ones of runs. */
+  /** Journal entries, including the first entries of runs. */
   entries: number;
   /** Journal writes. The engine waits for each. */
   writes: number;

@@ -115,7 +115,7 @@ it('a fan-out on disk commits its branches together', async () => {
   expect(commits).toBe(4);
 });
 
-it('values over the inline limit are stored once each, smaller ones never', async () => {
+it('values over the inline limit are stored once each, smaller values never', async () => {
   expect((await ran(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
   expect((await ran(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
 });

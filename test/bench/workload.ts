@@ -1,4 +1,4 @@
-/** A prepared workload: one that is timed from outside, or one that measures itself. */
+/** A prepared workload, which is timed from outside or measures itself. */
 export type Prepared = Timed | Measured;
 
 /** Timed from outside, with as many runs as fit into a sample. */

@@ -108,7 +108,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(await api.find(data.id)).toBe('{"private_key": 1}');
   });
 
-  it('cannot have the name or the id of another one', async () => {
+  it('cannot have the name or the id of another credential', async () => {
     const api = await setUp();
     await api.add({ id: 'first', displayName: 'First' });
     await api.add({ id: 'second', displayName: 'Second' });

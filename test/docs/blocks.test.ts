@@ -131,11 +131,11 @@ describe('the outputs of blocks in @heddle/blocks', async () => {
   it.each(described.map((each) => [each.type, each] as const))(
     'are the outputs that references may name: %s',
     (type, { outputs }) => {
-      // References may name any output of a type without declared ones.
+      // References may name any output of a type without declared outputs.
       if (integrations.includes(type)) return expect(typeTable().get(type)?.outputs).toBeUndefined();
       const names = Object.keys(outputs['properties'] as object);
       const known = typeTable().get(type)?.outputs;
-      // References may name any output of a type without declared ones.
+      // References may name any output of a type without declared outputs.
       if (!known) return expect(type).toBe('guardrails');
       // Exported workflows may name this output, but agents of Heddle do not have it.
       const expected = Object.keys(known).filter((name) => name !== 'interactionId');

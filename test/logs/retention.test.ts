@@ -126,7 +126,7 @@ describe.each(NAMES)('retention on %s', (name) => {
     expect(await ids()).toHaveLength(3);
   });
 
-  it('is executed by one process at a time, and by another one when the first dies', async () => {
+  it('is executed by one process at a time, and by another process when the first dies', async () => {
     const { db, engine, clock, workflowId, retention, ids } = await setUp(await url());
     await engine.execute(workflowId, {}, { runId: 'old' });
     await ids();

@@ -220,7 +220,7 @@ describe('the machine', () => {
         const [draw, same] = [numbers(scenario.order), numbers(scenario.order)];
         follow(one, draw, when);
         follow(two, same, when);
-        // The second run discards its commands, and reads the pending ones from its state.
+        // The second run discards its commands, and reads the pending commands from its state.
         expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
         two.open.clear();
         if (!two.end)

@@ -85,7 +85,7 @@ const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: repository }
 );
 
 describe('former names', () => {
-  it('are in no identifier except serialized ones', () => {
+  it('are in no identifier except serialized identifiers', () => {
     expect(files.length).toBeGreaterThan(900);
     const all = new Set<string>();
     const found = files.flatMap((file) => {

@@ -77,7 +77,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   },
   /**
    * Shares the stores (`argument`: schema, run and number of entries): prints whether it created the run, and writes
-   * entries, record and log step by step, while other processes write the same ones.
+   * entries, record and log step by step, while other processes write the same data.
    */
   async share() {
     const [schema = '', runId = '', count] = argument.split('|');

@@ -38,7 +38,7 @@ describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate)
     }
   });
 
-  it('reach a listener that is added while a block runs: earlier and later ones', async () => {
+  it('reach a listener that is added while a block runs, including earlier emissions', async () => {
     const script = new Script();
     const engine = await open({ ...(await locate()), blocks: [script.executor] });
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** An entry of a tar archive. Its name may be one that only a hostile archive has. */
+/** An entry of a tar archive. It may have a name that occurs only in hostile archives. */
 export interface TarEntry {
   readonly path: string;
   readonly content?: string | Buffer;

@@ -48,7 +48,7 @@ async function serve(server: readonly string[], place: readonly string[], before
   };
 }
 
-/** Starts a run in a process, kills the process, and answers the run in another one. Returns the ended run. */
+/** Starts a run in a process, kills the process, and answers the run in another process. Returns the ended run. */
 async function runAfterRestart(server: readonly string[], place: readonly string[]): Promise<Shown> {
   const first = await serve(server, place);
   const { workspaceId } = first;

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 /** A proxy to a server that can be cut off. */
 export interface Line {
   readonly address: string;
-  /** Closes all connections and refuses new ones. */
+  /** Closes all connections and refuses new connections. */
   cut(): void;
 }
 

@@ -61,7 +61,7 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
     await worker.stop({ drainMs: 500, killMs: 2000 });
   });
 
-  it('read the skills of their workspace from the worker, and get the same ones at the next attempt', async () => {
+  it('read the skills of their workspace from the worker, and get the same skills at the next attempt', async () => {
     const refund = {
       id: '1f0c',
       name: 'refund-orders',

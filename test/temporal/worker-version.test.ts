@@ -3,7 +3,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { placeOn } from './worker-place.ts';
 
 describeTemporal('versions of workers', (server) => {
-  // The development server does not support versions; test/temporal/production/ tests one that does.
+  // The development server does not support versions; test/temporal/production/ tests a server that does.
   it('are an error if the server does not support them', async () => {
     const version = { deployment: 'looms', build: '7' };
     await expect(placeOn(server).worker({ tuning: { version } })).rejects.toMatchObject({

@@ -95,7 +95,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect(after.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
   });
 
-  it('are refused for archived workflows and those of other workspaces, as for absent ones', async () => {
+  it('are refused for archived workflows and those of other workspaces, as for unknown workflows', async () => {
     const id = await api.drafted(FILE);
     const other = await api.member(await api.workspace(), 'admin');
     const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: other });

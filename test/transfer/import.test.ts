@@ -183,7 +183,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(call?.subBlocks['workflowId']?.value).toBe(target.data.id);
   });
 
-  it('keep the references that the export has kept in the same workspace, and warn about them in another one', async () => {
+  it('keep the references that the export has kept in the same workspace, and warn about them in another workspace', async () => {
     const source = await api.drafted(
       fileOf([fields('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
@@ -242,7 +242,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect([status, errorIn(body).message]).toEqual([400, message]);
   });
 
-  it('report ids of other workspaces like absent ones', async () => {
+  it('report ids of other workspaces like unknown ids', async () => {
     const other = await api.workspace();
     const { data } = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
       body: { workspaceId: other, name: 'X' },
@@ -301,7 +301,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     const [one] = listed;
     const found = await api.call<Imported[]>('GET', `${at}?requestId=${one?.requestId}`);
     expect(found.data.map(({ operationId }) => operationId)).toEqual([one?.operationId]);
-    // A cursor of one workspace is not valid in another one.
+    // A cursor of one workspace is not valid in another workspace.
     const elsewhere = `/api/v2/workspaces/${api.workspaceId}/operations`;
     expect((await api.call('GET', `${elsewhere}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
     expect((await api.call('GET', `${elsewhere}/${one?.operationId}`)).status).toBe(404);

@@ -197,7 +197,7 @@ describe('events of credentials', () => {
 });
 
 describe('without an event trigger in the workspace', () => {
-  it('no events are recorded, and events of one workspace start no runs in another one', async () => {
+  it('no events are recorded, and events of one workspace start no runs in another workspace', async () => {
     const api = await eventApi('sqlite');
     const watched = await api.watched();
     const others = await api.store.workspaces.createWorkspace('Others', api.userId);

@@ -16,7 +16,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
   /** Deploys a webhook with flow control, whose runs wait for a resume if `pauses`. */
   const deployed = (flowControl: Json, pauses = false) => api.flow(flowControl, { pauses });
 
-  it('starts runs of one key one after the other, in order, and does not delay runs of other keys', async () => {
+  it('starts runs of one key one after another, in order, and does not delay runs of other keys', async () => {
     const hook = await deployed({ concurrency: 1, key: 'customer.id' }, true);
     const [first, second, third] = [
       await hook.send({ customer: { id: 'a' }, n: 1 }),
@@ -60,7 +60,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     ]);
   });
 
-  it('starts at most the given number of runs in any period, and delays the others', async () => {
+  it('starts at most the configured number of runs in any period, and delays the rest', async () => {
     const hook = await deployed({ throttle: { limit: 2, seconds: 60 } });
     const sent = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
     await api.settled();

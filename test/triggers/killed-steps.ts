@@ -10,7 +10,7 @@ import { scheduledWorkflow } from '../support/triggered.ts';
 const LEAST_STEPS = 6;
 
 /**
- * Kills a process at steps from a due time to its run, one after the other. Expects that each due time has one run.
+ * Kills a process at steps from a due time to its run, one after another. Expects that each due time has one run.
  */
 export async function expectOnceWhenKilled(place: Place, { first, stride }: Steps): Promise<void> {
   let process = await startProcess({ ...place, nowMs: atMinute(0) });
@@ -33,7 +33,7 @@ const LEAST_EVENT_STEPS = 5;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 /**
- * Kills a process at steps from the end of a run to the run that its event starts, one after the other, while `others` more
+ * Kills a process at steps from the end of a run to the run that its event starts, one after another, while `others` more
  * processes look for events, too. Expects that each event has one run.
  */
 export async function expectEventsOnceWhenKilled(
@@ -74,7 +74,7 @@ export async function expectEventsOnceWhenKilled(
   expect(step - stride).toBeGreaterThan(LEAST_EVENT_STEPS);
 }
 
-/** Deploys a workflow, and another one that starts when a run of the first one has completed. */
+/** Deploys a workflow, and a second workflow that starts when a run of the first has completed. */
 async function deployWatched(
   from: FiringProcess,
 ): Promise<{ key: string; watched: string; watcher: string }> {

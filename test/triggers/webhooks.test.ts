@@ -44,7 +44,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       expect(run).toMatchObject({ engine_id: answer.body['runId'], trigger: 'webhook' });
     });
 
-    it('start one run for several deliveries with one id, also concurrent ones', async () => {
+    it('start one run for several deliveries with one id, even if they are concurrent', async () => {
       const sent = request({ n: 1 }, { id: 'twice', nowMs: api.now.ms });
       const answers = await Promise.all(Array.from({ length: 8 }, () => api.send(hook.path, sent)));
       const runIds = new Set(answers.map(({ body }) => body['runId']));

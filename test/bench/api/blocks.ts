@@ -73,7 +73,7 @@ export async function untilSteps(many: number): Promise<void> {
   watchers.delete(look);
 }
 
-/** Opens the gate for the current waiters. Later ones wait for the next opening. */
+/** Opens the gate for the current waiters. Later waiters wait for the next opening. */
 export function openGate(): void {
   gate.resolve();
   gate = Promise.withResolvers<void>();

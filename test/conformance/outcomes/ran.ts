@@ -13,7 +13,7 @@ interface Ran {
   container: boolean;
 }
 
-/** Returns how the executed blocks differ from the expected ones in names, order or outcome. */
+/** Returns how the executed blocks differ from the expected blocks in names, order or outcome. */
 export function ranDifference(
   expected: readonly RanBlock[],
   logs: readonly Log[],

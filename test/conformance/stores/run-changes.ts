@@ -13,7 +13,7 @@ async function acknowledgeAll(changes: Changes): Promise<void> {
   await changes.acknowledge((await changes.read(100)).map(({ position }) => position));
 }
 
-/** Tests the changes of runs in stores. `make` opens empty ones. */
+/** Tests the changes of runs in stores. `make` opens empty stores. */
 export function describeRunChanges(name: string, make: () => SharedStores | Promise<SharedStores>): void {
   describe(`${name}: changes of runs`, () => {
     it('records no changes before a consumer begins; then every stored run counts as changed', async () => {

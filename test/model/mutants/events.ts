@@ -1,7 +1,7 @@
 import { faultsIn } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in the handling of events: late ones, timers, people, child runs, counters, pending commands. */
+/** Faults in the handling of events: late events, timers, people, child runs, counters, pending commands. */
 export const events: readonly Mutant[] = [
   ...faultsIn('work.ts', [
     {

@@ -164,7 +164,7 @@ const branch = (index: number, more: Partial<Span> = {}): Span =>
     { depth: 1, parentId: 'regions', name: `Price ${index}`, ...more },
   );
 
-/** Blocks that ran for seconds, an hour without work, and one that still runs. */
+/** Blocks that ran for seconds, an hour without work, and a block that still runs. */
 const spans: Answer<'/api/v2/logs/{runId}/spans'> = page([
   span('start', { at: 0, for: 1 }),
   span('load', { at: 10, for: 1240 }),

@@ -11,7 +11,7 @@ import type { Deployment } from './pair.ts';
 
 /** Number of runs for each deployment. */
 const COUNT = scale(10, 200);
-/** Quick runs always have the same scenarios, full runs draw new ones. */
+/** Quick runs always have the same scenarios, full runs draw new scenarios. */
 const SEED = isFull ? Number(process.env['HEDDLE_SAMPLE_SEED']) : 138_832_345;
 const TIMEOUT_MS = scale(240_000, 3_600_000);
 
@@ -103,7 +103,7 @@ describeTemporal('parity with the local runtime', (server) => {
   );
 });
 
-/** Returns the error of the smallest failed scenario, with the errors of the others. */
+/** Returns the error of the smallest failed scenario, with the errors of the other scenarios. */
 function smallest(failed: readonly { scenario: Scenario; error: unknown }[]): Error {
   const texts = failed.map(({ scenario, error }) => ({ text: JSON.stringify(scenario), error }));
   const [first, ...others] = texts.toSorted((a, b) => a.text.length - b.text.length);

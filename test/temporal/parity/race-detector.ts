@@ -40,7 +40,7 @@ export class RaceDetector {
     if (expanding.length > 1) this.#groups.push(expanding);
   }
 
-  /** Records that the run is idle: later events cannot race with earlier ones. */
+  /** Records that the run is idle: later events cannot race with earlier events. */
   quiet(): void {
     this.#groups = [];
     this.#isOneAnswered = false;

@@ -77,7 +77,7 @@ async function dies(
 }
 
 /**
- * Kills a process at steps from a poll to the run of its item, and starts another one each time. Expects that each item
+ * Kills a process at steps from a poll to the run of its item, and starts another process each time. Expects that each item
  * has one run.
  */
 export async function expectPolledOnceWhenKilled(place: Place, { first, stride }: Steps): Promise<void> {
