@@ -146,7 +146,7 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
   });
 });
 
-// Each needs a new interpreter, which takes long: by default only with Python's recursion limit, in the full run also without.
+// Each needs a new interpreter, which is slow: by default only with Python's recursion limit, in the full run also without it.
 const LIMITED = [false, true].slice(0, scale(1, 2));
 const deep = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };

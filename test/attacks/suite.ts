@@ -22,7 +22,7 @@ export interface SuiteOptions {
   readonly sandbox?: SandboxOptions;
   /**
    * Share of the attacks that a quick run draws at the highest level; default 1. An eighth of it is drawn at the other
-   * levels. For attacks that take long.
+   * levels. For slow attacks.
    */
   readonly share?: number;
   /** Suffix of the suite's name if a group runs in several variants. */
@@ -130,7 +130,7 @@ export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): voi
         if (attack.isFresh) expect(listOf(outcome).filter((one) => listOf(first).includes(one))).toEqual([]);
         if (attack.stdout !== undefined) expect(outcome.stdout).toMatch(attack.stdout);
         expect(await arena.harm(outcome)).toEqual([]);
-        // Not for Python, whose next interpreter takes long; the next attack covers it.
+        // Not for Python, whose next interpreter starts slowly; the next attack covers it.
         if (language === 'python') return;
         const next = await arena.sandbox.run({ runId: 'next', code: 'return 1' });
         expect(ending(next).text, 'the next job').toBe('1');

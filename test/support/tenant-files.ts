@@ -65,7 +65,7 @@ export class MemoryFiles implements TenantFiles {
     return this.#once(tenant, key, async () => this.#store(tenant, { ...kept.file, folderPath }, kept.bytes));
   };
 
-  /** Returns the port with `methods` in place of its own. */
+  /** Returns the port with some methods replaced by `methods`. */
   with(methods: Partial<TenantFiles>): TenantFiles {
     const { find, list, open, stored, create, replace, move } = this;
     return { ...{ find, list, open, stored, create, replace, move }, ...methods };

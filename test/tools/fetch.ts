@@ -145,7 +145,7 @@ function aptDownload(route: AptRoute, folder: string, env: Env): string | undefi
   return failure('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
 }
 
-/** Returns the packages that apt-get would install with these packages, by a simulation without root; none if they are unknown. */
+/** Returns the packages that apt-get would install with these, by a simulation without root; none if they are unknown. */
 function dependenciesOf(packages: readonly string[], options: readonly string[], env: Env): string[] {
   const args = ['install', '--simulate', '--no-install-recommends', ...options, ...packages];
   const { stdout } = ran('apt-get', args, { env });

@@ -47,7 +47,7 @@ async function deployAll(from: FiringProcess, feedUrl: string): Promise<Deployed
   };
 }
 
-/** Kills a server and a worker in turn, at steps of their work, while the other process works. Expects that each event has one run. */
+/** Kills a server and a worker in turn, at steps of their work, while the other works. Expects one run for each event. */
 export async function expectOnceBeside(place: Place, rounds: number): Promise<void> {
   const news = await newsFeed();
   let nowMs = FROM_MS;

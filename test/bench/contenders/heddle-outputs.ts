@@ -10,7 +10,7 @@ import { chainOf } from './workflows.ts';
 
 const MB = 1024 * 1024;
 
-/** Blocks between two measurements of live memory, because a garbage collection takes long. */
+/** Blocks between two measurements of live memory, because a garbage collection is slow. */
 const EVERY = 50;
 
 /** Returns the peak increase of live memory, in MB, during a chain whose blocks output `chars` characters each. */

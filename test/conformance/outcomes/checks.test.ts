@@ -19,7 +19,7 @@ const WARNED: { [id: string]: [code: string, block: string] } = {
   r626: ['FIELD_VALUE', 'w'],
 };
 
-it('the check warns about fields, values and code of recorded workflows only if the block cannot do what they say', () => {
+it('the check warns about fields, values and code of recorded workflows only if the block cannot execute them', () => {
   const found: typeof WARNED = {};
   for (const { id, workflow } of outcomeCases()) {
     const parsed = parseWorkflow(workflow);

@@ -184,7 +184,7 @@ return ['<a.result>', "say <a.result>!", '''three
       ['code that does not compile', 'x = 1\nreturn (x', 'Line 2'],
       ['a value that JSON does not have', 'return float("nan")', 'JSON'],
       ['a missing module', 'import numpy', 'numpy'],
-      // Only this row has a short timeout: on a busy machine the others can take longer.
+      // Only this row has a short timeout: on a busy machine the other rows can take longer.
       ['an endless loop', 'while True: pass', '300 ms', { timeout: 300 }],
     ])(
       'fails its block with %s, and activates the error edge',

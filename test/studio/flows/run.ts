@@ -138,7 +138,7 @@ export function runFlows(store: ServeArgs): void {
     const nodes = page.locator('.graph .block');
     const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
     await page.locator('.far-blocks path').first().waitFor();
-    // All blocks are in view, but none has an element of its own.
+    // All blocks are in view, but none has a separate element.
     expect(await page.locator('.far-blocks path').count()).toBeLessThan(5);
     expect(await nodes.count()).toBe(0);
     expect(await elements()).toBeLessThan(1500);

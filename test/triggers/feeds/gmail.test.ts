@@ -54,7 +54,7 @@ describe('an account of Gmail', () => {
     expect(server.labelsOf(id)).toEqual(['INBOX']);
   });
 
-  it('finds the messages since the last poll when its position is no longer known', async () => {
+  it('finds the messages since the last poll when the server no longer knows its position', async () => {
     const server = await gmailServer();
     const source = account(server);
     server.deliver('old', { receivedMs: NOW_MS });
