@@ -10,7 +10,7 @@ import type { Records, Service } from './service.ts';
 export interface StoreSetup {
   /** Returns the store and the options of `heddle serve`; called once. */
   open(): Promise<Records>;
-  /** Returns everything that is stored as one text. It must not contain a secret. */
+  /** Returns all stored data as one text. It must not contain a secret. */
   dump(): Promise<string>;
 }
 

@@ -193,7 +193,7 @@ describe('a block that reads and writes conversations', () => {
     return engine.execute({ workflow: drawn }, input);
   }
 
-  it('adds messages that agents remember, and gets those of agents', async () => {
+  it('adds messages that agents remember, and gets messages of agents', async () => {
     const server = await modelServer();
     const engine = await open(server);
     await remember(engine, { operation: 'add', id: 'c1', role: 'user', content: 'my name is Ada' });

@@ -112,14 +112,14 @@ describe.each(MODELS)('an agent with %s, whose server answers with one document'
 });
 
 describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
-  it('has the reasoning of the model if it is whole', async () => {
+  it('has the reasoning of the model if it is not streamed', async () => {
     const { run } = await start([{ whole: true, reasoning: 'It snows.', text: 'No.' }], { model });
     const events = emitted(run.events());
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'No.' } });
     expect(await events).toEqual({ text: 'No.', thinking: 'It snows.' });
   });
 
-  it('has the same content, tokens and cost if it is whole and if it is streamed', async () => {
+  it('has the same content, tokens and cost if it is streamed and if it is not', async () => {
     const answer = { text: 'No.', input: 1000, cached: 200, output: 100 };
     const outputs = [];
     for (const whole of [{ whole: true }, {}] as const) {
@@ -170,7 +170,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     },
   );
 
-  it('with an error that a gateway forwards is like the error itself', async () => {
+  it('with an error that a gateway forwards is handled like the error itself', async () => {
     const clock = new TestClock();
     const error = (code: number, message: string): ModelAnswer => ({
       body: JSON.stringify({ type: 'error', error: { type: 'error', code, message, status: 'X' }, message }),

@@ -219,7 +219,7 @@ describe('a resource of an organization', () => {
     checkOrganization,
   });
 
-  it('needs the role that the host sets, conceals other organizations, and refuses every workspace key alike', async () => {
+  it('needs the role that the host sets, conceals other organizations, and refuses all workspace keys', async () => {
     const { call, store, workspaceId } = await testApi({ areas: [reading()], access });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
     const getOrganization = (id: string, of?: string) =>
@@ -286,7 +286,7 @@ describe('createApi refuses', () => {
     }
   }
 
-  it('an engine that lets workflows call those of other workspaces', async () => {
+  it('an engine that lets workflows call workflows of other workspaces', async () => {
     expect(await creating([execute()], false)).toMatch(/^The engine lets workflows call/);
     expect(await creating([execute()])).toBe('created');
   });

@@ -124,7 +124,7 @@ describe('the page of a pause', () => {
     }
   });
 
-  it('answers alike for a wrong token, run or workflow', async () => {
+  it('gives the same answer for a wrong token, run or workflow', async () => {
     const { api, workflowId, runId, token } = await paused();
     const other = await api.deployed(ASKS);
     const texts = new Set<string>();

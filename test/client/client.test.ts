@@ -103,7 +103,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       expect(versions.data?.data).toMatchObject([{ version: 1, isActive: true }]);
     });
 
-    it('sends files, lists those of the output and downloads them', async () => {
+    it('sends files, and lists and downloads the files of the output', async () => {
       const workflowId = await deployed(ECHO, 'Echo');
       const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },

@@ -48,7 +48,7 @@ export function mutate(root: Json, { at, how, value, key }: Mutation): void {
   const define = (to: string, what: unknown): void => {
     Object.defineProperty(holder, to, { value: what, enumerable: true, configurable: true, writable: true });
   };
-  // fast-check reuses the object in every run: without a copy the next change would apply to it, too.
+  // fast-check reuses the object in every run: without a copy the next change would also apply to it.
   if (how === 'replace') define(name, structuredClone(value));
   else if (how === 'remove') Reflect.deleteProperty(holder, name);
   else if (how === 'repeat' && Array.isArray(holder)) holder.push(holder[Number(name)] as Json);

@@ -52,7 +52,7 @@ describe('fields that an operation needs', () => {
     expect(emptyFields(type, fields)).toEqual([]);
   });
 
-  it('are those of the first operation if the block names none, including services with a client library', () => {
+  it('belong to the first operation if the block names none, including services with a client library', () => {
     expect(emptyFields('slack', { channel: 'C1' })).toHaveLength(1);
     expect(emptyFields('s3', { operation: 'delete_object', bucketName: 'b' })).toHaveLength(1);
   });

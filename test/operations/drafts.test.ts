@@ -8,7 +8,7 @@ beforeAll(async () => {
   drafts = await import('../support/draft-edits.ts');
 });
 
-describe('the largest batch of operations takes time at most in proportion to the draft', () => {
+describe('the largest batch of operations takes time at most proportional to the size of the draft', () => {
   it('with containers that form a cycle', async () => {
     const { block, edit, graphOf, inside } = drafts;
     await expectLinear({

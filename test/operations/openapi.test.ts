@@ -137,14 +137,14 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
   ],
 ];
 
-describe('the import of a document takes time in proportion to its size', () => {
+describe('the import of a document takes time proportional to its size', () => {
   it.each(sample(DOCUMENTS, 3, 'shapes of OpenAPI documents'))('with %s', async (_title, size, make) => {
     await expectLinear({ size, make, pass: (document) => modules.importOpenApi(document, { name: 's' }) });
   });
 });
 
 describe('files of tools', () => {
-  it('are read and searched in proportion to their size', async () => {
+  it('are read and searched in time proportional to their size', async () => {
     const { importOpenApi } = modules;
     const made = new Map<number, unknown>();
     for (const n of [8, 60, 120, 240]) {

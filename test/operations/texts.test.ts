@@ -89,7 +89,7 @@ const PASSES: { [title: string]: (text: string) => void } = {
   },
 };
 
-describe('finding and filling in the references takes time at most in proportion to the length', () => {
+describe('finding and filling in the references takes time at most proportional to the length', () => {
   it.each(Object.entries(PASSES))('of %s', async (_, pass) => {
     await fc.assert(
       fc.asyncProperty(long, async ({ before, again, behind }) => {

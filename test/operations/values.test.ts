@@ -153,13 +153,13 @@ function respond(params: JsonObject): unknown {
   return executor.execute(modules.contextOf({ type: 'response', params }));
 }
 
-describe.each(Object.entries(PASSES))('%s takes time at most in proportion to the value', (_, pass) => {
+describe.each(Object.entries(PASSES))('%s takes time at most proportional to the size of the value', (_, pass) => {
   it.each(Object.entries(VALUES))('with %s', async (_title, make) => {
     await expectLinear({ size: 200, make, pass });
   });
 });
 
-it('redaction of very many equal keys takes time at most in proportion to their number', async () => {
+it('redaction of many equal keys takes time at most proportional to their number', async () => {
   const pass = (value: Json): unknown => redactor().json(value);
   await expectLinear({ size: 1500, make: VALUES['keys that are equal after redaction']!, pass });
 });
@@ -295,6 +295,6 @@ function assign(variables: Json, count: number): unknown {
   return executor.execute(modules.contextOf({ type: 'variables', params: { variables }, variables: known }));
 }
 
-describe('two long lists of a caller take time at most in proportion to their lengths', () => {
+describe('two long lists of a caller take time at most proportional to their lengths', () => {
   it.each(Object.entries(PAIRS))('%s', (_, growth) => expectLinear(growth));
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
   };
 });
 
-describe('parsing, checking and compiling a workflow takes time at most in proportion to its size', () => {
+describe('parsing, checking and compiling a workflow takes time at most proportional to its size', () => {
   it.each(sample(SHAPES, 6, 'shapes of workflows'))('with $title', async ({ draw, size = 300 }) => {
     await expectLinear({ size, make: (n) => textOf(draw(n)), pass: check });
   });

@@ -94,7 +94,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await hook.send({ n: 3 })).toMatchObject({ flow: { state: 'waiting' } });
   });
 
-  it('starts one run for the last of several events when no more events arrive for a time', async () => {
+  it('starts one run for the last of several events when no more events arrive for a period', async () => {
     const hook = await deployed({ debounce: { seconds: 30, maxSeconds: 70 } });
     const first = await hook.send({ n: 1 });
     await api.advance(20 * SECOND);
@@ -227,7 +227,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await api.send(hook.path, { headers: JSON_TYPE, body: '{}' })).toMatchObject({ status: 200 });
   });
 
-  it('delays the runs of schedules, too', async () => {
+  it('also delays the runs of schedules', async () => {
     const id = await api.minutely({ throttle: { limit: 1, seconds: 300 } });
     await api.advance(60 * SECOND);
     await api.advance(60 * SECOND);

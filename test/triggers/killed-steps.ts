@@ -34,7 +34,7 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 /**
  * Kills a process at steps from the end of a run to the run that its event starts, one after another, while `others` more
- * processes look for events, too. Expects that each event has one run.
+ * processes also look for events. Expects that each event has one run.
  */
 export async function expectEventsOnceWhenKilled(
   place: Place,

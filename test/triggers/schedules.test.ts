@@ -157,7 +157,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
   });
 
-  it('can be run by hand, in addition to due runs', async () => {
+  it('can be run manually, in addition to due runs', async () => {
     api.moveTo('2026-01-07T00:30Z');
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);

@@ -90,7 +90,7 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     const workflowId = run.path.split('/')[4] ?? '';
     await fillWorkflows(store.database, workspaceId);
     await fillLog(store.database, { workspaceId, workflowId });
-    // PostgreSQL does this by itself some time later.
+    // PostgreSQL would do this automatically, but later.
     if (storage === 'filled postgres') await sql`vacuum analyze`.execute(store.database);
     const reads = {
       workflows: { path: `/api/v2/workflows?workspaceId=${workspaceId}&limit=50`, headers },

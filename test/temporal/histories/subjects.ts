@@ -13,7 +13,7 @@ export interface Subject {
   /** Options of the deployment. */
   budget?: number;
   local?: boolean;
-  /** Completes the run; absent if it ends by itself. */
+  /** Completes the run; absent if it ends without further action. */
   lead?(engine: Engine, runId: string, script: Script): Promise<unknown>;
 }
 

@@ -33,7 +33,7 @@ export async function shapeOf(engine: Engine, runId: string, entries: readonly E
   };
 }
 
-/** Returns the first thing in which two runs differ, such as `journal[2]`, with what each has; undefined: they are equal. */
+/** Returns the first difference of two runs, such as `journal[2]`, with both values; undefined if they are equal. */
 export function firstDifference(local: Shape, temporal: Shape): string | undefined {
   for (const part of ['journal', 'logs', 'result'] as const) {
     const [one, other] = [[local[part]].flat(), [temporal[part]].flat()];
