@@ -139,7 +139,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     });
   });
 
-  it('create each webhook at its provider once, and remove only that of the trigger that the worker has suspended', async () => {
+  it('create each webhook at a provider once, and remove only the webhook of a trigger that the worker suspended', async () => {
     const { type, fields } = HOOKED.github;
     const ids = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
     const draft = draftOf(webhookWorkflow(ids, { type, last: FAILS as never })) as {
