@@ -26,7 +26,7 @@ export interface AgentProcess {
   url: string;
   /** File for the numbers of the calls. */
   effects: string;
-  /** True: the agent counts with a workflow. */
+  /** True if the agent counts with a workflow. */
   byWorkflow?: boolean;
   /**
    * The line after which the process waits to be killed: the number of a call of `counting`, or a memory point of

@@ -5,7 +5,7 @@ import type { WorkloadName } from './workload.ts';
 export interface Line {
   name: string;
   unit: string;
-  /** True: the unit is a rate, so larger is better. */
+  /** True if the unit is a rate, so that larger is better. */
   isRate?: true;
   peers: readonly string[];
   floor: boolean;

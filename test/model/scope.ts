@@ -28,7 +28,7 @@ export const GIVEN_UP = new Error('given up');
 
 interface Open {
   call: Call;
-  /** True: the call gets a grace period when its scope is drained. */
+  /** True if the call gets a grace period when its scope is drained. */
   patient: boolean;
   reject: (reason: unknown) => void;
 }

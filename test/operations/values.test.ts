@@ -153,7 +153,7 @@ function respond(params: JsonObject): unknown {
   return executor.execute(modules.contextOf({ type: 'response', params }));
 }
 
-describe.each(Object.entries(PASSES))('%s takes time at most proportional to the size of the value', (_, pass) => {
+describe.each(Object.entries(PASSES))('%s takes time at most proportional to its size', (_, pass) => {
   it.each(Object.entries(VALUES))('with %s', async (_title, make) => {
     await expectLinear({ size: 200, make, pass });
   });

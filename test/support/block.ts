@@ -35,7 +35,7 @@ export interface Scene {
   services?: Partial<Omit<ExecutorServices, 'run'>>;
   depth?: number;
   callChain?: readonly string[];
-  /** True: deployed with `compat`. */
+  /** True if the workflow is deployed with `compat`. */
   compat?: boolean;
   clock?: TestClock;
   signal?: AbortSignal;

@@ -17,7 +17,7 @@ export interface ModelAnswer {
   cached?: number;
   /** Tokens of the output that were reasoning. */
   reasoned?: number;
-  /** True: the answer is one JSON document even if the request asks for a stream. Default: as requested. */
+  /** True if the answer is one JSON document even for a streamed request. Default: as requested. */
   whole?: true;
   /** The body instead of an answer. */
   body?: string;

@@ -38,7 +38,7 @@ export interface OAuthServer {
 export interface OAuthServerOptions {
   /** Lifetime in seconds; absent: the answers have none. */
   expiresIn?: number;
-  /** True: each refresh returns a new refresh token, and the used one is refused afterwards. */
+  /** True if each refresh returns a new refresh token and invalidates the used token. */
   rotates?: boolean;
   /** The token endpoint in the metadata; default: that of the server. */
   tokenEndpoint?: string;

@@ -30,7 +30,7 @@ export interface Row {
   warm?: number;
   full: Pace;
   quick: Pace;
-  /** True: takes too long for `--quick`. */
+  /** True if it takes too long for `--quick`. */
   fullOnly?: boolean;
   baseline: {
     job: Job;

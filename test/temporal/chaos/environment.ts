@@ -26,7 +26,7 @@ export interface EnvironmentOptions {
   place: { data: string } | { postgres: string };
   workers: number;
   worker?: WorkerTuning;
-  /** False: code does not run within workflow tasks. */
+  /** False if code must not run within workflow tasks. */
   local?: boolean;
 }
 
