@@ -130,7 +130,7 @@ export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): voi
         if (attack.isFresh) expect(listOf(outcome).filter((one) => listOf(first).includes(one))).toEqual([]);
         if (attack.stdout !== undefined) expect(outcome.stdout).toMatch(attack.stdout);
         expect(await arena.harm(outcome)).toEqual([]);
-        // Not for Python, whose next interpreter starts slowly; the next attack covers it.
+        // Skipped for Python, whose next interpreter starts slowly; the next attack covers it.
         if (language === 'python') return;
         const next = await arena.sandbox.run({ runId: 'next', code: 'return 1' });
         expect(ending(next).text, 'the next job').toBe('1');

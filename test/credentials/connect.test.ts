@@ -152,7 +152,7 @@ describe('an OAuth client', () => {
     await expect(clients.exchange('shop', mixed, back)).rejects.toMatchObject({ code: 'invalid_grant' });
   });
 
-  it('sends its secret in a header if the server requires it, and none if it has none', async () => {
+  it('sends its secret in a header if the server requires it, and no secret if it has none', async () => {
     const server = await oauthServer();
     const addresses = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
     await clientsOf({ ...CLIENT, ...addresses, authentication: 'basic' }).refresh('shop', server.issue());

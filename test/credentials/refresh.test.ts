@@ -291,7 +291,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
       answer();
       const token = await slow;
       expect(token).toMatch(/^at-[0-9a-f-]{36}$/);
-      // Slow before: the other process gets the new tokens, and this one is refused. Slow after: the other way round.
+      // Slow before: the other process gets the new tokens, and this process is refused. Slow after: the reverse.
       expect(taken).toBe(moment === 'before' ? token : 'CREDENTIAL_RECONNECT');
       expect(await other.secret()).toBe(token);
       expect(await state()).toBe('connected');

@@ -37,7 +37,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('a server that is a program gets its arguments without a shell, an empty environment, and ends with the run', async () => {
+it('a server that is a program starts without a shell and with an empty environment, and ends with the run', async () => {
   const { command, pids } = place();
   const result = await callSeen({ command });
   expect(result).toMatchObject({ status: 'completed' });

@@ -35,7 +35,7 @@ describe('the tree of folders', () => {
     ]);
   });
 
-  it('moves by arrow keys, Home and End, and opens and closes folders', () => {
+  it('is navigated by arrow keys, Home and End, which also open and close folders', () => {
     const rows = folderRows(FOLDERS, new Set(['/A']));
     const names = rows.map(({ name }) => name);
     expect(names).toEqual(['All workflows', 'Without a folder', 'A', 'B', 'D', 'Z z']);

@@ -35,7 +35,7 @@ describe('the part of a graph whose blocks are mounted', () => {
     );
   });
 
-  it('changes in few of the frames of a move', () => {
+  it('changes in few frames while the view moves', () => {
     const parts = Array.from({ length: 120 }, (_, move) =>
       JSON.stringify(partInView(viewAt(-3 * move, 0, 1))),
     );

@@ -5,7 +5,7 @@ import { withRun } from './with-run.ts';
 
 /** Tests how every run store handles records and logs. */
 export function describeRecords(make: () => RunStore | Promise<RunStore>): void {
-  it('returns the record that was saved last', async () => {
+  it('returns the last saved record', async () => {
     const store = await withRun(make);
     await store.saveRecord(record('r'), []);
     const last = record('r', {
