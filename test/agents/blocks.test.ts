@@ -332,7 +332,7 @@ describe('a question about images', () => {
   });
 });
 
-describe('a thought', () => {
+describe('a thought block', () => {
   it('is recorded without a model', async () => {
     const server = await modelServer({ text: 'never' });
     const result = await runOne(server, 'thinking', { thought: 'First <start.a>.' }, { a: { b: 1 } });

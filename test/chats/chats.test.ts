@@ -384,6 +384,6 @@ describe('a chat deployment', () => {
   });
 });
 
-it('reports no faults', () => {
+it('the tests above cause no faults', () => {
   expect(api.faults).toEqual([]);
 });

@@ -49,7 +49,7 @@ async function setUp(fault: () => unknown, run: RunSummary = RUN) {
   return { db, indexer, faults };
 }
 
-it('indexes the other runs when a stored record is corrupt, and reports it once without its content', async () => {
+it('the index has the other runs when a record is corrupt, and reports it once without its content', async () => {
   const { db, indexer, faults } = await setUp(() => new SyntaxError('Unexpected token in "hunter2"'));
   await indexer.updateAll();
   await indexer.updateAll();
@@ -58,7 +58,7 @@ it('indexes the other runs when a stored record is corrupt, and reports it once 
   expect(faults.join()).not.toContain('hunter2');
 });
 
-it('indexes failed runs of a webhook when one of them is corrupt and has no trigger', async () => {
+it('the index has failed runs of a webhook when one of them is corrupt and has no trigger', async () => {
   const failed = { ...RUN, status: 'failed', blockTypes: [] } as RunSummary;
   const { db, indexer, faults } = await setUp(() => new TypeError('"hunter2" is no list'), failed);
   for (const id of ['bad', 'good'])
@@ -70,7 +70,7 @@ it('indexes failed runs of a webhook when one of them is corrupt and has no trig
   expect(faults.join()).not.toContain('hunter2');
 });
 
-it('does not skip a batch after a temporary error', async () => {
+it('the index does not skip a batch after a temporary error', async () => {
   const { db, indexer } = await setUp(() => new Error('connection lost'));
   await expect(indexer.updateAll()).rejects.toThrow('connection lost');
   expect(await rowsOf(db)).toEqual([]);

@@ -46,7 +46,7 @@ async function search(api: TestApi, query: object): Promise<Found> {
   return (await api.call<Found>('GET', `/api/v2/logs/search?${parameters}`)).data;
 }
 
-it('finds runs by input, output and error, even of a block whose error was handled, in any case', async () => {
+it('a search finds runs by input, output and error, even of a block with a handled error, in any case', async () => {
   const api = await setUp();
   const echo = await api.deployed(ECHO);
   const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });
@@ -66,7 +66,7 @@ it('finds runs by input, output and error, even of a block whose error was handl
   expect(filtered).toMatchObject({ matches: [], searchedRuns: 0 });
 });
 
-it('never finds the token of an open pause point, or runs of another workspace', async () => {
+it('a search never finds the token of an open pause point, or runs of another workspace', async () => {
   const api = await setUp();
   const asks = await api.deployed(ASKS);
   const runId = await run(api, asks);
@@ -81,7 +81,7 @@ it('never finds the token of an open pause point, or runs of another workspace',
   expect((await api.call('GET', path, { key: null })).status).toBe(401);
 });
 
-it('reads a limited amount for each request, counts skipped values, and continues at its cursor', async () => {
+it('a search reads a limited amount per request, counts skipped values, and continues at its cursor', async () => {
   const api = await setUp();
   const large = await run(api, await api.deployed(LARGE));
   expect(await search(api, { text: 'needle', in: 'output' })).toMatchObject({

@@ -15,7 +15,7 @@ import { ON_TEMPORAL, placeOn } from './cli.ts';
 const ORIGIN = 'https://answers.heddle.test';
 const TIMEOUT = { timeout: 60_000, interval: 200 };
 
-it('refuses limits without triggers', async () => {
+it('heddle worker refuses limits without triggers', async () => {
   const { exit, stderr } = await heddle(['worker', '--limits', 'limits.json']);
   expect([exit, stderr]).toEqual([2, expect.stringContaining('Add --triggers.')]);
 });

@@ -43,6 +43,6 @@ describe.each([
   );
 });
 
-it('uses all of the recorded cases', () => {
+it('the tests use all recorded cases', () => {
   expect(cases).toHaveLength(507);
 });

@@ -134,7 +134,7 @@ function numbered(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
 
 /** Defines the tests of paths inside containers: each iteration and branch takes its own path, and the next block always runs. */
 export function describeBodies(make: MakeRuntime): void {
-  describe('bodies of loops and parallels, also nested', () => {
+  describe('bodies of loops and parallels, including nested bodies', () => {
     const working = workingEngineForAll(make);
 
     it.each(BODIES.map((body) => [body.title, body] as const))('%s', async (_title, body) => {
