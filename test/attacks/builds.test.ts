@@ -30,7 +30,7 @@ describe('a build of hostile packages', () => {
     ],
     ['forge reports to the builder', ['reports'], /reports cannot be loaded: .*report/],
     ['leave a rejected promise', ['rejects'], /nobody handles it/],
-    ['continue in microtasks without end', ['turns'], /take more than 2000 ms|more than 64 MiB/],
+    ['continue in endless microtasks', ['turns'], /take more than 2000 ms|more than 64 MiB/],
     ['take memory outside of the heap', ['swells'], /allocation failed|more than 64 MiB/],
   ];
 

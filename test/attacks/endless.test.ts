@@ -13,7 +13,7 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
 /** A server's first bytes, and what it then sends repeatedly until the client disconnects. */
 const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, again: string]>> = {
-  '/status': ['a reason without end', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
+  '/status': ['an endless reason', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
   '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
   '/hints': [
     'informational responses before a response',

@@ -48,7 +48,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'a map': 'new Map([["t", "done"]])',
     'a date': 'new Date(0)',
     'a pattern that backtracks': '/(a+)+$/',
-    'a number without end': 'done(job, { text: 2n ** 99999n })',
+    'an endless number': 'done(job, { text: 2n ** 99999n })',
     'an error': 'new Error("x")',
     'a list': '[done(job)]',
     'an object in an object': 'done(job, { more: {} })',
@@ -132,7 +132,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'SANDBOX_PROTOCOL',
   ],
   [
-    'a stack without end',
+    'an endless stack',
     'send(done(job, { code: "GUEST_ERROR", text: JSON.stringify({ phase: "run", index: -1, name: "E", message: "m", stack: " at ".repeat(3e4) }) }))',
     'USER_ERROR',
   ],
@@ -160,7 +160,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   ['its own end', 'process.exit(3)', 'SANDBOX_CRASHED'],
   ['a fault', 'process.abort()', /^(?:SANDBOX_CRASHED|OUT_OF_MEMORY)$/],
   [
-    'errors without end',
+    'endless errors',
     'for (let i = 0; i < 2000; i++) process.stderr.write("x".repeat(1e4)); send(done(job))',
     '1',
   ],

@@ -57,7 +57,7 @@ const MORE: typeof BYTES = [
     /^HTTP\/1\.1 (?:400|200)/,
   ],
   [
-    'headers without end',
+    'endless headers',
     get('http://ok.test:O/', `${HOST}${`X-A: ${'b'.repeat(1_000)}${CRLF}`.repeat(99)}`),
     /^HTTP\/1\.1 431/,
   ],

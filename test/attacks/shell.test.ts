@@ -129,7 +129,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
       'printf __HEDDLE_RESULT__=; for ((i = 0; i < 20000; i++)); do printf x; done',
       'OK',
     ],
-    ['lines without end', 'yes | head -n 3000000', 'OK'],
+    ['endless lines', 'yes | head -n 3000000', 'OK'],
     ['bytes that are not text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
   ])('do not block their host by %s', async (_what, code, ends) => {
     const outcome = await bench.run({ code });
@@ -144,7 +144,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ['an endless error', "b'E' + b'[' * 10_000_000", /^SANDBOX_PROTOCOL$/],
     ['an answer that has only brackets', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['an answer above its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
-    ['bytes without end', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
+    ['endless bytes', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
   ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, ends) => {
     const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;
     const outcome = await bench.run({ language: 'python', code });

@@ -105,7 +105,7 @@ const TAMPERED: readonly [what: string, put: Put][] = [
   ],
   ['that is empty', (path) => writeFileSync(path, '')],
   ['that is a link to the valid one', (path, sound) => symlinkSync(sound, path)],
-  ['that is a link to a device without end', (path) => symlinkSync('/dev/zero', path)],
+  ['that is a link to an endless device', (path) => symlinkSync('/dev/zero', path)],
   [
     'that is a hard link to another file',
     (path, _sound, folder) => linkSync(join(folder, 'images.db'), path),

@@ -40,7 +40,7 @@ export const GENERATED: readonly string[] = [
 
 const DESCRIBED = await describeBlocks();
 
-/** Tables that are written as a whole, by the name in the comment above them (`<!-- generated: name -->`). */
+/** Tables that are generated completely, by the name in the comment above them (`<!-- generated: name -->`). */
 const TABLES: { readonly [name: string]: () => string[] } = {
   operations,
   statuses,

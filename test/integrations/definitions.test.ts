@@ -239,7 +239,7 @@ function sampledArguments({ arguments: all, paging, upload }: IntegrationTool): 
   return Object.entries(all).filter(([name, { fields }]) => fields?.length !== 0 && !left.includes(name));
 }
 
-/** Returns the number of requests of a call: a list without end stops at its maximum number of pages. */
+/** Returns the number of requests of a call: an endless list stops at its maximum number of pages. */
 function requestsOf({ paging, upload }: IntegrationTool): number {
   return paging?.pages ?? (upload ? 2 : 1);
 }

@@ -228,7 +228,7 @@ describe('a hostile server', () => {
     levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: deep(levels - 1) } };
 
   it.each<[string, (page: number) => JsonObject]>([
-    ['pages without end', (page) => ({ tools: [tool(`t${page}`)], nextCursor: String(page) })],
+    ['endless pages', (page) => ({ tools: [tool(`t${page}`)], nextCursor: String(page) })],
     ['thousands of tools', () => ({ tools: Array.from({ length: 5000 }, (_, at) => tool(`t${at}`)) })],
     ['a schema that is too deep', () => ({ tools: [tool('forecast', deep(60))] })],
     ['a list of many megabytes', () => ({ tools: [{ ...tool('t'), description: 'x'.repeat(5_000_000) }] })],

@@ -32,7 +32,7 @@ interface Answer {
   status?: number;
   headers?: { [name: string]: string };
   body?: Json;
-  /** The answer is never complete: `silent` sends nothing, `slow` the head and single bytes, `fast` bytes without end. */
+  /** The answer is never complete: `silent` sends nothing, `slow` the head and single bytes, `fast` endless bytes. */
   unfinished?: 'silent' | 'slow' | 'fast';
   /** The provider executes the request before it sends this answer. */
   isDone?: true;
@@ -116,7 +116,7 @@ function send({ status = 200, headers, body = null, unfinished }: Answer, respon
   else response.end(JSON.stringify(body));
 }
 
-/** Yields bytes without end. */
+/** Yields endless bytes. */
 async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
   for (;;) {
     yield pace === 'slow' ? ' ' : ' '.repeat(2 ** 16);

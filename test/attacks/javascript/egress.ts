@@ -145,13 +145,13 @@ const requests: readonly Attack[] = [
   },
   {
     id: 'N36b',
-    title: 'response headers without end',
+    title: 'endless response headers',
     code: 'return await fetch(`http://ok.test:${outerPort}/headers`).then(() => "taken", (e) => e.code)',
     expected: ['"EGRESS_FAILED"', '"EGRESS_TOO_LARGE"'],
   },
   {
     id: 'N37',
-    title: 'redirects without end',
+    title: 'endless redirects',
     code: to('http://ok.test:${outerPort}/loop'),
     expected: DENIED,
   },

@@ -32,13 +32,13 @@ export const time: AttackGroup = {
     ),
     endlessCode(
       'R03',
-      'microtasks without end',
+      'endless microtasks',
       '(function f() { Promise.resolve().then(f) })(); await new Promise(() => {})',
     ),
-    endlessCode('R03b', 'awaits without end', 'for (;;) await null'),
+    endlessCode('R03b', 'endless awaits', 'for (;;) await null'),
     endlessCode(
       'R04',
-      'queueMicrotask without end',
+      'endless calls of queueMicrotask',
       '(function f() { queueMicrotask(f); queueMicrotask(() => 0) })(); await new Promise(() => {})',
     ),
     waits('R05', 'a promise that never settles', 'await new Promise(() => {})'),
@@ -152,7 +152,7 @@ export const time: AttackGroup = {
     endlessCode('R28d', 'a loop in a getter of a request', 'await fetch({ toString() { for (;;); } })'),
     {
       id: 'R28e',
-      title: 'digests without end',
+      title: 'endless digests',
       code: 'for (;;) try { await crypto.subtle.digest("SHA-512", new Uint8Array(1e5)) } catch {}',
       limits: CPU,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
@@ -187,7 +187,7 @@ export const time: AttackGroup = {
     },
     {
       id: 'R27c',
-      title: 'microtasks without end after the result',
+      title: 'endless microtasks after the result',
       code: 'Promise.resolve().then(() => 0).then(() => 0).then(() => 0).then(() => 0).then(function f() { Promise.resolve().then(f) }); return "first"',
       limits: CPU,
       expected: ['"first"', 'TIMEOUT_CPU'],

@@ -123,7 +123,7 @@ raise E()`,
     },
     {
       id: 'B52',
-      title: 'a result that dumps another of its kind, without end',
+      title: 'a result that dumps another result of its kind endlessly',
       code: 'class M:\n  def model_dump(self): return M()\nreturn M()',
       expected: ['RESULT_NOT_SERIALIZABLE', 'USER_ERROR'],
     },

@@ -209,7 +209,7 @@ return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))
     },
     {
       id: 'D20',
-      title: 'callbacks that schedule callbacks without end',
+      title: 'callbacks that schedule callbacks endlessly',
       code: 'import asyncio\nloop = asyncio.get_event_loop()\ndef again(): loop.call_soon(again)\nagain()\nawait asyncio.sleep(1e6)',
       limits: CPU,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],

@@ -25,7 +25,7 @@ export const pythonExhaustion: AttackGroup = {
     },
     {
       id: 'R43',
-      title: 'an await without end',
+      title: 'an endless await',
       code: 'import asyncio\nawait asyncio.sleep(1e6)',
       limits: { cpuMs: 5_000, wallMs: 300 },
       expected: 'TIMEOUT_WALL',
