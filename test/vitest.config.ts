@@ -33,7 +33,7 @@ const temporal = await findServer({
 });
 const isTemporalReady = temporal.kind !== 'none';
 
-/** Returns the tests that start after all others, because a server that they need is built in the meantime. */
+/** Returns the tests that start last, because a server that they need is built in the meantime. */
 function builtMeanwhile(isFull: boolean): { name: string; files: string; globalSetup: string }[] {
   const server = { name: 'temporal', files: TEMPORAL, globalSetup: 'test/temporal/setup.ts' };
   const s3 = { name: 's3', files: S3, globalSetup: 'test/integrations/s3-setup.ts' };

@@ -145,7 +145,7 @@ function callAs(call: Service['call'], caller: Caller, id: string, subject: Subj
 /** Returns the refusal of an access check: 401, 403, or 404 for the workflow, run or workspace itself. */
 function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
   if (status === 401 || status === 403) return status;
-  // A caller with access gets 404 only for things inside the workflow.
+  // A caller with access gets 404 only for resources inside the workflow.
   const isConcealed =
     status === 404 &&
     /(Workflow|Workspace|Run|Execution|Job|Log|Trigger|Webhook|Delivery) not found/i.test(text);

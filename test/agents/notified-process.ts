@@ -1,4 +1,4 @@
-// A process to be killed: `node notified-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its workflow waits for a
+// A process that a test kills: `node notified-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its workflow waits for a
 // person, after a notification that appends the address to `effects`. With the `stop` `notified` it kills itself between the end
 // of that call and the pause. With `engine` it runs the workflow and prints the output of the pause; with `worker` it works
 // until its input ends.

@@ -108,7 +108,7 @@ describe('a cap on spending', () => {
     });
   });
 
-  it('counts nothing for refusals of the provider, and its cost for an interrupted call', async () => {
+  it('counts no cost for refusals of the provider, and the cost of an interrupted call', async () => {
     const server = await modelServer(({ number }) =>
       number <= 3
         ? { status: 503, headers: { 'retry-after': '0' } }

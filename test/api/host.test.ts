@@ -47,7 +47,7 @@ describe('a host with its own workflows, sessions and roles', () => {
     await host.engine.close({ graceMs: 0 });
   });
 
-  it('needs less than 40 lines', () => {
+  it('needs fewer than 40 lines', () => {
     const lines = readFileSync(new URL('../../examples/host/host.ts', import.meta.url), 'utf8')
       .trim()
       .split('\n');
@@ -65,7 +65,7 @@ describe('a host with its own workflows, sessions and roles', () => {
     expect((await host.api.fetch(new Request(`http://host.test${path}`))).status).toBe(404);
   });
 
-  it('maps roles to its own', async () => {
+  it('maps the roles of the service to its own roles', async () => {
     const path = '/api/v2/workflows/greeting/runs/unknown/cancel';
     expect(await ask('POST', path, 'eve')).toMatchObject({ status: 403 });
     expect(await ask('POST', path, 'ada')).toMatchObject({
@@ -301,7 +301,7 @@ describe('createApi refuses', () => {
     expect(await creating([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
   });
 
-  it('leaving areas open when a later one cannot be opened', async () => {
+  it('an area that cannot be opened, and closes the areas opened before it', async () => {
     const closed: string[] = [];
     const first: Area = { ...execute(), close: () => void closed.push('execute') };
     const second: Area = {

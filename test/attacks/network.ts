@@ -143,7 +143,7 @@ export async function openNetwork(): Promise<Network> {
   const outer = createServer(serve);
   const raw = openRaw();
   const internalPort = await listen(internal, '127.0.0.1', 0);
-  // Machines without IPv6 have nothing to attack there.
+  // Machines without IPv6 have no such targets.
   await listen(internal6, '::1', internalPort).catch(() => undefined);
   const outerPort = await listen(outer, OUTER.address, 0);
   const rawPort = await listen(raw, OUTER.address, 0);

@@ -1,4 +1,4 @@
-// A process to be killed: `node child.ts DATA EFFECTS STOP`. It starts or continues the run until it ends, answers every pause,
+// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues the run until it ends, answers every pause,
 // and prints each place that it reaches. At the place STOP (`E.1`, `paused.0` …) it blocks forever.
 import { appendFileSync } from 'node:fs';
 import { createEngine, isEngineError } from '@heddle/engine';

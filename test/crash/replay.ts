@@ -20,7 +20,7 @@ const code = new CodeService({ maxProcesses: 1 });
 /** Ends the sandbox processes that all runs share. */
 export const closeCode = (): Promise<void> => code.close();
 
-/** A workflow to be stopped, and the options of its run. */
+/** A workflow whose run is stopped, and the options of the run. */
 export interface Subject {
   workflow: Json;
   input?: Json;

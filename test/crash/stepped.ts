@@ -1,4 +1,4 @@
-// A process to be killed in a step: `node stepped.ts DATA EFFECTS STOP`. A block makes five steps; those with even
+// A process that a test kills in a step: `node stepped.ts DATA EFFECTS STOP`. A block makes five steps; those with even
 // numbers are idempotent. Each appends its key to EFFECTS and prints it. At the key STOP the process blocks forever.
 import { appendFileSync } from 'node:fs';
 import { isBlockError } from '@heddle/core';

@@ -11,11 +11,11 @@ export interface Services {
   requests: Asked[];
   /** Addresses for the option `services` of an engine. */
   addresses: { readonly [service: string]: string };
-  /** Makes the service temporarily refuse its next `times` requests, after `skip` others. */
+  /** Makes the service temporarily refuse its next `times` requests, after the first `skip`. */
   limitNext(service: string, times: number, skip?: number): void;
   /** Makes the service answer its next `times` requests with `answer`. */
   refuseNext(service: string, answer: Answer, times?: number): void;
-  /** Makes the service execute its next `times` requests without an answer, after `skip` others. */
+  /** Makes the service execute its next `times` requests without an answer, after the first `skip`. */
   loseNext(service: string, times: number, skip?: number): void;
   /** Makes the service redirect its requests from now on. */
   redirect(service: string, location: string): void;
@@ -324,7 +324,7 @@ const UNAUTHORIZED: { readonly [name: string]: Answer } = {
 const isCapability = ({ service, query }: Asked): boolean =>
   service === 'google_drive' && query.has('upload_id');
 
-/** A fault of `times` requests, after `skip` others. */
+/** A fault of `times` requests, after the first `skip`. */
 interface Fault {
   times: number;
   skip: number;

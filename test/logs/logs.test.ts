@@ -244,7 +244,7 @@ describe('the filters of the log', () => {
     expect((await list(services, { folderPaths: 'north,/' })).entries).toHaveLength(2);
   });
 
-  it('leaves out spans and values beyond the limits of a response, and shows the others', async () => {
+  it('leaves out spans and values beyond the limits of a response, and shows the rest', async () => {
     const { services, engine, ...rest } = await setUp();
     const large: Json = workflow(
       [block('A', 'bulk'), block('B', 'bulk'), fn('C', 'return 1')],

@@ -298,7 +298,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await api.settled(data.id, 'ready');
   });
 
-  it('are changed by admins with personal keys, read by members and workspace keys, hidden from others', async () => {
+  it('are changed by admins with personal keys, read by members and workspace keys, and hidden from other people', async () => {
     const api = await setUp({ url });
     const { data } = await api.create();
     const { store, workspaceId } = api;

@@ -1,4 +1,4 @@
-// A process to be killed: `node process.ts OPTIONS`, where OPTIONS is TalkProcess as JSON. With `engine` it starts the run
+// A process that a test kills: `node process.ts OPTIONS`, where OPTIONS is TalkProcess as JSON. With `engine` it starts the run
 // `talk-run`, or continues it; with `worker` it works until its input ends. It prints a line before each word of block T, and
 // before the word `stop` it waits to be killed.
 import { createEngine, isEngineError } from '@heddle/engine';

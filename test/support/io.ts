@@ -16,7 +16,7 @@ export class Kept extends Writable {
   }
 }
 
-/** Returns the streams of a command without a terminal: `stdin` has this text, the others keep the written text. */
+/** Returns the streams of a command without a terminal: `stdin` has this text, stdout and stderr keep the written text. */
 export function keptIo(stdin = ''): { stdin: Readable; stdout: Kept; stderr: Kept } {
   return { stdin: Readable.from([stdin]), stdout: new Kept(), stderr: new Kept() };
 }

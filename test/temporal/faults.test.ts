@@ -33,7 +33,7 @@ function changed(
   };
 }
 
-/** Returns `store` with the methods in `others` replaced. */
+/** Returns `store` with its methods replaced by those in `others`. */
 function withMethods<T extends object>(store: T, others: object = {}): T {
   return new Proxy(store, {
     get: (target, name) => {

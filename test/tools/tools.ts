@@ -23,7 +23,7 @@ export type Route = AptRoute | { readonly go: string } | { readonly pip: string 
 /** Eager starts of workflows need at least 1.29. */
 const TEMPORAL_SERVER = 'v1.31.2';
 
-/** The system tools that tests use. Tests may need nothing else on a machine except Node and npm. */
+/** The system tools that tests use. Apart from these, tests may need only Node and npm on a machine. */
 export const TOOLS: Readonly<Record<string, Tool>> = {
   bubblewrap: {
     command: 'bwrap',

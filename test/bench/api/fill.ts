@@ -7,7 +7,7 @@ const WORKFLOWS = 10_000;
 /** Characters of each draft. Lists do not read drafts. */
 const DRAFT_CHARS = 4000;
 
-/** Adds 100,000 runs of a workflow and of others to the log of a workspace. */
+/** Adds 100,000 runs of several workflows to the log of a workspace. */
 export async function fillLog(
   db: Kysely<unknown>,
   { workspaceId, workflowId }: { workspaceId: string; workflowId: string },

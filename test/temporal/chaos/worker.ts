@@ -1,4 +1,4 @@
-// A worker to be killed: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it serves, and
+// A worker that a test kills: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it serves, and
 // later errors. It ends when its standard input ends, so that it never outlives its parent.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';

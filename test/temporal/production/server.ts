@@ -45,7 +45,7 @@ const READY_MS = 120_000;
 const GRACE_MS = 15_000;
 const RETENTION = '86400s';
 const ALREADY_EXISTS = 409;
-/** A namespace that exists on every server, so that readiness can be checked before others are created. */
+/** A namespace that exists on every server, so that readiness can be checked before other namespaces are created. */
 const OWN_NAMESPACE = 'temporal-system';
 
 /** Returns the databases of a server, with their schemas in `temporal-sql`. */

@@ -183,7 +183,7 @@ describe('a feed', () => {
     expect(data.warnings).toEqual([expect.stringContaining('is suspended')]);
   });
 
-  it('connects only to public addresses, unless the operator allows others', async () => {
+  it('connects only to public addresses, unless the operator allows further addresses', async () => {
     const api = await fedApi('sqlite', { feeds: { egress: { ports: 'any' } } });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url });
