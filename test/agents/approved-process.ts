@@ -1,7 +1,7 @@
-// A process that a test kills: `node approved-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent makes one payment,
-// which the process approves; the payment is appended to `effects`. At `stop` the process prints it and waits to be killed:
-// `answered` is between the answer and the call, `paid` in the call. With `engine` it runs the workflow and prints the output;
-// with `worker` it works until its input ends.
+// A process that a test kills: `node approved-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent makes one
+// payment, which the process approves; the payment is appended to `effects`. At `stop` the process prints it and waits to be
+// killed: `answered` is between the answer and the call, `paid` in the call. With `engine` it runs the workflow and prints the
+// output; with `worker` it works until its input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';

@@ -41,7 +41,7 @@ async function setLocked(locked: 0 | 1): Promise<void> {
   );
 }
 
-/** Makes the host lock the folder just before the next transaction, that is after the first check of a request. */
+/** Makes the host lock the folder just before the next transaction, after the first check of a request. */
 function lockBeforeNextTransaction(): void {
   const { database } = api.store;
   const begin = database.transaction.bind(database);
@@ -84,7 +84,7 @@ describe('a folder that a host has locked', () => {
     await expectLocked(change);
   });
 
-  it('does not stop runs, and shows nothing to other workspaces', async () => {
+  it('does not stop runs, and is not visible to other workspaces', async () => {
     await setLocked(1);
     const { workflowId: id } = calls['POST /api/v2/workflows/{workflowId}/execute']!.path;
     const run = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: { input: {} } });

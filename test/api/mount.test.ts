@@ -61,7 +61,7 @@ const HOSTS: [string, (own: Api) => Server | Promise<Server>][] = [
   ['Next.js', nextServer],
 ];
 
-describe.each(HOSTS)('mounted in %s', (_, server) => {
+describe.each(HOSTS)('the API mounted in %s', (_, server) => {
   const headers = { 'X-API-Key': api.key, 'Content-Type': 'application/json' };
   const started = start();
 

@@ -1,5 +1,5 @@
-// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues the run until it ends, answers every pause,
-// and prints each place that it reaches. At the place STOP (`E.1`, `paused.0` …) it blocks forever.
+// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues the run until it ends, answers every
+// pause, and prints each place that it reaches. At the place STOP (`E.1`, `paused.0` …) it blocks forever.
 import { appendFileSync } from 'node:fs';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine, RunHandle } from '@heddle/engine';

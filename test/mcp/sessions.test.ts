@@ -91,7 +91,7 @@ describe('the session of a run', () => {
     await expect.poll(() => server.ended).toHaveLength(2);
   });
 
-  it('is started again once for all concurrent requests when the server has lost it', async () => {
+  it('is restarted once for all concurrent requests when the server has lost it', async () => {
     const server = await startSessions();
     const forget = {
       types: ['forget'],
