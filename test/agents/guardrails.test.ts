@@ -67,7 +67,7 @@ describe('guardrails for personal data', () => {
     });
   });
 
-  it('mask it', async () => {
+  it('mask personal data', async () => {
     const fields = { validationType: 'pii', piiMode: 'mask', piiEntityTypes: '["EMAIL_ADDRESS"]' };
     expect((await check(fields, text)).output).toMatchObject({
       passed: true,

@@ -8,7 +8,7 @@ import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
 import { workflow } from '../support/workflow.ts';
 import { agent, pay, recordingTools, resultsFor, roundOf } from './approvals.ts';
 
-/** Numbers of five characters: the first number of a part tells its offset. */
+/** Numbers of five characters: the first number of a part is its offset. */
 const LONG = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(5, '0')).join('');
 const tools = [
   {

@@ -1,5 +1,5 @@
 // A process that a test kills: `node notified-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its workflow waits for
-// a person, after a notification that appends the address to `effects`. With the `stop` `notified` it kills itself between the
+// a person, after a notification that appends the address to `effects`. If `stop` is `notified`, it kills itself between the
 // end of that call and the pause. With `engine` it runs the workflow and prints the output of the pause; with `worker` it works
 // until its input ends.
 import { appendFileSync, existsSync } from 'node:fs';

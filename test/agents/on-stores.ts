@@ -15,7 +15,7 @@ const openWith =
     return engine;
   };
 
-/** Describes tests in memory, on SQLite and on PostgreSQL. Each engine has its own store. */
+/** Defines tests on stores in memory, on SQLite and on PostgreSQL. Each engine has its own store. */
 export function describeOnStores(describeTests: (where: string, open: Open) => void): void {
   describeTests(
     'in memory',

@@ -101,7 +101,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     },
   );
 
-  it('can be rolled back to the previous version, or to a named one', async () => {
+  it('can be rolled back to the previous version, or to a named version', async () => {
     const id = await versions(3);
     expect(await result(id)).toBe(3);
     const back = await post(id, 'rollback');

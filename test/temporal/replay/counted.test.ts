@@ -66,7 +66,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
   });
 
   it(
-    'is far below the number of iterations of a loop that only computes',
+    'is much smaller than the number of iterations of a loop that only computes',
     async () => {
       const turns = scale(4000, 100_000);
       const drawn = workflow(
