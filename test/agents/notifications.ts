@@ -133,7 +133,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
   });
 }
 
-/** A process that runs the blocks of these options, over the same store as the previous process. */
+/** A process that runs blocks with these options, on the same store as the previous process. */
 type Begin = (
   options: Pick<EngineOptions, 'blocks' | 'pauseLinks'>,
 ) => Promise<{ engine: Engine; stop(): Promise<void> }>;

@@ -31,7 +31,7 @@ export const NESTED = workflow(
   ],
 );
 
-/** A run with hostile text everywhere that a workflow can have text. */
+/** A run with hostile text in every text of its workflow. */
 export const HOSTILE_OUTPUT = workflow(
   [
     fn(
@@ -62,7 +62,7 @@ export const LONG_WAIT = workflow(
   ['Start -> Wait'],
 );
 
-/** Runs for longer than a test, without waiting for a time. */
+/** Runs for longer than a test, in code and not in a wait block. */
 export const RUNS_LONG = workflow(
   [
     fn(

@@ -1,7 +1,7 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
 import type { RuntimeUnderTest } from '../suite.ts';
 
-/** Opens engines one after the other on the same stores; each is closed before the next opens. */
+/** Opens engines one after another on the same stores; each is closed before the next opens. */
 export class Succession {
   readonly runtime: RuntimeUnderTest;
   #engine: Engine | undefined;
