@@ -51,7 +51,7 @@ export interface Example {
 /** Marks that begin a new example. */
 const FIRST = ['workflow', 'run', 'temporal', 'file'];
 
-/** Returns the examples of a page: every fence with the mark `first`, and its related fences since the last mark that begins an example. */
+/** Returns the examples of a page: every fence with the mark `first`, with its related fences since the last example began. */
 export function examplesOf(fences: readonly Fence[], first: string, parts: readonly string[]): Example[] {
   const examples: Example[] = [];
   let following = new Map<string, Fence>();
