@@ -34,7 +34,7 @@ describe('docs/api-calls.md', () => {
   });
 
   it.skipIf(!curl)(
-    'runs completely with the described results',
+    'runs all calls from first to last, with the described results',
     { timeout: 180_000 },
     async () => {
       const ready = await startServe(['--data', dataFolder()]);

@@ -110,7 +110,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect((await api.call('GET', `${WORKSPACES}/${api.workspaceId}`, { key })).status).toBe(404);
   });
 
-  it.each(['', '/members'])('of other people are not found, like unknown workspaces (path suffix "%s")', async (rest) => {
+  it.each(['', '/members'])('of other people are not found, like unknown workspaces: %j', async (rest) => {
     const { key } = await person();
     const foreign = await api.call('GET', `${WORKSPACES}/${api.workspaceId}${rest}`, { key });
     const absent = await api.call('GET', `${WORKSPACES}/none${rest}`, { key });
