@@ -50,7 +50,7 @@ describe('the graph of a state', () => {
     expect(graph.edges.map(({ port }) => port)).toEqual(['condition-a', 'loop-start-source', 'source']);
   });
 
-  it('is read from drafts with parts of any type', () => {
+  it('is read from drafts even if their parts have wrong types', () => {
     const blocks = {
       a: null,
       b: { name: 7, type: {}, data: 'x', position: [], subBlocks: { conditions: { value: '{' } } },

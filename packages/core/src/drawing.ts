@@ -1,7 +1,7 @@
 import { isJsonObject, own, parseJson } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 
-/** A block as a drawing needs it: without its fields. */
+/** A block of a drawing, without its fields. */
 export interface DrawnBlock {
   id: string;
   name: string;

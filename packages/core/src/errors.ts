@@ -48,7 +48,7 @@ export class EngineError extends Error {
   }
 }
 
-/** A broken invariant: a fault of Heddle, never the user's. */
+/** A broken invariant: a bug in Heddle, never the user's mistake. */
 export class InvariantError extends Error {
   readonly [BRAND] = 'invariant';
 

@@ -18,5 +18,5 @@ export { followPath, parsePath } from './refs/path.ts';
 export type { ResolveMode } from './refs/resolve.ts';
 export type { TextPart } from './refs/template.ts';
 
-// API for answers of HTTP servers
+// API for HTTP responses
 export { isRetryableStatus, retryAfterMs } from './http-retry.ts';

@@ -1,4 +1,4 @@
-/** Returns whether a request with this status can succeed later. */
+/** Returns true if a request with this status can succeed later. */
 export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
@@ -6,7 +6,7 @@ export function isRetryableStatus(status: number): boolean {
 /** Returns the delay of a Retry-After header (RFC 9110 §10.2.3), in milliseconds; undefined if there is none. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const value = header?.trim() ?? '';
-  // Some services send fractions of a second, too.
+  // Some services also send fractions of a second.
   if (/^\d+(?:\.\d+)?$/.test(value)) return Number(value) * 1000;
   const at = Date.parse(value);
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);

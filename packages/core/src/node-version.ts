@@ -1,4 +1,4 @@
-// Every entry point imports this first: an older Node.js would fail later, with an error that explains nothing.
+// Every entry point imports this file first. Without it, an older Node.js would fail later with an unclear error.
 
 /** The major version of Node.js that the packages require. */
 const NEEDED = 24;
@@ -7,7 +7,7 @@ interface Host {
   process?: { versions?: { node?: string } };
 }
 
-/** Undefined outside of Node.js: in a browser, or inside Temporal workflows. */
+/** Undefined outside Node.js: in browsers and inside Temporal workflows. */
 const version = (globalThis as Host).process?.versions?.node;
 
 if (version !== undefined && Number(version.split('.')[0]) < NEEDED) {

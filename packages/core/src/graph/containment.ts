@@ -7,7 +7,7 @@ import { storedParents } from './stored-parents.ts';
 /** Maximum depth of nested containers. */
 export const MAX_NESTING = 50;
 
-/** A block and the containers around it. Notes are left out, because they never run. */
+/** A block and the containers around it. Notes are omitted, because they never run. */
 export interface PlacedBlock {
   block: Block;
   /** Ids of the containers around it, outermost first. */

@@ -24,7 +24,7 @@ interface RemainingGraph {
   outs: Map<string, number>;
 }
 
-/** Returns disjoint cycles, each from its first block by id. Linear: nodes are removed until only cycles are left. */
+/** Returns disjoint cycles, each from its first block by id. Takes linear time: nodes are removed until only cycles remain. */
 function findDisjointCycles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
   const count = (degree: (id: string) => number): Map<string, number> =>
@@ -45,7 +45,7 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
   return cycles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
-/** Removes nodes, and then every node without remaining in- or out-edges: it is on no cycle. */
+/** Removes nodes, and then every node that has no remaining in-edges or out-edges, since it is not on a cycle. */
 function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
   const decrement = (degrees: Map<string, number>, id: string): void => {
@@ -110,7 +110,7 @@ function rotateToFirst(cycle: readonly string[]): string[] {
   return [...cycle.slice(at), ...cycle.slice(0, at)];
 }
 
-/** Returns the names of a cycle; of a long one, only the first and the last. */
+/** Returns the names of the blocks in a cycle; if it is long, only the first and the last. */
 function shorten(names: readonly string[]): string[] {
   return names.length <= 12
     ? [...names]

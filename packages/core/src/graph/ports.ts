@@ -66,7 +66,7 @@ function routerPorts(block: RowBlock): PortReader {
 export interface BranchPort {
   /** Name of the port in edges. */
   handle: string;
-  /** Name of the port for people. */
+  /** Name of the port in messages. */
   label: string;
 }
 

@@ -65,7 +65,7 @@ function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: 
     if (!block || block.parentId !== undefined || id === entry.id) continue;
     any = true;
     const other = parents.get(id);
-    // Of two containers that list the block, the outer one also lists the inner one.
+    // If two containers list the block, the outer one also lists the inner one.
     if (other === undefined || lists.get(other)?.has(entry.id)) parents.set(id, entry.id);
   }
   return any;

@@ -13,7 +13,7 @@ import type { Wire } from './wiring.ts';
 
 /** The blocks of the top level, or of one container's body. */
 export interface RegionGraph {
-  /** Number of blocks; more than in `order` if there is a cycle. */
+  /** Number of blocks; greater than the length of `order` if there is a cycle. */
   size: number;
   /** Ids in topological order, ties by id. Incomplete if there is a cycle. */
   order: string[];

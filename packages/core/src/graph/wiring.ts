@@ -31,7 +31,7 @@ export interface WiringOptions {
   notes: ReadonlySet<string>;
 }
 
-/** Classifies every edge by its meaning for a run, and reports edges without one. */
+/** Classifies every edge by its meaning for a run, and reports edges that have no meaning. */
 export function wireEdges(
   edges: readonly Edge[],
   places: PlacedBlocks,

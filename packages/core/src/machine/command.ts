@@ -4,8 +4,8 @@ import type { Address, TimerName } from './event.ts';
  * An intent for a driver to carry out. Commands reach activities of other processes, so their keys (`try`, `turn`)
  * stay.
  *
- * An event answers each command, or something makes it void: `abort` or `end`; for a timeout's timer the end of its
- * attempt; for a grace timer the end of its drain; for a deadline a later one. The event of a void command changes
+ * Each command is answered by an event, or made void by `abort` or `end`; a timeout's timer also by the end of its attempt, a
+ * grace timer by the end of its drain, a deadline by a later deadline. The event of a void command changes
  * nothing, so drivers need not cancel it.
  */
 export type Command =
@@ -14,12 +14,12 @@ export type Command =
       type: 'run';
       at: Address;
       try: number;
-      /** How often the attempt was resumed; absent: never. Then the block continues with the answers. */
+      /** Number of times that the attempt was resumed; absent: 0. A resumed block continues with the answers. */
       resumes?: number;
     }
   /** Ask for the iterations or branches of a container. Answered by `expanded` or `failed`. */
   | { type: 'expand'; at: Address; turn: number }
-  /** Send `fired` at `dueMs`, or at once if that is past. */
+  /** Send `fired` at `dueMs`, or at once if that time has passed. */
   | { type: 'timer'; at: Address; timer: TimerName; dueMs: number; try?: number }
   /** The pause point at `at` is open and can be resumed. `try`, `resumes`: the attempt that the answer continues. */
   | { type: 'open'; at: Address; try?: number; resumes?: number }
@@ -41,7 +41,7 @@ export type EndReason = 'block' | 'deadline' | 'limit';
 export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'deadline' | 'until';
 
 /**
- * A structural change, for the record of the run. Drivers have nothing to do. Notices are in order and precede the
+ * A structural change, for the record of the run. Drivers need not act on it. Notices are in order and precede the
  * commands of the same step.
  */
 export type Notice =

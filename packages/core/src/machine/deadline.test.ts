@@ -3,7 +3,7 @@ import { region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
 
 describe('the deadline', () => {
-  it('R26 ends the run, whatever is open', () => {
+  it('R26 ends the run, even if work is open', () => {
     const { run, first } = play(region('s -> a, p'), { timeoutMs: 500 });
     expect(first).toEqual(['timer deadline 1500', 'run s']);
     run.complete('s');
@@ -20,7 +20,7 @@ describe('the deadline', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R26 includes the time in which the run waits for a person', () => {
+  it('R26 includes the time during which the run waits for a person', () => {
     const { run } = play(region('p'), { timeoutMs: 500 });
     expect(run.pause('p')).toEqual(['open p']);
     run.nowMs = 1500;

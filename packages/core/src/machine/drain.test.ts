@@ -84,7 +84,7 @@ describe('a drain', () => {
     expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
   });
 
-  it('R17 does not affect blocks outside of it', () => {
+  it('R17 does not affect blocks outside its scope', () => {
     const { run } = play(
       region('s -> P, b', 'b -> c', 'P:error -> h', { P: parallel(region('x'), { count: 2 }) }),
     );
@@ -160,7 +160,7 @@ describe('a drain around a drain', () => {
     expect(run.complete('c')).toEqual(['end failed block b']);
   });
 
-  it('R19 of an outer container replaces that of an inner one', () => {
+  it('R19 of an outer container replaces the drain of an inner one', () => {
     const inner = region('I', 'z', 'I:error -> g', { I: parallel(region('x'), { count: 2 }) });
     const { run } = play(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
     expect(run.fail('O/0/I/0/x')).toEqual(['timer O/0/I grace 1050']);
@@ -169,7 +169,7 @@ describe('a drain around a drain', () => {
     expect(run.complete('O/0/I/1/x')).toEqual(['run h']);
   });
 
-  it('R19 has no other drain inside', () => {
+  it('R19 contains no other drain', () => {
     const { run } = play(region('s -> P, b', { P: branches }));
     run.complete('s');
     expect(run.fail('b')).toEqual(['timer grace 1050']);
@@ -179,7 +179,7 @@ describe('a drain around a drain', () => {
 });
 
 describe('the first failure', () => {
-  it('R20 is the failure with which the run ends', () => {
+  it('R20 determines the error of the run', () => {
     const { run } = play(region('s -> a, b'));
     run.complete('s');
     run.fail('b');

@@ -18,7 +18,7 @@ import type { DrainScope, StepContext } from './step-context.ts';
 // R17 a drain starts nothing new: waits, pauses, children and pending retries end at once, running work gets a grace
 // period; R18 afterwards it is aborted; R19 an outer drain replaces the inner ones.
 
-/** Starts to drain `scope`, because of the node at `cause`. */
+/** Starts to drain `scope` because of the node at `cause`. */
 export function beginDrain(
   context: StepContext,
   scope: DrainScope,
@@ -137,7 +137,7 @@ export function endRun(
   context.commands.push({ type: 'end', status, ...(reason && { reason }), ...(at && { at }) });
 }
 
-/** Running blocks and pending `expand` commands get the grace period. A child run does not: it has its own. */
+/** Running blocks and pending `expand` commands get the grace period. Child runs do not: they have their own. */
 function hasGrace(level: Level, index: number): boolean {
   const cell = level.frame.cells[index] as Work | OpenContainer;
   return isOpenContainer(cell) || (cell.w === 'run' && nodeAt(level.region, index).class !== 'child');

@@ -12,7 +12,7 @@ export type Address = readonly number[];
  */
 export type Event =
   | StartedEvent
-  /** A block is done. `port` defaults to `source`. `resumes`: how often the attempt was resumed; absent: never. */
+  /** A block is done. `port` defaults to `source`. `resumes`: number of times that the attempt was resumed; absent: 0. */
   | { type: 'completed'; at: Address; atMs: number; attempt: number; resumes?: number; port?: string }
   /** An attempt at a block, or the expansion of a container, failed. The driver draws `jitter` (0 to 1). */
   | {
@@ -48,7 +48,7 @@ export type Event =
     }
   /** A person has answered the pause. `attempt`, `resumes`: which pause, if the block can pause several times. */
   | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
-  /** The child run of a child block waits for a person or a time; `null`: it runs. */
+  /** The child run of a child block waits for a person or for a time; `null`: the child run is running. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
   /**
    * A timer of the machine fired. A `deadline` counts only once `atMs` has reached the current deadline; earlier ones
@@ -67,7 +67,8 @@ export interface StartedEvent {
    */
   start: number;
   /**
-   * Frames of containers in which the run starts, outermost first: `start` is the outermost container. Absent: the run starts at
+   * Frames of the containers in which the run starts, outermost first: `start` is the outermost container. Absent: the run
+   * starts at
    * `start` itself.
    */
   inside?: FrameStart[];
@@ -91,7 +92,7 @@ export interface FrameStart {
   node: number;
   /** Number of iterations or branches; -1 for a container that asks before each iteration. */
   count: number;
-  /** Number of the iteration or branch that opens next. */
+  /** Number of the next iteration or branch to open. */
   next: number;
   /** Branches below `next` that have not run; absent: none. */
   missing?: number[];

@@ -96,7 +96,7 @@ describe('a join', () => {
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
-  it('R5 after a long pruned path still runs', () => {
+  it('R5 runs after a long pruned path', () => {
     const { run } = play(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
     run.complete('s');
     run.complete('if', 'yes');
@@ -199,7 +199,7 @@ describe('run-until', () => {
     expect(run.complete('c')).toEqual(['end completed']);
   });
 
-  it('R28 means a top-level block, not the block with the same index in a body', () => {
+  it('R28 refers to a top-level block, not to the block with the same index in a body', () => {
     const { run } = play(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), { until: 'L' });
     expect(run.complete('L/0/x')).toEqual(['run L/0/y']);
   });

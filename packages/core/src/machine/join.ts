@@ -22,12 +22,12 @@ export function startAttempt(context: StepContext, level: Level, index: number, 
   context.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
 }
 
-/** Records how the node at `index` ended, and settles its out-edges in edge order. */
+/** Records the outcome of the node at `index`, and settles its out-edges in edge order. */
 export function settleNode(context: StepContext, level: Level, index: number, cell: Cell): void {
   const { frame, region } = level;
   frame.cells[index] = cell;
   frame.left--;
-  // R27, R28: before the out-edges, because nothing starts afterwards.
+  // R27 and R28 are checked before the out-edges, because nothing may start afterwards.
   if (nodeAt(region, index).answers && cell === 'source') {
     beginDrain(context, { of: 'run' }, 'answered', addressOf(level, index));
     return;

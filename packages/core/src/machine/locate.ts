@@ -46,7 +46,10 @@ export function workAt(region: Region, state: State, at: Address): Work | undefi
   return cell !== undefined && isWork(cell) ? cell : undefined;
 }
 
-/** Returns how many iterations or branches the open container at an address has; undefined if it is not open or the number is not known. */
+/**
+ * Returns the number of iterations or branches of the open container at an address; undefined if it is not open or the number
+ * is unknown.
+ */
 export function countAt(region: Region, state: State, at: Address): number | undefined {
   const cell = cellAt(region, state, at);
   return cell !== undefined && isOpenContainer(cell) && cell.count >= 0 ? cell.count : undefined;

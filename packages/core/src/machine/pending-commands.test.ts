@@ -37,7 +37,7 @@ describe('the pending commands of a state', () => {
     ]);
   });
 
-  it('R31 have the number of the attempt', () => {
+  it('R31 contain the number of the attempt', () => {
     const { run } = play(region('a', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
     expect(run.pending()).toEqual(['run a #2']);
@@ -60,7 +60,7 @@ describe('the pending commands of a state', () => {
     expect(other.run.pending()).toEqual(['run b', 'timer grace 1050']);
   });
 
-  it('R31 are none before the start and after the end', () => {
+  it('R31 are empty before the start and after the end', () => {
     expect(pendingCommands(region('a'), initialState())).toEqual([]);
     const { run } = play(region('a'), { timeoutMs: 5 });
     run.complete('a');

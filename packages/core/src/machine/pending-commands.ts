@@ -8,7 +8,7 @@ import type { Drain, Frame, State, Work } from './state.ts';
 /**
  * Returns every command that `state` still waits for. Recovery after a crash carries out exactly these commands.
  *
- * Blocks that were running run again (at least once). Timers keep their time.
+ * Blocks that were running run again (at least once). Timers keep their due time.
  */
 export function pendingCommands(region: Region, state: State): Command[] {
   const commands: Command[] = [];
@@ -55,7 +55,7 @@ type AnsweredCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 /**
  * Returns true if `command` is one of `pendingCommands`, without building the list.
  *
- * Drivers that apply several events at once need it: an event may answer the command of an earlier one. `abort` and
+ * For drivers that apply several events at once: a later event may already answer the command of an earlier one. `abort` and
  * `end` are never pending.
  */
 export function isPending(region: Region, state: State, command: Command): boolean {

@@ -16,10 +16,10 @@ export interface Region {
 /** Kind of node; see docs/semantics.md. */
 export type NodeKind = 'block' | 'loop' | 'parallel';
 
-/** How a runtime runs the node's work. */
+/** How a runtime executes the node. */
 export type BlockClass = 'inline' | 'compute' | 'effect' | 'wait' | 'pause' | 'child';
 
-/** A block or container in the control flow: ports, policies and counts, no data. */
+/** A block or container in the control flow: ports, policies and counts, but no data. */
 export interface Node {
   /** Block id. Public data identifies blocks by id, never by index. */
   id: string;

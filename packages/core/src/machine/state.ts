@@ -10,7 +10,7 @@ export interface State {
   frame: Frame;
   /** Work in flight: running blocks, pending `expand` commands and pending retries. */
   busy: number;
-  /** Wait blocks whose timer is running, and children that only wait for a time. */
+  /** Wait blocks whose timer is running, and children that wait only for a time. */
   timers: number;
   /** Open human pause points, and children that wait for a person. */
   humans: number;
@@ -45,7 +45,7 @@ export interface Frame {
 export interface Drain {
   why: 'failed' | 'answered' | 'until';
   cause?: Address;
-  /** Work still in flight inside. */
+  /** Amount of work still in flight inside. */
   running: number;
   dueMs: number;
 }
@@ -62,7 +62,7 @@ export const SKIPPED = 0;
 
 /** The work in flight of a node. Times are milliseconds since the epoch. */
 export type Work =
-  /** `resumes`: how often the attempt was resumed; absent: never. */
+  /** `resumes`: number of times that the attempt was resumed; absent: 0. */
   | { w: 'run'; try: number; resumes?: number; dueMs?: number }
   | { w: 'retry'; try: number; dueMs: number }
   | { w: 'wait'; dueMs: number }
@@ -70,9 +70,9 @@ export type Work =
   | { w: 'pause'; try?: number; resumes?: number; leftMs?: number }
   | { w: 'blocked'; try: number; resumes?: number; on: 'human' | 'time'; dueMs?: number };
 
-/** A container that has been entered and not left. */
+/** A container that is running. */
 export interface OpenContainer {
-  /** How many iterations or branches were opened so far, and so the number of the next one. */
+  /** Number of iterations or branches opened so far, which is also the number of the next one. */
   next: number;
   /** Total number of iterations or branches; -1 while unknown. */
   count: number;
@@ -111,7 +111,7 @@ export function isOfAttempt(
   if (!('attempt' in event) || event.type === 'resumed' || event.attempt !== work.try) return false;
   const { resumes } = work;
   if (event.type !== 'fired') return event.resumes === resumes;
-  // A resume sets another timer for the same attempt: the earlier one is void.
+  // A resume sets another timer for the same attempt, which makes the earlier timer void.
   const isDue = resumes === undefined || (work.dueMs !== undefined && event.atMs >= work.dueMs);
   return event.timer === 'timeout' && work.dueMs !== undefined && isDue;
 }
@@ -142,7 +142,7 @@ export function nodeAt(region: Region, index: number): Node {
   return region.nodes[index] as Node;
 }
 
-/** Returns the address of the frame of `level`: of even length, `[]` for the run's own. */
+/** Returns the address of the frame of `level`: of even length, `[]` for the run's own frame. */
 export function frameAddress(level: Level): number[] {
   const address: number[] = [];
   for (let at: Level | null = level; at?.parent; at = at.parent) address.unshift(at.node, at.iteration);
@@ -167,7 +167,7 @@ function clone(value: unknown): unknown {
   return copy;
 }
 
-/** The idle state of a run: it runs, waits for a person, waits for a time, or has ended. */
+/** The idle state of a run: running, waiting for a person, waiting for a time, or ended. */
 export type IdleState = 'running' | 'human' | 'time' | 'ended';
 
 /** Returns the idle state of the run (R25). It is idle when nothing runs: it waits for a person, or only for timers. */

@@ -18,7 +18,7 @@ export interface Failure {
 export type Task =
   | { do: 'start'; level: Level; index: number }
   | { do: 'settle'; level: Level; index: number; cell: Cell }
-  /** The frame of `level` has no node left. `failed`: the failure after which it was drained. */
+  /** All nodes of the frame of `level` are settled. `failed`: the failure after which it was drained. */
   | { do: 'close'; level: Level; failed?: Address }
   | { do: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 

@@ -93,7 +93,7 @@ describe('a late or duplicate event', () => {
     ['a resume of a block that is not paused', { type: 'resumed', at: [2], atMs: 0 }],
     ['a wait timer of a block that does not wait', { type: 'fired', at: [2], atMs: 0, timer: 'wait' }],
     [
-      'iterations of a block that is no container',
+      'iterations of a block that is not a container',
       { type: 'expanded', at: [2], atMs: 0, iteration: 0, count: 1 },
     ],
     ['an end of a container', { type: 'completed', at: [1], atMs: 0, attempt: 1 }],

@@ -58,7 +58,7 @@ function dispatch(context: StepContext, event: Event): boolean {
   return updateNode(context, event);
 }
 
-/** R1: a run starts at one block. Blocks that it does not reach take no part. */
+/** R1: a run starts at one block. Blocks that it does not reach are skipped. */
 function begin(context: StepContext, event: StartedEvent): boolean {
   const { state, root } = context;
   if (state.frame.cells.length > 0 || root.region.nodes[event.start] === undefined) return false;
@@ -82,7 +82,7 @@ function updateNode(context: StepContext, event: Exclude<Event, { type: 'started
   return isWork(cell) && updateWork(context, found.level, index, event);
 }
 
-/** Runs the tasks of `context` first come, first served (R6), including those that they add. */
+/** Runs the tasks of `context`, and the tasks that they add, first come, first served (R6). */
 function runTasks(context: StepContext): void {
   const { tasks } = context;
   for (let head = 0; head < tasks.length; head++) runTask(context, tasks[head] as Task);
@@ -100,7 +100,7 @@ function runTask(context: StepContext, task: Task): void {
   }
 }
 
-/** Closes a frame. A branch that collects its error was draining itself, so only an outer drain counts. */
+/** Closes a frame. A branch that collects its error was itself draining, so only an outer drain matters. */
 function close(context: StepContext, level: Level, failed: Address | undefined): void {
   if (failed) delete level.frame.drain;
   if (!isDraining(context, level)) closeFrame(context, level, failed);

@@ -55,7 +55,7 @@ describe('a loop', () => {
 describe('a start inside containers', () => {
   const frame = { iteration: 1, node: 0, count: 3, next: 2 };
 
-  it('R1 R8 runs a loop from one block of one iteration on, and the iterations after it', () => {
+  it('R1 R8 continues a loop from one block of one iteration, and runs the later iterations', () => {
     const body = region('a -> b -> d', 'a -> c -> d');
     const L = region('L -> after', { L: loop(body, { count: 3 }) });
     const { run, first } = play(L, { inside: [{ ...frame, node: 1 }] });
@@ -184,7 +184,7 @@ describe('a limit', () => {
     expect(run.notices).toEqual(['failed L limit 3']);
   });
 
-  it('R11 allows exactly its number', () => {
+  it('R11 allows exactly that many iterations', () => {
     const { run } = play(region({ L: loop(x, { limit: 3 }) }));
     expect(run.expand('L', 3)).toEqual(['run L/0/x']);
   });
@@ -204,7 +204,7 @@ describe('a limit', () => {
 });
 
 describe('a container', () => {
-  it('R12 leaves by `source` when it is done', () => {
+  it('R12 leaves by `source` when it completes', () => {
     const { run } = play(region('L -> a', 'L:error -> h', { L: loop(x, { count: 1 }) }));
     expect(run.complete('L/0/x')).toEqual(['run a']);
   });

@@ -18,8 +18,8 @@ export function enterContainer(context: StepContext, level: Level, index: number
 }
 
 /**
- * Opens the container at `index` with the frame in which a run starts, and inner containers in the same way. Earlier iterations
- * and other branches count as run, except for the missing ones.
+ * Opens the container at `index` with the frame in which a run starts, and inner containers in the same way. Earlier
+ * iterations and other branches count as completed, except for the missing ones.
  */
 export function enterInside(
   context: StepContext,
@@ -66,7 +66,10 @@ export function closeFrame(context: StepContext, inner: Level, failed: readonly 
   proceed(context, level, inner.node);
 }
 
-/** Opens the frames that may open now, asks if the container must ask first, or leaves if nothing is left. */
+/**
+ * Opens the frames that may open now, sends `expand` if the container must ask first, or leaves the container if no frame
+ * remains.
+ */
 function proceed(context: StepContext, level: Level, index: number): void {
   const container = containerAt(level, index);
   const subflow = subflowAt(level, index);

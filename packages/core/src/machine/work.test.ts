@@ -23,7 +23,7 @@ describe('the timeout of a block', () => {
   });
 
   it.each(['pause', 'wait'] as const)(
-    'R21 does not apply to a block that has suspended itself: %s',
+    'R21 does not apply to a suspended block: %s',
     (how) => {
       const { run } = play(region('a', { a: { timeoutMs: 30 } }));
       run[how]('a');
@@ -141,7 +141,7 @@ describe('a pause that continues its block', () => {
 });
 
 describe('a wait', () => {
-  it('R23 ends when it is due', () => {
+  it('R23 ends at its due time', () => {
     const { run } = play(region('w -> a'));
     expect(run.wait('w', 5000)).toEqual(['timer w wait 5000']);
     run.nowMs = 5000;
@@ -192,7 +192,7 @@ describe('a child run', () => {
     expect(run.complete('c')).toEqual(['run a']);
   });
 
-  it('R24 times out even while it is blocked', () => {
+  it('R24 times out even while blocked', () => {
     const { run } = play(child);
     run.block('c', 'human');
     expect(run.fire('c', 'timeout', 1)).toEqual(['abort c timeout', 'end failed block c']);

@@ -47,7 +47,7 @@ function isAwaited(work: Exclude<Work, { w: 'run' | 'blocked' }>, event: Event):
   return work.w === 'wait' || event.attempt === work.try;
 }
 
-/** Ends an attempt by its result, its pause or its timeout (R21). */
+/** Ends an attempt that completed, failed, paused or timed out (R21). */
 function endAttempt(context: StepContext, level: Level, index: number, event: Event): boolean {
   const work = level.frame.cells[index] as Extract<Work, { w: 'run' | 'blocked' }>;
   if (!isOfAttempt(work, event)) return false;
@@ -86,14 +86,14 @@ function pause(
     context.commands.push({ type: 'open', at: event.at });
     return;
   }
-  // R46: the rest of the timeout is kept for the time after the answer.
+  // R46: the remaining timeout applies after the answer.
   const { dueMs } = work;
   const remaining = dueMs === undefined ? {} : { leftMs: Math.max(0, dueMs - event.atMs) };
   level.frame.cells[index] = { w: 'pause', ...attemptOf(work), ...remaining };
   context.commands.push({ type: 'open', at: event.at, ...attemptOf(work) });
 }
 
-/** R46: continues an attempt after the answer of a person, with the rest of its timeout. */
+/** R46: continues an attempt after a person's answer, with its remaining timeout. */
 function continueAttempt(
   context: StepContext,
   level: Level,

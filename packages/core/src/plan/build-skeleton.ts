@@ -57,7 +57,7 @@ function buildNode(compilation: Compilation, settings: Settings, id: string): No
   };
 }
 
-/** Containers with a count known at compile time need no command. Unknown types may have effects. */
+/** Containers with a count known at compile time need no command. Blocks of unknown types may have effects. */
 function classOf(compilation: Compilation, block: Block, subflow: NodeSettings['subflow']): BlockClass {
   if (subflow) return subflow.count === undefined ? 'compute' : 'inline';
   if (notifies(block)) return 'effect';

@@ -21,7 +21,7 @@ import { isContainerType } from '../schema/read-block.ts';
 import { isBlank } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** Fields that a block of a known type needs to succeed. A mock may still replace the block. */
+/** Fields without which a block of a known type fails, unless a mock replaces it. */
 const NEEDED: ReadonlyMap<string, string> = new Map([
   ['workflow', 'workflowId'],
   ['workflow_input', 'workflowId'],
@@ -75,7 +75,7 @@ function checkEmpty(compilation: Compilation, block: Block): void {
   checkOperation(compilation, block);
 }
 
-/** Reports fields, and data of the host, that the operation of a block needs and lacks. */
+/** Reports fields and host data that the operation of a block requires but that are missing. */
 function checkOperation(compilation: Compilation, block: Block): void {
   const { needs, uses } = compilation.types.get(block.type) ?? {};
   if (!needs) return;
@@ -310,7 +310,7 @@ function faultsIn(template: Template, meaning: JsonUse): Path[] {
   });
 }
 
-/** Returns true if a text is meant as JSON, by its first part. A reference counts as any text. */
+/** Returns true if a text is intended as JSON, judged by its first part. A reference counts as any text. */
 function isMeantAsJson(first: unknown, meaning: JsonUse): boolean {
   if (typeof first !== 'string') return meaning === 'json';
   return meaning === 'json' ? first.trim() !== '' : /^\s*[[{]/.test(first);

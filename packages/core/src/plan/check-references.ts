@@ -88,11 +88,11 @@ interface ReferenceContext {
 
 interface DeclaredNames {
   near: SimilarNames;
-  /** The names, truncated for a message. */
+  /** The names of the outputs, truncated for a message. */
   listed: string;
 }
 
-/** Number of outputs in a hint. */
+/** Maximum number of outputs in a hint. */
 const MAX_LISTED = 12;
 
 function checkTarget(compilation: Compilation, compiled: CompiledReference, context: ReferenceContext): void {
@@ -157,7 +157,7 @@ function reportReference(
 /** Maximum number of steps of all searches in one check, so that a hostile graph cannot make it quadratic. */
 const MAX_STEPS = 1_000_000;
 
-/** Decides whether a block can have run before another one reads it. */
+/** Decides whether a block can have run before another block reads its output. */
 class RunOrder {
   readonly #structure: Structure;
   readonly #reached: ReadonlySet<string>;
@@ -173,7 +173,7 @@ class RunOrder {
       order.forEach((id, position) => this.#positions.set(id, position));
   }
 
-  /** Returns why `target` can never have run when `reader` reads it; undefined if it can have. */
+  /** Returns why `target` can never have run when `reader` reads it; undefined if `target` can have run. */
   whyNeverRan(reader: string, target: string, fieldPosition: FieldPosition): string | undefined {
     const { places, members } = this.#structure;
     const place = places.get(target);

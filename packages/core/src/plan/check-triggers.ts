@@ -6,10 +6,10 @@ import { diagnostic } from './diagnostics.ts';
 import { fieldLocation } from './field-location.ts';
 import { isTriggerType, triggerRank, TRIGGER_PRIORITY } from './types.ts';
 
-/** A field of a trigger with a value that its type does not accept. */
+/** A trigger field with an invalid value. */
 export interface TriggerProblem {
   field: string;
-  /** What is wrong, as the end of a sentence about the field. */
+  /** The problem, as the end of a sentence about the field. */
   message: string;
 }
 
@@ -17,8 +17,8 @@ export interface TriggerProblem {
 export interface TriggerInfo {
   type: string;
   /**
-   * Returns the configuration that the fields of a block describe, or all problems. `warnings` are about a
-   * configuration that works but that others could misuse.
+   * Returns the configuration that the fields of a block describe, or all problems. `warnings` describe problems of a
+   * configuration that works but could be misused.
    */
   read(
     fields: JsonObject,

@@ -13,7 +13,7 @@ import type { TypeTable } from './types.ts';
 
 export type FieldPosition = TemplateContext['fieldPosition'];
 
-/** A compiled reference, for the checks that look at all references. */
+/** A compiled reference, for the checks of all references. */
 export interface CompiledReference {
   location: FieldLocation;
   fieldPosition: FieldPosition;
@@ -25,7 +25,7 @@ interface Parts {
   structure: Structure;
   names: NameTable;
   types: TypeTable;
-  /** Types that an executor runs. */
+  /** Block types that have an executor. */
   runnable: ReadonlySet<string>;
   /** The data that the host provides for blocks. */
   features: ReadonlySet<HostFeature>;

@@ -21,7 +21,7 @@ const configOf = (block: DrawnBlock): BlockConfig =>
   planOf({ blocks: { s: start(), b: block }, edges: ['s > b'] }).blocks['b']!;
 
 describe('a plan', () => {
-  it('has the options of its compilation, and the limits of its runs', () => {
+  it('contains the options of its compilation and the limits of its runs', () => {
     const plan = planOf(
       { blocks: { s: start() } },
       { compat: true, limits: { timeoutMs: 9, maxLoopTurns: 3 } },
@@ -39,7 +39,7 @@ describe('a plan', () => {
     });
   });
 
-  it('has another hash if anything in it differs', () => {
+  it('has a different hash if anything in it differs', () => {
     const drawn = (text: string): DrawnWorkflow => ({
       blocks: { s: start(), b: code(text) },
       edges: ['s > b'],
@@ -96,7 +96,7 @@ describe('the default start', () => {
     ],
     ['an api trigger before others', { a: trigger('manual_trigger'), b: trigger('api_trigger') }, ['b', 'a']],
     [
-      'the first of equal ones in the file',
+      'the first of equally suitable starts in the file',
       { z: trigger('start_trigger'), a: trigger('start_trigger') },
       ['z', 'a'],
     ],

@@ -31,7 +31,7 @@ import type { Block, Variable, Workflow } from '../schema/workflow.ts';
 
 /** Options of a compilation. All have defaults. */
 export interface CompileOptions {
-  /** True: accept what older engines accept. Such errors become warnings, and the workflow behaves as it did there. */
+  /** True: accepts what older engines accept. Such errors become warnings, and the workflow behaves as in those engines. */
   compat?: boolean;
   limits?: Partial<PlanLimits>;
   /** Types of registered executors. They override the known ones. */
@@ -44,7 +44,7 @@ export interface CompileOptions {
   triggers?: readonly TriggerInfo[];
 }
 
-/** A plan with warnings, or all errors. */
+/** A plan with its warnings, or all errors. */
 export type CompileResult =
   | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
   | { ok: false; diagnostics: Diagnostic[] };

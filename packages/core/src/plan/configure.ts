@@ -64,7 +64,7 @@ function readParams(
   return params;
 }
 
-/** Routes are kept as rows, so that values of references cannot break the list. */
+/** Routes are kept as rows, so that referenced values cannot break the list. */
 function fieldValue(compilation: Compilation, block: Block, name: string): Json {
   const stored = own(block.fields, name) ?? null;
   if (block.type !== 'router_v2' || name !== 'routes') return stored;
@@ -83,7 +83,7 @@ function fieldValue(compilation: Compilation, block: Block, name: string): Json 
 
 const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 
-/** Returns the compiled code of a function block; undefined if its language does not exist. */
+/** Returns the compiled code of a function block; undefined if its language is unknown. */
 function readCode(compilation: Compilation, block: Block): CodeTemplate | undefined {
   const location = fieldLocation(block, 'code');
   const value = own(block.fields, 'language') ?? 'javascript';

@@ -69,7 +69,7 @@ describe('a count', () => {
     },
   );
 
-  it('over the limit of a run is a warning', () => {
+  it('above the limit of a run is a warning', () => {
     expect(parallel({ count: 10_001 }).codes).toEqual(['COUNT_OVER_LIMIT']);
   });
 });
@@ -145,7 +145,7 @@ describe('a collection', () => {
 });
 
 describe('a loop', () => {
-  it('with a condition asks before each iteration, do-while not before the first', () => {
+  it('with a condition asks before each iteration; a do-while loop does not ask before the first', () => {
     const condition = '<loop.index> < 3';
     expect(loop({ loopType: 'while', whileCondition: condition })).toMatchObject({
       config: { kind: 'while', condition: { authored: condition } },
@@ -159,7 +159,7 @@ describe('a loop', () => {
     });
   });
 
-  it('without its condition has no iterations, do-while as many as its count', () => {
+  it('without its condition has no iterations; a do-while loop has as many as its count', () => {
     const codes = ['LOOP_CONDITION_MISSING'];
     expect(loop({ loopType: 'while', whileCondition: ' ' })).toEqual({
       config: { kind: 'while', condition: null },

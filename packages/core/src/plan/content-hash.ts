@@ -7,14 +7,14 @@ export function contentHash(value: Json): string {
   return `sha256:${bytesToHex(sha256(utf8ToBytes(canonicalJson(value))))}`;
 }
 
-/** Returns the canonical JSON text of a value: keys in code-unit order, no spaces, absent properties left out. */
+/** Returns the canonical JSON text of a value: keys in code-unit order, no spaces, absent properties omitted. */
 export function canonicalJson(value: Json): string {
   const disordered: Disordered = new Set();
   isInOrder(value, disordered);
   return write(value, disordered);
 }
 
-/** Collects objects and arrays that have unordered keys, directly or deeper inside. */
+/** Collects the objects and arrays that have unordered keys at any depth. */
 type Disordered = Set<Json>;
 
 function isInOrder(value: Json | undefined, disordered: Disordered): boolean {

@@ -32,7 +32,7 @@ export function readCount(
   compilation.report(location, findings, 'expression');
   compilation.addReferences(location, referencesIn(expression), 'container');
   const arithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
-  // The diagnostic of the unknown name is more helpful than "not a number".
+  // The diagnostic about the unknown name is more helpful than "not a number".
   if (expression.bindings.length > 0 || arithmetic || findings.length > 0) {
     checkExpression(compilation, location, { expression, findings, what: 'The count' });
     return { expression };

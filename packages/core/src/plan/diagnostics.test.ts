@@ -178,7 +178,7 @@ function after(text: string): Partial<DrawnWorkflow> {
 }
 
 describe('diagnostics', () => {
-  it.each(Object.entries(EXAMPLES))('%s comes with its path, a message and a hint', (expected, example) => {
+  it.each(Object.entries(EXAMPLES))('%s has a path, a message and a hint', (expected, example) => {
     const [input, path, options] = example;
     const found = findings(input, options).filter((each) => each.code === expected);
     expect(found).not.toEqual([]);
@@ -198,7 +198,7 @@ describe('diagnostics', () => {
     expect(findings(drawn(loopBlock(), { blocks, edges: ['b > in', 'b > after'] }))).toEqual([]);
   });
 
-  it('are listed all at once, each once, errors first', () => {
+  it('are all returned together, without duplicates, errors first', () => {
     const input = drawn(code('return [<nosuch.x>, <nosuch.x>, <ghost.y>]'), {
       edges: ['b > b', 'b > nowhere'],
     });

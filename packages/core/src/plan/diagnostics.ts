@@ -9,12 +9,12 @@ export interface Diagnostic {
   blockId?: string;
   /** Position in the input: keys and indexes from the root of the workflow state. */
   path: (string | number)[];
-  /** Position in the text at `path`: from 1, in UTF-16 units. A column only where it is known. */
+  /** Position in the text at `path`: from 1, in UTF-16 units. The column is absent if unknown. */
   line?: number;
   column?: number;
-  /** What is wrong, and where. */
+  /** The problem and its location. */
   message: string;
-  /** What to do about it. */
+  /** How to correct the problem. */
   hint: string;
 }
 
@@ -137,7 +137,7 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((each) => each.severity === 'error');
 }
 
-/** Diagnostics per severity that are kept in full. Further ones are only counted. */
+/** Maximum number of diagnostics per severity that are kept; further ones are only counted. */
 const MAX_DIAGNOSTICS = 500;
 
 /** Longer messages and hints are truncated: they quote values of the input. */
@@ -149,8 +149,8 @@ export interface DiagnosticSink {
 }
 
 /**
- * Collects diagnostics without duplicates, at most MAX_DIAGNOSTICS of each severity. A final one counts the others by
- * code.
+ * Collects diagnostics without duplicates, at most MAX_DIAGNOSTICS of each severity. A final diagnostic counts the discarded
+ * ones by code.
  */
 export class DiagnosticList implements DiagnosticSink {
   readonly #kept = new Map<string, Diagnostic>();

@@ -108,7 +108,7 @@ describe('a misspelt field', () => {
   });
 
   it.each<[string, DrawnBlock]>([
-    ['unlike any known name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
+    ['not similar to any known name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
     ['set together with the similar field', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
     ['of an editor, beside the type', code('return 1', { style: 'x' } as DrawnBlock)],
     ['empty', { fields: { code: 'return 1', langauge: null, tiemout: '' } }],
