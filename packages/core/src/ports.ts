@@ -7,7 +7,7 @@ import type { BlockLog } from './record/block-log.ts';
 import type { Stored } from './record/stored.ts';
 
 declare global {
-  /** The platform's AbortSignal. Core only passes it on, so its types do not depend on a platform. */
+  /** The platform's AbortSignal. Core only forwards it, so its types do not depend on a platform. */
   interface AbortSignal {}
 }
 
@@ -15,13 +15,13 @@ declare global {
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `fire` once, at `atMs` or at once if that is past, never earlier. Returns a function that cancels it. */
+  /** Calls `fire` once, at `atMs`, or at once if that time has passed; never earlier. Returns a function that cancels it. */
   at(atMs: number, fire: () => void): () => void;
 }
 
 /**
- * Executes one or several types of blocks. `Services` are what the engine passes to its own executors; others need
- * none.
+ * Executes one or several types of blocks. `Services` are the services that the engine passes to its built-in executors; other
+ * executors need none.
  */
 export interface BlockExecutor<Services = unknown> {
   /** Registry ids of the block types. */
@@ -40,8 +40,8 @@ export interface BlockExecutor<Services = unknown> {
   uses?: { readonly [operation: string]: HostFeature };
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
-   * Blocks that pause: returns the output after `input` was submitted, or for a block that continues, the answer that
-   * it gets. Called before the answer is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
+   * Blocks that pause: returns the output after `input` was submitted, or the answer for a block that continues. Called before
+   * the answer is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
   /**
@@ -58,22 +58,22 @@ export interface NotificationOutcome {
   title?: string;
   /** `unknown`: the call was interrupted, and may have sent it. */
   status: 'sent' | 'failed' | 'unknown';
-  /** Why it was not sent, or may not have been sent. */
+  /** The reason why it was not sent, or may not have been sent. */
   error?: string;
 }
 
-/** Data of tenants that blocks use and only some hosts store. */
+/** Tenant data that blocks use and that only some hosts store. */
 export type HostFeature = 'files' | 'knowledge';
 
 /** A message of a running block: text of its answer as it arrives, or progress. */
 export type BlockEmission =
   | { type: 'text'; text: string }
-  /** Discards the text so far: it was not the answer. */
+  /** Discards the text received so far: it was not the answer. */
   | { type: 'reset' }
   | { type: 'thinking'; text: string }
   | { type: 'tool'; phase: 'start'; id: string; name: string }
   | { type: 'tool'; phase: 'end'; id: string; name: string; status: 'success' | 'error' | 'cancelled' }
-  /** Progress of the tool call `id`, out of `total` if that is known. It never decreases. */
+  /** Progress of the tool call `id`, out of `total` if known. It never decreases. */
   | { type: 'progress'; id: string; progress: number; total?: number; message?: string }
   /** A problem that does not end the block. */
   | { type: 'error'; message: string };
@@ -105,7 +105,7 @@ export interface BlockContext<Services = unknown> {
   sourceOutput(): JsonObject;
   /**
    * Sends a message to the readers of the run's events. Messages are kept for a limited time, and another attempt
-   * sends them again. Secrets are redacted, even if they are split over several texts: the end of a text that may be
+   * sends them again. Secrets are redacted, even if they are split across several texts: the end of a text that may be
    * the beginning of a secret is sent with the next text.
    */
   emit(emission: BlockEmission): void;
@@ -153,7 +153,7 @@ export type BlockResult =
   | { waitUntilMs: number; waiting: JsonObject; output: JsonObject }
   | { pause: JsonObject; continues?: true };
 
-/** The context of a paused block that a person has answered. */
+/** The context in which an executor handles the answer to a paused block. */
 export interface ResumeContext {
   block: BlockConfig;
   /** Output of the block while it was paused. */
@@ -189,8 +189,9 @@ export interface RunStore extends StepStore {
   journal(runId: string): Promise<Entry[]> | Entry[];
   header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
   /**
-   * Writes the record and logs, which lag behind the journal: at once when the run becomes idle or ends, else within a
-   * second. Returns false and changes nothing if the stored record is newer (has a higher `seq`): then the stored logs
+   * Writes the record and logs, which may be older than the journal: they are written at once when the run becomes idle or
+   * ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher `seq`): then the
+   * stored logs
    * may be those of a process that died, and a later record brings these logs.
    */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
@@ -203,7 +204,7 @@ export interface RunStore extends StepStore {
     | { runs: RunRecord[]; cursor: string | undefined };
   /** Returns the ids of runs that have not ended, oldest first. */
   open(): Promise<string[]> | string[];
-  /** Returns the ids of the runs that blocks of this run have called, oldest first. `open`: only those that have not ended. */
+  /** Returns the ids of the runs that blocks of this run have called, oldest first. `open`: only unfinished ones. */
   children(runId: string, filter?: { open: boolean }): Promise<string[]> | string[];
   /**
    * Removes an ended run with everything stored for it. Returns the keys of the values that it used; undefined if there
@@ -235,7 +236,7 @@ interface StepStore {
 /** A step of a block that has begun. */
 interface StoredStep {
   key: string;
-  /** Undefined: the step is running, or it was interrupted. */
+  /** Undefined if the step is running or was interrupted. */
   result: Stored | undefined;
 }
 
@@ -254,7 +255,7 @@ export interface NewRun {
   callerId?: string;
   /** Version of the deployment; undefined for a run of a file. */
   version: number | undefined;
-  /** The block that called the run. `call`: which of its calls; absent: the block makes a single call. */
+  /** The block that called the run. `call`: identifies one of its calls; absent: the block makes a single call. */
   parent: { runId: string; block: string; scope: number[]; depth: number; call?: string } | undefined;
   mocks: Json;
   /** Names of the environment values that the plan uses. */
@@ -266,10 +267,11 @@ export interface NewRun {
   via?: string[];
   /** The runtime of several processes that drives the run; absent: an engine within one process. */
   elsewhere?: true;
-  /** Secret for the tokens of pause points, if an attempt may run twice: both produce the same token. Never shown. */
+  /** Secret for the tokens of pause points, if an attempt may run twice: both executions produce the same token. Never shown. */
   tokenKey?: string;
   /**
-   * Secret for the ids of child runs. Absent: no block can call a workflow, or the run started before there were keys.
+   * Secret for the ids of child runs. Absent: no block can call a workflow, or the run was started by a version without these
+   * secrets.
    * Never shown.
    */
   childKey?: string;
@@ -318,7 +320,7 @@ export interface Deployment {
   planHash: string;
 }
 
-/** Storage of values too large to be inline, addressed by content. */
+/** Content-addressed storage of values that are too large to be inline. */
 export interface ValueStore {
   /** Stores JSON text. Returns its content hash as the key, so storing it twice is harmless. */
   put(json: string): Promise<string> | string;

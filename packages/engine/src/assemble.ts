@@ -19,7 +19,7 @@ import { MAX_FILE_BYTES } from './files/parse.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 
-/** Default time limit of a request by an `api` block. */
+/** Default timeout of a request by an `api` block. */
 const HTTP_TIMEOUT_MS = 300_000;
 
 const MIB = 2 ** 20;
@@ -81,7 +81,7 @@ function notifierOf(blocks: readonly BlockExecutor[]): RuntimeParts['notify'] {
   return notifier && (async (context) => (await notifier.notify?.(context)) ?? []);
 }
 
-/** The parts with which blocks run without an engine, for workers of other runtimes. */
+/** The parts that workers of other runtimes need to run blocks without an engine. */
 export interface Host {
   parts: RuntimeParts;
   /** Stops the sandbox and waits for connections that are being closed. The stores stay open. */
@@ -178,7 +178,7 @@ function expectUrl(name: string, address: string): void {
 
 /**
  * Returns the HTTP client for files whose URLs callers send. It ignores the egress exceptions, which are meant for addresses
- * that workflow authors wrote: through them, a caller could read internal services.
+ * from workflow authors: with them, a caller could read internal services.
  */
 export function fileHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
   const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };

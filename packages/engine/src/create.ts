@@ -22,11 +22,11 @@ import type { Engine } from './types.ts';
 
 /**
  * Returns an engine over a data folder, in memory, on a PostgreSQL database, or on another runtime. It owns the folder until
- * it is closed and continues the runs that had not ended. A database is shared with other processes, and each run is owned
+ * it is closed, and continues unfinished runs. A database is shared with other processes, and each run is owned
  * by one of them.
  *
  * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE, OPTIONS_INVALID,
- * ISOLATION_TOO_LOW, DATA_UNREACHABLE, and what the runtime throws.
+ * ISOLATION_TOO_LOW, DATA_UNREACHABLE, and the errors of the runtime.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   // Invalid options are reported before anything is opened.
@@ -50,7 +50,7 @@ async function onPostgres(
   return createLeasedEngine(await openLeased(place), registry, options, timing);
 }
 
-/** Throws OPTIONS_INVALID if the options name several places for runs. */
+/** Throws OPTIONS_INVALID if the options name several locations for runs. */
 function expectOneLocation({ runtime, data, postgres }: EngineOptions): void {
   const named = Object.entries({ runtime, data, postgres }).filter(([, value]) => value !== undefined);
   if (!postgres || named.length === 1) return;
@@ -89,7 +89,7 @@ export async function createEngineOn(
   return new HeddleEngine({ ...local, runtime, httpClient: fileHttpClient(options), close });
 }
 
-/** Tells readers of the folder which recorded runs this process has opened: no process executes the others. */
+/** Tells readers of the folder which recorded runs this process has opened. No process executes any other run. */
 function openedRunsReporter(stores: Stores): (runId: string) => void {
   const opened = new Set<string>();
   stores.recordOpenedRuns?.([]);

@@ -359,7 +359,7 @@ export class HeddleEngine implements Engine {
     const { stores, runtime } = this.#parts;
     await runtime.saved(runId);
     const all = await endedTree(stores.runs, runId);
-    // Children first: if a deletion fails, the rest is found again from the parent.
+    // Children are deleted first: if a deletion fails, the remaining runs can still be found from the parent.
     for (const each of all.toReversed()) {
       await stores.live.remove(each);
       await stores.values.prune((await stores.runs.remove(each)) ?? [], PRUNE_MIN_AGE_MS);
@@ -390,7 +390,7 @@ export class HeddleEngine implements Engine {
   }
 }
 
-/** Returns the id that the caller chose. Throws OPTIONS_INVALID for an id in the form of child run ids. */
+/** Returns the caller's id. Throws OPTIONS_INVALID for an id in the form of child run ids. */
 function chosenRunId(runId: string | undefined): string | undefined {
   if (runId === undefined || !isChildRunId(runId)) return runId;
   throw new EngineError(
@@ -399,7 +399,7 @@ function chosenRunId(runId: string | undefined): string | undefined {
   );
 }
 
-/** Values younger than this are not deleted: a run that is starting may use them. */
+/** Minimum age of deleted values: a run that is starting may use newer ones. */
 const PRUNE_MIN_AGE_MS = 3_600_000;
 
 /** Returns the ids of the run and all its descendants, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */

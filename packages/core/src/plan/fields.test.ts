@@ -110,7 +110,7 @@ describe('a misspelt field', () => {
   it.each<[string, DrawnBlock]>([
     ['not similar to any known name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
     ['set together with the similar field', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
-    ['of an editor, beside the type', code('return 1', { style: 'x' } as DrawnBlock)],
+    ['of an editor, next to the type', code('return 1', { style: 'x' } as DrawnBlock)],
     ['empty', { fields: { code: 'return 1', langauge: null, tiemout: '' } }],
     ['of a block that is not built in', { type: 'slack', fields: { methode: 'x', retires: 1 } }],
     ['of an editor', code('return 1', { horizontalHandles: true, locked: false, height: 3 } as DrawnBlock)],

@@ -6,11 +6,11 @@ import { arbitraryFile } from '../../../../test/support/arbitrary-workflow.ts';
 import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 
-// Generated files are more irregular than exported ones, which test/fuzz covers.
+// The generated files are more irregular than exported files, which test/fuzz covers.
 const runs = { numRuns: scale(200, 20_000) };
 
 describe('hostile input', () => {
-  it('derived from a workflow by any changes is parsed, checked and compiled without an exception', () => {
+  it('derived from a workflow by arbitrary changes is parsed, checked and compiled without an exception', () => {
     fc.assert(
       fc.property(arbitraryFile, fc.array(mutation, { maxLength: 6 }), (file, mutations) => {
         const input = structuredClone(file);
@@ -21,7 +21,7 @@ describe('hostile input', () => {
     );
   });
 
-  it('derived from the text of a workflow by any cut or insertion is read without an exception', () => {
+  it('derived from the text of a workflow by any deletion or insertion is read without an exception', () => {
     fc.assert(
       fc.property(arbitraryFile, cuts, (file, edits) => {
         fateOf(parseWorkflowText(cut(JSON.stringify(file), edits)));

@@ -30,7 +30,7 @@ describe('the index of a plan', () => {
     ['b', [4, 7], [1, 4, 1, 7, 0]],
     ['c', [4, 7, 2], [1, 4, 1, 7, 1, 2, 0]],
   ])(
-    'turns %s with its iteration and branch numbers %j into an address and back',
+    'converts %s with its iteration and branch numbers %j into an address and back',
     (block, scope, address) => {
       expect(index.addressOf(block, scope)).toEqual(address);
       expect(index.placeOf(address)).toEqual({ block, scope });
@@ -38,7 +38,7 @@ describe('the index of a plan', () => {
     },
   );
 
-  it('knows the containers, the parallels and the top-level node around a block', () => {
+  it('returns the containers, the parallels and the top-level node around a block', () => {
     expect(index.byId('c')?.containerIds).toEqual(['loop', 'fan', 'turns']);
     expect(index.byId('c')?.parallelIds).toEqual(['fan']);
     expect(index.byId('fan')?.parallelIds).toEqual([]);

@@ -80,7 +80,7 @@ function indexRegion(
   const parallelIds = containers.filter(({ kind }) => kind === 'parallel').map(({ id }) => id);
   return region.nodes.map((node, index) => {
     const path = container ? [...container.path, index] : [index];
-    // Shared by all users of this block, and therefore frozen.
+    // Frozen, because all users of this block share it.
     const place = container
       ? undefined
       : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });

@@ -13,7 +13,7 @@ const CLOSED = new Set(['string', 'number', 'boolean']);
 const START: Types = { input: 'any', conversationId: 'string', files: 'file[]' };
 
 /**
- * Returns the outputs that a block declares: those of its type, its own, or those of its input format; undefined if
+ * Returns the outputs that a block declares, by its type, in its own field or in its input format; undefined if
  * references may use any path.
  */
 export function outputSchema(block: Block, types: TypeTable): OutputSchema | undefined {
@@ -43,7 +43,7 @@ function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
   return Object.keys(outputs).length > 0 ? outputs : undefined;
 }
 
-/** External triggers output the fields of the payload, whatever they are. */
+/** External triggers output all fields of the payload. */
 function triggerOutputs(block: Block): Types | undefined {
   switch (block.type) {
     case 'start_trigger':

@@ -20,7 +20,7 @@ export interface Plan {
   workflow: { id: string; name: string; description?: string };
   /** True: the deployment asked for the lenient behaviour of older engines where Heddle is stricter. */
   compat: boolean;
-  /** The block at which a run starts by default. `startCandidates` lists the others. */
+  /** The block at which a run starts by default. `startCandidates` lists the other possible starts. */
   start: string;
   /** All enabled top-level blocks, even unreachable ones, and in each body the blocks that an edge reaches. */
   skeleton: Region;
@@ -46,7 +46,7 @@ export interface VariableConfig {
   id: string;
   name: string;
   type: 'string' | 'number' | 'boolean' | 'object' | 'array' | 'plain';
-  /** Coerced to the type, as at the start of a run. */
+  /** Coerced to the type of the variable, as at the start of a run. */
   value: Json;
 }
 

@@ -5,7 +5,7 @@ import type { FieldLocation, CompiledFieldKind } from './field-location.ts';
 
 interface Reporting {
   kind: CompiledFieldKind;
-  /** True: errors become warnings, and at run time the text stays as it is. */
+  /** True: errors become warnings, and the text is not changed at run time. */
   compat: boolean;
 }
 
@@ -93,7 +93,7 @@ function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: 
 }
 
 /**
- * Returns the severity of an unknown head. In code and expressions the tag would stay and break them. In text, strings
+ * Returns the severity of an unknown head. In code and expressions, the unresolved tag would be a syntax error. In text, strings
  * and comments only a head similar to a name is certainly a reference; one without a path may be any tag.
  */
 function unknownBlock(finding: ReferenceFinding, { kind, compat }: Reporting): Severity | undefined {

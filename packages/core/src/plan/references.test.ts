@@ -22,7 +22,7 @@ function read(reader: DrawnBlock, compat = false): string[] {
 }
 const text = (value: string): DrawnBlock => ({ type: 'response', fields: { data: value } });
 
-describe('a head that names no block', () => {
+describe('a head that does not name a block', () => {
   it.each([
     ['in code', code('return <nosuch.x>')],
     ['in a condition', condition('b', '<nosuch.x> > 1')],
@@ -40,7 +40,7 @@ describe('a head that names no block', () => {
     ['a list in a field', { type: 'response', fields: { data: [{ a: '<nosuch.x>' }] } }],
     ['a string in code', code('return "<nosuch.x>"')],
     ['a comment', code('// <nosuch.x>\nreturn 1')],
-  ])('unlike any name is a warning in %s', (_, reader) => {
+  ])('not similar to any name is a warning in %s', (_, reader) => {
     expect(read(reader)).toEqual([`warning ${CODE}`]);
   });
 
@@ -79,7 +79,7 @@ describe('a variable', () => {
     },
   );
 
-  it('that does not exist is an error everywhere but in comments', () => {
+  it('that does not exist is an error everywhere except in comments', () => {
     const error = 'error REFERENCE_UNKNOWN_VARIABLE';
     expect(read(code('return "<variable.ghost>"'))).toEqual([error]);
     expect(read(text('<variable.ghost>'))).toEqual([error]);
@@ -160,7 +160,7 @@ describe('an output', () => {
       '<agent.email>',
       [undeclared],
     ],
-    ['of a type that declares none', { type: 'variables', name: 'Agent' }, '<agent.any>', []],
+    ['of a type that declares no outputs', { type: 'variables', name: 'Agent' }, '<agent.any>', []],
     [
       'declared in the file',
       { type: 'odd', name: 'Agent', outputs: { a: { b: 'string' } } },
@@ -181,7 +181,7 @@ describe('an output', () => {
 });
 
 describe('very many unknown references', () => {
-  it('are refused with the first of them and the number of others', () => {
+  it('are refused with the first errors and the number of omitted ones', () => {
     const many = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
     const file = workflowFile({ blocks: { s: start(), r: text(many) }, edges: ['s > r'] });
     const found = checkWorkflow(parseWorkflow(file).workflow!);

@@ -51,7 +51,7 @@ function readsOf(workflow: Workflow): { reads: number; ok: boolean; chars: numbe
 
 describe('compile', () => {
   it.each(Object.keys(SHAPES))(
-    'takes ten times the work for a %s ten times as large, up to ten thousand blocks',
+    'takes ten times the work for a %s that is ten times as large, up to ten thousand blocks',
     (name) => {
       const [small, middle, large] = [100, 1000, 10_000].map((size) =>
         readsOf(parseWorkflow(workflowFile(SHAPES[name]!(size))).workflow!),
@@ -62,7 +62,7 @@ describe('compile', () => {
         [large!, middle!],
       ] as const) {
         expect(more.reads / less.reads).toBeLessThan(11);
-        // Ids and indexes grow by a digit.
+        // Ids and indexes become one digit longer.
         expect(more.chars / less.chars).toBeLessThan(12);
       }
     },

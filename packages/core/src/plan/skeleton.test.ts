@@ -40,7 +40,7 @@ const s = start();
 const loop = { type: 'loop', data: { count: 2 } };
 
 describe('the top region', () => {
-  it('is in topological order with ties by id, whatever the order of the file', () => {
+  it('is in topological order with ties by id, independent of the order of the file', () => {
     const blocks = { z: code('1'), m: code('1'), s, b: code('1'), a: code('1') };
     const plan = planOf({ blocks, edges: ['s > z', 's > m', 'z > a', 'm > b'] });
     expect(drawing(plan.skeleton)).toEqual(['s', 'm < s', 'b < m', 'z < s', 'a < z']);
@@ -56,7 +56,7 @@ describe('the top region', () => {
     expect(outs('s > b', 's > a', 's > b')).toEqual(['b', 'a']);
   });
 
-  it('keeps edges between the same blocks apart by port, without duplicates', () => {
+  it('keeps one edge per port between the same blocks', () => {
     const blocks = { s, a: code('1'), b: code('1') };
     const plan = planOf({ blocks, edges: ['s > a', 'a > b', 'a:error > b', 'a:source-left > b'] });
     expect(drawing(plan.skeleton)).toEqual(['s', 'a < s', 'b < a, a:error']);
@@ -94,7 +94,7 @@ describe('the top region', () => {
     expect(bodyOf(plan, 'L').nodes[0]).not.toHaveProperty('terminal');
   });
 
-  it('marks answers, attempts and timeouts', () => {
+  it('contains the marks of responses, the retry policies and the timeouts', () => {
     const blocks = {
       ...{ s, r: { type: 'response' } },
       a: { ...code('1'), retry: { enabled: true, maxTries: 4, waitBetweenTriesMs: 0 }, timeoutMs: 2500.5 },
@@ -148,8 +148,8 @@ describe('ports', () => {
       ['c:condition-c-0 > a', 'c:condition-c-2 > b'],
       ['a < c:condition-c-0', 'b < c:condition-c-2'],
     ],
-    ['by position without a name', ['c > a', 'c > b'], ['a < c:condition-c-0', 'b < c:condition-c-1']],
-    ['beside a plain source edge', ['c:source > a', 'c:condition-c-1 > b'], ['a < c', 'b < c:condition-c-1']],
+    ['by position if it has no name', ['c > a', 'c > b'], ['a < c:condition-c-0', 'b < c:condition-c-1']],
+    ['next to a plain source edge', ['c:source > a', 'c:condition-c-1 > b'], ['a < c', 'b < c:condition-c-1']],
     ['that no longer exist are never taken', ['c:condition-gone > a'], ['a < c:condition-gone']],
     ['for failure', ['c:error > a'], ['a < c:error']],
   ])('of conditions: %s', (_, edges, expected) => {
@@ -174,7 +174,7 @@ describe('ports', () => {
     ).toEqual(expected);
   });
 
-  it('of other blocks: unknown ones act as source, those that an executor declares are kept', () => {
+  it('of other blocks: unknown ports act as source, ports that an executor declares are kept', () => {
     const blocks = { s, m: { type: 'mine' }, ...targets };
     const edges = ['s > m', 'm:yes > a', 'm:odd > b', 'm:source-right > d'];
     const plan = planOf({ blocks, edges }, { blocks: [{ type: 'mine', class: 'effect', ports: ['yes'] }] });
@@ -210,7 +210,7 @@ describe('bodies', () => {
     expect(bodyOf(plan, 'L').nodes[0]).toMatchObject({ id: 'a', outs: [] });
   });
 
-  it('nest to any depth, containers of the inner block outermost first', () => {
+  it('nest to any depth; the containers of an inner block are listed outermost first', () => {
     const parallel = { type: 'parallel', data: { count: 2 } };
     const blocks = {
       s,
@@ -229,7 +229,7 @@ describe('bodies', () => {
     });
   });
 
-  it('come from the stored map if no block names the container, the innermost of two', () => {
+  it('come from the stored map if no block names the container; of two containers, the inner one counts', () => {
     const blocks = { s, L: loop, M: { ...loop }, a: {}, b: {} };
     const loops = { L: { id: 'L', nodes: ['M', 'a', 'b'] }, M: { id: 'M', nodes: ['a'] } };
     const plan = planOf({ blocks, edges: ['s > L', 'L > M', 'L > b', 'M > a'], state: { loops } });

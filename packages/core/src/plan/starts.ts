@@ -4,7 +4,7 @@ import type { DiagnosticSink } from './diagnostics.ts';
 import type { Plan } from './plan.ts';
 import { isTriggerType, triggerRank } from './types.ts';
 
-/** Returns the enabled top-level triggers, the default start first, equal ones in file order. */
+/** Returns the enabled top-level triggers, the default start first, equally suitable ones in file order. */
 export function findStarts(
   places: PlacedBlocks,
   fileOrder: readonly string[],

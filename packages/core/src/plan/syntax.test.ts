@@ -49,23 +49,23 @@ describe('code that is not JavaScript', () => {
   });
 
   it.each([
-    ['a result at the top', 'return 1'],
-    ['await at the top', 'const a = await fetch("x"); for await (const x of a) {}'],
+    ['a return statement at the top level', 'return 1'],
+    ['await at the top level', 'const a = await fetch("x"); for await (const x of a) {}'],
     ['imports', "import a, { b } from 'x';\nimport * as c from 'y';\nreturn a + b + c + (await import('z'))"],
     [
-      'references in every place',
+      'references in every position',
       'return [<fetch.result>, "<fetch.result>", `<fetch.result>`, /<fetch.result>/]',
     ],
     ['placeholders', 'return {{KEY}} + "{{KEY}}"'],
     ['a comment at the end', 'return 1 // done'],
-    ['syntax that only a function allows', 'using a = null; return new.target'],
+    ['syntax that is allowed only in a function', 'using a = null; return new.target'],
     ['a name that other engines reserve', 'const params = 1; return params'],
     ['nothing', ''],
   ])('does not include %s', (_, text) => {
     expect(syntaxOf(code(text))).toEqual([]);
   });
 
-  it('leaves unknown references to their own diagnostic', () => {
+  it('does not report unknown references, which have their own diagnostic', () => {
     expect(syntaxOf(code('return <nosuch.x>'))).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe('code that is not JavaScript', () => {
     expect(syntaxOf(code(`return (${' '.repeat(50_000)}`))).toEqual([]);
   });
 
-  it('does not stop the check if it is nested more deeply than the parser supports', () => {
+  it('does not break the check if it is nested more deeply than the parser supports', () => {
     expect(syntaxOf(code(`return ${'['.repeat(20_000)}`))).toEqual([]);
   });
 });

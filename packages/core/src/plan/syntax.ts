@@ -53,7 +53,8 @@ interface Fault {
 }
 
 /**
- * Returns the first syntax error in the body of an async function; undefined also if the code is too long to parse. The
+ * Returns the first syntax error in the body of an async function; undefined if there is none or the code is too long to
+ * parse. The
  * code is on separate lines between the two texts.
  */
 function faultIn(
@@ -79,7 +80,7 @@ function faultIn(
   }
 }
 
-/** The line before the code is ours, not the author's. */
+/** The line before the code is added here and is not the author's. */
 function faultAt({ line, column }: { line: number; column: number }, message: string): Fault {
   return { line: Math.max(1, line - 1), column: column + 1, message };
 }
@@ -95,7 +96,7 @@ function report(
   const line = Math.min(fault.line, lines.length);
   const authored = lines[line - 1] ?? '';
   const text = authored.trim();
-  // Identifiers in place of references move the columns of their line.
+  // Identifiers that replace references shift the columns of their line.
   const isSame = line === fault.line && compiled.code.split(LINE_END)[line - 1] === authored;
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   const where = [

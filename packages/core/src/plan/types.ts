@@ -33,7 +33,7 @@ const AGENT = {
   providerTiming: 'json',
   cost: 'json',
   unavailable: 'array',
-  // An output of other products, empty here.
+  // An output that other products fill; empty in Heddle.
   interactionId: 'string',
 };
 const CHOICE = {
@@ -159,7 +159,7 @@ export const TRIGGER_PRIORITY = [
   'starter',
 ] as const;
 
-/** Triggers of external systems. They come after the others, and so do blocks in trigger mode. */
+/** Triggers of external systems. Like blocks in trigger mode, they come after the other triggers. */
 const EXTERNAL_TRIGGERS = new Set([
   'trigger',
   'generic_webhook',
@@ -179,13 +179,13 @@ export function isTriggerType(type: string): boolean {
   );
 }
 
-/** Returns the position in the order of default starts, from 0. External triggers share the last one. */
+/** Returns the position in the order of default starts, from 0. External triggers share the last position. */
 export function triggerRank(type: string): number {
   const rank = (TRIGGER_PRIORITY as readonly string[]).indexOf(type);
   return rank < 0 ? TRIGGER_PRIORITY.length : rank;
 }
 
-/** Returns the known types by name, overridden by registered executors. A registration inherits what it leaves out. */
+/** Returns the known types by name, overridden by registered executors. A registration inherits the properties that it omits. */
 export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable {
   const table = new Map(KNOWN_TYPES.map((info) => [info.type, info]));
   for (const info of registered) table.set(info.type, { ...table.get(info.type), ...info });

@@ -21,7 +21,7 @@ export interface BlockLog {
   error: BlockFailure | undefined;
   /** The innermost container around the block, and its iteration or branch. */
   container: LogScope | undefined;
-  /** The containers around that one, outermost first. */
+  /** The containers around the innermost container, outermost first. */
   parents: LogScope[];
 }
 

@@ -157,7 +157,7 @@ export class BlockLogs {
     }));
   }
 
-  /** Returns how often the block was executed before the open execution at `place`. */
+  /** Returns the number of executions of the block before the open execution at `place`. */
   nth(place: Place): number {
     return this.#open.get(placeKey(place))?.nth ?? 0;
   }
@@ -180,8 +180,8 @@ export class BlockLogs {
 }
 
 /**
- * Adds an attempt to the log. The start of the first attempt is the block's start; later ones only raise the count, and so
- * does an attempt that continues after a pause.
+ * Adds an attempt to the log. The start of the first attempt is the block's start; later attempts, and attempts that continue
+ * after a pause, only increase the count.
  */
 function addAttempt(
   log: BlockLog,

@@ -48,7 +48,7 @@ export type EntryBody =
   | ({
       type: 'completed';
       try: number;
-      /** How often the attempt was resumed; absent: never. The same in other entries. */
+      /** Number of times that the attempt was resumed; absent: 0. The same in other entries. */
       resumes?: number;
       startedMs: number;
       port?: string;
@@ -81,12 +81,15 @@ export type EntryBody =
       /** The resume token (`contextId`), for kind `human`. */
       token?: string;
       input?: Stored;
-      /** Output while it waits. */
+      /** Output while the block waits. */
       output: Stored;
       /** Output once the timer has fired (kind `time`). */
       done?: Stored;
     } & Place)
-  /** `output`: of the block; if it continues, the answer as the block gets it. Then `try` and `resumes` say which pause. */
+  /**
+   * `output`: the output of the block. If the block continues, the answer that it gets, and `try` and `resumes` identify the
+   * pause.
+   */
   | ({
       type: 'resumed';
       token: string;
@@ -96,7 +99,7 @@ export type EntryBody =
       output: Stored;
     } & Place)
   | ({ type: 'blocked'; childRunId: string; on: 'human' | 'time' | null } & Place)
-  /** `branch`: the grace period of one branch of the parallel at this place is over. */
+  /** `branch`: the grace period of one branch of the parallel at this place has ended. */
   | ({ type: 'fired'; timer: TimerName; try?: number; branch?: number } & {
       block?: string;
       scope?: number[];

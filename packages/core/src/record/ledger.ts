@@ -22,7 +22,7 @@ export class Ledger {
   /** The most recent failure. */
   latest: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
-  /** R37: the output of the first Response, else of the last finished terminal block. */
+  /** R37: the output of the first Response, else that of the last finished terminal block. */
   output: Stored | undefined;
   /** `place`: a `placeKey`. */
   #fields: { place: string; values: Stored } | undefined;
@@ -32,7 +32,7 @@ export class Ledger {
   readonly #plan: Plan;
   readonly #index: PlanIndex;
   readonly #lastError = new Map<string, BlockFailure>();
-  /** Outputs that wait blocks will have once their timers fire. */
+  /** Outputs of wait blocks for when their timers fire. */
   readonly #waiting = new Map<string, Stored>();
   /** Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not created. */
   readonly #restored = new Map<string, number>();
@@ -154,7 +154,7 @@ export class Ledger {
   #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
     const failure = this.#failureAt(place, notice);
     this.latest = failure;
-    // A failure is kept until something handles it. Afterwards only its message is left, as an output.
+    // A failure is kept until something handles it. Afterwards only its message remains, as an output.
     if (!notice.handled) this.failures.set(placeKey(place), failure);
     else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));
     this.#lastError.delete(placeKey(place));
@@ -214,7 +214,7 @@ export class Ledger {
     if (!parallel || !branch) return;
     parallel.results[iteration] = failed ? [this.#collected(failed)] : branch.current;
     branch.current = [];
-    // Only branch 0 can be read from outside. The others survive in the results alone.
+    // Only branch 0 can be read from outside. Outputs of other branches remain only in the results.
     if (iteration > 0) parallel.branches.delete(iteration);
   }
 
@@ -289,6 +289,6 @@ function limitFailure(name: string, parallel: boolean, limit: number): BlockFail
 /** Returns the map key of a place: block id and the iteration and branch numbers around it. */
 export function placeKey({ block, scope }: Place): string {
   if (scope.length === 0) return block;
-  // The common case, one level deep: joining a list of one takes twice as long.
+  // Fast path for the common depth of one: joining a list of one takes twice as long.
   return `${block}@${scope.length === 1 ? scope[0] : scope.join('.')}`;
 }

@@ -10,7 +10,7 @@ import type { Entry, EntryBody } from './entry.ts';
 import { Replica } from './replica.ts';
 import { materialize } from './stored.ts';
 
-/** An output, or one of: `error`, the failure; `port`, the port taken. */
+/** An output, or `error` with the failure, or `port` with the port taken. */
 type Answer = JsonObject;
 
 function planOf(drawn: Json): Plan {
@@ -103,7 +103,7 @@ describe('a run as a fold over its journal', () => {
     });
   });
 
-  it('R36 results of branches are in branch order, whichever ended first', () => {
+  it('R36 results of branches are in branch order, even if they end in another order', () => {
     const play = new Play(
       workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
     );
@@ -125,7 +125,7 @@ describe('a run as a fold over its journal', () => {
     });
   });
 
-  it('R37 the run’s output is the last finished terminal block’s', () => {
+  it('R37 the run’s output is that of the last finished terminal block', () => {
     const drawn = workflow(
       [fn('A', ''), fn('B', ''), fn('H', '')],
       ['Start -> A', 'Start -> B', 'A:error -> H'],
@@ -256,7 +256,7 @@ describe('a run as a fold over its journal', () => {
     expect(outputs.has('B')).toBe(false);
   });
 
-  it('R41 a journal of a newer format is refused with its error code', () => {
+  it('R41 a journal of a newer format is refused with an error code', () => {
     const { plan } = new Play(workflow([fn('A', '')], ['Start -> A']));
     const first = {
       type: 'started',
@@ -270,7 +270,7 @@ describe('a run as a fold over its journal', () => {
     expect(open).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
   });
 
-  it('handled failures are removed, so that a loop of them uses no memory', () => {
+  it('handled failures are removed, so that a loop of failures does not use more and more memory', () => {
     const failing = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const play = new Play(
       workflow(

@@ -41,7 +41,7 @@ export class Replica {
   readonly state: State = initialState();
   readonly ledger: Ledger;
   readonly pauses = new Map<string, PausePoint>();
-  /** How many pause points people have answered. */
+  /** Number of pause points that people have answered. */
   resumedCount = 0;
   readonly logs: BlockLogs;
   seq = 0;
@@ -80,7 +80,7 @@ export class Replica {
     return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.take() };
   }
 
-  /** Returns the commands without an answer, to carry out after a restart. */
+  /** Returns the unanswered commands, which are carried out after a restart. */
   pendingCommands(): Command[] {
     return pendingCommands(this.plan.skeleton, this.state);
   }
@@ -102,7 +102,7 @@ export class Replica {
     return work && 'try' in work ? work.try : 1;
   }
 
-  /** Returns how many iterations or branches an open container has, if known. */
+  /** Returns the number of iterations or branches of an open container, if known. */
   countAt(at: Address): number | undefined {
     return countAt(this.plan.skeleton, this.state, at);
   }

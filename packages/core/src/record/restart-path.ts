@@ -14,7 +14,7 @@ export interface RestartPoint {
   iterations: readonly number[];
 }
 
-/** The earlier run, which has ended. */
+/** The earlier run; it has ended. */
 export interface SourceRun {
   runId: string;
   plan: Plan;
@@ -27,7 +27,7 @@ export interface PathFrame {
   iteration: number;
   /** Index in the body of the node that contains the start, or is the start. */
   node: number;
-  /** Ids of the nodes of the body that run again: that node, and those downstream. */
+  /** Ids of the nodes of the body that run again: that node, and the nodes downstream of it. */
   fresh: ReadonlySet<string>;
   /** Numbers of the iterations or branches that the earlier run has opened, and has closed. */
   opened: Set<number>;
@@ -36,7 +36,10 @@ export interface PathFrame {
   count: number | undefined;
 }
 
-/** The containers around the start of a run. Decides which entries of an earlier run are kept, outside and inside of them. */
+/**
+ * The containers around the start of a run. Decides which entries of an earlier run are kept, outside and inside these
+ * containers.
+ */
 export class RestartPath {
   readonly frames: PathFrame[];
   /** The index of the earlier run's plan. */
@@ -223,7 +226,7 @@ function isDone({ container, iteration, closed }: PathFrame, number: number): bo
   return container.kind === 'loop' ? number < iteration : number !== iteration && closed.has(number);
 }
 
-/** Returns the ids of the node at `index` and of those downstream. */
+/** Returns the ids of the node at `index` and of the nodes downstream of it. */
 function downstream({ nodes }: Region, index: number): ReadonlySet<string> {
   const reached = new Set([index]);
   for (const at of reached) for (const out of nodes[at]?.outs ?? []) reached.add(out);

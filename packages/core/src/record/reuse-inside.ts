@@ -54,7 +54,7 @@ export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInsid
   };
 }
 
-/** The data of the entries that are kept. */
+/** The data of the kept entries. */
 class KeptData {
   readonly ledger: Ledger;
   /** By depth: the blocks directly in the frame that have ended in it, or were taken over. */
@@ -125,7 +125,7 @@ function endsBlock(entry: Entry): entry is Entry & Place {
   return entry.type === 'completed' || (entry.type === 'fired' && entry.timer === 'wait');
 }
 
-/** Gives containers with a fixed list the list of the new plan. */
+/** Replaces the items of containers with a fixed list by the list of the new plan. */
 function setItems(
   { root }: Ledger,
   { frames, index }: RestartPath,

@@ -13,7 +13,7 @@ export interface RunRecord {
   workflowId: string;
   workflowName: string;
   status: RunStatus;
-  /** Set while `paused`: whether the run waits for a person or a time. */
+  /** Set while `paused`: the run waits for a person or for a time. */
   pauseKind: 'human' | 'time' | undefined;
   createdMs: number;
   startedMs: number | undefined;
@@ -23,12 +23,12 @@ export interface RunRecord {
   error: RunFailure | undefined;
   /** Open pause points, earliest first. */
   pauses: PausePoint[];
-  /** How many pause points people have answered. Absent: none. */
+  /** Number of pause points that people have answered. Absent: 0. */
   resumedCount?: number;
   parentRunId: string | undefined;
   /** Number of journal entries in this record. */
   seq: number;
-  /** Why a run that should continue cannot, for example because a value is missing. */
+  /** The reason why a run cannot continue, for example a missing value. */
   suspended: string | undefined;
 }
 
@@ -52,6 +52,6 @@ export interface PausePoint {
   dueMs: number | undefined;
   output: Stored;
   inputFormat: Json;
-  /** The attempt that the answer continues, and how often it was resumed before; absent: the answer ends the block. */
+  /** The attempt that the answer continues, and the number of its earlier resumes; absent: the answer ends the block. */
   continues?: { try: number; resumes?: number };
 }

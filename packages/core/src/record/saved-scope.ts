@@ -34,7 +34,7 @@ function savedParallel(
   };
 }
 
-/** Adds a saved scope to a scope. `order`: position after which its outputs come. Returns the position of the last one. */
+/** Adds a saved scope to a scope. `order`: position that its outputs follow. Returns the position of the last one. */
 export function restoreScope(into: BranchScope, saved: SavedScope, order: number): number {
   let last = order;
   for (const { block, value, failed = false, order: own } of saved.outputs) {

@@ -6,7 +6,7 @@ import type { Stored } from './stored.ts';
 export interface Output {
   value: Stored;
   failed: boolean;
-  /** Position in the run's order of completions. It tells which of several sources ended last. */
+  /** Position in the run's order of completions. It determines which of several sources ended last. */
   order: number;
 }
 

@@ -18,7 +18,7 @@ export type Stored =
 /** Values with more bytes of JSON text go to the value store. */
 export const INLINE_LIMIT_BYTES = 8192;
 
-/** Returns the value of `stored`. `load` returns values of the value store, which were fetched before. */
+/** Returns the value of `stored`. `load` returns values of the value store, which must have been fetched already. */
 export function materialize(stored: Stored, load: (key: string) => Json): Json {
   if ('v' in stored) return stored.v;
   if ('ref' in stored) return load(stored.ref.key);

@@ -86,7 +86,7 @@ describe('the trace of a run', () => {
     expect(ids(traceOf(record, logs.toReversed()))).toEqual(all);
   });
 
-  it('a container that is still open covers the spans in it', () => {
+  it('an open container covers the spans in it', () => {
     const logs = [
       log('b', [inLoop(0)]),
       log('b', [inLoop(1)], { status: 'running', endedMs: undefined, durationMs: undefined }),

@@ -106,7 +106,7 @@ function escaped(character: string): string {
 }
 
 /**
- * Returns the string that a literal means inside quotes, where its escapes are read a second time. Throws for a literal
+ * Returns the string that a literal stands for inside quotes, where its escapes are read a second time. Throws for a literal
  * that would end the quotes.
  */
 function meaningInQuotes(written: string, quote: Quote, ref: Reference): string {

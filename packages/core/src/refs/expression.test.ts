@@ -87,7 +87,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
 });
 
 describe('a reference inside quotes', () => {
-  it('is reported, but not outside of quotes', () => {
+  it('is reported only inside quotes', () => {
     const { findings } = compileExpression(
       '"<start.q>" === <start.q> + `<start.q>` // "<start.q>"',
       context,
@@ -181,7 +181,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a placeholder in a %s', (k
     expect(await evaluate('"{{N}}".length + "x{{W}}".length', kind, null, { N: '7', W: 'w' })).toBe(3);
   });
 
-  it('of an unknown name stays (r144) and is a syntax error outside of quotes (r510)', async () => {
+  it('of an unknown name stays (r144) and is a syntax error outside quotes (r510)', async () => {
     expect(await evaluate('"{{NOPE}}".length > 0', kind)).toBe(true);
     await expect(evaluate('{{NOPE}}', kind)).rejects.toThrow(SyntaxError);
   });

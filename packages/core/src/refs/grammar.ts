@@ -67,7 +67,7 @@ export function placeholderAt(text: string, start: number, limit: number): Place
   return undefined;
 }
 
-/** Returns true if the inside of a tag has only words, dots and brackets, and nothing that could be an operator. */
+/** Returns true if a tag contains only words, dots and brackets, and nothing that could be an operator. */
 export function isWordy(inner: string): boolean {
   return /^[^\x00-\x1f!"#%&'()*+,/:;<=>?@\\^`{|}~]*$/.test(inner);
 }

@@ -59,7 +59,7 @@ const value: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue().map((json) => json as Json),
 );
 
-describe('any value at all (no injection)', () => {
+describe('an arbitrary value (no injection)', () => {
   it('is data in JavaScript, wherever its reference or placeholder is', () => {
     const authored =
       'return [<p>, "<p>", \'<p>\', `<p>${<p> === null}`, <variable.v>, {{K}}, "{{K}}", `{{K}}`] // <p>\n/* <p> */';

@@ -108,7 +108,7 @@ describe('a reference in JavaScript', () => {
     expect(await run('return /<p.result>/.source', 5)).toBe('5');
   });
 
-  it('is not in a regular expression if a line ends after a backslash: such code does not compile', () => {
+  it('is not replaced in a regular expression if a line ends after a backslash: such code does not compile', () => {
     const text = '*/<p.result>\\\n/';
     expect(compile(text).code.code.split('\n')).toHaveLength(2);
   });
@@ -167,7 +167,7 @@ describe('text that is not a reference in JavaScript', () => {
     expect(await run('return ["<a+b.result>".length, "x" + "<a+b.result>"]')).toEqual([9, 'xundefined']);
   });
 
-  it('spaces inside the brackets make it text, here a syntax error (decision 49, r304)', async () => {
+  it('a tag with spaces inside the brackets is text, here a syntax error (decision 49, r304)', async () => {
     await expect(run('return [< p.result.a >]')).rejects.toThrow(SyntaxError);
   });
 
@@ -207,7 +207,7 @@ describe('findings in JavaScript (decision 11)', () => {
     expect(found('a<b.c&&d>e; f(a <b.c, d> e); if (a) x<y.z>w')).toEqual([]);
   });
 
-  it('<loop.index> is reported only outside of any loop', () => {
+  it('<loop.index> is reported only outside all loops', () => {
     const outside = compileCode('return <loop.index>', 'javascript', {
       names,
       reader: 'p',
@@ -219,7 +219,7 @@ describe('findings in JavaScript (decision 11)', () => {
 });
 
 describe('a container reference without a value', () => {
-  it('stays text inside quotes and fails the block outside of them (r431, r550)', async () => {
+  it('stays text inside quotes and fails the block outside quotes (r431, r550)', async () => {
     expect(await run('return ["<loop.results>", `<loop.item>`, <loop.index>]')).toEqual([
       '<loop.results>',
       '<loop.item>',

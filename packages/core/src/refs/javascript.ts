@@ -77,7 +77,10 @@ export class JavaScriptScanner {
   #operand = false;
   /** True if a line ended after the last token. */
   #line = false;
-  /** Up to here no regular expression ends, so a slash is an operator. Without this, lines would be read repeatedly. */
+  /**
+   * No regular expression ends before this offset, so a slash up to it is an operator. Without this, lines would be read
+   * repeatedly.
+   */
   #noRegexBefore = 0;
 
   constructor(finder: SiteFinder, rewriter: CodeRewriter, isExpression: boolean) {

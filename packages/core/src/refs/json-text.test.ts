@@ -7,7 +7,7 @@ import { fillJsonText, isJsonText, jsonStructure, resolveJson, templateFields } 
 import type { Lookup } from './lookup.ts';
 import type { Template, TextPart } from './template.ts';
 
-/** A reference to a value of the test, by name. An unknown one is empty. */
+/** A reference to a value of the test, by name. An unknown reference is empty. */
 const ref = (block: string): TextPart => ({
   ref: { kind: 'block', text: `<${block}>`, block, up: 0, into: [], path: [] },
 });
@@ -76,7 +76,7 @@ describe('JSON text with holes', () => {
     ],
     ['JSON text in a bare hole is a string', ['[', ref('json'), ']'], ['{"x":1}'], '["{\\"x\\":1}"]'],
     ['a key', ['{"a ', ref('n'), '": 1}'], { 'a 7': 1 }, '{"a 7": 1}'],
-    ['two in one literal', ['["', ref('n'), ref('n'), '"]'], ['77'], '["77"]'],
+    ['two holes in one literal', ['["', ref('n'), ref('n'), '"]'], ['77'], '["77"]'],
     [
       'an escaped quote ends no literal',
       ['["\\"', ref('n'), '\\\\", ', ref('n'), ']'],
@@ -104,8 +104,8 @@ describe('JSON text with holes', () => {
   });
 
   it.each<[string, TextPart[], string]>([
-    ['a hole beside another', [ref('json'), ref('none')], '{"x":1}'],
-    ['a hole beside a number', ['[1', ref('n'), ']'], '[17]'],
+    ['a hole next to another', [ref('json'), ref('none')], '{"x":1}'],
+    ['a hole next to a number', ['[1', ref('n'), ']'], '[17]'],
     ['a bare key', ['{', ref('s'), ' : 1}'], '{a "b"\n\\ : 1}'],
     ['a hole in an escape', ['["\\', ref('slash'), '"]'], '["\\n","role":"admin"]'],
     ['a hole in the digits of an escape', ['["\\u00', ref('n'), '1"]'], '["\\u0071"]'],
@@ -164,7 +164,7 @@ describe('JSON text with holes', () => {
 });
 
 describe('a field that is not text with holes', () => {
-  it('is parsed if it is JSON text, and else unchanged', () => {
+  it('is parsed if it is JSON text, and unchanged otherwise', () => {
     expect(resolveJson({ kind: 'literal', value: '[1, "a"]' }, lookup)).toEqual([1, 'a']);
     expect(resolveJson({ kind: 'literal', value: '[1' }, lookup)).toBe('[1');
     expect(resolveJson({ kind: 'literal', value: null }, lookup)).toBeNull();

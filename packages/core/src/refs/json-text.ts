@@ -12,7 +12,7 @@ interface JsonText {
   parts: readonly TextPart[];
   /** For each part: true for a hole inside a string literal. */
   quoted: readonly boolean[];
-  /** The parsed text. Marks replace the holes; a hole outside of literals becomes a separate string. */
+  /** The parsed text. Marks replace the holes; a hole outside literals becomes a separate string. */
   value: Json;
   /** Delimiter of the marks. It does not occur elsewhere in `value`. */
   mark: string;
@@ -41,7 +41,7 @@ export function resolveJson(template: Template, lookup: Lookup, mode: 'text' | '
 export function fillJsonText(template: Template, lookup: Lookup): string | undefined {
   const text = template.kind === 'text' && !wholeHole(template) ? readJsonText(template.parts) : undefined;
   if (text === undefined) return undefined;
-  // Throws for duplicate keys, too.
+  // Also throws for duplicate keys.
   structured(text.value, text, lookup);
   const filled = text.parts.map((part, index) => {
     if (typeof part === 'string') return part;
@@ -123,12 +123,12 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
   return value === undefined ? undefined : { parts, quoted, value, mark };
 }
 
-/** Returns whether a bare hole before `next` is a key. Only a string literal can be a key. */
+/** Returns true if a bare hole before `next` is a key. Only a string literal can be a key. */
 function isKey(next: TextPart | undefined): boolean {
   return typeof next === 'string' && next.trimStart().startsWith(':');
 }
 
-/** Returns whether a string literal is open after `text`. */
+/** Returns true if a string literal is open after `text`. */
 function endsInString(text: string, inString: boolean): boolean {
   let open = inString;
   for (let at = 0; at < text.length; at++) {
@@ -186,7 +186,7 @@ function textTemplate(text: string, { parts, mark }: JsonText): Template {
   if (bare !== undefined) return { kind: 'text', parts: [bare] };
   const found = partsOf(text, { parts, mark });
   if (found.every((part) => typeof part === 'string')) return { kind: 'literal', value: text };
-  // An empty text beside a hole that fills a whole literal distinguishes it from a bare hole.
+  // An empty text next to a hole that fills a whole literal distinguishes the hole from a bare one.
   return { kind: 'text', parts: found.length === 1 ? ['', ...found] : found };
 }
 

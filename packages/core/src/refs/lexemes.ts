@@ -6,7 +6,7 @@ export interface Literal {
   content: number;
   /** After the closing quote or the `${`. */
   end: number;
-  /** How it ended. `never`: the line, or the text, ended first. */
+  /** How the literal ended. `never`: the line, or the text, ended first. */
   closed: 'quote' | 'expression' | 'never';
 }
 
@@ -33,7 +33,7 @@ export function scanRegex(text: string, start: number): { end: number; body?: nu
   for (let at = start + 1; at < text.length; at++) {
     const character = text.charAt(at);
     if (isLineEnd(character)) return { end: at };
-    // A regular expression is on one line: an escape does not help.
+    // A regular expression is on one line, even if a backslash precedes the line end.
     if (character === '\\' && !isLineEnd(text.charAt(at + 1))) at++;
     else if (character === '[') inClass = true;
     else if (character === ']') inClass = false;

@@ -6,7 +6,7 @@ export type BlockReference = Extract<Reference, { kind: 'block' }>;
 export type ContainerReference = Extract<Reference, { kind: 'container' }>;
 export type ResultsReference = Extract<Reference, { kind: 'results' }>;
 
-/** The values at one place of a run, against which references are resolved. */
+/** The values at one place of a run, from which references are resolved. */
 export interface Lookup {
   /** Returns the current output of a block at the address. A failed block or container has an output with `error`. */
   block(ref: BlockReference): { ran: true; output: Json } | { ran: false };

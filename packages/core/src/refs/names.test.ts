@@ -31,7 +31,7 @@ describe('a normalised name', () => {
 });
 
 describe('the table of names', () => {
-  it('gives a name that two blocks share to the first one (r062)', () => {
+  it('assigns a name that two blocks share to the first one (r062)', () => {
     const names = buildNames([block('a', { name: 'My Block' }), block('b', { name: 'my block' })], []);
     expect(names.blockByName.get('myblock')?.id).toBe('a');
   });
@@ -39,7 +39,7 @@ describe('the table of names', () => {
   it.each([
     ['behind', ['a.b', 'ab']],
     ['ahead', ['ab', 'a.b']],
-  ])('gives a shared name to the block without dots in its name, %s of the other (V55-V60)', (_, order) => {
+  ])('assigns a shared name to the block without dots in its name, %s the other one (V55-V60)', (_, order) => {
     const names = buildNames(
       order.map((name) => block(name)),
       [],
@@ -47,7 +47,7 @@ describe('the table of names', () => {
     expect(names.blockByName.get('ab')?.id).toBe('ab');
   });
 
-  it('knows the containers around each block, outermost first', () => {
+  it('lists the containers around each block, outermost first', () => {
     const names = buildNames(
       [
         block('f', { parentId: 'in' }),

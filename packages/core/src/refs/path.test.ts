@@ -57,7 +57,7 @@ describe('a path (V215-V240)', () => {
     },
   );
 
-  it('a key with a space is empty, even if there is one of that name (r298)', () => {
+  it('a key with a space is empty, even if the value has a key of that name (r298)', () => {
     expect(followPath({ 'odd key': 1 }, parsePath('odd key'))).toBeUndefined();
   });
 

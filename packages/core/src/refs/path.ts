@@ -4,7 +4,7 @@ import type { PathStep } from './template.ts';
 const DIGITS = /^\d+$/;
 const BRACKETS = /^([^[\]]*)((?:\[[^[\]]*\])+)$/;
 
-/** A step that never resolves: for an index that is negative, malformed or not a number. */
+/** A step that never resolves: the index is negative, malformed or not a number. */
 const INVALID_STEP: PathStep = { index: null };
 
 /**

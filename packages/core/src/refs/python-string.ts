@@ -29,7 +29,7 @@ export function stringPrefix(text: string, at: number): string | undefined {
   return undefined;
 }
 
-/** Returns the string literal whose prefix begins at `start`. A formatted one is not scanned to its end. */
+/** Returns the string literal whose prefix begins at `start`. An f-string is not scanned to its end. */
 export function scanPythonString(text: string, start: number, prefix: string): PythonString {
   const open = start + prefix.length;
   const quoteCharacter = text.charAt(open);
@@ -54,7 +54,7 @@ export function scanPythonString(text: string, start: number, prefix: string): P
 export function chunk({ prefix, quote, bytes }: PythonString, content: string): string {
   const loose = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
   if (loose === 0) return prefix + quote + content + quote;
-  // Quotes right before the closing three would end the literal early.
+  // Quotes directly before the three closing quotes would end the literal early.
   const rest = content.slice(0, content.length - loose);
   if (!/r/i.test(prefix)) return `${prefix}${quote}${rest}${`\\${quote.charAt(0)}`.repeat(loose)}${quote}`;
   const other = quote.charAt(0) === '"' ? "'" : '"';
@@ -70,7 +70,7 @@ function contentEnd(text: string, from: number, quote: string): number {
   return text.length;
 }
 
-/** Returns how many unescaped quotes `content` ends with. */
+/** Returns the number of unescaped quotes at the end of `content`. */
 function looseQuotes(content: string, quote: string): number {
   let quotes = 0;
   while (content.charAt(content.length - 1 - quotes) === quote) quotes++;

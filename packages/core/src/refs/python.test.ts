@@ -69,7 +69,7 @@ describe('a reference in Python', () => {
     expect(code.code.replace(/\{__heddle_0_\}/, '{{literal braces}}')).toBe(authored);
   });
 
-  it('has its own copy at every occurrence (V42), null when empty', () => {
+  it('has its own copy at every occurrence (V42), which is null if the reference is empty', () => {
     const { values } = bindCode(compile('[<p.x>, <p.x>, <p.none>, "<p.x>"]').code, lookup);
     expect(Object.values(values)).toEqual(['"it\'s"', '"it\'s"', 'null', '"\\"it\'s\\""']);
   });

@@ -71,11 +71,11 @@ describe('a reference to a block', () => {
     });
   });
 
-  it('is found by a name in any case, with any spaces, and without a path means the whole output', () => {
+  it('finds the block by its name in any case and with any spaces; without a path it means the whole output', () => {
     expect(reference('<T OP>', 'a')).toMatchObject({ kind: 'block', block: 'top', path: [] });
   });
 
-  it('is never found by id if the name differs', () => {
+  it('never finds the block by its id if the name differs', () => {
     const other = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
     const tag = tagAt('<blk-1.result>', 0, 14);
     expect(tag && readTag(tag, { names: other, reader: 'blk-1', fieldPosition: 'inside' })).toEqual({
@@ -83,7 +83,7 @@ describe('a reference to a block', () => {
     });
   });
 
-  it('of a container reaches its error, inside and outside', () => {
+  it('of a container reads its error, inside and outside', () => {
     expect(reference('<L.error>', 'top')).toMatchObject({
       kind: 'block',
       block: 'L',
@@ -106,7 +106,7 @@ describe('a generic container reference', () => {
     ['<parallel.index>', 'b', 'P', 0, 'index'],
     ['<parallel>', 'd', 'P', 0, 'all'],
   ])(
-    '%s in %s is the innermost of its kind, through others (V138-V200)',
+    '%s in %s is the innermost container of its kind, even across containers of another kind (V138-V200)',
     (text, reader, ...[container, up, field]) => {
       expect(reference(text, reader)).toEqual({
         kind: 'container',
@@ -128,7 +128,7 @@ describe('a generic container reference', () => {
     expect(reference('<loop.items[1].k>', 'b')).toMatchObject({ field: 'items', path: [{ index: 1 }, 'k'] });
   });
 
-  it('asks for the results of an earlier activation with results or result (r431)', () => {
+  it('reads the results of an earlier activation with results or result (r431)', () => {
     for (const text of ['<loop.results>', '<loop.result>']) {
       expect(reference(text, 'c')).toEqual({
         kind: 'results',
@@ -143,7 +143,7 @@ describe('a generic container reference', () => {
     }
   });
 
-  it.each(['<loop.index>', '<loop>', '<loop.foo>'])('%s outside any loop names nothing', (text) => {
+  it.each(['<loop.index>', '<loop>', '<loop.foo>'])('%s outside all loops names nothing', (text) => {
     expect(read(text, 'a')).toEqual({ kind: 'unknown-block' });
     expect(read('<parallel.index>', 'top')).toEqual({ kind: 'unknown-block' });
   });

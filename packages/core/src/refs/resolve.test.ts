@@ -112,7 +112,7 @@ describe('a text', () => {
     expect(resolve(authored, ran)).toBe(expected);
   });
 
-  it('is empty where a block did not run, whatever the path (V68-V77)', () => {
+  it('is empty for every path if the block did not run (V68-V77)', () => {
     expect(resolve('[<p.result>][<p.nothing.at.all>][<p>]', {})).toBe('[][][]');
   });
 
@@ -126,7 +126,7 @@ describe('a text', () => {
     expect(resolve(['<p.result.nope>', '<p.result.a>', ' <p.result.a>'], ran, native)).toEqual(['', 1, ' 1']);
   });
 
-  it('never reads data as a template again (decision 43)', () => {
+  it('never reads data as a template (decision 43)', () => {
     const data: Data = {
       outputs: { p: { result: '{{K}} <p.stdout> <p.nothing>' } },
       env: { K: '{{L}} <p.result>', L: 'secret' },
@@ -168,7 +168,7 @@ describe('a missing path in a block that ran', () => {
     expect(error.message).toContain('Available fields: result, stdout');
   });
 
-  it('is empty if it is declared, or if no outputs are', () => {
+  it('is empty if it is declared, or if no outputs are declared', () => {
     expect(resolve('[<p.stdout>]', { outputs: { p: { result: 1 } } })).toBe('[]');
     expect(resolve('[<open.anything.below>]', { outputs: { open: {} } })).toBe('[]');
   });
@@ -242,7 +242,7 @@ describe('a container reference', () => {
     );
   });
 
-  it('fails if it can never be valid, but only when it is reached (r423, r427)', () => {
+  it('fails if it can never be valid, but only when the block is reached (r423, r427)', () => {
     const error = fault(() => resolve('<for.index>', {}));
     expect(error).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
     expect(error.message).toContain('Available fields: results');
@@ -265,7 +265,7 @@ describe('one reference, natively', () => {
     expect(native('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();
   });
 
-  it('fails if it has no value, because there is no text that could stay', () => {
+  it('fails if it has no value, because there is no authored text to keep', () => {
     const error = fault(() => native('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'));
     expect(error.code).toBe('REFERENCE_UNRESOLVED');
     expect(error.message).toContain('<loop.currentItem>');

@@ -11,7 +11,7 @@ import type {
 import { followPath } from './path.ts';
 import type { PathStep, Reference, Template, TextPart } from './template.ts';
 
-/** The result of resolving a reference. `text`: it has no meaning here, and its authored text stays. */
+/** The result of resolving a reference. `text`: the reference has no meaning here, and its authored text stays. */
 export type ResolvedReference = { is: 'value'; value: Json } | { is: 'empty' } | { is: 'text' };
 
 const EMPTY: ResolvedReference = { is: 'empty' };
@@ -131,7 +131,7 @@ function containerValue(ref: ContainerReference, lookup: Lookup): Json | undefin
   return followPath(containerField(ref.field, values, isParallel), ref.path);
 }
 
-/** A parallel always has items: none if it only has a count. */
+/** A parallel always has items; the list is empty if it has only a count. */
 function containerField(
   field: ContainerReference['field'],
   values: ContainerValues,
@@ -166,7 +166,7 @@ function lacksResponse(value: Json | undefined): boolean {
   return isJsonObject(value) && own(value, 'response') === undefined;
 }
 
-/** `error` may be missing: a block that succeeded has none, and handlers of several blocks read it from all of them. */
+/** `error` may be missing: a successful block has none, and handlers of several blocks read it from all of them. */
 function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): boolean {
   const [first, ...rest] = path;
   if (first === undefined || first === 'error') return true;

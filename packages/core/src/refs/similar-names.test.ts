@@ -41,7 +41,7 @@ describe('the most similar name', () => {
     expect(near('x', [])).toBeUndefined();
   });
 
-  it('has something in common with the text: one letter is similar to no other letter', () => {
+  it('has at least one letter in common with the text', () => {
     expect(near('b', ['a'])).toBeUndefined();
     expect(near('xy', ['ab'])).toBeUndefined();
     expect(near('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });
@@ -60,7 +60,7 @@ describe('a table of names', () => {
     );
   });
 
-  it('finds one of thousands with a common prefix, even in many searches', () => {
+  it('finds one of thousands of names with a common prefix, even in many searches', () => {
     const names = new SimilarNames(Array.from({ length: 5000 }, (_, index) => `enrichthecompany${index}`));
     for (let index = 0; index < 50; index++) {
       expect(names.nearest(`enrichtheconpany${index * 100}`)).toEqual({

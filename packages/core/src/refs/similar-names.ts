@@ -1,7 +1,7 @@
 /** Maximum edit distance of similar names. */
 const MAX_DISTANCE = 2;
 
-/** Longer names are not compared: they are not typed by hand. */
+/** Longer names are not compared, because they are not typed by hand. */
 const COMPARED_CHARS = 100;
 
 /**
@@ -38,8 +38,8 @@ export class SimilarNames {
   }
 
   /**
-   * Returns the name most similar to `wanted`, at most 2 edits away, the first of equals; undefined also if the work
-   * limit is reached.
+   * Returns the name most similar to `wanted`, at most 2 edits away, the first of equals; undefined if there is none or the
+   * work limit is reached.
    */
   nearest(wanted: string): SimilarName | undefined {
     if (wanted.length > COMPARED_CHARS) return undefined;
@@ -162,7 +162,7 @@ class DistanceTable {
     return this.#least[row] ?? FAR;
   }
 
-  /** Returns the distance of the whole name, once each character has a row. */
+  /** Returns the distance of the whole name. Every character must have a row. */
   distance(): number {
     return this.#at(this.depth, this.#wanted.length);
   }

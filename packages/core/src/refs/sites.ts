@@ -20,10 +20,10 @@ export type Site = { start: number; end: number; text: string } & (
 
 export type FieldKind = 'text' | 'function' | 'expression';
 
-/** The context before a tag in code: a position for an operand, or an operand (perhaps on an earlier line). */
+/** The context before a tag in code: an operand is expected, or an operand precedes (perhaps on an earlier line). */
 export type PrecedingToken = 'open' | 'operand' | 'operand-line';
 
-/** Finds the sites of one text, and collects findings on the way. Each tag is read once. */
+/** Finds the sites of one text, and collects findings. Each tag is read once. */
 export class SiteFinder {
   readonly text: string;
   readonly findings: ReferenceFinding[] = [];

@@ -119,7 +119,7 @@ describe('findings in text (decision 11)', () => {
     ]);
   });
 
-  it('does not take <loop.index> outside a loop for a misspelt name (r428)', () => {
+  it('does not report <loop.index> outside a loop as a misspelt name (r428)', () => {
     expect(compile('<loop.index>').findings).toEqual([
       { kind: 'unknown-block', text: '<loop.index>', head: 'loop', where: 'text', offset: 0, dotted: true },
     ]);
@@ -149,7 +149,7 @@ describe('a single reference', () => {
     '',
     '5',
     '<start.odd key>',
-  ])('%j is none, and nothing is reported about it (r475)', (text) => {
+  ])('%j is not a reference, and nothing is reported about it (r475)', (text) => {
     expect(singleReference(text, context)).toEqual({ findings: [] });
   });
 

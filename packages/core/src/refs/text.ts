@@ -5,7 +5,7 @@ import type { TemplateContext } from './read-tag.ts';
 import { SiteFinder } from './sites.ts';
 import type { Reference, Template, TextPart } from './template.ts';
 
-/** Returns the compiled form of a field's value: each string in it, at any depth, is a template. Keys are not. */
+/** Returns the compiled form of a field's value: each string in it, at any depth, is a template. Keys are unchanged. */
 export function compileTemplate(
   value: Json,
   context: TemplateContext,
@@ -14,7 +14,7 @@ export function compileTemplate(
   return { template: compile(value, context, findings), findings };
 }
 
-/** Returns the reference that `text` exactly is, without surrounding spaces; undefined if it is not one reference. */
+/** Returns the reference if `text`, without surrounding spaces, is exactly one reference; else undefined. */
 export function singleReference(
   text: string,
   context: TemplateContext,

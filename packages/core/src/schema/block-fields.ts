@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { readJsonText } from './read-json-text.ts';
 import { CONTAINER_KEYS } from './workflow.ts';
 
-// Allowed values of non-empty fields without references. The message of a schema says what it expects.
+// Allowed values of non-empty fields without references. The message of a schema names the expected value.
 
 /** Returns a schema for one of these texts. */
 function oneOf<const T extends readonly string[]>(values: T): z.ZodEnum<z.core.util.ToEnum<T[number]>> {
@@ -36,7 +36,7 @@ const dataMode = oneOf(['structured', 'json']);
 /** The environment values that a function block sees. */
 const secretScope = oneOf(['all', 'selected']);
 
-/** Schemas with which executors read fields. */
+/** The schemas that executors use to read fields. */
 export const fieldSchemas = { httpMethod, waitUnit, longWaitUnit, waitAmount, secretScope } as const;
 
 const anything = z.unknown();
@@ -56,7 +56,7 @@ const fromText = (value: unknown): unknown => (typeof value === 'string' ? readJ
 const someList = z.array(anything, { error: 'a list, or its JSON text' });
 const format = z.preprocess(fromText, someList);
 
-// For fields after a trigger, another check reports text that is not JSON: it considers references, too.
+// For fields after a trigger, another check reports text that is not JSON: it also considers references.
 const fromJson = (value: unknown): unknown =>
   typeof value === 'string' ? (readJsonText(value).value ?? []) : value;
 const list = z.preprocess(fromJson, someList);

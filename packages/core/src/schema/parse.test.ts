@@ -227,7 +227,7 @@ describe('hostile input', () => {
     });
   });
 
-  it('is refused for an error that follows thousands of warnings', () => {
+  it('is refused if an error follows thousands of warnings', () => {
     const named = Array.from({ length: 2000 }, (_, index) => [`b${index}`, { type: 'x' }]);
     const { workflow, diagnostics } = parseWorkflow({
       blocks: Object.fromEntries([...named, ['z', { type: 1 }]]),

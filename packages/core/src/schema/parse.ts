@@ -10,7 +10,7 @@ import { readVariables } from './read-variables.ts';
 import { edgeShape, shape } from './shapes.ts';
 import type { Block, Edge, Workflow } from './workflow.ts';
 
-/** Information about a workflow besides its text. */
+/** Information about a workflow in addition to its text. */
 export interface ParseOptions {
   /** Name of the input's file, from which a workflow without id and name gets them. */
   fileName?: string;
@@ -75,7 +75,7 @@ function fail(fault: Diagnostic): ParseResult {
   return { diagnostics: [fault] };
 }
 
-/** Paths start at the state's root, wherever the state is in the input. */
+/** Paths start at the root of the state, not at the root of the input. */
 function inState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
   const inside = prefix.every((key, depth) => each.path[depth] === key);
   return inside ? { ...each, path: each.path.slice(prefix.length) } : each;

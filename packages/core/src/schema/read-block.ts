@@ -82,7 +82,7 @@ export function isContainerType(type: string): type is 'loop' | 'parallel' {
   return type === 'loop' || type === 'parallel';
 }
 
-/** Returns the keys that say how a container runs. Null counts as absent. */
+/** Returns the keys that control how a container runs. Null counts as absent. */
 export function pickContainer(data: JsonObject): JsonObject {
   const picked: JsonObject = {};
   for (const key of CONTAINER_KEYS) {

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import { validateInput } from './validate.ts';
 
-/** Returns the value of JSON text, validated like any input, or a `fault` that says why there is none. */
+/** Returns the value of JSON text, validated like any input, or a `fault` with the reason why it has none. */
 export function readJsonText(text: string): { value?: Json; fault?: string } {
   let parsed: unknown;
   try {

@@ -40,7 +40,7 @@ export const containerShape = z
   .object({ id: z.string().nullish(), nodes: z.array(z.string()).nullish() })
   .catchall(anything);
 
-/** Returns the value in its shape, or what is wrong with it, with paths from the state's root. */
+/** Returns the value in its shape, or its errors, with paths from the state's root. */
 export function shape<T>(
   schema: z.ZodType<T>,
   value: unknown,

@@ -15,7 +15,7 @@ export interface Workflow {
   /** In the order of the file, which determines the order of starts. */
   edges: Edge[];
   variables: Variable[];
-  /** Stored `loops` and `parallels` entries: projections of container blocks, used only if the blocks say nothing. */
+  /** Stored `loops` and `parallels` entries: projections of container blocks, used only for what the blocks do not specify. */
   stored: StoredContainer[];
 }
 
@@ -43,7 +43,7 @@ export interface Block {
 export interface Edge {
   source: string;
   target: string;
-  /** The port it leaves by, as stored; absent: the normal exit. */
+  /** The port by which it leaves its source, as stored; absent: the normal exit. */
   port?: string;
 }
 

@@ -75,7 +75,7 @@ function checked(returned: unknown, name: string): BlockResult {
   );
 }
 
-/** The part of a journal entry that says why an attempt failed. */
+/** The part of a journal entry with the failure of an attempt. */
 export interface AttemptFailure {
   error: BlockFailure;
   retryAfterMs?: number;

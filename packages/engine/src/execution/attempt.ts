@@ -16,15 +16,15 @@ import type { StepStore } from '../store/stores.ts';
 export class BlockTask {
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** How often the attempt was resumed; undefined: never. */
+  /** Number of times that the attempt was resumed; undefined: 0. */
   readonly resumes: number | undefined;
-  /** Its slot, if the number of concurrent effects limits it. Undefined: it needs no slot. */
+  /** Its slot, if the limit of concurrent effects applies. Undefined: it needs no slot. */
   slot: Slot | undefined;
-  /** Why the run cannot continue. The attempt has no result then, whatever its executor returns. */
+  /** The reason why the run cannot continue. If set, the result of the executor is ignored. */
   fault: { error: unknown } | undefined;
   /** The token of the pause point that it opens, once the token is known. */
   pauseToken: string | undefined;
-  /** Why its result is no longer wanted. */
+  /** The reason why its result is no longer wanted. */
   stopped: Error | undefined;
   #controller: AbortController | undefined;
   readonly #onWaits: () => void;
@@ -46,7 +46,7 @@ export class BlockTask {
     return (this.#children?.size ?? 0) > 0;
   }
 
-  /** True while it only waits for child runs, which continue by themselves. */
+  /** True while it only waits for child runs, which do not depend on this attempt. */
   get waitsForChild(): boolean {
     return this.#children?.only ?? false;
   }
@@ -78,13 +78,13 @@ export interface AttemptParts {
   emissions: Pick<Emissions, 'add' | 'end' | 'flushed'>;
 }
 
-/** One attempt of a block, as its context sees it. Most blocks use little of it, so values are computed at their first use. */
+/** The context of one attempt of a block. Most blocks use little of it, so values are computed at their first use. */
 export class Attempt implements ContextParts {
   readonly place: Place;
   readonly block: BlockConfig;
   readonly task: BlockTask;
   readonly lookup: ReferenceResolver;
-  /** The number of the attempt, and how often it was resumed. */
+  /** The number of the attempt, and the number of its resumes. */
   readonly number: Pick<AttemptHeader, 'try' | 'resumes'>;
   /** The fields that the block has read so far: its input in the log. */
   input: JsonObject | undefined;
@@ -155,11 +155,11 @@ export class Attempt implements ContextParts {
 
   answers(): Promise<Json[]> {
     const { replica } = this.#parts;
-    // Read at once: the ledger forgets them when the block has ended.
+    // Read at once, because the ledger removes them when the block ends.
     return this.#steps.read([...replica.ledger.answersAt(this.place)]);
   }
 
-  /** Why the attempt has no result, whatever its executor returns. */
+  /** The reason why the attempt has no result, even if its executor returns one. */
   get fault(): { error: unknown } | undefined {
     return this.#createdSteps?.failure ?? this.task.fault;
   }
@@ -184,8 +184,8 @@ export class Attempt implements ContextParts {
   }
 
   /**
-   * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result;
-   * undefined if all are published. `isCut`: the attempt has failed, so that its texts may be incomplete.
+   * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result. Returns
+   * undefined if all are already published. `isCut`: the attempt has failed, so that its texts may be incomplete.
    */
   endEmissions(options: { isCut: boolean }): Promise<void> | undefined {
     if (!this.#hasEmitted) return undefined;

@@ -115,7 +115,10 @@ function tenantOf(parts: RuntimeParts, { workflow }: Plan): () => Promise<string
     }));
 }
 
-/** Returns one warm-up for each image of the plan's Python blocks. Images that only the run's data names are unknown here. */
+/**
+ * Returns one warm-up for each image of the plan's Python blocks. Images that are named only in the run's data are not known
+ * yet.
+ */
 function pythonWarmUps({ blocks }: Plan, mocks: Mocks): WarmUp[] {
   const warmUps = new Map<string, WarmUp>();
   for (const block of Object.values(blocks)) {
@@ -195,7 +198,7 @@ function servicesOf(of: ServiceParts): ExecutorServices {
     service: async (name) => {
       const service = await parts.service(name);
       const { credential = '' } = service;
-      // A service can repeat the key of a request in its answer. Shorter texts are placeholders for local servers (`none`).
+      // A service can echo the key of a request in its response. Shorter texts are placeholders for local servers (`none`).
       if (credential.length >= MIN_KEY_CHARS) run.environment.addSecret(name, credential);
       return service;
     },
@@ -253,7 +256,7 @@ function newPauseToken(run: ServedRun, { block, scope }: Place, { attempt, resum
   return run.token({ block, scope, try: attempt, ...(resumes !== undefined && { resumes }) });
 }
 
-/** Calls the notification tools of a pause. After a crash, the pause opens at the address that they have sent. */
+/** Calls the notification tools of a pause. After a crash, the pause opens at the address that was sent in them. */
 async function notified(
   { parts, run, place, task }: ServiceParts,
   context: EngineContext,
@@ -271,7 +274,7 @@ async function calledChild({ run, place, task }: ServiceParts, request: ChildReq
   const othersDone = request.othersDone?.then(noop, noop);
   const called = { ...request, input, ...(othersDone && { othersDone }) };
   const outcome = run.runChild(called, place, task).catch((error: unknown) => {
-    // The run must stop even if the executor catches the error.
+    // Stops the run even if the executor catches the error.
     if (error instanceof InfrastructureError) task.fault ??= { error };
     throw error;
   });
@@ -286,7 +289,7 @@ async function calledChild({ run, place, task }: ServiceParts, request: ChildReq
   return slot.without(() => outcome);
 }
 
-/** A failure of the store stops the run, which continues from its journal later. */
+/** A failure of the store stops the run, which later continues from its journal. */
 function sharedRates(parts: RuntimeParts): Rates {
   const store = parts.stores.rates;
   return {
@@ -316,7 +319,10 @@ type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tena
   call?: string | undefined;
 };
 
-/** Returns the workflow and version for the child of this attempt: the version it was started with, else the live one. Throws an InfrastructureError if it cannot be read. */
+/**
+ * Returns the workflow and version for the child of this attempt: the version with which it was started, else the live
+ * version. Throws an InfrastructureError if it cannot be read.
+ */
 async function childDefinition(caller: CallerParts, reference: string): Promise<Found | undefined> {
   const { parts, run, place, task, call } = caller;
   try {

@@ -17,17 +17,20 @@ export interface StepParts {
   runId: string;
   place: Place;
   block: Pick<BlockConfig, 'name'>;
-  /** `stopped`: why the result of the attempt is no longer wanted. `fault`: why the attempt will have no result. */
+  /**
+   * `stopped`: the reason why the result of the attempt is no longer wanted. `fault`: the reason why the attempt has no
+   * result.
+   */
   task: { readonly stopped: Error | undefined; readonly fault?: { error: unknown } | undefined };
 }
 
 /** The steps of one attempt of a block (`BlockContext.step`). */
 export class BlockSteps {
-  /** Why a step could not be stored or read. The attempt has no result then, whatever its executor returns. */
+  /** The error of storing or reading a step. If set, the result of the executor is ignored. */
   failure: { error: unknown } | undefined;
   readonly #parts: StepParts;
   #loading: Promise<Map<string, StoredStep>> | undefined;
-  /** Steps that run now, by key: a second call waits for the first. */
+  /** Running steps, by key: a second call waits for the first. */
   readonly #running = new Map<string, Promise<Json>>();
 
   constructor(parts: StepParts) {
@@ -77,7 +80,7 @@ export class BlockSteps {
     return result === stored ? value : this.#read(result);
   }
 
-  /** Runs the work of a step. Forgets a failed step, unless it was interrupted: then it may have taken effect. */
+  /** Runs the work of a step. Forgets a failed step, unless it was interrupted, because it may have taken effect. */
   async #work(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
     const { store, runId, place, task } = this.#parts;
     let begun = false;

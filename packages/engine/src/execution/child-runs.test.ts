@@ -6,7 +6,7 @@ const RUN = '4b0a4f5e-0000-4000-8000-000000000000';
 const PARENT = newRun(RUN, { childKey: 'secret' });
 const CHILD = { place: { block: 'W', scope: [1, 2] }, attempt: 1 };
 
-it('a child run id is a UUID of version 8, the same for the same attempt of the same block', () => {
+it('a child run id is a UUID of version 8 and is the same for the same attempt of the same block', () => {
   const id = childRunId(PARENT, CHILD);
   expect(childRunId(PARENT, CHILD)).toBe(id);
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -44,7 +44,7 @@ it.each([
   ['another block', { runId: RUN, block: 'V', scope: [1, 2], depth: 1 }],
   ['another iteration', { runId: RUN, block: 'W', scope: [1, 3], depth: 1 }],
   ['a call of the block', { runId: RUN, block: 'W', scope: [1, 2], depth: 1, call: 'tool 1.1' }],
-])('a run whose header names %s is not the child, whatever its id', async (_, parent) => {
+])('a run whose header names %s is not the child, even if its id matches', async (_, parent) => {
   const header = newRun(childRunId(PARENT, CHILD), { parent });
   const runs = { header: () => header };
   await expect(findChildRun(runs, PARENT, CHILD)).rejects.toMatchObject({ code: 'CHILD_FAILED' });

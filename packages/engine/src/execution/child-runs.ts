@@ -16,7 +16,7 @@ import type { RunRequest } from './run-start.ts';
 export interface ChildAttempt {
   place: Place;
   attempt: number;
-  /** Which call of the attempt; undefined: the block makes a single call. */
+  /** The name of the call within the attempt; undefined: the block makes a single call. */
   call?: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export function isChildAt(
 }
 
 /**
- * Returns the header of the child run that this attempt of a block has started; undefined if there is none yet. Throws
+ * Returns the header of the child run that this attempt of a block has started; undefined if it has not started one. Throws
  * CHILD_FAILED if the id belongs to a run that this block did not start, whose result must not count as the child's.
  */
 export async function findChildRun(

@@ -1,4 +1,4 @@
-/** The status of a child run that a block waits for: it is being recorded, it runs, or it waits for a person or a timer. */
+/** The status of a child run that a block waits for: being recorded, running, or waiting for a person or a timer. */
 export type ChildState = 'starting' | 'running' | 'human' | 'time';
 
 /** The child runs that one attempt of a block waits for. */
@@ -17,26 +17,26 @@ export class ChildWaits {
     return this.#states.size;
   }
 
-  /** True if the attempt does nothing but wait for child runs, and all of them are recorded. */
+  /** True if the attempt only waits for child runs, and all of them are recorded. */
   get only(): boolean {
     return this.#isAlone && this.size > 0 && !this.#some('starting');
   }
 
-  /** Why the attempt cannot continue now; null if it can. */
+  /** The reason why the attempt cannot continue now; null if it can. */
   get blockedOn(): 'human' | 'time' | null {
     if (!this.only || this.#some('running')) return null;
     return this.#some('time') ? 'time' : 'human';
   }
 
   /**
-   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: it does nothing else now.
+   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: the block already does nothing else.
    */
   add(runId: string, state: ChildState, othersDone: Promise<unknown> | undefined): void {
     this.#states.set(runId, state);
     this.#othersDone = othersDone;
     this.#isAlone = othersDone === undefined;
     void othersDone?.then(() => {
-      // Each round has its own promise.
+      // Each period of waiting has its own promise.
       if (this.#othersDone !== othersDone) return;
       this.#isAlone = true;
       this.#onChange();

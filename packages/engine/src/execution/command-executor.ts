@@ -27,13 +27,13 @@ type TimerCommand = Extract<Command, { type: 'timer' }>;
 const EMPTY_INPUT: Stored = Object.freeze({ v: Object.freeze({}) as JsonObject });
 
 export interface CommandExecutorParts extends AttemptParts {
-  /** Returns the executor of a block, or its mock. `nth` returns how many times the block ran before. */
+  /** Returns the executor of a block, or its mock. `nth` returns the number of earlier executions of the block. */
   executorOf(block: BlockConfig, nth: () => number): EngineExecutor;
   /** Returns a reader of files for one block. */
   files: (this: void) => FileReader;
   /** Returns the token of the pause point that an attempt opens. */
   token: (this: void, attempt: AttemptPlace) => string;
-  /** Limits how many effects run at once. */
+  /** Limits the number of effects that run at once. */
   gate: Gate;
   /** Receives the entries that result from attempts, expansions and timers. */
   post(body: EntryBody): void;
@@ -73,7 +73,7 @@ export class CommandExecutor {
     return this.#tasks.size === 0 && this.#timers.size === 0;
   }
 
-  /** Ignores further commands, which stay pending for the next start. Running tasks continue. */
+  /** Ignores further commands, which remain pending for the next start. Running tasks continue. */
   stopAccepting(): void {
     this.#accepting = false;
     this.#timers.clear();
@@ -171,7 +171,7 @@ export class CommandExecutor {
     } catch (error) {
       await this.#postFailure(attempt, error);
     } finally {
-      // A failed call ends the attempt while other calls may wait for child runs, whose results are no longer needed.
+      // A failed call may end the attempt while other calls still wait for child runs, whose results are no longer needed.
       if (attempt.task.hasChildren) attempt.task.stop(new Error('The block has ended.'));
       this.#removeTask(id, attempt.task);
     }
@@ -260,7 +260,7 @@ export class CommandExecutor {
     }
   }
 
-  /** Computes how many iterations or branches a container has. Never rejects. */
+  /** Computes the number of iterations or branches of a container. Never rejects. */
   async #expand(command: ExpandCommand): Promise<void> {
     const { replica, clock, environment } = this.#parts;
     const place = replica.index.placeOf(command.at);

@@ -16,7 +16,7 @@ function conversation(
 }
 
 describe('a conversation', () => {
-  it('contains one exchange per execution of a block, however often the exchange is added', async () => {
+  it('contains one exchange per execution of a block, even if the exchange is added repeatedly', async () => {
     const all = store();
     await conversation(all).add('first');
     await conversation(all).add('again');
@@ -25,7 +25,7 @@ describe('a conversation', () => {
     expect(await conversation(all).newest(1000)).toEqual(['first', 'next iteration', 'next run']);
   });
 
-  it('is that of the tenant', async () => {
+  it('belongs to the tenant', async () => {
     const all = store();
     await conversation(all).add('mine');
     expect(await conversation(all, { tenant: 'b' }).newest(1000)).toEqual([]);

@@ -6,7 +6,7 @@ const engineQueue = () => new PQueue({ concurrency: 1 });
 const deferred = () => Promise.withResolvers<undefined>();
 
 describe('a slot', () => {
-  it('is free for other work while its own work waits, and taken again before that work continues', async () => {
+  it('is free for other work while its own work waits, and is taken again before that work continues', async () => {
     const gate = createGate(engineQueue(), 1);
     const { signal } = new AbortController();
     const order: string[] = [];

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 
-/** Runs `work` when a slot is free; an abort frees the slot, whether the work has begun or not. */
+/** Runs `work` when a slot is free. An abort frees the slot, or removes the work from the queue. */
 export type Gate = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**

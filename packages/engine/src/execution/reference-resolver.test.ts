@@ -72,7 +72,7 @@ describe('ReferenceResolver', () => {
     expect(reader.liveSource()).toBe('A');
   });
 
-  it('resolves no environment value by an inherited name', () => {
+  it('does not resolve an inherited name as an environment value', () => {
     const reader = new ReferenceResolver(running().replica, place, { values: { KEY: 'k' } });
     expect([reader.env('KEY'), reader.env('constructor')]).toEqual(['k', undefined]);
   });

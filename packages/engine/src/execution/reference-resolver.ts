@@ -16,12 +16,12 @@ import type { FileReader } from '../files/storage.ts';
 import { read } from '../records/values.ts';
 import type { Loaded, Values } from '../records/values.ts';
 
-/** Where a reference finds an output. */
+/** The location of the output that a reference reads. */
 type OutputAddress = { block: string; up: number; into: string[] };
 
 const NO_VALUES: Loaded = new Map();
 
-/** Where the resolver fetches values and files. */
+/** The sources from which the resolver fetches values and files. */
 interface ResolverSources {
   values: Values;
   files: (this: void) => FileReader;
@@ -32,7 +32,7 @@ interface Reads {
   references: readonly Reference[];
   /** True if a path may select the content of a file. */
   files: boolean;
-  /** Ids of the blocks with an edge into this one. Enclosing containers are left out: they have no output yet. */
+  /** Ids of the blocks with an edge into this one. Enclosing containers are omitted: they have no output yet. */
   sources: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export class ReferenceResolver implements Lookup {
   /** The iteration for which a loop's own condition is evaluated. */
   readonly #iteration: number | undefined;
   readonly #scope: BranchScope | undefined;
-  /** The outputs at `prepare`: they may change while the block waits for a slot or a result. */
+  /** The outputs at `prepare`, because they may change while the block waits for a slot or a result. */
   #outputs: Map<Reference, Output | undefined> | undefined;
   /** The source block that ended last, and its output at `prepare`. */
   #lastSourceId: string | undefined;

@@ -49,7 +49,7 @@ describe('the environment of a run', () => {
     expect(created.open(planOf('return 1'))).toMatchObject({ values: {} });
   });
 
-  it('redacts the credentials that its blocks get, but not in other runs of the plan', async () => {
+  it('redacts the credentials of its blocks, but not in other runs of the plan', async () => {
     const { created } = environments({ env: { KEY: 'a-secret' } });
     const [first, second] = [await created.open(SECRET), await created.open(SECRET)];
     first.addSecret('Key of the shop', 'a-secret-of-the-shop');

@@ -15,14 +15,14 @@ import type { Values } from '../records/values.ts';
 export type EnvironmentValue = string | { value: string; secret: false };
 
 /**
- * Source of the tenants' environment values. Names may be listed at any time. Values are read only where a run of the
- * tenant starts, is recovered or runs a block that reads them. Errors are reported, and callers receive
+ * Source of the tenants' environment values. Names may be listed at any time. Values are read only in the process where a run
+ * of the tenant starts, is recovered or executes a block that reads them. Errors are reported, and callers receive
  * ENVIRONMENT_UNAVAILABLE.
  */
 export interface TenantEnvironments {
   /** Returns the names of the tenant's values. */
   names(this: void, tenant: string): Promise<readonly string[]> | readonly string[];
-  /** Returns the current values of those `names` that the tenant has. */
+  /** Returns the current values of the `names` that the tenant has. */
   values(
     this: void,
     tenant: string,
@@ -33,13 +33,13 @@ export interface TenantEnvironments {
 /** Shorter secrets can be guessed by testing which texts are redacted. */
 const SHORT_SECRET_CHARS = 8;
 
-/** Values read within this time are not read again. */
+/** Values that were read within this time are not read again. */
 const FRESH_MS = 1000;
 
 type Texts = { readonly [name: string]: string };
 type EnvironmentValues = { readonly [name: string]: EnvironmentValue };
 
-/** The environment values that the blocks of one run can read. Redacts the secrets among them. */
+/** The environment values that the blocks of one run can read. Redacts the secrets in the run's data. */
 export interface RunEnvironment extends Redactor {
   /** The values of `{{NAME}}`, by name. */
   readonly values: Texts;
@@ -76,7 +76,7 @@ export class Environments {
 
   /**
    * Returns the environment of a run of `plan`. A plan that reads no values gets an empty environment without a promise.
-   * Its data is not redacted: otherwise its runs would reveal whether a guess is the secret of another workflow.
+   * Its data is not redacted: otherwise its runs would reveal if a guessed text is the secret of another workflow.
    *
    * Throws ENVIRONMENT_UNAVAILABLE.
    */

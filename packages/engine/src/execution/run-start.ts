@@ -25,7 +25,7 @@ export interface RunRequest {
   start: string;
   until?: string;
   timeoutMs?: number;
-  /** If it is already aborted, the run is recorded but executes nothing, so that a cancel can end it. */
+  /** If it is already aborted, the run is recorded but executes no block, so that a cancel can end it. */
   signal?: AbortSignal;
   mocks: Json;
   parent?: NewRun['parent'];
@@ -75,7 +75,7 @@ function reuseOf(
   return reused.edits ? withEdits(sanitizer, reused, reused.edits) : storedReuse(reused, {});
 }
 
-/** Returns the data that the run takes over. `replaced`: outputs to use instead, by block id. */
+/** Returns the data that the run takes over. `replaced`: outputs that replace those of the earlier run, by block id. */
 function storedReuse({ runId, outputs, inside }: Reused, replaced: StoredReuse['outputs']): StoredReuse {
   const own = Object.entries(replaced).filter(([id]) => Object.hasOwn(outputs, id));
   const inner = Object.entries(replaced).filter(([id]) => !Object.hasOwn(outputs, id));

@@ -27,20 +27,20 @@ export interface RuntimeParts {
   codeLimits: { wallMs?: number; cpuMs?: number };
   egress(): Promise<HttpClient>;
   service(name: string): Promise<ConfiguredService>;
-  /** Undefined: tenants have none. */
+  /** Undefined: tenants have no values. */
   credentials: TenantCredentials | undefined;
   skills: TenantSkills | undefined;
   tenantFiles: TenantFiles | undefined;
   tenantKnowledge: TenantKnowledge | undefined;
-  /** The most that calls may cost. */
+  /** The caps on the cost of model calls. */
   maxCost: SpendingCaps;
   /** Maximum number of bytes of files that the blocks of one run store in this process. */
   maxRunFileBytes: number;
-  /** How many effects run at once, in the engine and in each run. */
+  /** Maximum number of effects that run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;
   pauseLinks: PauseLinker | undefined;
-  /** Calls the notification tools of pauses. Undefined: no executor can. */
+  /** Calls the notification tools of pauses. Undefined if no executor can call them. */
   notify: ExecutorServices['notify'];
   /** Returns the workflow that a block refers to and its live version; undefined if there is none. */
   resolveChild: (

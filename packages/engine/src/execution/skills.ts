@@ -18,7 +18,7 @@ interface Skill extends SkillSummary {
 /** Source of the skills that tenants have stored. `tenant` is undefined for a workflow without a tenant. */
 export interface TenantSkills {
   /**
-   * Returns the tenant's skills with these ids or names that exist, in any order. An id takes precedence over an equal
+   * Returns the tenant's existing skills with these ids or names, in any order. An id takes precedence over an equal
    * name. Errors are reported, and the block fails with SKILLS_UNAVAILABLE.
    */
   find(
@@ -32,7 +32,7 @@ export interface TenantSkills {
 
 /** The skills that the run's tenant has stored. Throws SKILLS_UNAVAILABLE if they cannot be read now. */
 export interface Skills {
-  /** Returns the skills with these ids or names that exist. Returns undefined if the engine has no skills. */
+  /** Returns the existing skills with these ids or names. Returns undefined if the engine has no skills. */
   find(references: readonly string[]): Promise<SkillSummary[] | undefined>;
   /** Returns the skill with this id; undefined if there is none. */
   read(id: string): Promise<Skill | undefined>;

@@ -4,14 +4,14 @@ import { EngineError } from '@heddle/core';
 export const CAP_WINDOWS = ['hour', 'day', 'month'] as const;
 export type CapWindow = (typeof CAP_WINDOWS)[number];
 
-/** A cap for the time of a window, which begins with each calendar hour, day or month in UTC. */
+/** A cap for one window: a calendar hour, day or month in UTC. */
 export interface WindowedCost {
   dollars: number;
-  /** Default: no window; the cap is for all time. */
+  /** Default: no window; the cap applies for an unlimited time. */
   per?: CapWindow;
 }
 
-/** The caps on the cost of calls of models, in dollars. A call that could pass a cap is not made. */
+/** The caps on the cost of model calls, in dollars. A call that could exceed a cap is not made. */
 export interface MaxCost {
   /** One call of a model. */
   call?: number;
@@ -19,7 +19,7 @@ export interface MaxCost {
   run?: number;
   /** A conversation of an agent. */
   conversation?: WindowedCost;
-  /** All runs of a tenant: in `heddle serve`, a workspace. Runs without a tenant count together. */
+  /** All runs of a tenant: in `heddle serve`, a workspace. Runs without a tenant share one cap. */
   tenant?: WindowedCost;
 }
 

@@ -11,10 +11,10 @@ import type { RuntimeParts } from './runtime-parts.ts';
 import { capText, dollarsText, windowAt } from './spending-caps.ts';
 import type { Cap, SpendingCaps } from './spending-caps.ts';
 
-/** A reservation that is not renewed for this time counts as one of a dead process. */
+/** A reservation that is not renewed for this time counts as that of a dead process. */
 const EXPIRY_MS = 60_000;
 const RENEW_MS = 15_000;
-/** How long sums without a window are kept after their last call. */
+/** Retention of sums without a window after their last call. */
 const KEPT_MS = 400 * 86_400_000;
 
 /** The parts of a run that `runSpending` uses. */
@@ -79,7 +79,7 @@ async function appliedCaps(
   return found;
 }
 
-/** Ids of conversations, tenants and blocks are texts of any kind and length. */
+/** Ids of conversations, tenants and blocks can be any text of any length. */
 function hashOf(names: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(names)).digest('hex');
 }
@@ -93,11 +93,11 @@ function windowed(
   const id = `${what}:${name}`;
   if (per === undefined) return { what, id, cap: micros, untilMs: nowMs + KEPT_MS };
   const { start, endsMs } = windowAt(per, nowMs);
-  // Kept longer, because a call that began in the window settles after its end.
+  // Kept longer, because a call that began in the window may settle after its end.
   return { what, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
 }
 
-/** Returns the highest and the least amount of a call. A call whose cost is unknown could pass every cap. */
+/** Returns the maximum and the minimum cost of a call. A call whose cost is unknown could exceed every cap. */
 function amountsOf({ cost, model }: SpendingRequest, blockName: string): { most: number; least: number } {
   if (cost) return { most: Math.ceil(cost.most), least: Math.ceil(cost.least) };
   throw new BlockError(
@@ -175,7 +175,7 @@ class Reserved implements SpendingReservation {
   }
 }
 
-/** Returns the first run in the chain of calls: its child runs share its cap. */
+/** Returns the first run in the chain of calls, whose cap its child runs share. */
 async function findRoot(
   { stores }: Parts,
   { runId, parent }: Pick<NewRun, 'runId' | 'parent'>,

@@ -18,7 +18,7 @@ interface Unavailable {
   message: string;
 }
 
-/** Calls a port for the run's tenant. Errors other than a BlockError are reported, and the block fails with a retryable one. */
+/** Calls a port for the run's tenant. Errors other than a BlockError are reported, and the block fails with a retryable error. */
 type TenantAccess<Port> = <T>(call: (port: Port, tenant: string | undefined) => Answer<T>) => Promise<T>;
 
 /** A port for one tenant: the same methods, without the tenant. */
@@ -46,7 +46,7 @@ export function tenantAccess<Port>(
   };
 }
 
-/** Returns the error of a block after an error of the host. Reports the latter unless it is a BlockError. */
+/** Returns the error of a block for an error of the host. Reports the host's error unless it is a BlockError. */
 export function hostFailure(
   error: unknown,
   report: TenantParts['report'],

@@ -15,7 +15,7 @@ export interface TenantFile {
   folderPath: string;
   /** ISO 8601. */
   updatedAt: string;
-  /** Changes with each change of the content. */
+  /** Changes whenever the content changes. */
   revision: string;
   /** Address at which people open the file. */
   url?: string;
@@ -24,7 +24,7 @@ export interface TenantFile {
 /** A folder that a tenant has stored. */
 export interface TenantFolder {
   name: string;
-  /** As `folderPath` of files. */
+  /** Like `folderPath` of files. */
   path: string;
 }
 
@@ -39,7 +39,7 @@ export interface TenantFolderEntries {
 /** A query of the entries of a folder, which are ordered by path and name. */
 export interface TenantFileQuery {
   folderPath: string;
-  /** Whether to include the content of subfolders, at any depth. */
+  /** True to include the content of subfolders, at any depth. */
   recursive: boolean;
   /** Only entries whose names contain this text, ignoring case. */
   search?: string;
@@ -81,7 +81,7 @@ export interface TenantFileContent {
 
 /**
  * Files that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant. Treat
- * files of other tenants exactly like unknown ones.
+ * files of other tenants as unknown files.
  *
  * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns the
  * result of the first call. Store the key together with the change. A call whose `chunks` throw stores nothing.
@@ -91,7 +91,7 @@ export interface TenantFileContent {
 export interface TenantFiles {
   /** Returns the file with this id; undefined if there is none. */
   find(this: void, tenant: string | undefined, id: string): Answer<TenantFile | undefined>;
-  /** Returns entries of a folder; undefined if there is no such folder. The folder `/` always exists. */
+  /** Returns entries of a folder; undefined if the folder does not exist. The folder `/` always exists. */
   list(
     this: void,
     tenant: string | undefined,
@@ -148,7 +148,7 @@ export function tenantFilesOf(
   };
 }
 
-/** Returns the content. Handles errors while it is read like other errors of the host. */
+/** Returns the content. Errors during reading are handled like other errors of the host. */
 async function* guarded(opened: TenantFileContent, { report }: TenantParts): AsyncGenerator<Uint8Array> {
   try {
     yield* opened.chunks();

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { tenantAccess } from './tenant-access.ts';
 import type { Answer, ForTenant, TenantParts } from './tenant-access.ts';
 
-/** How the tag of a document compares with a value. */
+/** The comparison of a document's tag with a value. */
 export type TagOperator =
   | 'eq'
   | 'neq'
@@ -29,7 +29,7 @@ export interface KnowledgeTagFilter {
 /** A search: a query, filters, or both. */
 export interface KnowledgeSearch {
   knowledgeBaseId: string;
-  /** A text to search for by its meaning. Undefined: everything that the filters match. */
+  /** A text to search for by meaning. Undefined: everything that the filters match. */
   query: string | undefined;
   /** Maximum number of results. */
   topK: number;
@@ -77,7 +77,7 @@ export interface KnowledgeDocument {
   tags: { [name: string]: string | number | boolean | null };
 }
 
-/** A part of a document, as it is searched. */
+/** A part of a document, the unit of a search. */
 export interface KnowledgeChunk {
   id: string;
   chunkIndex: number;
@@ -130,7 +130,7 @@ interface ChunkPlace extends DocumentPlace {
 /**
  * Knowledge bases that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant.
  * Methods return undefined for a knowledge base, document, chunk or connector that does not exist. Treat those of other
- * tenants exactly like unknown ones.
+ * tenants as unknown.
  *
  * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns the
  * result of the first call. Store the key together with the change.
@@ -144,7 +144,7 @@ export interface TenantKnowledge {
     tenant: string | undefined,
     search: KnowledgeSearch,
   ): Answer<KnowledgeResult[] | undefined>;
-  /** Returns documents by name, and how many match. */
+  /** Returns documents ordered by name, and the number of matches. */
   documents(
     this: void,
     tenant: string | undefined,
@@ -156,7 +156,7 @@ export interface TenantKnowledge {
     tenant: string | undefined,
     place: DocumentPlace,
   ): Answer<KnowledgeDocument | undefined>;
-  /** Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents whose place it took. */
+  /** Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents that it replaced. */
   createDocument(
     this: void,
     tenant: string | undefined,
@@ -164,14 +164,14 @@ export interface TenantKnowledge {
     document: NewKnowledgeDocument,
     key: string,
   ): Answer<{ document: KnowledgeDocument; replaced: string[] } | undefined>;
-  /** Deletes a document with its chunks. A repeated call returns true too. */
+  /** Deletes a document with its chunks. A repeated call also returns true. */
   deleteDocument(
     this: void,
     tenant: string | undefined,
     place: DocumentPlace,
     key: string,
   ): Answer<true | undefined>;
-  /** Returns chunks in the order of the document, and how many match. */
+  /** Returns chunks in the order of the document, and the number of matches. */
   chunks(
     this: void,
     tenant: string | undefined,
@@ -193,7 +193,7 @@ export interface TenantKnowledge {
     change: { content?: string; enabled?: boolean },
     key: string,
   ): Answer<KnowledgeChunk | undefined>;
-  /** Deletes a chunk. A repeated call returns true too. */
+  /** Deletes a chunk. A repeated call also returns true. */
   deleteChunk(
     this: void,
     tenant: string | undefined,

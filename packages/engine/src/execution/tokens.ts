@@ -10,7 +10,7 @@ export function randomToken(): string {
 }
 
 /**
- * Returns the token of the pause point that an attempt opens: the same whenever the point is opened, a different one
+ * Returns the token of the pause point that an attempt opens: the same each time the pause point is opened, a different one
  * after each resume, and unpredictable without `tokenKey`.
  */
 export function pauseToken(tokenKey: string, attempt: AttemptPlace): string {

@@ -54,7 +54,7 @@ describe('a child workflow', () => {
     });
   });
 
-  it('receives exactly the authored input keys, whatever the values contain (decision 57)', async () => {
+  it('receives exactly the authored input keys for all values (decision 57)', async () => {
     const more = {
       outputs: { A: { t: 'x","admin":"yes', open: '{', close: '}' } },
       workflow: { ...CHILD, inputs: [] },
@@ -91,7 +91,7 @@ describe('a child workflow', () => {
     });
   });
 
-  it('reports the whole chain when its own child failed', async () => {
+  it('reports the whole chain when its own child fails', async () => {
     const error = {
       code: 'CHILD_FAILED',
       message: 'long',

@@ -66,7 +66,7 @@ export async function callWorkflow(
       { retryable: false, details: { workflow: reference } },
     );
   }
-  // A model decides about these calls. It could repeat each of them at every level.
+  // A model decides on these calls and could repeat each of them at every level.
   if (which.call !== undefined) expectNoCycle(services.run.callChain, workflow);
   const outcome = await services.child({ workflow, input: input(workflow), ...which });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);

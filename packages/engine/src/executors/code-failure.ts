@@ -42,7 +42,7 @@ export function describeFailure(error: SandboxFailure, authored: string): string
   return `${type}${line === undefined ? '' : `Line ${line.number}: \`${line.text}\` - `}${error.message}`;
 }
 
-/** Returns the failing line; for code of one line, that line. */
+/** Returns the failing line; if the code has one line, returns that line. */
 function authoredLine(
   authored: string,
   line: number | undefined,

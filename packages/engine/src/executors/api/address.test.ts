@@ -180,7 +180,7 @@ describe('arbitrary values in authored addresses', () => {
     );
   });
 
-  /** Returns the address, or undefined where a value is refused. */
+  /** Returns the address, or undefined if a value is refused. */
   function filledAddress(authored: string, values: { [name: string]: Json }): string | undefined {
     try {
       return asText(address(authored, values));

@@ -11,7 +11,7 @@ interface Value {
   name: string;
 }
 
-/** Marks the position of a value in a URL. Authored text cannot contain it, since line breaks and tabs are removed. */
+/** Marks the position of a value in a URL. Authored text cannot contain it, because line breaks and tabs are removed from it. */
 const SLOT = '\n';
 
 const LABELS = String.raw`[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*`;

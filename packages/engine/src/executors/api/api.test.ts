@@ -94,7 +94,7 @@ describe('the request of an api block', () => {
     expect(request.headers).toEqual(isJson ? [['Content-Type', 'application/json']] : []);
   });
 
-  it('carries the chain of calling workflows, whatever headers are authored', async () => {
+  it('carries the chain of calling workflows, even if an authored header conflicts with it', async () => {
     const headers = table(['x-sim-via', 'forged'], ['X-A', '1']);
     expect((await requestOf({ headers }, { callChain: ['outer', 'own'] })).headers).toEqual([
       ['X-A', '1'],
@@ -204,7 +204,7 @@ describe('retries of an api block', () => {
     ).toMatchObject({ waits: [100, 200, 300, 300], sent: 5, outcome: { output: { data: 1 } } });
   });
 
-  it('fail with the last failure', async () => {
+  it('fail with the last error', async () => {
     expect(await waits({ retries: 1, retryDelayMs: 5 }, { answers: [busy] })).toMatchObject({
       waits: [5],
       sent: 2,

@@ -36,7 +36,7 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
   }
 }
 
-/** Sends a request once. A failure says whether another attempt can succeed. */
+/** Sends a request once. A failure is marked retryable if another attempt can succeed. */
 export async function sendOnce(context: EngineContext, request: ApiRequest): Promise<Attempt> {
   const { signal, clock } = context;
   const egress = await context.services.egress();

@@ -30,7 +30,7 @@ const FORM = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
 
 describe('a body of JSON text (decision 57)', () => {
-  it('keeps its fields whatever the values contain, and is sent as JSON', () => {
+  it('keeps its fields for all values, and is sent as JSON', () => {
     expect(
       sent('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
     ).toEqual({

@@ -43,7 +43,7 @@ function formBody(template: Template, lookup: Lookup): Json {
     .join('');
 }
 
-/** Escapes values in the headers of a part like browsers. No value may contain the boundary. */
+/** Escapes values in the headers of a part as browsers do. No value may contain the boundary. */
 function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Lookup): string {
   const delimiter = `--${boundary}`;
   let inHeaders = false;

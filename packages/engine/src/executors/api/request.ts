@@ -60,7 +60,10 @@ export function urlOf(address: string, params: readonly [string, string][]): str
   return url.href;
 }
 
-/** Returns the text of the body, and whether it is sent as JSON: values other than text, and authored text that is JSON. */
+/**
+ * Returns the text of the body, and true if it is sent as JSON: for values other than text, and for authored text that is
+ * JSON.
+ */
 export function bodyOf(context: BlockContext): { text: string; isJson: boolean } | undefined {
   const value = context.field('body');
   if (value === undefined || value === null || value === '') return undefined;

@@ -35,7 +35,7 @@ function count(value: Json | undefined, otherwise: number): number {
 }
 
 /**
- * Returns the delay before retry `index` (from 0). It doubles with each retry and is at least that of Retry-After;
+ * Returns the delay before retry `index` (from 0). It doubles with each retry and is at least the delay of Retry-After;
  * undefined if Retry-After exceeds the maximum.
  */
 export function retryDelay(

@@ -51,7 +51,7 @@ describe('a webhook', () => {
     expect(result).toMatchObject({ output: { data: { ok: true }, status: 200 } });
   });
 
-  it('has the same delivery id whenever it is sent again', async () => {
+  it('has the same delivery id each time it is sent', async () => {
     const [one, other] = [await send({}), await send({}, { clock: new TestClock(5) })];
     expect(one.headers['X-Delivery-ID']).toBe(other.headers['X-Delivery-ID']);
   });

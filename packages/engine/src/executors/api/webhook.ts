@@ -21,7 +21,7 @@ export const webhookExecutor: EngineExecutor = {
 };
 
 /**
- * Returns the request. The delivery id is equal whenever the block sends it again; the signature covers the time and the
+ * Returns the request. The delivery id is the same each time the block sends it; the signature covers the time and the
  * body. Throws BLOCK_CONFIG_INVALID.
  */
 function webhookRequest(context: EngineContext): ApiRequest {
