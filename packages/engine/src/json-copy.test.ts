@@ -4,7 +4,7 @@ import { scale } from '../../../test/support/scale.ts';
 import { jsonCopy } from './json-copy.ts';
 
 describe('jsonCopy', () => {
-  it('returns what JSON.stringify makes of any value, and an upper bound of its size', () => {
+  it('returns the result of JSON.stringify for any value, and an upper bound of its size', () => {
     const values = fc.anything({
       withDate: true,
       withObjectString: true,
@@ -23,7 +23,7 @@ describe('jsonCopy', () => {
     );
   });
 
-  it('shares no object with the value', () => {
+  it('does not share objects with the value', () => {
     const value = { list: [{ n: 1 }] };
     const { json } = jsonCopy(value, 'It');
     value.list[0] = { n: 2 };

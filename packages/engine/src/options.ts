@@ -29,20 +29,22 @@ export interface EngineOptions {
   env?: { [name: string]: EnvironmentValue };
   /** Values of `{{NAME}}` for the workflows of each tenant. Default: none. */
   environments?: TenantEnvironments;
-  /** Executors of your own block types; see `defineBlock`. */
+  /** Executors of custom block types; see `defineBlock`. */
   blocks?: readonly BlockExecutor[];
-  /** Types of triggers that the host fires: deploying warns of others. Default: triggers are not checked. */
+  /** Types of triggers that the host fires: deploying warns about other types. Default: triggers are not checked. */
   triggers?: readonly TriggerInfo[];
-  /** How many effect blocks and sandbox jobs run at once: in the engine (default 64) and in one run (default 16). */
+  /**
+   * Maximum number of effect blocks and sandbox jobs that run at once: in the engine (default 64) and in one run (default 16).
+   */
   concurrency?: { engine?: number; run?: number };
   /**
-   * The most that calls of models may cost. A call that could pass a cap is not made. The caps are shared by all processes
+   * Caps on the cost of model calls. A call that could exceed a cap is not made. The caps are shared by all processes
    * with the same store. Default: no caps.
    */
   maxCost?: MaxCost;
   /**
-   * The largest file that a block stores, default 100 MiB, and all files that the blocks of one run store in one process,
-   * default 1 GiB; in bytes.
+   * Maximum size in bytes of a file that a block stores (default 100 MiB), and of all files that the blocks of one run store
+   * in one process (default 1 GiB).
    */
   maxFileBytes?: { file?: number; run?: number };
   limits?: Partial<PlanLimits>;
@@ -50,20 +52,26 @@ export interface EngineOptions {
   egress?: EgressOptions;
   /**
    * Addresses that replace those of services, by name: `{ openai: 'http://localhost:8080/v1' }`. Blocks that use the service
-   * reach its address whatever `egress` allows.
+   * reach its address even if `egress` does not allow it.
    */
   services?: { readonly [name: string]: string };
-  /** Credentials of services, by name. Every workflow may use them, and they take precedence over those of a block. */
+  /** Credentials of services, by name. Every workflow may use them, and they take precedence over the credentials of a block. */
   credentials?: { readonly [name: string]: string };
-  /** Rates of services, by name: how many calls each credential may make. All processes with the same store share them. */
+  /**
+   * Rates of services, by name: the number of calls that each credential may make. All processes with the same store share
+   * them.
+   */
   serviceRates?: { readonly [name: string]: ServiceRate };
   /** Credentials that tenants have stored, for blocks of their workflows. Default: none. */
   tenantCredentials?: TenantCredentials;
   /** Skills that tenants have stored, for agents of their workflows. Default: none. */
   tenantSkills?: TenantSkills;
-  /** Files that tenants have stored, for blocks and agents of their workflows. Default: none, and deploying warns of blocks that need them. */
+  /**
+   * Files that tenants have stored, for blocks and agents of their workflows. Default: none, and deploying warns about blocks
+   * that need them.
+   */
   tenantFiles?: TenantFiles;
-  /** Knowledge bases that tenants have stored. Default: none, as `tenantFiles`. */
+  /** Knowledge bases that tenants have stored. Default: none, as for `tenantFiles`. */
   tenantKnowledge?: TenantKnowledge;
   sandbox?: SandboxLimits;
   /** Provides the dependency images that function blocks select with `sandboxId`. */
@@ -83,7 +91,7 @@ export interface EngineOptions {
   tenant?: (workflowId: string) => Promise<string | undefined> | string | undefined;
   /**
    * Returns the addresses at which a person can resume a pause: `url` and `resumeEndpoint` of its output, which fields of its
-   * block can refer to as well. `token` is that of the pause: it is not open yet. Default: none.
+   * block can refer to as well. `token` is the token of the pause, which is not open yet. Default: none.
    */
   pauseLinks?: PauseLinker;
   clock?: Clock;
@@ -99,7 +107,10 @@ export interface PostgresEngineOptions extends PostgresOptions {
   leaseMs?: number | undefined;
 }
 
-/** Which addresses requests may access, and how much they may receive. Link-local and metadata addresses must be listed in `allowPrivate` explicitly. */
+/**
+ * The addresses that requests may access, and the maximum size of responses. Link-local and metadata addresses must be listed
+ * in `allowPrivate` explicitly.
+ */
 export interface EgressOptions {
   allowPrivate?: boolean | readonly string[];
   allowHosts?: readonly string[];

@@ -43,7 +43,7 @@ describe('a run that starts at a block of an earlier run', () => {
   it.each([
     { title: 'a block whose upstream did not run', block: 'C', code: NOT, message: /"B", which leads to it/ },
     { title: 'a block in a container', block: 'I', code: NOT, message: /inside the container "L"/ },
-    { title: 'a block that is not there', block: 'Nope', code: 'BLOCK_NOT_FOUND', message: /Nope/ },
+    { title: 'an unknown block', block: 'Nope', code: 'BLOCK_NOT_FOUND', message: /Nope/ },
     {
       title: 'a run that has not ended',
       block: 'A',
@@ -57,7 +57,7 @@ describe('a run that starts at a block of an earlier run', () => {
     );
   });
 
-  it('names by id the blocks whose outputs are replaced', () => {
+  it('identifies the blocks whose outputs are replaced by id', () => {
     const { reused } = reuse(plan, 'B', journal(['Start', 'A']), {
       edits: { outputs: { a: { of: 'a caller' } } },
     });

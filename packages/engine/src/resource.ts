@@ -5,7 +5,7 @@ import { chain } from './maybe-async.ts';
 import type { Values } from './records/values.ts';
 import type { ListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
 
-/** Returns the run as the API shows it. `select` lists the values for `blockOutputs`, each as `block` or `block.path`. */
+/** Returns the run in the form of the API. `select` lists the values for `blockOutputs`, each as `block` or `block.path`. */
 export async function resourceOf(
   record: RunRecord,
   values: Values,

@@ -16,17 +16,17 @@ export interface LiveRun {
   events(): AsyncIterable<RunEvent>;
 }
 
-/** A runtime, as an engine uses it. Results of runs are read from the stores. */
+/** The interface of a runtime for an engine. Results of runs are read from the stores. */
 export interface RuntimePort {
   /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; then no run exists. */
   start(request: RunRequest): Promise<LiveRun>;
   /** Returns the run; undefined if it has ended. */
   open(runId: string): Promise<LiveRun | undefined>;
-  /** Returns the current record of the run; undefined if there is no such run. */
+  /** Returns the current record of the run; undefined if the run does not exist. */
   record(runId: string): Promise<RunRecord | undefined>;
   /** Resolves when everything that the run has done so far is stored. */
   saved(runId: string): Promise<void>;
-  /** Resumes a pause point, and resolves like `LiveRun.whenIdle`. Throws as `Engine.resume` does. */
+  /** Resumes a pause point, and resolves like `LiveRun.whenIdle`. Throws the errors of `Engine.resume`. */
   resume(runId: string, answer: { token?: string; input?: Json }): Promise<void>;
   /** Resolves when the cancellation is recorded; false if the run had already ended. Throws RUN_NOT_FOUND. */
   cancel(runId: string, reason: string | undefined): Promise<boolean>;

@@ -26,7 +26,7 @@ describe('the context of a block', () => {
     expect(context.field('a')).toBe('{"v": "","role":"admin"}');
   });
 
-  it('reports the sent value of a field that its block parses, by every accessor', () => {
+  it('reports the parsed value of a field by every accessor', () => {
     const { services, block, clock, signal, step } = contextOf({
       type: 'api',
       params: { url: 'https://h.test/<a.v>', body: '{"v": "<a.v>"}', headers: { 'X-A': '<a.v>' } },
@@ -43,11 +43,11 @@ describe('the context of a block', () => {
     expect(context.field('url', 'native')).toBe(sent.url);
   });
 
-  it('has only the fields of the block, whatever the name', () => {
+  it('has only the fields of the block, for every name', () => {
     expect(contextOf({}).field('constructor')).toBeUndefined();
   });
 
-  it('has one idempotency key per block execution, equal in every attempt (decision 30)', () => {
+  it('has one idempotency key per block execution, the same in every attempt (decision 30)', () => {
     expect(contextOf({}).idempotencyKey).toBe('run-1/self/2/0');
   });
 

@@ -94,7 +94,7 @@ class BlockAttempt implements EngineContext {
     return deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.clock.now());
   }
 
-  // Bound, since blocks may destructure the context.
+  // Bound, because blocks may destructure the context.
   get field(): EngineContext['field'] {
     return (name, mode = 'text') => this.#read(name, mode);
   }
@@ -181,7 +181,7 @@ function sourceOutput(sources: readonly string[], { containers }: BlockConfig, l
 }
 
 /**
- * Returns the id of the first block behind `port` of `node`; undefined if there is none. Implements `services.target`
+ * Returns the id of the first block that `port` of `node` leads to; undefined if there is none. Implements `services.target`
  * of executors.
  */
 export function targetOf(region: Region, node: number, port: string): string | undefined {
@@ -191,7 +191,7 @@ export function targetOf(region: Region, node: number, port: string): string | u
   return target === undefined ? undefined : region.nodes[target]?.id;
 }
 
-/** Returns the ports of `node` that edges leave by, without repetitions. Implements `services.ports` of executors. */
+/** Returns the ports by which edges leave `node`, without repetitions. Implements `services.ports` of executors. */
 export function portsOf(region: Region, node: number): string[] {
   const outs = region.nodes[node]?.outs ?? [];
   const edges = outs.flatMap((out) => region.nodes[out]?.ins ?? []).filter(({ from }) => from === node);

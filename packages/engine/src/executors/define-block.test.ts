@@ -52,7 +52,7 @@ describe('defineBlock', () => {
     });
   });
 
-  it('declares only what the schemas contain', () => {
+  it('declares only properties that the schemas contain', () => {
     const open = defineBlock({
       type: 'open',
       class: 'compute',

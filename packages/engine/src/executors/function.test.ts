@@ -92,12 +92,12 @@ describe('a function block', () => {
     ],
     ['an unknown name', 'return nope', 'ReferenceError: Line 1: `return nope` - nope is not defined'],
     [
-      'an error with a name of its own',
+      'an error with a custom name',
       'const e = new Error("c"); e.name = "Custom"; throw e',
       'Custom: Line 1: `const e = new Error("c"); e.name = "Custom"; throw e` - c',
     ],
     ['a thrown text', 'throw "plain"', 'Line 1: `throw "plain"` - plain'],
-    ['a thrown text somewhere', 'const a = 1;\nthrow "plain"', 'plain'],
+    ['a thrown text in an unknown line', 'const a = 1;\nthrow "plain"', 'plain'],
   ])(
     'names type, line as authored and message of %s (r155–r165, decision 56)',
     async (_what, code, message) => {

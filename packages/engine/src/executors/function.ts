@@ -39,7 +39,7 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   return { output: { result: parseJson(outcome.json) ?? null, stdout: outcome.stdout } };
 }
 
-/** Returns the package image of the block. The sandbox checks it when it opens it. */
+/** Returns the package image of the block. The sandbox checks the image when it opens it. */
 function imageOf(context: EngineContext): { image?: string } {
   const id = asText(context.field('sandboxId') ?? '').trim();
   return id === '' ? {} : { image: id };
@@ -53,8 +53,8 @@ function codeOf({ block }: EngineContext): CodeTemplate {
 }
 
 /**
- * Returns the globals that the code mentions: the others would cost time, and expose secrets for no purpose. Scripts
- * always get the environment values, since the programs that they call read them.
+ * Returns the globals that the code mentions. Other globals would cost time and expose secrets unnecessarily. Scripts always
+ * get the environment values, because the programs that they call may read them.
  */
 function globalsOf(context: EngineContext, code: CodeTemplate): Record<string, string> {
   const globals: Record<string, string> = { params: '{}' };
@@ -68,8 +68,7 @@ function readsEnvironment(code: CodeTemplate): boolean {
 }
 
 /**
- * Returns the names of the environment values that the code of the block gets; `all` also if they are known only at run
- * time.
+ * Returns the names of the environment values that the code of the block gets; `all` even if they are known only at run time.
  */
 export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string> | 'all' {
   if (!code || !readsEnvironment(code)) return new Set();

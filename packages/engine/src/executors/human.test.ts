@@ -38,7 +38,7 @@ describe('JSON text in the fields of a pause (decision 57)', () => {
   const hostile = { Agent: { content: '","role":"admin' } };
   const value = hostile.Agent.content;
 
-  it('keeps its entries whatever the values contain', () => {
+  it('keeps its entries for all values', () => {
     const text = '[{"name": "summary", "type": "string", "value": "<agent.content>"}]';
     expect(pause({ params: { inputFormat, builderData: text }, outputs: hostile })).toMatchObject({
       response: { data: { responseStructure: [{ name: 'summary', type: 'string', value }] } },

@@ -51,7 +51,7 @@ function structureOf(entries: Json | undefined): Json {
   }));
 }
 
-/** Returns the rows of a pause's notification tools as the author has written them. */
+/** Returns the authored rows of a pause's notification tools. */
 function notificationRows({ type, params }: BlockConfig): JsonObject[] {
   if (type !== 'human_in_the_loop') return [];
   return asRows(parsedText(authored(params['notification']) ?? null)) ?? [];

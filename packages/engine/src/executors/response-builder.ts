@@ -12,7 +12,7 @@ import {
 import type { FieldContext } from './services.ts';
 import { asText } from './values.ts';
 
-/** Reads the entries `{name, type, value}` of a builder. Converts their values to their types. */
+/** Reads the entries `{name, type, value}` of a builder. Converts the values to their types. */
 export function readBuilder(template: Template, { lookup }: FieldContext): Json {
   const structure = jsonStructure(template, lookup);
   const entries = templateItems(structure);

@@ -106,7 +106,7 @@ describe('a response in JSON mode', () => {
 });
 
 describe('a response in a plan stored by an earlier version', () => {
-  it('resolves like any other, because the plan has the parts of the text (decision 57)', () => {
+  it('is resolved like any other response, because the plan has the parts of the text (decision 57)', () => {
     const block = JSON.parse(
       `{"id": "r", "type": "response", "name": "R", "trigger": false, "containers": [], "sources": ["q"], "params": {
         "dataMode": {"kind": "literal", "value": "json"},
@@ -174,7 +174,7 @@ describe('a response in builder mode', () => {
     });
   });
 
-  it('is the default mode, parses objects and lists in text, and keeps any other text', () => {
+  it('is the default; it parses objects and lists in text, and keeps other text unchanged', () => {
     const builderData = [
       { name: 'r', type: 'string', value: '<p.result>' },
       { name: 'five', type: 'string', value: '5' },
@@ -184,7 +184,7 @@ describe('a response in builder mode', () => {
     expect(respond({})).toMatchObject({ data: {} });
   });
 
-  it('keeps its fields whatever the values contain, even in fields of JSON text (decision 57)', () => {
+  it('keeps its fields for all values, even in fields of JSON text (decision 57)', () => {
     const outputs = { Q: { v: '","role":"admin', json: '{"role":"admin"}', open: '{', close: '}' } };
     const builderData = [
       { name: 'o', type: 'object', value: '{"k": "<q.v>", "n": <q.v>}' },

@@ -34,7 +34,7 @@ export interface ExecutorServices {
   service(name: string): Promise<ConfiguredService>;
   /**
    * Returns a credential that the run's tenant has stored; undefined if it has none. Its secret is redacted in all data of the
-   * run. Read it where it is used: an access token may expire. Throws a BlockError if it cannot be used now.
+   * run. Read it immediately before use, because an access token may expire. Throws a BlockError if it cannot be used now.
    */
   credential(query: CredentialQuery): Promise<Credential | undefined>;
   /** The skills that the run's tenant has stored. */
@@ -50,7 +50,7 @@ export interface ExecutorServices {
   file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
   /**
    * Stores a file for the run's tenant as it arrives, and returns its record. Throws FILE_TOO_LARGE if the run has stored too
-   * much, and what `chunks` throws; then nothing is stored.
+   * much, and the errors of `chunks`; then nothing is stored.
    */
   storeFile(file: FileStream): Promise<FileRecord>;
   /** Opens a stored file of any size; undefined if the record belongs to no file of the run's tenant. */
@@ -70,17 +70,17 @@ export interface ExecutorServices {
   rates: Rates;
   /**
    * Returns the connection with this key that the blocks of the run share in this process; `open` opens it at the first call.
-   * It is closed when the run ends, is idle, or leaves the process.
+   * It is closed when the run ends, becomes idle, or leaves the process.
    */
   connection<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T>;
-  /** Calls `wait` without the slot of the block, so that another effect can run meanwhile. */
+  /** Calls `wait` without the slot of the block, so that another effect can run in the meantime. */
   withoutSlot<T>(wait: () => Promise<T>): Promise<T>;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
-  /** Returns the id of the first block behind `port` of this block. */
+  /** Returns the id of the first block that `port` of this block leads to. */
   target(port: string): string | undefined;
-  /** Returns the ports that edges leave this block by. */
+  /** Returns the ports by which edges leave this block. */
   ports(): string[];
   /**
    * Returns the workflow with this id or name; undefined if the run's tenant has none. After the child of this `call`
@@ -104,7 +104,7 @@ export interface ExecutorServices {
   pauseLinks?(): PauseLinks;
   /**
    * Calls the notification tools of the pause that the block is about to open, with its final addresses. Absent if no executor
-   * of the engine can.
+   * of the engine can call them.
    */
   notify?: (context: EngineContext) => Promise<NotificationOutcome[]>;
 }
@@ -123,9 +123,9 @@ export interface Conversation {
 export interface SpendingRequest {
   /** PROVIDER/MODEL, for messages. */
   model: string;
-  /** The highest cost of the call, and what it costs if it is interrupted at once. Undefined: unknown. */
+  /** The maximum cost of the call, and its cost if it is interrupted at once. Undefined: unknown. */
   cost: { most: number; least: number } | undefined;
-  /** The most that this execution of the block may cost, with all its attempts. */
+  /** The maximum cost of this execution of the block, with all its attempts. */
   maxMicros?: number;
   /** The conversation that the call continues. */
   conversation?: string;
@@ -134,7 +134,8 @@ export interface SpendingRequest {
 /** Reservations of calls that cost money, under the caps of the engine. */
 export interface Spending {
   /**
-   * Reserves the highest cost of a call, to be settled when it has ended. Throws SPENDING_CAP_REACHED if it would pass a cap,
+   * Reserves the maximum cost of a call, to be settled when the call has ended. Throws SPENDING_CAP_REACHED if it would exceed
+   * a cap,
    * SPENDING_PRICE_UNKNOWN for a call of unknown cost under a cap.
    */
   reserve(request: SpendingRequest): Promise<SpendingReservation>;
@@ -142,7 +143,7 @@ export interface Spending {
 
 /** A reservation for one call. It is renewed until it is settled, or its process dies. */
 export interface SpendingReservation {
-  /** Reports what the call has cost so far: this much counts if the process dies. */
+  /** Reports the cost of the call so far, which counts if the process dies. */
   progress(micros: number): void;
   /** Replaces the reservation by the cost of the call. */
   settle(micros: number): Promise<void>;
@@ -151,7 +152,7 @@ export interface SpendingReservation {
 /** Rates of keys, shared by the processes of the engine. A key is a hash, never a secret. */
 export type Rates = Pick<RateStore, 'take' | 'correct' | 'block'>;
 
-/** The log of the runs of the tenant's workflows, as they are stored: without secrets, and up to a second late. */
+/** The log of the runs of the tenant's workflows, as stored: without secrets, and with a delay of up to a second. */
 export interface RunLog {
   /** Returns the newest runs of a workflow that match. Returns undefined if the tenant does not have the workflow. */
   list(query: RunLogQuery): Promise<RunRecord[] | undefined>;
@@ -173,7 +174,7 @@ export interface PauseLinks {
   resumeEndpoint?: string;
 }
 
-/** Returns the URLs of a pause. `token` is that of the pause, which is not open yet. */
+/** Returns the URLs of a pause. `token` is the token of the pause, which is not open yet. */
 export type PauseLinker = (pause: { workflowId: string; runId: string; token: string }) => PauseLinks;
 
 /** Facts about the run for executors. */
@@ -187,7 +188,7 @@ export interface RunInfo {
   compat: boolean;
   /** Number of ancestor workflows in the call chain; 0 for a run that no workflow started. */
   depth: number;
-  /** The workflows of the call chain, ending with that of this run, as in `X-Sim-Via`. */
+  /** The workflows of the call chain, ending with the workflow of this run, as in `X-Sim-Via`. */
   callChain: readonly string[];
 }
 
@@ -214,7 +215,7 @@ export interface HttpClient {
   addresses: Egress['addresses'];
 }
 
-/** A number of calls per period. Calls are spread over the period: at most a tenth of them follow each other at once. */
+/** A number of calls per period. Calls are spread over the period: at most a tenth of them can be made at once. */
 export interface ServiceRate {
   calls: number;
   seconds: number;
@@ -224,9 +225,9 @@ export interface ServiceRate {
 export interface ConfiguredService {
   /** Undefined: the service has its own address. */
   address: string | undefined;
-  /** Undefined: the operator has given none. */
+  /** Undefined: the operator has configured no credential. */
   credential: string | undefined;
-  /** How many calls each credential may make; undefined: the operator has given no rate. */
+  /** Rate limit of each credential; undefined: the operator has configured none. */
   rate: ServiceRate | undefined;
   /** The guarded HTTP client, which also reaches `address`. */
   http: HttpClient;
@@ -234,7 +235,7 @@ export interface ConfiguredService {
 
 export interface ChildWorkflow {
   workflowId: string;
-  /** The version that the child runs; before it has started, the deployed version. */
+  /** The version that the child runs; before the child has started, the deployed version. */
   version: number | undefined;
   name: string;
   description: string | undefined;
@@ -250,7 +251,7 @@ export interface ChildRequest {
    * the block makes a single call.
    */
   call?: string;
-  /** Resolves when the block only waits for child runs. Undefined: it does nothing else now. */
+  /** Resolves when the block only waits for child runs. Undefined: the block already does nothing else. */
   othersDone?: Promise<unknown>;
 }
 

@@ -105,7 +105,7 @@ describe('start_trigger', () => {
     },
   );
 
-  it('applies typed defaults for absent values, and omits a field without either (r006–r010, U81)', () => {
+  it('applies typed defaults for absent values, and omits a field without value and default (r006–r010, U81)', () => {
     expect(
       start(
         [
@@ -131,7 +131,7 @@ describe('start_trigger', () => {
     ).toEqual({ a: '', b: 'y' });
   });
 
-  it('passes undeclared keys on unchanged, after the fields (r012, r021, r094)', () => {
+  it('keeps undeclared keys unchanged, after the fields (r012, r021, r094)', () => {
     const output = start([['n', 'number']], { deep: { x: [1, 2] }, q: null, n: '4' });
     expect(Object.entries(output)).toEqual([
       ['n', 4],
@@ -202,7 +202,7 @@ describe('start_trigger', () => {
 describe('run metadata', () => {
   const on = { params: { runMetadata: true }, metadata: { workflowId: 'w' } };
 
-  it("is set by the engine if enabled, and replaces the caller's (U88, U89)", () => {
+  it("is set by the engine if enabled, and replaces the metadata of the caller (U88, U89)", () => {
     expect(start([], { metadata: 'forged', a: 1 }, on)).toEqual({ metadata: { workflowId: 'w' }, a: 1 });
   });
 

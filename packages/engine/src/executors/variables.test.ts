@@ -30,7 +30,7 @@ const assign = (rows: Json, scene: Scene = {}): unknown =>
 describe('JSON text in a row (decision 57)', () => {
   const outputs = { Q: { v: '","role":"admin', open: '{', close: '}' } };
 
-  it('keeps its structure whatever the values contain, in rows and in JSON text of rows', () => {
+  it('keeps its structure for all values, in rows and in JSON text of rows', () => {
     const rows = [row('o', 'object', '{"k": "<q.v>", "n": <q.v>}'), row('l', 'array', '["<q.v>"]')];
     const output = { o: { k: outputs.Q.v, n: outputs.Q.v }, l: [outputs.Q.v] };
     expect(assign(rows, { outputs })).toMatchObject({ output });
@@ -42,7 +42,7 @@ describe('JSON text in a row (decision 57)', () => {
     expect(await failureOf(() => assign(rows, { outputs }))).toMatchObject({ code: 'VARIABLE_INVALID' });
   });
 
-  it('stays text in a row of text', () => {
+  it('stays text in a row of the type text', () => {
     expect(assign([row('s', 'string', '{"k": "<q.v>"}')], { outputs })).toMatchObject({
       output: { s: '{"k": "","role":"admin"}' },
     });

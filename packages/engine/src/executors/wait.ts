@@ -9,7 +9,7 @@ const UNIT_MS = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400
 /** The last time that a Date can represent. */
 const LAST_MS = 8.64e15;
 
-/** Waits for a duration of any length. The run sleeps meanwhile and uses no resources. */
+/** Waits for a duration of any length. Meanwhile the run is suspended and uses no resources. */
 export const waitExecutor: BlockExecutor = {
   types: ['wait'],
   class: 'wait',

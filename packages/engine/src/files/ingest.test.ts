@@ -61,7 +61,7 @@ describe('files of an input', () => {
     expect(await contentOf(guarded, file)).toBe('YWJj');
   });
 
-  it('are stored separately even if equal: the key of one does not reveal the other', async () => {
+  it('are stored separately even if equal: the key of one file does not reveal the other', async () => {
     const [one, other] = filesIn(await guarded.takeFiles(SOURCE, { doc: [ABC, ABC] }));
     expect(one?.key).not.toBe(other?.key);
     const swapped = { id: one?.id ?? '', key: other?.key ?? '' };
@@ -229,7 +229,7 @@ describe('a file with an address', () => {
 
   it.each([
     ['redirects into another network', `?to=${encodeURIComponent('http://169.254.169.254/')}`],
-    ['answers that it does not exist', 'gone'],
+    ['responds that the file does not exist', 'gone'],
     ['gives too much', 'large'],
   ])('is refused when the address %s', async (_what, path) => {
     await expect(open.takeFiles(SOURCE, url(`${here}/${path}`))).rejects.toMatchObject({

@@ -19,7 +19,7 @@ export interface FileLimits {
   bytes?: number;
 }
 
-/** How the files of an input are stored. */
+/** Options for storing the files of an input. */
 export interface TakeFilesOptions {
   limits?: FileLimits;
   /** Called after each file is stored, even if a later file is rejected. */
@@ -31,7 +31,7 @@ export interface TakeFilesOptions {
 /** Default maximum number of files in one input. */
 const MAX_FILES = 50;
 
-/** Where files are stored, and how they are downloaded. */
+/** The store for files, and the means to download them. */
 export interface IngestContext {
   values: ValueStore;
   httpClient: () => Promise<HttpClient>;
@@ -50,7 +50,7 @@ export function mayContainFiles(input: Json): boolean {
 }
 
 /**
- * Stores the files in the file fields of the start block, and returns the input with their records instead. Omits entries
+ * Stores the files in the file fields of the start block, and returns the input with records in place of the files. Omits entries
  * of a field that are not files; a field without files stays unchanged.
  *
  * Throws INPUT_INVALID for a file that cannot be stored.

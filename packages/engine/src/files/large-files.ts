@@ -17,7 +17,7 @@ export interface ListedParts {
 /**
  * Stores chunks as parts of a file. If there is only one part, stores nothing and returns it as Base64.
  *
- * Throws what `chunks` throws; then the parts that were stored are removed.
+ * Throws the errors of `chunks`; then the stored parts are removed.
  */
 export async function storeParts(
   values: Pick<ValueStore, 'put' | 'prune'>,
@@ -45,7 +45,10 @@ export async function storeParts(
   }
 }
 
-/** Returns the chunks as slices of `PART_BYTES`. Chunks of one byte, each as an object, would take a hundred times their size. */
+/**
+ * Returns the chunks as slices of `PART_BYTES`. Keeping chunks of one byte as separate objects would take a hundred times
+ * their size.
+ */
 async function* slices(chunks: AsyncIterable<Uint8Array>) {
   const buffer = Buffer.allocUnsafeSlow(PART_BYTES);
   let filled = 0;
@@ -75,7 +78,10 @@ export function partsIn(value: Json): ListedParts | undefined {
     : undefined;
 }
 
-/** Returns the Base64 text of a part; undefined if the value is not this part: a workflow can store a list of any keys. */
+/**
+ * Returns the Base64 text of a part; undefined if the value is not this part, because a workflow can store a list with
+ * arbitrary keys.
+ */
 export function partIn(
   text: string | undefined,
   expected: { id: string; owner: Json; index: number },

@@ -98,7 +98,7 @@ describe('the owner of a file', () => {
 });
 
 describe('a reader of files', () => {
-  it('reads each key once, whatever the ids of its records', async () => {
+  it('reads each key once, even if its records have different ids', async () => {
     const { engine, reads, text } = await openEngine();
     const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
@@ -110,7 +110,7 @@ describe('a reader of files', () => {
     expect(reads).toEqual([file.key]);
   });
 
-  it('stops at its limits, and when the caller disconnects', async () => {
+  it('stops at its limits and when the caller disconnects', async () => {
     const { engine, reads, text } = await openEngine();
     const files = filesIn(await engine.takeFiles('a-read', { doc: [ABC, ABC, ABC] }));
     const [, runId] = await text('a-read', []);

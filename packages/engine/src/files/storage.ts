@@ -17,7 +17,7 @@ export interface NewFile {
   base64: string;
 }
 
-/** The tenant of a workflow, by its id; undefined: the engine has no tenants. */
+/** Returns the tenant of a workflow, by its id. Undefined: the engine has no tenants. */
 export type TenantOf = (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
 
 /** Stores a file for its owner, a tenant, and returns the record. */
@@ -41,8 +41,8 @@ export interface FileStream {
 }
 
 /**
- * Stores a file of any size for its owner, and returns the record. Only one part of it is in memory at a time. Throws what
- * `chunks` throws; then nothing is stored.
+ * Stores a file of any size for its owner, and returns the record. Only one part of it is in memory at a time. Throws the
+ * errors of `chunks`; then nothing is stored.
  */
 export async function storeFileStream(
   values: Pick<ValueStore, 'put' | 'prune'>,
@@ -77,7 +77,7 @@ export interface ReadLimits {
   signal?: AbortSignal;
 }
 
-/** Largest file that is read as one text. Files of inputs are never larger; others can be opened. */
+/** Largest file that is read as one text. Files of inputs are never larger; larger files can only be opened. */
 const MAX_WHOLE_BYTES = 20 * 2 ** 20;
 
 interface StoredFile {
@@ -135,7 +135,7 @@ export function fileReader(
 
 interface ReaderOptions {
   tenant?: (() => Promise<string | undefined>) | undefined;
-  /** Returns the error for a file of more than `maxBytes`. Default: such a file has no content for the reader. */
+  /** Returns the error for a file of more than `maxBytes`. Default: the reader returns no content for such a file. */
   refuse?: (bytes: number, maxBytes: number) => Error;
 }
 
@@ -206,7 +206,7 @@ async function ownFile(
   return listed && { id, owner: owner ?? null, ...listed };
 }
 
-/** Maximum length of a chain of reruns and parent runs that is followed. */
+/** Maximum number of reruns and parent runs that are followed. */
 const MAX_ORIGINS = 100;
 
 /**

@@ -45,7 +45,7 @@ function fromScalar(type: string, value: Json): JsonObject {
   }
 }
 
-/** Returns the port of a mocked condition or router: of the option or route in the output. */
+/** Returns the port of a mocked condition or router, by the option or route in the output. */
 function portOf(type: string, output: JsonObject): string | undefined {
   const chosen = type === 'condition' ? own(output, 'selectedOption') : own(output, 'selectedRoute');
   if (typeof chosen !== 'string') return undefined;

@@ -91,7 +91,7 @@ describe('mocks', () => {
     });
   });
 
-  it('report all errors at once', async () => {
+  it('report all errors together', async () => {
     const { details } = await failureOf(() => parseMocks({ blocks: { a: [], b: { $error: 1 } }, more: 1 }));
     expect((details as { issues: JsonObject[] }).issues).toHaveLength(3);
   });

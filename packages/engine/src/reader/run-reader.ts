@@ -15,13 +15,13 @@ import type { PostgresOptions } from '../store/postgres/open.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
 import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 
-/** A run as it is read by a process that does not execute it. */
+/** A run as seen by a process that does not execute it. */
 export interface ShownRun extends RunDetail {
   /** The run should continue by itself, but no process executes it. */
   interrupted: boolean;
 }
 
-/** The outcome of a request; `waiting`: there is none yet, and the request stays open. */
+/** The outcome of a request; `waiting`: the request has no outcome yet and stays open. */
 export type ControlReply = ControlOutcome | { status: 'waiting' };
 
 /** Reads runs that other processes execute, or that no process executes. */
@@ -31,7 +31,7 @@ export interface RunReader {
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
   /** Throws RUN_NOT_FOUND. */
   getLogs(runId: string): Promise<LogDetail[]>;
-  /** Returns the reason that was given for the cancel of the run; undefined: none, or the run was not cancelled. */
+  /** Returns the given reason of the run's cancellation; undefined if there is none or the run was not cancelled. */
   cancelReason(runId: string): Promise<string | undefined>;
   /** Returns the mocks of the run; null: none. Throws RUN_NOT_FOUND. */
   mocksOf(runId: string): Promise<Json>;
@@ -45,7 +45,7 @@ export interface RunReader {
   close(): Promise<void> | void;
 }
 
-/** Reads a data folder, whether or not a process owns it, and sends requests to the owner. */
+/** Reads a data folder, even if no process owns it, and sends requests to the owner. */
 export interface FolderClient extends RunReader {
   /** True while a process owns the folder. */
   isOwned(): boolean;
@@ -61,7 +61,7 @@ export function openFolderClient(data: string, clock: Clock = systemClock): Fold
   return new StoreFolderClient(data, openStores({ data, readOnly: true, clock }), clock);
 }
 
-/** Returns a reader of the runs in a PostgreSQL database. Throws as `openPostgres` does. */
+/** Returns a reader of the runs in a PostgreSQL database. Throws the errors of `openPostgres`. */
 export async function openPostgresReader(
   options: PostgresOptions,
   clock: Clock = systemClock,
@@ -80,7 +80,7 @@ interface Owners {
   clock: Clock;
   /** True while a process may execute a run. */
   isServed: () => boolean;
-  /** Returns those of the runs that no process executes. */
+  /** Returns the runs that no process executes. */
   findUnowned: (runIds: readonly string[]) => Promise<string[]>;
 }
 
@@ -158,8 +158,8 @@ class StoreRunReader implements RunReader {
   }
 
   /**
-   * Returns the stored record of an ended run. For an open run, record and logs come from the journal: they are stored
-   * later than its entries.
+   * Returns the stored record of an ended run. For an open run, record and logs are computed from the journal, because they
+   * are stored later than its entries.
    */
   async #current(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
     const { runs, definitions } = this.#stores;
@@ -207,7 +207,7 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
 }
 
 /**
- * Returns those of the runs that the owner of the folder does not execute, without runs of other runtimes, whose
+ * Returns the runs that the owner of the folder does not execute, without runs of other runtimes, whose
  * workers may be anywhere.
  */
 async function unownedRuns(

@@ -38,7 +38,7 @@ function published(store: MemoryLiveEvents): BlockEmission[] {
   return store.read('r', 0, 20_000).map(({ json }) => (JSON.parse(json) as StoredEmission).emission);
 }
 
-/** A store that completes each write when the test allows it. */
+/** A store whose writes complete when the test allows it. */
 class SlowStore extends MemoryLiveEvents {
   override readonly batchMs = 0;
   readonly writes: { events: readonly NewLiveEvent[]; settle: (error?: Error) => void }[] = [];
@@ -75,7 +75,7 @@ describe('emissions', () => {
     ]);
   });
 
-  it('are collected while the store writes, and the result of the block waits for them', async () => {
+  it('are collected during a write of the store, and the result of the block waits for them', async () => {
     const store = new SlowStore();
     const { emissions, events } = open(store);
     expect(emissions.flushed()).toBeUndefined();
@@ -116,7 +116,7 @@ describe('emissions', () => {
     ]);
   });
 
-  it('are dropped if too many wait for a slow store', async () => {
+  it('are dropped if too many are waiting for a slow store', async () => {
     const store = new SlowStore();
     const { emissions } = open(store);
     for (let nth = 0; nth < 5000; nth++) emissions.add(T, text('x'), nth === 0);
@@ -127,7 +127,7 @@ describe('emissions', () => {
     expect(published(store)).toHaveLength(1 + 2000 + 1);
   });
 
-  it('have limited sizes: a long text comes in pieces of whole characters', () => {
+  it('have limited sizes: a long text is split into parts of whole characters', () => {
     fc.assert(
       fc.property(fc.nat(3), fc.constantFrom('😀', 'ab'), (before, of) => {
         const store = new MemoryLiveEvents(new TestClock());
@@ -153,7 +153,7 @@ describe('emissions', () => {
     ]);
   });
 
-  it('of any number of processes have consecutive numbers, and give each place the text of its last attempt', () => {
+  it('of several processes have consecutive numbers, and result in the text of the last attempt at each place', () => {
     const attempt = fc.record({
       process: fc.nat(2),
       place: fc.constantFrom('T', 'U'),
@@ -200,7 +200,7 @@ describe('emitted texts with a secret', () => {
     for (const [nth, each] of all.entries()) emissions.add(T, each, nth === 0);
   }
 
-  it('are redacted across their parts, by kind and place, also around other emissions', () => {
+  it('are redacted across their parts, by kind and place, even with other emissions in between', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = open(store, { redactor });
     const other = { block: 'T', scope: [1] };
@@ -253,7 +253,7 @@ describe('emitted texts with a secret', () => {
     expect(events).toMatchObject([1, 2, 3].map((number) => ({ number })));
   });
 
-  it('count as emitted when the block emitted them, even if they are published at its end', () => {
+  it('have the time of their emission, even if they are published at the end of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const moving = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
     const { emissions } = open(store, { redactor, of: moving });
@@ -263,7 +263,7 @@ describe('emitted texts with a secret', () => {
     expect(JSON.parse(store.read('r', 0, 1)[0]?.json ?? '')).toMatchObject({ seq: 3, emission: text('ses') });
   });
 
-  it('are redacted like the whole text, in whatever parts they are emitted', () => {
+  it('are redacted like the whole text, for every division into parts', () => {
     const part = fc.constantFrom('ses', 'ame', '-', 'open', 'c2Vz', 'YW1lLW9wZW4', ' ', 'x');
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), part), { minLength: 1, maxLength: 30 }), (parts) => {

@@ -9,7 +9,7 @@ import type { RunEvent } from '../types.ts';
 
 /** A longer text is published in several events. */
 export const MAX_EMITTED_CHARS = 16_384;
-/** Longer ids and names of tools are cut off. */
+/** Longer ids and names of tools are truncated. */
 const MAX_NAME_CHARS = 200;
 /** Maximum number of events that wait for a slow store; further ones are dropped. */
 const MAX_WAITING = 2000;
@@ -52,7 +52,7 @@ interface EmissionsParts {
   sanitizer: Pick<Sanitizer, 'json' | 'stream'>;
   /** True: no other process has published events of the run. */
   isNew: boolean;
-  /** Receives the events of this process as listeners get them. */
+  /** Receives the events of this process in the form for listeners. */
   onPublished?(event: Extract<RunEvent, { type: 'block:emission' }>): void;
   report(error: unknown): void;
 }
@@ -61,8 +61,8 @@ interface EmissionsParts {
  * Publishes the emissions of a run's blocks in this process, without secrets. The first emission is published at once;
  * later ones are collected for a few milliseconds. The last word of a text in a run with secrets is published with the
  * text that follows, because it may be the beginning of a secret. An attempt that repeats another one first discards
- * the emissions of that attempt. Neither a slow store nor a failing one stops the run: then events are lost, and
- * another event reports the loss.
+ * the emissions of that attempt. A slow or failing store does not stop the run: events are lost, and another event reports the
+ * loss.
  */
 export class Emissions {
   readonly #parts: EmissionsParts;
@@ -115,7 +115,7 @@ export class Emissions {
     return true;
   }
 
-  /** Resolves when all emissions so far are published, or after a second; undefined if all are published. */
+  /** Resolves when all emissions so far are published, or after a second. Returns undefined if all are already published. */
   flushed(): Promise<void> | undefined {
     if (this.#waiting.length === 0 && !this.#publishing) return undefined;
     if (!this.#publishing) this.#publish();
@@ -190,7 +190,7 @@ export class Emissions {
     this.#collect();
   }
 
-  /** Collects further emissions for a while, on the machine's clock, whatever clock the run has. */
+  /** Collects further emissions for a while, by the machine's clock, even if the run uses another clock. */
   #collect(): void {
     const { batchMs } = this.#parts.store;
     if (batchMs === 0 || this.#publishing || this.#stopped) return;
@@ -252,7 +252,7 @@ function toLiveEvent({ place, key, seq, atMs, emission }: Waiting): NewLiveEvent
   return { place: key, json: JSON.stringify(stored) };
 }
 
-/** Returns the event of an emission as listeners get it. */
+/** Returns the event of an emission in the form for listeners. */
 export function emissionEvent(
   { runId, plan }: Pick<Replica, 'runId' | 'plan'>,
   number: number,
@@ -293,7 +293,7 @@ function bounded(emission: BlockEmission): BlockEmission[] {
   }
 }
 
-/** Splits the text without dividing a character. An empty text has no pieces. */
+/** Splits the text between characters. An empty text has no parts. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   for (let rest = text; rest !== '';) {

@@ -36,8 +36,8 @@ interface Start {
 }
 
 /**
- * Returns the events of a run, from its growing journal and from the emissions of its blocks: the same events as in the
- * process that executes it. An emission comes after the start of its block and before its end.
+ * Returns the events of a run, from its growing journal and from the emissions of its blocks: the same events that the
+ * executing process has. An emission comes after the start of its block and before its end.
  */
 export async function* follow(
   parts: Parts,
@@ -64,7 +64,7 @@ export async function* eventsBetween(
   after: EventPosition,
   upTo: number,
 ): AsyncGenerator<RunEvent> {
-  // Without news since the position, the journal of a long run need not be read.
+  // If nothing is new since the position, the journal, which may be long, is not read.
   if (upTo <= after.seq && (await stores.live.last(runId)) <= after.emission) return;
   const journal = await stores.runs.journal(runId);
   const { replica } = foldJournal(
@@ -79,8 +79,8 @@ export async function* eventsBetween(
 }
 
 /**
- * Returns the events of the journal and the emissions, until the run has ended, only a person can continue it, or no
- * process does.
+ * Returns the events of the journal and the emissions, until the run has ended, only a person can continue it, or no process
+ * executes it.
  */
 async function* merged(
   parts: Parts,
@@ -130,7 +130,7 @@ interface PlannedParts extends Parts {
   definitions: { plan(hash: string): Promise<Plan> };
 }
 
-/** Returns the events of a run after a position, past and future. Without a run there are no events. */
+/** Returns the past and future events of a run after a position; no events if the run does not exist. */
 export async function* eventsAfter(
   parts: PlannedParts,
   runId: string,
@@ -150,7 +150,7 @@ class FollowedEmissions {
   readonly #live: SharedStores['live'];
   readonly #replica: Replica;
   #number: number;
-  /** Emissions that are read and not yielded yet. */
+  /** Emissions that were read but not yielded yet. */
   #waiting: { number: number; key: string; emission: StoredEmission }[] = [];
   #hasNews = true;
   #wake: () => void = () => undefined;
@@ -161,7 +161,7 @@ class FollowedEmissions {
     this.#number = after;
   }
 
-  /** Watches for published emissions. Returns a function that stops it. */
+  /** Watches for published emissions. Returns a function that stops watching. */
   watch(): () => void {
     return this.#live.watch(this.#replica.runId, () => {
       this.#hasNews = true;
@@ -203,7 +203,7 @@ class FollowedEmissions {
     yield* this.#take(later === -1 ? this.#waiting.length : later);
   }
 
-  /** Yields all emissions: none can follow. */
+  /** Yields all remaining emissions, because no others can follow. */
   *rest(): Generator<RunEvent> {
     yield* this.#take(this.#waiting.length);
   }

@@ -1,8 +1,8 @@
 import { isBlockError } from '@heddle/core/blocks';
 
 /**
- * A failure of the stores or of the engine itself, as opposed to a failure of a block. The run stops where it is and
- * continues from its journal later.
+ * A failure of the stores or of the engine itself, as opposed to a failure of a block. The run stops, and later continues from
+ * its journal.
  */
 export class InfrastructureError extends Error {
   constructor(cause: unknown) {
@@ -20,7 +20,7 @@ export function asInfrastructure<T>(access: () => T | Promise<T>): T | Promise<T
   }
 }
 
-/** Wraps errors of reading stored data for a block in an InfrastructureError. A BlockError stays as it is. */
+/** Wraps errors of reading stored data for a block in an InfrastructureError. A BlockError is not wrapped. */
 export function asInfrastructureOf<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {
     if (isBlockError(error)) throw error;
@@ -28,7 +28,7 @@ export function asInfrastructureOf<T>(reading: Promise<T>): Promise<T> {
   });
 }
 
-/** Returns the cause of an InfrastructureError, and any other error as it is. */
+/** Returns the cause of an InfrastructureError, and any other error unchanged. */
 export function unwrapInfrastructure(error: unknown): unknown {
   return error instanceof InfrastructureError ? error.cause : error;
 }

@@ -86,7 +86,7 @@ export class RecordSaver {
     return { record: this.#parts.record(), logs };
   }
 
-  /** Declares that the stored record and logs are up to date. */
+  /** Marks the stored record and logs as up to date. */
   markSaved(): void {
     this.#dirty = false;
   }

@@ -8,7 +8,7 @@ import type { RunChanges, RunSummary } from '../types.ts';
 interface Parts {
   stores: Pick<SharedStores, 'changes'>;
   definitions: Pick<Definitions, 'plan'>;
-  /** Receives JOURNAL_CORRUPT of runs whose changes are left out. */
+  /** Receives JOURNAL_CORRUPT for runs whose changes are omitted. */
   report(error: unknown, runId: string): void;
 }
 
@@ -35,13 +35,13 @@ const RECORD = z.object({
 
 /**
  * Returns the changes that are not acknowledged, at most `limit`, one per run. Damaged data of a run must not stop the
- * changes of other runs: it is reported, and its change is left out.
+ * changes of other runs: it is reported, and its change is omitted.
  */
 export async function readChanges(parts: Parts, limit: number): Promise<RunChanges> {
   const { stores, definitions } = parts;
   await stores.changes.begin();
   const stored = await stores.changes.read(limit);
-  // Every change shows the run as it is now, so the last one is enough.
+  // Every change contains the current state of the run, so the last one is enough.
   const latest = new Map(stored.map((change) => [change.runId, change]));
   const changes: RunChanges['changes'] = [];
   for (const change of latest.values()) {
@@ -57,7 +57,7 @@ export async function readChanges(parts: Parts, limit: number): Promise<RunChang
   };
 }
 
-/** Returns null for a run that was removed, and JOURNAL_CORRUPT for one whose data is damaged. */
+/** Returns null for a removed run, and JOURNAL_CORRUPT for a run whose data is damaged. */
 async function summaryOf(
   { runId, header, record, damage }: StoredChange,
   definitions: Pick<Definitions, 'plan'>,
@@ -83,7 +83,7 @@ async function summaryOf(
 function stateOf(
   record: z.infer<typeof RECORD> | undefined,
 ): Pick<RunSummary, 'status' | 'startedAt' | 'endedAt' | 'durationMs' | 'seq'> {
-  // Created a moment ago: the first record is saved later.
+  // The run was just created, and its first record is not saved yet.
   if (!record) return { status: 'running', startedAt: null, endedAt: null, durationMs: null, seq: 0 };
   const { status, startedMs, endedMs, seq } = record;
   const durationMs = startedMs === undefined || endedMs === undefined ? null : endedMs - startedMs;

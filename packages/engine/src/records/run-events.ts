@@ -102,7 +102,7 @@ function endEvent(replica: Replica, atMs: number, status: 'completed' | 'failed'
   return { type: 'event', event, output: replica.ledger.output };
 }
 
-/** Returns the event as listeners receive it, with its output fetched. */
+/** Returns the event in the form for listeners, with its output fetched. */
 export async function loadEvent(
   raw: Extract<RawEvent, { type: 'event' }>,
   values: Values,

@@ -1,7 +1,7 @@
 import type { NewRun, RunRecord } from '@heddle/core';
 import type { Replica, Stored } from '@heddle/core/run';
 
-/** Returns the record of a run in the state of its replica. `suspended` says why a run that should continue does not. */
+/** Returns the record of a run in the state of its replica. `suspended`: the reason why the run does not continue. */
 export function recordOf(replica: Replica, header: NewRun, suspended: string | undefined): RunRecord {
   const idleState = replica.idleState();
   const ended = idleState === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
@@ -25,7 +25,7 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
   };
 }
 
-/** Returns the record of a run of which only the start is known. `seq`: how many journal entries the record includes. */
+/** Returns the record of a run of which only the start is known. `seq`: number of journal entries that the record includes. */
 export function newRecord(
   header: NewRun,
   start: { workflowName: string; startedMs: number; input: Stored; seq: number },

@@ -53,7 +53,7 @@ export class Sanitizer {
     return Object.fromEntries(stored) as { [key in K]: Stored };
   }
 
-  /** Returns the value as JSON without secrets, whatever its size. Throws BLOCK_FAILED like `store`. */
+  /** Returns the value as JSON without secrets, regardless of its size. Throws BLOCK_FAILED like `store`. */
   json(value: unknown, what: string): Json {
     return this.#redactor.json(jsonCopy(value, what).json);
   }
@@ -63,7 +63,7 @@ export class Sanitizer {
     return this.#redactor.text(text);
   }
 
-  /** Returns a stream that removes secrets from a text that comes in parts. */
+  /** Returns a stream that removes secrets from a text that arrives in parts. */
   stream(): RedactionStream {
     return this.#redactor.stream();
   }

@@ -10,7 +10,7 @@ interface Parts {
   definitions: Definitions;
 }
 
-/** Returns the record of a run that is not in memory. If none was written yet, the record is computed from the journal. */
+/** Returns the record of a run that is not in memory. If no record has been written yet, it is computed from the journal. */
 export async function storedRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
   return (await parts.stores.runs.record(runId)) ?? (await folded(parts, runId, undefined))?.record;
 }
@@ -23,7 +23,7 @@ export async function latestRecord(parts: Parts, runId: string): Promise<RunReco
 }
 
 /**
- * Writes to the run's record why the run does not continue, unless the run has ended. Record and logs are brought up to
+ * Writes the reason why the run does not continue to its record, unless the run has ended. Record and logs are brought up to
  * the end of the journal if the journal can be read.
  */
 export async function recordSuspension(parts: Parts, runId: string, why: string): Promise<void> {

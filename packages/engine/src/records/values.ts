@@ -22,7 +22,7 @@ export class Values {
     return this.#put(text, bytes);
   }
 
-  /** Writes the value to the value store, whatever its size. */
+  /** Writes the value to the value store, regardless of its size. */
   storeByReference(value: Json): Stored | Promise<Stored> {
     const text = JSON.stringify(value);
     return this.#put(text, Buffer.byteLength(text));

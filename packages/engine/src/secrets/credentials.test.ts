@@ -92,7 +92,7 @@ it('redacts the credential in the error of the block', async () => {
   expect(shown).not.toContain(SECRET);
 });
 
-it('calls the source for a workflow without a tenant too, and returns undefined for an unknown credential', async () => {
+it('also calls the source for a workflow without a tenant, and returns undefined for an unknown credential', async () => {
   const queries: unknown[] = [];
   const find: TenantCredentials['find'] = (tenant) => void queries.push(tenant);
   const { result } = await run({ credentials: { find }, engine: { tenant: () => undefined } });
@@ -100,7 +100,7 @@ it('calls the source for a workflow without a tenant too, and returns undefined 
   expect(queries).toEqual([undefined]);
 });
 
-it('fails the block with the error of the source, and reports a fault of the source without showing it', async () => {
+it('fails the block with the error of the source, and reports an unexpected error of the source without showing it', async () => {
   const refused = await run({
     credentials: {
       find() {

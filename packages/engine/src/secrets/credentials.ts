@@ -2,10 +2,10 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 
 export type CredentialType = 'api_key' | 'service_account' | 'oauth';
 
-/** A credential of a tenant: the one with an id, or the oldest of a provider and type. */
+/** A query for a tenant's credential: by id, or the oldest of a provider and type. */
 export type CredentialQuery = { id: string } | { provider: string; type: CredentialType };
 
-/** A credential as a block gets it. It is valid when it is read, and is not stored. */
+/** A credential for a block. It is valid when it is read, and is not stored. */
 export interface Credential {
   id: string;
   type: CredentialType;
@@ -14,9 +14,9 @@ export interface Credential {
   name: string;
   /** The key, the key file of the service account, or the access token. */
   secret: string;
-  /** When the secret expires, in milliseconds since 1970; absent: unknown. */
+  /** The expiry time of the secret, in milliseconds since the epoch; absent: unknown. */
   expiresMs?: number;
-  /** The account at the provider, if it is known. */
+  /** The account at the provider, if known. */
   account?: string;
 }
 

@@ -1,13 +1,12 @@
 /**
- * Shorter values are not redacted: they occur in ordinary data by chance, so redacting them would destroy outputs and
- * hide nothing.
+ * Shorter values are not redacted: they also occur in ordinary data, so their redaction would destroy outputs and hide nothing.
  */
 export const MIN_SECRET_CHARS = 4;
 
-/** Shorter parts of a value occur in ordinary data by chance. */
+/** Shorter parts of a value also occur in ordinary data. */
 const MIN_PART_CHARS = 8;
 
-/** Shorter base64 text occurs in ordinary data by chance. */
+/** Shorter base64 text also occurs in ordinary data. */
 const MIN_BASE64 = 6;
 
 /** The first and last line of every PEM key. */
@@ -67,7 +66,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Returns the text as JavaScript's encoders, and the parts of a URL, encode it. */
+/** Returns the text as encoded by JavaScript's functions and by the parts of a URL. */
 function urlForms(text: string): string[] {
   if (/^[\w.~-]*$/.test(text)) return [];
   const url = new URL('http://host/');
@@ -78,7 +77,7 @@ function urlForms(text: string): string[] {
     encodeURIComponent(text),
     encodeURI(text),
     new URLSearchParams([['', text]]).toString().slice(1),
-    // A path loses its dot segments; a shorter result is too unspecific.
+    // A path loses its dot segments. A shorter result is not specific enough.
     ...[url.pathname, url.search].map((part) => part.slice(1)).filter((part) => part.length >= text.length),
     url.username,
   ];

@@ -19,11 +19,11 @@ export class FormAutomaton {
   readonly #forms: readonly string[];
   readonly #names: ReadonlyMap<string, string>;
   readonly #states = new Map<number, State>();
-  /** The states of depth 1 by character. Most characters of a text begin no form. */
+  /** The states of depth 1 by character. Most characters of a text do not begin a form. */
   readonly #starts = new Map<number, State | undefined>();
   /** Length of the longest form. */
   readonly longest: number;
-  /** Whether a form contains white space. */
+  /** True if a form contains white space. */
   readonly hasSpace: boolean;
   readonly #root: State;
 
@@ -77,7 +77,7 @@ export class FormAutomaton {
   }
 
   /**
-   * Creates a state, and its fallback first, and so on. The prefixes in such a chain have different lengths, and no
+   * Creates a state after creating its fallback, recursively. The prefixes in such a chain have different lengths, and no
    * form has two of them, so the recursion is at most as deep as the square root of twice the total length of the
    * forms.
    */

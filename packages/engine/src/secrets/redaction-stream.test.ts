@@ -21,12 +21,12 @@ function divided(text: string, at: readonly number[]): string[] {
   return cuts.slice(1).map((cut, index) => text.slice(cuts[index], cut));
 }
 
-/** Few letters, so that secrets begin, end and overlap everywhere. */
+/** Few letters, so that secrets begin, end and overlap often. */
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '+', '"', 'ä', '😀'), maxLength: 9 });
 const secrets = fc.dictionary(fc.constantFrom('A', 'B', 'C', 'D'), letters, { maxKeys: 4 });
 
 describe('a stream of redacted text', () => {
-  it('redacts a secret that comes in parts', () => {
+  it('redacts a secret that arrives in parts', () => {
     expect(published(redactor.stream(), ['say ses', 'ame', '-op', 'en now'])).toEqual([
       'say ',
       '',
@@ -36,7 +36,7 @@ describe('a stream of redacted text', () => {
     ]);
   });
 
-  it('returns a text by whole words, and a long word once it is too long for a secret', () => {
+  it('returns whole words, and the beginning of a word that is too long for a secret', () => {
     const parts = ['Hello', ' world', '\nas sesame seed', 's', '!', ` ${'x'.repeat(100)}`, 'y'];
     expect(published(redactor.stream(), parts)).toEqual([
       '',
@@ -69,7 +69,7 @@ describe('a stream of redacted text', () => {
     expect(all.every((part) => part.isWellFormed())).toBe(true);
   });
 
-  it('discards the last word of a text that was interrupted, whether it begins as a secret or not', () => {
+  it('discards the last word of an interrupted text, even if it does not begin like a secret', () => {
     for (const word of ['ses', 'sesame-ope', 'xyz', SECRET]) {
       const stream = redactor.stream();
       expect(stream.push(`a ${word}`) + stream.end({ isCut: true })).toBe('a ');
@@ -155,20 +155,20 @@ describe('a stream of redacted text', () => {
     );
   });
 
-  it('redacts overlapping secrets as a whole, though parts of them are complete before', () => {
+  it('redacts overlapping secrets as a whole, even if one of them is complete earlier', () => {
     const both = createRedactor({ A: 'abcdef', B: 'defghi', C: 'cdef' });
     expect(published(both.stream(), ['xabcdef', 'gh', 'iy ']).join('')).toBe('x«redacted:A»y ');
     expect(published(both.stream(), ['xabcdef', 'gh', 'y ']).join('')).toBe('x«redacted:A»ghy ');
   });
 
-  it('takes thousands of secrets with common beginnings', () => {
+  it('accepts thousands of secrets with common beginnings', () => {
     const lines = Array.from({ length: 3000 }, (_, index) => `certificate line ${index}`);
     const created = createRedactor({ CA: lines.join('\n') });
     const text = 'certificate line certificate line 471x certificate line 2999.';
     expect(published(created.stream(), text.split('')).join('')).toBe(created.text(text));
   });
 
-  it('creates states whose fallbacks are not created yet, however many there are', () => {
+  it('creates states with any number of missing fallbacks', () => {
     const lines = Array.from({ length: 1200 }, (_, index) => `${'a'.repeat(index + 8)}b`);
     const created = createRedactor({ K: lines.join('\n') });
     const before = `${'a'.repeat(1500)}c`;

@@ -1,11 +1,14 @@
 import type { FormAutomaton, State } from './form-automaton.ts';
 
-/** Redacts a text that comes in parts. The results joined are the redaction of the whole text, however it is divided. */
+/**
+ * Redacts a text that arrives in parts. The joined results equal the redaction of the whole text for every division into
+ * parts.
+ */
 export interface RedactionStream {
-  /** Adds a part. Returns the text that can be published: no later part can make it a part of a secret. */
+  /** Adds a part. Returns the text that can be published, because no later part can make it a part of a secret. */
   push(part: string): string;
   /**
-   * Returns the rest. `isCut`: the text was interrupted, so that its last characters may be the beginning of a secret.
+   * Returns the remaining text. `isCut`: the text was interrupted, so that its last characters may be the beginning of a secret.
    * They are discarded in any case.
    */
   end(options?: { isCut: boolean }): string;
@@ -115,7 +118,7 @@ export class FormStream implements RedactionStream {
     return rest;
   }
 
-  /** Adds a range that ends where the text ends. Of ranges that overlap, the one that begins first gives the name. */
+  /** Adds a range that ends where the text ends. Overlapping ranges get the name of the range that begins first. */
   #replace(range: HeldRange): void {
     for (let last = this.#ranges.at(-1); last && last.end > range.start; last = this.#ranges.at(-1)) {
       if (last.start < range.start) {
@@ -148,7 +151,7 @@ export class FormStream implements RedactionStream {
   }
 }
 
-/** Most characters of a text are in the range that needs no regular expression. */
+/** Most characters of a text are in this range, for which no regular expression is needed. */
 function isSpace(code: number): boolean {
   if (code <= 0x20) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
   return code >= 0xa0 && /\s/.test(String.fromCharCode(code));

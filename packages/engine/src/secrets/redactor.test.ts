@@ -142,7 +142,7 @@ describe('redaction', () => {
     expect(text.length).toBeLessThan(`requested ${address}`.length + HIDDEN.length - 5);
   });
 
-  it('removes every value that a name has had', () => {
+  it('removes all values of a name, including earlier ones', () => {
     expect(createRedactor({ KEY: ['old-value', 'new-value'] }).text('old-value new-value')).toBe(
       `${HIDDEN} ${HIDDEN}`,
     );
@@ -169,7 +169,7 @@ describe('redaction', () => {
     expect(createRedactor({ A: 'a1b2' }).text('a1b2')).toBe('«redacted:A»');
   });
 
-  it('is disabled without secrets', () => {
+  it('changes nothing without secrets', () => {
     const value = { a: 'b' };
     expect(createRedactor({}).json(value)).toBe(value);
   });
@@ -188,7 +188,7 @@ describe('redaction', () => {
     expect(createRedactor({ K: 'abc\ud800def' }).text('abc\ud800def')).toBe('«redacted:K»');
   });
 
-  it('leaves no value of four or more characters in any text, raw or as JSON', () => {
+  it('removes values of four or more characters from any text, raw or as JSON', () => {
     const secret = fc
       .string({ minLength: 4, maxLength: 12 })
       .filter(

@@ -12,7 +12,7 @@ export interface Redactor {
   text(text: string): string;
   /** Replaces secrets in all strings, numbers and keys. Returns the same object if it contains no secret. */
   json(value: Json): Json;
-  /** Returns a stream that redacts one text, which comes in parts, as `text` redacts it as a whole. */
+  /** Returns a stream that redacts one text that arrives in parts, with the result of `text` for the whole. */
   stream(): RedactionStream;
 }
 
@@ -32,7 +32,7 @@ interface TextRange {
   name: string;
 }
 
-/** Returns a redactor for these values. Of overlapping values, the longest one gives the name, and all of them are removed. */
+/** Returns a redactor for these values. Overlapping values are all removed, and replaced by the name of the longest one. */
 export function createRedactor(values: SecretValues): Redactor {
   const { names, numbers } = formsOf(values);
   if (names.size === 0) return NO_SECRETS;
@@ -81,7 +81,8 @@ const PAIRS = 2 ** 16;
 
 /**
  * Finds forms in texts with the algorithm of Wu and Manber, which skips pairs of characters that occur in no form. The time
- * grows with the text, and little with the number of forms. A regular expression of thousands of forms would be too large.
+ * grows with the length of the text, and only little with the number of forms. A regular expression of thousands of forms
+ * would be too large.
  */
 class Finder {
   /** The length of the shortest form. */

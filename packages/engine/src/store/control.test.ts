@@ -99,7 +99,7 @@ it('finds a request by polling if there is no notification', async () => {
   expect(handled).toHaveLength(1);
 });
 
-it('handles a request of another process at its notification, without polling', async () => {
+it('handles a request of another process when it is notified, without polling', async () => {
   const data = dataFolder();
   const owner = open({ data, clock: new TestClock() });
   owner.control.serve(({ payload }) => payload);

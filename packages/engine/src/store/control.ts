@@ -74,7 +74,7 @@ export async function sendControlRequest(
   }
 }
 
-/** A request as a database stores it: `payload` is JSON text. */
+/** A request as stored in a database: `payload` is JSON text. */
 export type ControlRow = Omit<ControlRequest, 'payload'> & { payload: string };
 
 /** Returns the row for a new request, with a new id. */
@@ -111,12 +111,12 @@ export class ControlServer {
     this.#parts = parts;
   }
 
-  /** True while outcomes exist that could not be stored. */
+  /** True while there are outcomes that could not be stored. */
   get hasUnsavedOutcomes(): boolean {
     return this.#unsaved.size > 0;
   }
 
-  /** Handles those of the open requests that are not in progress, oldest first, and retries to store outcomes. */
+  /** Handles the open requests that are not in progress, oldest first, and retries the storing of outcomes. */
   check(openRequests: readonly ControlRequest[]): void {
     if (this.#stopped) return;
     for (const [id, outcome] of this.#unsaved) this.#inProgress.set(id, this.#save(id, outcome));

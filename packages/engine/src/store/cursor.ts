@@ -17,7 +17,7 @@ export function encodeCursor(cursor: Cursor): string {
 }
 
 /**
- * Returns the cursor of a query; undefined for the first page. Throws OPTIONS_INVALID for text that no list returned.
+ * Returns the cursor of a query; undefined for the first page. Throws OPTIONS_INVALID for text that is not a cursor.
  */
 export function decodeCursor(query: RunQuery): Cursor | undefined {
   if (query.cursor === undefined) return undefined;

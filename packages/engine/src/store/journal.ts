@@ -1,7 +1,7 @@
 import type { Entry, RunRecord } from '@heddle/core';
 import { journalCorrupt } from './errors.ts';
 
-/** One entry as stores keep it. */
+/** One stored entry. */
 export interface JournalRow {
   seq: number;
   /** JSON text. */

@@ -13,8 +13,8 @@ export interface Lease {
 }
 
 /**
- * Leases of the processes that share a database. The clock of the database decides, so the clocks of the processes need
- * not agree.
+ * Leases of the processes that share a database. The clock of the database is used, so the clocks of the processes need not
+ * agree.
  *
  * 1. At most one process holds a run, and only while the process is a member and its lease time has not expired.
  * 2. Every write of a lost lease is rejected as a whole: once another process has the run, or the holder was removed.
@@ -37,7 +37,7 @@ export interface LeaseStore {
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
   /** Returns the given runs that should continue but have no live holder. */
   findUnowned(runIds: readonly string[]): Promise<string[]>;
-  /** Releases a run that waits for a person: no process needs to hold it until then. */
+  /** Releases a run that waits for a person, because no process needs to hold it until the answer. */
   release(lease: Lease): Promise<void>;
   /** Creates a run that the process holds. Returns undefined if the id already exists. */
   create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined>;
@@ -72,7 +72,7 @@ export function heldByOther(runId: string): EngineError {
   );
 }
 
-/** True for an error of `heldByOther`, for this run or for any. */
+/** True for an error of `heldByOther`, for this run or, without an id, for any run. */
 export function isHeldByOther(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
   const { held, runId: which } = error.details;

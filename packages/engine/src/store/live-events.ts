@@ -1,12 +1,12 @@
-/** Maximum number of characters, and of events, that are kept of a run. Older events are removed. */
+/** Maximum number of characters, and of events, that are kept for a run. Older events are removed. */
 export const KEPT_LIVE_CHARS = 1_048_576;
 export const KEPT_LIVE_EVENTS = 10_000;
 /** The events of a run are removed after this time without a new one. */
 export const LIVE_RETENTION_MS = 3_600_000;
-/** Minimum time between two removals of such events by a process. */
+/** Minimum time between two removals of expired events by a process. */
 export const LIVE_PRUNE_MS = 60_000;
 
-/** An event of a run that is not part of its journal, as JSON text. `place`: the block that it is about. */
+/** An event of a run that is not part of its journal, as JSON text. `place`: the block that the event is about. */
 export interface NewLiveEvent {
   place: string;
   json: string;
@@ -23,7 +23,7 @@ export interface LiveEvent extends NewLiveEvent {
  * gives them consecutive numbers. `describeLiveEvents` tests an implementation.
  */
 export interface LiveEventStore {
-  /** Milliseconds for which a publisher collects events, so that a stream of small ones becomes few writes. */
+  /** Milliseconds for which a publisher collects events, so that many small events need only few writes. */
   readonly batchMs: number;
   /** Adds events in their order, at least one, and returns the number of the last. */
   publish(runId: string, events: readonly NewLiveEvent[]): Promise<number> | number;
@@ -36,8 +36,8 @@ export interface LiveEventStore {
   /** Removes all events of the run. */
   remove(runId: string): Promise<void> | void;
   /**
-   * Calls `wake` after events of the run were published, by any process. Only an optimization: calls may be missing,
-   * late or superfluous. Returns a function that stops the calls. Does not keep the process alive.
+   * Calls `wake` after events of the run were published, by any process. This is only an optimization: calls may be missing,
+   * late or redundant. Returns a function that stops the calls. Does not keep the process alive.
    */
   watch(runId: string, wake: () => void): () => void;
 }

@@ -38,7 +38,7 @@ const SQLITE_READONLY = 8;
 const SQLITE_CANTOPEN = 14;
 /** Time for an owner that is closing to release the lock, or for another process to finish its check of the lock. */
 const LOCK_TIMEOUT_MS = 100;
-/** Longer than the attempts of processes that try to lock exclusively, which fail but block new readers meanwhile. */
+/** Longer than the attempts of processes that try to lock exclusively, which fail but temporarily block new readers. */
 const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
 
 /**
@@ -47,8 +47,8 @@ const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
  *
  * The lock is SQLite's lock on an empty file. The operating system releases it when the process dies, so a stale lock
  * cannot remain. Only SQLite may open that file in the owner's process: on POSIX systems, closing any descriptor of the
- * file releases the lock (SQLite prevents this for its own descriptors). `owner.json` says who the owner is and which runs
- * it executes; it is informative and has no effect on the lock.
+ * file releases the lock (SQLite prevents this for its own descriptors). `owner.json` names the owner and the runs that it
+ * executes; it is informative and has no effect on the lock.
  */
 export function lockData(data: string, clock: Clock): OwnerLock {
   const info = join(data, 'owner.json');
@@ -92,7 +92,7 @@ export function ownedRuns(data: string): ((runId: string, createdMs: number) => 
 
 /**
  * Locks the data folder together with other processes that share it. Throws DATA_LOCKED if a process has locked it
- * exclusively. The operating system releases this lock too when the process dies.
+ * exclusively. The operating system also releases this lock when the process dies.
  */
 export function shareData(data: string): DataLock {
   const db = acquire('shared', data);

@@ -10,7 +10,7 @@ export class MemoryRunChanges implements RunChangeStore {
   #hasBegun = false;
   #position = 0;
 
-  /** Sets the runs from which `read` takes headers and records. */
+  /** Sets the store from which `read` takes headers and records. */
   readFrom(runs: Runs): void {
     this.#runs = runs;
   }

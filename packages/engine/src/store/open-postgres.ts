@@ -15,7 +15,7 @@ export async function openPostgres(options: PostgresOptions): Promise<SharedStor
 
 /** Returns the stores of `openPostgres` with leases, for processes that execute runs. */
 export async function openLeased(options: PostgresOptions): Promise<LeasedStores> {
-  // Loaded here: processes that use a data folder do not load the PostgreSQL client.
+  // Loaded here, so that processes that use a data folder do not load the PostgreSQL client.
   const { openDatabaseStores } = await import('./postgres/open.ts');
   return openDatabaseStores(options);
 }

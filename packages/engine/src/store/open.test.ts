@@ -14,7 +14,7 @@ function open(options: StoreOptions): Stores {
   return stores;
 }
 
-it('refuses a second owner, even in the same process; the error names the owner and what still works', () => {
+it('refuses a second owner, even in the same process; the error names the owner and the commands that still work', () => {
   const data = dataFolder();
   open({ data });
   expect(() => openStores({ data })).toThrow(

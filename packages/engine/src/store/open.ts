@@ -44,7 +44,7 @@ export interface StoreOptions {
   readOnly?: boolean | undefined;
   /** Other processes of this machine that share the folder read and write it at the same time; no process owns it. */
   shared?: boolean | undefined;
-  /** Receives I/O errors of background work, for which no caller waits. */
+  /** Receives I/O errors of background work that no caller waits for. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -128,7 +128,7 @@ function openLocked(location: StoreLocation, lock: DataLock, shared: boolean): S
   if (!shared) files.removeUnfinished();
   const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: true });
   const { stores, control } = storesOf(location, db, { commit, files, live, writer: () => ({ db, commit }) });
-  // In the background: old outcomes only take space.
+  // Runs in the background, because old outcomes only take space.
   control.prune().catch(location.onError);
   return {
     ...stores,

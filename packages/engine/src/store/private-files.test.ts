@@ -34,7 +34,7 @@ async function working(data: string, reported: string[] = []) {
 }
 
 describe.skipIf(process.platform === 'win32')('the data folder', () => {
-  it.each([0o000, 0o022, 0o077])('is private, with all its files, whatever the umask (%i)', async (mask) => {
+  it.each([0o000, 0o022, 0o077])('is private, with all its files, for any umask (%i)', async (mask) => {
     const data = join(dataFolder(), 'of', 'runs');
     withUmask(mask);
     await working(data);
@@ -70,7 +70,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     expect(reported).toEqual([]);
   });
 
-  it('keeps its permissions if it contains foreign files, which is reported; its own files become private', async () => {
+  it('keeps its permissions, with a warning, if it contains foreign files; its own files become private', async () => {
     const data = dataFolder();
     writeFileSync(join(data, 'notes.txt'), '', { mode: 0o644 });
     chmodSync(data, 0o755);

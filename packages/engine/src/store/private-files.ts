@@ -30,9 +30,9 @@ const IMAGES = 'images';
 const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
 
 /**
- * Creates the data folder if it is missing, and removes the permissions of other users for the folder and for the files
- * that Heddle has created in it, whatever the umask was. If the process is root and the folder has images, other users may
- * traverse it, since sandbox processes then belong to other users. Calls `report` for each path that stays accessible.
+ * Creates the data folder if it is missing, and removes the permissions of other users for the folder and for the files that
+ * Heddle has created in it, for any umask. If the process is root and the folder has images, other users may traverse it,
+ * because sandbox processes then belong to other users. Calls `report` for each path that stays accessible.
  * Throws if the folder cannot be created.
  */
 export function makePrivateData(data: string, report: (error: Error) => void): void {
@@ -97,7 +97,7 @@ function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // The folder itself cannot be restricted either, which is reported.
+    // The folder itself cannot be restricted either, which is reported elsewhere.
     return [];
   }
 }

@@ -4,12 +4,12 @@ export interface RateDemand {
   /** The time that the request takes, and its tokens. 0: no limit. */
   requestMs: number;
   tokensMs: number;
-  /** How far calls may run ahead of their rates. */
+  /** The time by which calls may exceed their rates (burst). */
   requestBurstMs: number;
   tokenBurstMs: number;
 }
 
-/** When the next unit fits into the rates of a key, and until when the provider refuses the key. */
+/** The times at which the next units fit into the rates of a key, and at which the provider accepts the key again. */
 export interface RateState {
   requestsMs: number;
   tokensMs: number;
@@ -18,17 +18,17 @@ export interface RateState {
 
 /** Rates of keys. A key is a hash, never a secret. `describeRates` tests an implementation. */
 export interface RateStore {
-  /** Takes a request and its tokens, and returns 0; or returns how many milliseconds to wait, and takes nothing. */
+  /** Takes a request and its tokens, and returns 0; or takes nothing and returns the milliseconds to wait. */
   take(key: string, demand: RateDemand): Promise<number> | number;
   /** Takes further tokens once their number is known. A negative number returns tokens. */
   correct(key: string, tokensMs: number): Promise<void> | void;
   /** Blocks all calls until `untilMs`. */
   block(key: string, untilMs: number): Promise<void> | void;
-  /** Removes keys that have not been used since. */
+  /** Removes keys that have not been used since that time. */
   prune(beforeMs: number): Promise<void> | void;
 }
 
-/** Returns how long a call has to wait; 0 if it fits. A call with more tokens than the burst waits for the whole burst. */
+/** Returns the time that a call has to wait; 0 if it fits. A call with more tokens than the burst waits for the whole burst. */
 export function waitFor(state: RateState, demand: RateDemand): number {
   const { nowMs, requestMs, tokensMs, requestBurstMs, tokenBurstMs } = demand;
   const requests = requestMs > 0 ? state.requestsMs - nowMs - Math.max(0, requestBurstMs - requestMs) : 0;

@@ -1,9 +1,9 @@
 /** A sum of spending: of a run, of a conversation, or of a tenant in a window. */
 export interface SpendingAccount {
   id: string;
-  /** The largest sum, in millionths of a dollar. */
+  /** The maximum sum, in millionths of a dollar. */
   cap: number;
-  /** When the sum is no longer needed. */
+  /** The time after which the sum is no longer needed. */
   untilMs: number;
 }
 
@@ -11,7 +11,7 @@ export interface SpendingAccount {
 export interface NewReservation {
   id: string;
   accounts: readonly SpendingAccount[];
-  /** The highest cost of the call. Counts until the call is settled or the reservation expires. */
+  /** The maximum cost of the call. Counts until the call is settled or the reservation expires. */
   most: number;
   /** The amount that counts once the reservation has expired. */
   least: number;
@@ -25,11 +25,11 @@ export interface SpendingRefusal {
   micros: number;
 }
 
-/** Sums of spending that never pass their caps. `describeSpending` tests an implementation. */
+/** Sums of spending that never exceed their caps. `describeSpending` tests an implementation. */
 export interface SpendingStore {
   /**
-   * Reserves `most` in all accounts. If that would pass the cap of one of them, it reserves nothing and returns that account.
-   * Of expired reservations, only `least` counts from then on.
+   * Reserves `most` in all accounts. If that would exceed the cap of one of them, reserves nothing and returns that account.
+   * After a reservation has expired, only its `least` counts.
    */
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
   /** Extends a reservation, with a new `least`. Does nothing if it is settled. */

@@ -54,7 +54,7 @@ export class LeasedRunOwnership implements RunOwnership {
     return this.#parts.leases.runStore(lease);
   }
 
-  /** Takes this process's share of the runs without an owner, at most `limit`, and returns their ids. */
+  /** Claims this process's share of the runs without an owner, at most `limit`, and returns their ids. */
   async claim(limit: number): Promise<string[]> {
     const leases = await this.#asMember((owner) => this.#parts.leases.claim(owner, limit));
     for (const lease of leases) {

@@ -82,7 +82,7 @@ describe('Membership', () => {
     expect(membership.owner).toBeUndefined();
   });
 
-  it('joins again under another id once the database is reachable, and removes the former one', async () => {
+  it('joins again under another id once the database is reachable, and removes the former id', async () => {
     const { leases, membership, pass } = await member();
     const { owner: before = '' } = membership;
     leases.responses = unreachable();
@@ -106,7 +106,7 @@ describe('Membership', () => {
     expect([...leases.expires.keys()]).toEqual([membership.owner]);
   });
 
-  it('reports the loss once, however many writes were refused', async () => {
+  it('reports the loss once, even if many writes were refused', async () => {
     const { leases, losses, membership } = await member();
     const { owner: before = '' } = membership;
     leases.expires.clear();

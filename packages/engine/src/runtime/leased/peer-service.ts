@@ -24,7 +24,7 @@ interface PeerServiceParts {
   membership: Membership;
   ownership: LeasedRunOwnership;
   clock: Clock;
-  /** Whether this process takes over runs without an owner. */
+  /** True if this process takes over runs without an owner. */
   recover: boolean;
   report: (error: unknown) => void;
 }
@@ -86,7 +86,7 @@ export class PeerService {
     for (;;) {
       const claimed = await ownership.claim(CLAIM_LIMIT);
       if (claimed.length === 0) return;
-      // Requests are served first, so that a run with a request to cancel it executes nothing.
+      // Requests are served first, so that a run with a cancel request executes nothing.
       await this.#poll();
       for (const runId of claimed) await recoverRun(local, runId);
     }

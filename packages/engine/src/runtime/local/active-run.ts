@@ -35,7 +35,7 @@ export interface ActiveRunParts {
   gate: Gate;
   /** True: the run starts here, so no process has executed it before. */
   isNew: boolean;
-  /** Why the run cannot execute commands yet; undefined: it can. */
+  /** The reason why the run cannot execute commands yet; undefined if it can. */
   suspended: string | undefined;
   /** Runs a child run of `parent` to its end for the block at `place`. */
   runChild(parent: ActiveRun, request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
@@ -47,7 +47,7 @@ export interface ActiveRunParts {
 
 /** The phase of a run in this process. A closing, evicted or stopped run accepts no entries. */
 type RunLife =
-  /** `suspended`: why it executes no commands; undefined: it executes them. */
+  /** `suspended`: the reason why the run executes no commands; undefined if it executes them. */
   | { state: 'open'; suspended: string | undefined }
   | { state: 'closing'; suspended: string | undefined }
   /** Removed from memory: another object may represent the run now. */
@@ -183,13 +183,13 @@ export class ActiveRun {
     return this.header.runId;
   }
 
-  /** Why the run does not continue though it should. */
+  /** The reason why the run does not continue. */
   get suspended(): string | undefined {
     const life = this.#life;
     return life.state === 'open' || life.state === 'closing' ? life.suspended : undefined;
   }
 
-  /** Why the run was stopped in this process; undefined: it was not. */
+  /** The error that stopped the run in this process; undefined if it was not stopped. */
   get stopError(): Error | undefined {
     return this.#life.state === 'stopped' ? this.#life.error : undefined;
   }
@@ -206,7 +206,7 @@ export class ActiveRun {
   restore(entries: readonly Entry[], saved: RunRecord | undefined): void {
     for (const entry of entries) {
       const applied = applyEntry(this.replica, entry);
-      // The stored logs include all entries up to the stored record's.
+      // The stored logs include all entries up to that of the stored record.
       if (entry.seq > (saved?.seq ?? 0)) this.#saver.changed(applied.logs);
     }
     if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
@@ -228,7 +228,7 @@ export class ActiveRun {
     });
   }
 
-  /** True if the block has called a child run, which may have ended since. */
+  /** True if the block has called a child run, which may have ended in the meantime. */
   #waitsForChild(at: readonly number[]): boolean {
     const { index, plan, state } = this.replica;
     return index.node(at).class === 'child' || workAt(plan.skeleton, state, at)?.w === 'blocked';
@@ -252,7 +252,7 @@ export class ActiveRun {
     this.#driver.post(body);
   }
 
-  /** Cancels the run and aborts its blocks. Resolves when that is recorded. */
+  /** Cancels the run and aborts its blocks. Resolves when the cancellation is recorded. */
   async cancel(reason: string | undefined): Promise<void> {
     const redacted = reason === undefined ? {} : { reason: this.#parts.environment.text(reason) };
     this.#driver.post({ type: 'cancelled', ...redacted });
@@ -318,7 +318,7 @@ export class ActiveRun {
     return this.#saver.save();
   }
 
-  /** Records why the run cannot continue. */
+  /** Records the reason why the run cannot continue. */
   suspend(reason: string): void {
     const { state } = this.#life;
     if (state !== 'open' && state !== 'closing') return;
@@ -342,7 +342,7 @@ export class ActiveRun {
     await this.#driver.flushed();
   }
 
-  /** Stops accepting entries: the next start produces the missing entries again. */
+  /** Stops accepting entries. The next start produces the missing entries again. */
   beginClose(): void {
     if (this.#life.state === 'open') this.#life = { ...this.#life, state: 'closing' };
     this.#detach();
@@ -392,7 +392,7 @@ export class ActiveRun {
     this.#lastIdleState = idleState;
     this.#lastIdleSeq = seq;
     if (idleState === 'running') return this.#emit({ type: 'idle-state', idleState });
-    // A run may wait for days.
+    // A run may wait for days, so its resources are released.
     this.#connections.close();
     this.#saveThenNotify(idleState);
   }

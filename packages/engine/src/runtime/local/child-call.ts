@@ -30,7 +30,7 @@ export interface ChildCall extends ChildAttempt {
 }
 
 /**
- * Starts or recovers the child run and waits for its end. The parent adopts the child's idle states. A cancelled parent
+ * Starts or recovers the child run and waits for its end. The parent takes on the child's idle states. A cancelled parent
  * cancels the child.
  */
 export async function callChild(
@@ -56,7 +56,7 @@ export async function callChild(
   }
 }
 
-/** Tells the parent why the attempt cannot continue, or that it can. The machine ignores repeated reports. */
+/** Reports to the parent if the attempt can continue, and the reason if it cannot. The machine ignores repeated reports. */
 function postBlocked({ parent, place, task, call }: ChildCall, childRunId: string): void {
   if (task.stopped) return;
   const on = task.children.blockedOn;
@@ -93,7 +93,7 @@ function childEnd(child: ActiveRun, call: ChildCall): Promise<void> {
     const abort = (): void => {
       removeListeners();
       const reason = signal.reason as Error;
-      // If the child cannot be cancelled, it reports that itself.
+      // If the child cannot be cancelled, the child reports the error.
       if (!isEngineError(reason) && !parent.stopError)
         child.cancel('The parent run was stopped.').catch(() => undefined);
       reject(reason);

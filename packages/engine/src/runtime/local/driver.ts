@@ -10,7 +10,7 @@ interface DriverParts {
   clock: Clock;
   /** Writes entries as durably as the deployment requires. */
   append(batch: readonly AppliedEntry[]): Promise<void> | void;
-  /** Executes a command, which results in calls of `post`. */
+  /** Executes a command. Its results arrive as calls of `post`. */
   execute(command: Command): void;
   /** Called when entries are written, before their commands are executed. */
   onWritten(batch: readonly AppliedEntry[]): void;
@@ -22,7 +22,7 @@ interface DriverParts {
   onIdle(): void;
 }
 
-/** The outcome of a posted entry: it was written, ignored because the run had moved on, or dropped because the run stopped. */
+/** The outcome of a posted entry: it was written, ignored because it was late, or dropped because the run stopped. */
 export type PostResult = 'written' | 'ignored' | 'stopped';
 
 export type PostListener = (result: PostResult) => void;
@@ -52,7 +52,8 @@ export class Driver {
   }
 
   /**
-   * Executes commands that result from entries written before. Like those of a batch, they all begin before the first result
+   * Executes commands that result from entries that are already written. Like those of a batch, they all begin before the
+   * first result
    * is applied (R6).
    */
   begin(commands: readonly Command[]): void {
@@ -156,7 +157,7 @@ class Inbox {
     this.#last = posted;
   }
 
-  /** Passes every entry to `accept`, which returns true for those that will be written. */
+  /** Passes every entry to `accept`, which returns true for entries that will be written. */
   takeAll(accept: (body: EntryBody) => boolean): void {
     for (let posted = this.#removeAll(); posted; posted = posted.next) {
       const { body, listener } = posted;

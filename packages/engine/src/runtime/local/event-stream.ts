@@ -48,7 +48,7 @@ interface EventSource {
   readonly lastNotifiedSeq: number;
   /** The idle state that listeners were notified of, if nothing has happened since. */
   readonly notifiedIdleState: IdleStateEvent | undefined;
-  /** Why the run was stopped in this process; undefined: it was not. */
+  /** The error that stopped the run in this process; undefined if it was not stopped. */
   readonly stopError: Error | undefined;
   ended(): boolean;
   record(): Promise<RunRecord>;
@@ -56,7 +56,7 @@ interface EventSource {
 }
 
 interface EventOptions {
-  /** Number of the last entry whose events are left out. */
+  /** Number of the last entry whose events are omitted. */
   after: number;
   /** Returns the events after that entry, up to the entry `upTo`. */
   missed: (upTo: number) => AsyncIterable<RunEvent>;

@@ -35,7 +35,7 @@ export class LocalRuntime implements RuntimePort {
     if (run.ended()) return;
     const { runId } = run;
     const cancel = (): void => {
-      // If the run cannot be cancelled, that is reported, and its result rejects.
+      // If the run cannot be cancelled, the error is reported, and the result of the run rejects.
       this.cancel(runId, 'The caller aborted.').catch(() => undefined);
     };
     if (signal.aborted) return cancel();
@@ -52,7 +52,7 @@ export class LocalRuntime implements RuntimePort {
     const { runs } = this.parts;
     const { runId } = started;
     let held = started;
-    /** Opens the run again if it was evicted; undefined if it has ended since. */
+    /** Opens the run again if it was evicted; undefined if it has ended in the meantime. */
     const current = async (): Promise<ActiveRun | undefined> => {
       if (held.evicted) held = (await runs.open(runId)) ?? held;
       return held.evicted ? undefined : held;

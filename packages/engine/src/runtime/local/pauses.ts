@@ -8,7 +8,7 @@ interface PausesParts {
   replica: Replica;
   sanitizer: Sanitizer;
   post: (body: EntryBody, listener: PostListener) => void;
-  /** Returns why the run accepts no entries. */
+  /** Returns the reason why the run accepts no entries. */
   stopReason: () => Error;
 }
 

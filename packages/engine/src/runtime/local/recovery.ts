@@ -35,7 +35,9 @@ export async function recoverRun(parts: RecoveryParts, runId: string): Promise<v
   }
 }
 
-/** True if the parent waits for the child, or cannot be read: that error is reported when the parent is recovered. */
+/**
+ * True if the parent waits for the child, or if the parent cannot be read; the error is reported when the parent is recovered.
+ */
 async function isWanted(runs: RunRegistry, child: NewRun, parentId: string): Promise<boolean> {
   try {
     const parent = await runs.open(parentId);

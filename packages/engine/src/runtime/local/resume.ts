@@ -11,7 +11,7 @@ export type ResumeParts = Pick<RuntimeParts, 'stores' | 'registry' | 'values' | 
 
 /**
  * Submits `input` to a pause point and resolves with what `then` returns for the resumed run. `then` receives undefined if
- * the same token was resumed before and the run has ended since.
+ * the same token was resumed before and the run has ended in the meantime.
  *
  * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING. A
  * rejected resume changes nothing.

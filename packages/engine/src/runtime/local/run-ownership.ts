@@ -16,13 +16,13 @@ export interface RunOwnership {
   acquire(runId: string): TailableRunStore | Promise<TailableRunStore>;
   /** Returns the store that writes an owned run. Throws RUN_ELSEWHERE if another process owns the run. */
   writer(runId: string): TailableRunStore;
-  /** Called when the run was evicted: only a person can continue it. */
+  /** Called when the run was evicted because only a person can continue it. */
   onEvicted(runId: string): void;
   /** Called when the run has ended or another process owns it. */
   forget(runId: string): void;
   /** Stops the runs that this process has lost. Called before an external effect. */
   checkOwnership(): void;
-  /** Called when an error has stopped the run, after its record says why. */
+  /** Called when an error has stopped the run, after the error is in its record. */
   onFailure(runId: string): void;
 }
 

@@ -20,8 +20,8 @@ import { callChild } from './child-call.ts';
 import type { RunOwnership } from './run-ownership.ts';
 
 /**
- * Number of paused runs without listeners that stay in memory, unless runs are shared: an early answer then finds its
- * run in memory.
+ * Number of paused runs without listeners that stay in memory, unless runs are shared, so that an early answer finds its run
+ * in memory.
  */
 const IDLE_RUNS_IN_MEMORY = 64;
 
@@ -71,7 +71,7 @@ export class RunRegistry {
     }
   }
 
-  /** Returns no promise if the stores return none. */
+  /** Synchronous if the stores are synchronous. */
   #create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
     return chain(this.#parts.environments.open(request.plan), (environment) =>
       chain(this.#storePlan(request.plan), () =>
@@ -188,7 +188,7 @@ export class RunRegistry {
         callChild(this, parts, { parent, place, attempt: task.attempt, call: request.call, request, task }),
       onIdleState: (run, event) => this.#onIdleState(run, event),
       report: (error, runId) => {
-        // A process that loses its runs reports that once, not for each run.
+        // A process that loses its runs reports the loss once, not for each run.
         if (!isHeldByOther(error, runId)) parts.report(error, runId);
       },
     });
@@ -241,14 +241,14 @@ export class RunRegistry {
     }
   }
 
-  /** Writes to the run's record why the run does not continue. */
+  /** Writes the reason why the run does not continue to its record. */
   async recordFailure(runId: string, reason: unknown): Promise<void> {
     try {
       const stores = { ...this.#parts.stores, runs: this.#ownership.writer(runId) };
       const why = reason instanceof Error ? reason.message : String(reason);
       await recordSuspension({ ...this.#parts, stores }, runId, why);
     } catch {
-      // The same error that stops the run prevents the write; it has been reported.
+      // The error that stopped the run also prevents this write; it has been reported already.
     }
     this.#ownership.onFailure(runId);
   }
@@ -259,7 +259,7 @@ export class RunRegistry {
     else if (idleState === 'ended') this.#forget(run);
     else if (idleState === 'human') {
       this.#idleRuns.add(run);
-      // Shared runs are evicted by a timer: a caller who has just opened one must find it in memory.
+      // Shared runs are evicted by a timer: a caller who has just opened a run must find it in memory.
       if (!this.#ownership.shared) this.evictIdle();
     }
   }

@@ -28,7 +28,7 @@ export class ChildCalls {
     this.#parts = parts;
   }
 
-  /** Returns how the child of this attempt has ended; undefined if it has not. */
+  /** Returns the outcome of this attempt's child; undefined if the child has not ended. */
   async outcome(parent: NewRun, child: ChildAttempt): Promise<ChildOutcome | undefined> {
     const { runs } = this.#parts.stores;
     try {
@@ -41,7 +41,7 @@ export class ChildCalls {
     }
   }
 
-  /** Records the child, or returns the one already recorded. Throws errors of the caller, or an InfrastructureError. */
+  /** Records the child, or returns the already recorded child. Throws errors of the caller, or an InfrastructureError. */
   async record(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     try {
       return (await this.#recorded(parent, child)) ?? (await this.#create(parent, child));

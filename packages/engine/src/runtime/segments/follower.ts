@@ -64,7 +64,7 @@ export class Follower {
     this.#speculative = false;
   }
 
-  /** Writes the unwritten entries and leaves the replica as it is. */
+  /** Writes the unwritten entries and does not change the replica. */
   async write({ unwritten }: Pick<Position, 'unwritten'>): Promise<Entry[]> {
     const entries = await this.#entriesOf(unwritten);
     if (entries.length > 0) await this.#upsert(entries);
@@ -86,7 +86,7 @@ export class Follower {
     return this.replica.seq === seq && this.#lastItemId === itemId;
   }
 
-  /** True if `items` contain the speculative entries at the place where the replica has them. */
+  /** True if `items` contain the speculative entries at the same place as the replica. */
   #confirmedBy(items: readonly OrderItem[]): boolean {
     const at = items.findIndex(({ id }) => id === this.#lastItemId);
     return at >= 0 && items[at + 1]?.seq === this.replica.seq + 1;
@@ -113,14 +113,14 @@ export class Follower {
     this.#logsChanged(logs);
   }
 
-  /** Writes the entries that have ended the run, which the replica includes, with the record and the logs. */
+  /** Writes the entries that end the run, with the record and the logs. The replica already includes the entries. */
   async close(entries: readonly TimedEntry[]): Promise<void> {
     const first = this.replica.seq - entries.length + 1;
     await this.#upsert(entries.map((body, index): Entry => ({ ...body, seq: first + index })));
     await this.save();
   }
 
-  /** Writes the record and the changed logs. `suspended`: why the run does not continue. */
+  /** Writes the record and the changed logs. `suspended`: the reason why the run does not continue. */
   async save(suspended?: string): Promise<void> {
     if (!this.#dirty && suspended === undefined) return;
     const logs = [...this.#logs];

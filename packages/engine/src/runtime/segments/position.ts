@@ -11,7 +11,7 @@ export interface OrderItem {
   id: string;
   /** A JSON list of entries without their numbers. */
   chunk: Stored;
-  /** Indexes of entries that came too late to count: they have no number. */
+  /** Indexes of late entries, which changed nothing and have no number. */
   skip?: number[];
 }
 

@@ -12,7 +12,10 @@ export interface RecordedRun {
   first: Extract<Entry, { type: 'started' }>;
 }
 
-/** Records the start of a run that another process will execute; undefined: the id is taken. Throws as `prepareStart` does. */
+/**
+ * Records the start of a run that another process will execute; undefined: the id is taken. Throws the errors of
+ * `prepareStart`.
+ */
 export async function recordStart(
   parts: RuntimeParts,
   request: RunRequest,
@@ -26,7 +29,7 @@ export async function recordStart(
   return created ? { plan: request.plan, header, first: startedEntry(header, first) } : undefined;
 }
 
-/** Returns how the run with this header was started. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+/** Returns the start of the run with this header. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
 export async function readRecordedRun(
   { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
   header: NewRun,

@@ -53,20 +53,20 @@ export class RemoteRuns {
     if (header && !header.elsewhere) throw runElsewhere(header);
   }
 
-  /** Returns how the run was started; undefined if there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+  /** Returns the start of the run; undefined if the run does not exist. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
   async recorded(runId: string): Promise<RecordedRun | undefined> {
     const header = await this.#parts.stores.runs.header(runId);
     return header && readRecordedRun(this.#parts, header);
   }
 
-  /** Writes to the run's record why the run does not continue. */
+  /** Writes the reason why the run does not continue to its record. */
   suspend(runId: string, why: string): Promise<void> {
     return recordSuspension(this.#parts, runId, why);
   }
 
   /**
-   * Cancels a run that no process executes any more, in its journal, its record and its logs. A run that has ended stays as
-   * it is. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
+   * Cancels a run that no process executes any more, in its journal, its record and its logs. An ended run does not change.
+   * Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
    */
   async cancelAbandoned(runId: string, reason: string | undefined): Promise<void> {
     const { runs } = this.#parts.stores;
@@ -101,12 +101,12 @@ export class RemoteRuns {
     return (await this.#parts.environments.open(plan)).text(text);
   }
 
-  /** Returns the stored record of the run; undefined if there is no such run. */
+  /** Returns the stored record of the run; undefined if the run does not exist. */
   find(runId: string): Promise<RunRecord | undefined> {
     return storedRecord(this.#parts, runId);
   }
 
-  /** Returns the plan of the run; undefined if there is no such run. */
+  /** Returns the plan of the run; undefined if the run does not exist. */
   async planOf(runId: string): Promise<Plan | undefined> {
     const header = await this.#parts.stores.runs.header(runId);
     return header && this.#parts.definitions.plan(header.planHash);
@@ -122,12 +122,15 @@ export class RemoteRuns {
     return positionAfter(this.#parts.stores, record);
   }
 
-  /** Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws as `Engine.resume` does. */
+  /**
+   * Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws the
+   * errors of `Engine.resume`.
+   */
   async resumeAnswer(
     runId: string,
     { token, input = {} }: { token?: string; input?: Json },
   ): Promise<ResumeAnswer | undefined> {
-    // Callers know a token as soon as the journal holds it, which may be before the record does.
+    // Callers may know a token from the journal before it is in the record.
     const record = await latestRecord(this.#parts, runId);
     const open =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;

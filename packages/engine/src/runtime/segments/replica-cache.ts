@@ -5,8 +5,8 @@ import type { Position } from './position.ts';
 /** Maximum number of followers that a process caches; the least recently used are removed. */
 const MAX_FOLLOWERS = 500;
 /**
- * Maximum number of followers of one run. Segments of a wide run request positions in almost increasing order: a
- * request for a slightly older position finds a follower there, and need not fold the whole journal again.
+ * Maximum number of followers of one run. Segments of a wide run request positions in almost increasing order: with several
+ * followers, a request for a slightly older position need not fold the whole journal again.
  */
 const MAX_FOLLOWERS_PER_RUN = 3;
 
@@ -58,7 +58,7 @@ export class ReplicaCache {
     if (siblings?.size === 0) this.#byRun.delete(runId);
   }
 
-  /** Serves one request at a time for each run: the second reuses the entries that the first has read. */
+  /** Serves one request at a time for each run, so that the second reuses the entries that the first has read. */
   async #caughtUp(runId: string, position: Position, shared: boolean): Promise<Follower> {
     for (let other; (other = this.#catchingUp.get(runId));) await other;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -77,7 +77,10 @@ export class ReplicaCache {
     }
   }
 
-  /** Returns the follower closest before `position`. If none is before it and the run has its maximum, returns one to reset. */
+  /**
+   * Returns the follower closest before `position`. If there is none and the run has the maximum number of followers, returns
+   * one to reset.
+   */
   #nearest(runId: string, position: Position): Follower | undefined {
     const siblings = [...(this.#byRun.get(runId) ?? [])];
     const before = siblings.filter((follower) => follower.canReach(position));

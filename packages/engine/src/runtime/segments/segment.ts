@@ -22,10 +22,10 @@ const MAX_ENTRIES = 1000;
 type RunCommand = Extract<Command, { type: 'run' }>;
 type TimerCommand = Extract<Command, { type: 'timer' }>;
 
-/** A command to execute. `dueMs`: when the block times out. */
+/** A command to execute. `dueMs`: the time at which the block times out. */
 export type PendingCommand = (RunCommand & { dueMs?: number }) | Extract<Command, { type: 'expand' }>;
 
-/** The result of a segment: its entries in the order in which they happened, and the machine's events for them. */
+/** The result of a segment: its entries in chronological order, and the machine's events for them. */
 export interface SegmentOutcome {
   entries: TimedEntry[];
   events: Event[];
@@ -49,7 +49,7 @@ interface SegmentParts {
   progress?: ((entries: readonly TimedEntry[]) => void) | undefined;
 }
 
-/** A part of a run that executes here in one piece, while another process drives the run. */
+/** A part of a run that this process executes without interruption while another process drives the run. */
 export class Segment {
   #entries: TimedEntry[] = [];
   #events: Event[] = [];
@@ -61,12 +61,12 @@ export class Segment {
   readonly #emissions: Emissions;
   readonly #connections: RunConnections;
   readonly #inbox: EntryBody[] = [];
-  /** Keys of the places whose blocks run here. */
+  /** Keys of the places whose blocks run in this segment. */
   readonly #ownPlaces = new Set<string>();
   #processing = false;
   /** While entries of an earlier attempt are replayed: the commands that resulted from them. */
   #replayedCommands: Command[] | undefined;
-  /** On the machine's clock, because working time is independent of the clock that runs use. */
+  /** Uses the machine's clock, because working time is independent of the runs' clock. */
   #startedMs = performance.now();
   #failure: { error: unknown } | undefined;
   /** True if the segment will produce no more entries. */
@@ -85,7 +85,7 @@ export class Segment {
       store: runtime.stores.live,
       clock,
       sanitizer: environment.sanitizer,
-      // A worker before this one may have executed the same blocks.
+      // Another worker may have executed the same blocks earlier.
       isNew: false,
       report: (error) => runtime.report(error, header.runId),
     });
@@ -152,8 +152,8 @@ export class Segment {
   }
 
   /**
-   * Returns those commands that are still pending, both the given commands and those that resulted from replayed
-   * entries. A block of a detached segment may have ended before the request that claims the segment names the block
+   * Returns the commands that are still pending, both given commands and commands that resulted from replayed entries. A block
+   * of a detached segment may have ended before the request that claims the segment names the block
    * again.
    */
   #stillPending(commands: readonly PendingCommand[]): readonly PendingCommand[] {
@@ -221,7 +221,7 @@ export class Segment {
     for (const command of commands) this.#handle(command);
   }
 
-  /** Returns the commands with which the machine responds to `body`; undefined if it came too late. */
+  /** Returns the commands with which the machine responds to `body`; undefined if it is late. */
   #advance(body: EntryBody, atMs: number): Command[] | undefined {
     const entry: Entry = { seq: this.#replica.seq + 1, atMs, ...body };
     const applied = this.#replica.apply(entry);

@@ -31,7 +31,7 @@ export interface SegmentRequest {
   alone?: boolean | undefined;
   /** Aborted to stop all blocks. */
   signal: AbortSignal;
-  /** Entries of an earlier attempt of this request, whose worker was lost: their blocks do not run again. */
+  /** Entries of an earlier attempt of this request whose worker was lost. Their blocks do not run again. */
   done?: readonly TimedEntry[] | undefined;
   /** Called with all entries so far after each new one. */
   progress?: (entries: readonly TimedEntry[]) => void;
@@ -67,8 +67,8 @@ export class Segments {
    * Writes the journal up to the request's position and executes the commands.
    *
    * Throws errors that prevent the run from continuing, after writing the reason to the run's record: ENV_MISSING, VALUE_MISSING,
-   * JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED, and errors of the stores. Throws RUN_ELSEWHERE if this process was stalled:
-   * then it writes nothing more.
+   * JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED, and errors of the stores. Throws RUN_ELSEWHERE and writes nothing more if this
+   * process was stalled.
    */
   async run(request: SegmentRequest): Promise<SegmentResponse> {
     return this.#stalls.watch(async () => {
@@ -142,7 +142,7 @@ export class Segments {
     return { follower, segment };
   }
 
-  /** Writes the journal, the record and the logs up to `position`. `suspended`: why the run cannot continue. */
+  /** Writes the journal, the record and the logs up to `position`. `suspended`: the reason why the run cannot continue. */
   async save(runId: string, position: Position, suspended?: string): Promise<void> {
     return this.#stalls.watch(async () => {
       const follower = await this.#cache.read(runId, position);
@@ -162,12 +162,12 @@ export class Segments {
     try {
       await recordSuspension(this.#parts, runId, error instanceof Error ? error.message : String(error));
     } catch {
-      // The same error that stops the run prevents the write; it has been reported.
+      // The error that stopped the run also prevents this write; it has been reported already.
     }
   }
 }
 
-/** Returns a signal that is aborted by `signal`, or after `limitMs`; `exceeded` tells the two apart. */
+/** Returns a signal that is aborted by `signal`, or after `limitMs`; `exceeded` distinguishes the two cases. */
 function timeLimitSignal(limitMs: number | undefined, signal: AbortSignal) {
   const controller = new AbortController();
   const limit = { signal: controller.signal, exceeded: false, clear: () => undefined as void };

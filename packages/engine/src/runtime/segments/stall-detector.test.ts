@@ -19,7 +19,7 @@ describe('StallDetector', () => {
     });
   });
 
-  it('refuses writes after a stall, however long the process has run since', async () => {
+  it('refuses writes after a stall, even if the process has run for a long time since then', async () => {
     const { stalls, advance } = detector();
     await stalls.watch(async () => {
       advance(8_000);
@@ -41,7 +41,7 @@ describe('StallDetector', () => {
     await stalls.watch(async () => stalls.expectNoStall('r'));
   });
 
-  it('ignores code outside of watched work', () => {
+  it('ignores code outside watched work', () => {
     const { stalls, advance } = detector();
     advance(60_000);
     expect(stalls.stalled).toBe(false);

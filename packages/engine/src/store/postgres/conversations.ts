@@ -70,7 +70,7 @@ export class PostgresConversations implements ConversationStore {
       .where('tenant', '=', tenant)
       .select(({ fn }) => fn.min<string | null>('conversation').as('id'));
     const next = first.where('conversation', '>', sql.ref<string>('found.id'));
-    // Goes from id to id in the index, so that it does not read all exchanges.
+    // Skips from id to id in the index instead of reading all exchanges.
     const query = sql<{ id: string }>`
       WITH RECURSIVE found (id) AS (
         ${first} UNION ALL SELECT ${next} FROM found WHERE id IS NOT NULL

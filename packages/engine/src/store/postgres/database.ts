@@ -10,7 +10,7 @@ import type { Tables } from './schema.ts';
 
 /** Maximum time to connect. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Maximum time for an answer. Without it, a call to a server that disappeared silently would never end. */
+/** Maximum time for a response. Without it, a call to a server that disappeared silently would never end. */
 const QUERY_TIMEOUT_MS = 60_000;
 /** Unused connections are closed after this time. */
 const IDLE_TIMEOUT_MS = 30_000;
@@ -64,7 +64,7 @@ export class Database {
 
   /**
    * Runs a query and returns its rows and the number of changed rows. `translate` converts errors of the statement
-   * itself. An `urgent` query overtakes all queries that wait for a connection.
+   * itself. An `urgent` query is placed before all queries that wait for a connection.
    */
   run<Row>(
     query: Compilable<Row>,
@@ -98,7 +98,7 @@ export class Database {
         client.release();
         return result;
       } catch (error) {
-        // Closing the connection rolls back the transaction in every state.
+        // Closing the connection rolls back the transaction in any state.
         client?.release(true);
         throw databaseError(error, this.location) ?? error;
       }
@@ -191,7 +191,7 @@ function locationOf({ url, schema }: DatabaseOptions): DatabaseLocation {
     const { host, port, database, user } = new Client({ connectionString: url });
     return { host, port, database: database ?? '', user: user ?? '', schema };
   } catch {
-    // Without the cause, which contains the whole URL.
+    // The cause is omitted, because it contains the whole URL.
     throw new EngineError(
       'OPTIONS_INVALID',
       'The URL of the database is invalid. Its form is postgresql://user:password@host:5432/database, with special characters as %XX.',

@@ -60,8 +60,8 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   /**
-   * Returns the id of the workflow with this name: the name of its newest version counts. Of several workflows, returns
-   * the one that was deployed last.
+   * Returns the id of the workflow with this name: the name of its newest version counts. If several workflows have the name,
+   * returns the one that was deployed last.
    */
   #named(name: string) {
     return this.#database.build
@@ -78,7 +78,10 @@ export class PostgresDefinitionStore implements DefinitionStore {
       .limit(1);
   }
 
-  /** Inserts the deployment unless the newest version has the same plan. Returns the version; no row if another process has inserted it meanwhile. */
+  /**
+   * Inserts the deployment unless the newest version has the same plan. Returns the version; no row if another process has
+   * inserted it in the meantime.
+   */
   #deploy({ workflowId, name, planHash, atMs }: NewDeployment) {
     return this.#database.build
       .with('newest', (db) =>

@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core';
 import type { EngineErrorCode } from '@heddle/core';
 
-/** The database in messages. The URL is not part of it, since it may contain a password. */
+/** The database in messages. The URL is omitted, because it may contain a password. */
 export interface DatabaseLocation {
   host: string;
   port: number;
@@ -19,7 +19,7 @@ const NUL_CHARACTER = '22021';
 /** The statement was rolled back because of a conflict with another one, and can be retried unchanged. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
 
-/** The code, and the end of the message: what is wrong and what to do. */
+/** The code, and the end of the message: the problem and the remedy. */
 type Explanation = readonly [EngineErrorCode, (location: DatabaseLocation) => string];
 
 const REFUSED: Explanation = [
@@ -112,7 +112,7 @@ export function isRetryable(error: unknown): boolean {
 export function databaseError(error: unknown, location: DatabaseLocation): EngineError | undefined {
   const state = sqlState(error);
   if (state === NUL_CHARACTER) {
-    // The caller's mistake: the message does not name the database.
+    // This is the caller's mistake, so the message does not name the database.
     const message =
       'An id or a name contains a NUL character, which PostgreSQL cannot store. Use another one.';
     return new EngineError('OPTIONS_INVALID', message, { cause: error });

@@ -16,8 +16,8 @@ import { PostgresRunStore } from './runs.ts';
  * Each write first locks the row of the run, if the lease is still valid. A process that takes over the run updates the
  * same row, so the two are serialized, and a write after a takeover finds no valid lease and changes nothing.
  *
- * Writes are made one at a time, in the order of the calls. On several connections a record could overtake an earlier one,
- * which would then be rejected together with its logs.
+ * Writes are made one at a time, in the order of the calls. On several connections, a record could be written before an
+ * earlier one, which would then be rejected together with its logs.
  */
 export class LeasedRunStore extends PostgresRunStore {
   readonly #database: Database;

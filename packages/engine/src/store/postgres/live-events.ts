@@ -8,7 +8,7 @@ import { LiveListener } from './live-listener.ts';
 
 /** Number of new events after which the oldest events of a run are removed. */
 const TRIM_EVERY = 64;
-/** A longer id, which a notification could not hold, wakes the listeners of all runs. */
+/** A longer id does not fit into a notification, which then wakes the listeners of all runs. */
 const MAX_NOTIFIED_CHARS = 1000;
 
 /**

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { LiveWatchers } from '../live-events.ts';
 import type { Database } from './database.ts';
 
-/** The delay before a lost connection is opened again starts here and doubles up to the maximum. */
+/** First delay before a lost connection is opened again. It doubles up to the maximum. */
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
 

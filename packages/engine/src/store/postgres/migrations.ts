@@ -27,7 +27,7 @@ interface SchemaState {
 }
 
 /**
- * Migrates the schema to the newest format, in one transaction. Of several processes, one migrates and the others wait.
+ * Migrates the schema to the newest format, in one transaction. If several processes start, one migrates and the others wait.
  *
  * Throws DATA_FORMAT_UNSUPPORTED for a newer format, for a schema of another program, and for a database that is not UTF-8.
  */
@@ -35,7 +35,7 @@ export async function migrate(database: Database, migrations: readonly string[] 
   const { location } = database;
   const schema = quoted(location.schema);
   await database.transaction(async (client) => {
-    // Usually nothing has to be done; then the lock is not taken.
+    // Usually no migration is necessary, and the lock is not taken.
     if (
       checkFormat(await readState(client, location.schema), location, migrations.length) === migrations.length
     )

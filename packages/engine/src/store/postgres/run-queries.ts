@@ -110,7 +110,7 @@ export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunReco
 
 /** Inserts or replaces logs of the run in `saved`, if there is one. */
 export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>, logs: readonly BlockLog[]) {
-  // The last log of each number, since one statement may change a row only once.
+  // Uses the last log of each number, because one statement may change a row only once.
   const byOrder = new Map(logs.map((log) => [log.executionOrder, JSON.stringify(log)]));
   const given = sql<{
     execution_order: number;

@@ -236,7 +236,7 @@ export class PostgresRunStore implements TailableRunStore {
       .where('seq', '>', afterSeq)
       .orderBy('seq');
     const { rows } = await this.#database.run(query);
-    // A run is created with its first entry: a run without entries has lost them.
+    // A run is created with its first entry, so a run without entries has lost them.
     if (rows.length === 0 && afterSeq < 0 && (await this.header(runId))) {
       throw journalCorrupt(runId, 'it has no entries');
     }

@@ -31,7 +31,7 @@ export interface Tables {
     /** Waits for a person, and has no owner. */
     resting: Generated<boolean>;
     owner: string | null;
-    /** How many leases the run has had. */
+    /** Number of leases that the run has had. */
     epoch: Generated<number>;
   };
   processes: { id: string; since: Date; expires: Date };
@@ -64,7 +64,10 @@ export interface Tables {
     least: number;
     expires_ms: number | null;
   };
-  /** When the next request and token of a key fit into its rates, and until when its provider refuses it. */
+  /**
+   * The times at which the next request and the next token of a key fit into its rates, and at which its provider accepts it
+   * again.
+   */
   rates: { key: string; requests_ms: number; tokens_ms: number; blocked_ms: number };
   exchanges: {
     position: Generated<number>;
@@ -80,7 +83,7 @@ export interface Tables {
  * Format 1 of the schema.
  *
  * JSON is stored as text, so reads return exactly what was written (`jsonb` cannot store \u0000). Ids have the collation
- * "C", so pages of lists have the same order whatever the collation of the database.
+ * "C", so pages of lists have the same order for every collation of the database.
  *
  * A run and its record are one row, so one update compares and replaces the record under one lock. The indexes contain
  * the columns that lists filter by; of these only the status changes, so most updates of a record change no index.
@@ -139,8 +142,8 @@ export const FORMAT_1 = `
 /**
  * Format 2: processes of the local runtime, their leases on runs, and requests between them.
  *
- * The row of a process has the expiry time of all its leases, so one small update renews them, however many runs there
- * are. A foreign key leads from a run to its owner, so the removal of a process frees its runs in the same commit. The
+ * The row of a process has the expiry time of all its leases, so one small update renews them for any number of runs. A
+ * foreign key leads from a run to its owner, so the removal of a process frees its runs in the same commit. The
  * epoch never decreases.
  */
 export const FORMAT_2 = `
@@ -237,7 +240,7 @@ export const FORMAT_4 = `
 
 /**
  * Format 5: changes of runs (`RunChangeStore`). A trigger adds them, so changes by older versions are recorded too.
- * Nothing is recorded before `run_feed` has a row; `seeded`: the runs of that time are in `run_changes`.
+ * Nothing is recorded before `run_feed` has a row; `seeded`: the runs that existed then are in `run_changes`.
  */
 export const FORMAT_5 = `
   CREATE TABLE run_feed (

@@ -70,7 +70,7 @@ it('rejects the whole group and rolls back if the commit fails, and commits the 
   expect(await commit.run(() => 3)).toBe(3);
 });
 
-it('says what to do if another process has locked the file', async () => {
+it('names the remedy if another process has locked the file', async () => {
   const { db } = scripted({ sql: 'BEGIN IMMEDIATE', errcode: 5 });
   const commit = new GroupCommit(db, 'file');
   await expect(commit.run(() => 1)).rejects.toThrow(/another process has locked it/);
@@ -96,7 +96,7 @@ it('rejects only the write whose statements fail', async () => {
   expect(runs.journal('a').map((one) => one.seq)).toEqual([1, 2, 3]);
 });
 
-it('rejects all waiting writes while the disk is full, keeps what was committed, and works again afterwards', async () => {
+it('rejects all waiting writes while the disk is full, keeps committed data, and works again afterwards', async () => {
   const { db, file, runs } = open();
   const ids = ['a', 'b', 'c'];
   await Promise.all(ids.map((id) => runs.create(newRun(id), started())));

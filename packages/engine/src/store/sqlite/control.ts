@@ -37,11 +37,11 @@ export interface WriteConnection {
 export interface SqliteControlParts {
   file: string;
   db: DatabaseSync;
-  /** Called for each write: a reader opens its write connection at the first one. */
+  /** Called for each write, because a reader opens its write connection at the first write. */
   writer: () => WriteConnection;
   notifier: ChangeNotifier;
   clock: Clock;
-  /** Receives I/O errors for which no caller waits. */
+  /** Receives I/O errors of work that no caller waits for. */
   onError: (error: unknown) => void;
 }
 
@@ -95,7 +95,7 @@ export class SqliteControlStore implements ControlStore {
     return stop;
   }
 
-  /** Stops all servers. Requests in progress that finish too late for their outcome to be stored stay for the next owner. */
+  /** Stops all servers. Requests in progress whose outcome can no longer be stored are handled by the next owner. */
   close(): void {
     for (const stop of this.#stops) void stop();
   }
@@ -106,7 +106,7 @@ export class SqliteControlStore implements ControlStore {
   }
 
   /**
-   * Returns a function that hands open requests to the server, if another connection has committed since the last call
+   * Returns a function that passes open requests to the server, if another connection has committed since the last call
    * or `force` is set.
    */
   #checkOf(server: ControlServer): (force: boolean) => void {

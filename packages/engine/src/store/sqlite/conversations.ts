@@ -19,7 +19,7 @@ function prepare(db: DatabaseSync) {
         FROM exchanges WHERE tenant = ? AND conversation = ?
       ) WHERE total <= ? ORDER BY position`),
     remove: db.prepare('DELETE FROM exchanges WHERE tenant = ? AND conversation = ?'),
-    // Goes from id to id in the index, so that it does not read all exchanges.
+    // Skips from id to id in the index instead of reading all exchanges.
     ids: db.prepare(`
       WITH RECURSIVE found (id) AS (
         SELECT min(conversation) FROM exchanges WHERE tenant = $tenant

@@ -1,6 +1,9 @@
 import { EngineError } from '@heddle/core';
 
-/** Explanations of the primary result codes of SQLite (https://sqlite.org/rescode.html) that are about the file and not the statement. */
+/**
+ * Explanations of the primary result codes of SQLite (https://sqlite.org/rescode.html) that concern the file and not the
+ * statement.
+ */
 const FILE_ERRORS: Readonly<Record<number, string>> = {
   3: 'access to it is denied. Check the permissions of the data folder',
   5: 'another process has locked it. Stop that process, then try again',
@@ -49,7 +52,7 @@ export function fileError(error: unknown, file: string): EngineError | undefined
   return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
 }
 
-/** Returns DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:", and says what to do. */
+/** Returns DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:" and contains the remedy. */
 export function fileUnwritable(file: string, explanation: string, cause: unknown): EngineError {
   return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${explanation}.`, {
     details: { file },

@@ -13,7 +13,7 @@ interface JournalEnd {
   last: number;
 }
 
-/** The last of the entries that were searched. */
+/** The last entry of the search. */
 interface FoundEntry extends JournalEnd {
   position: number;
   entry: string;

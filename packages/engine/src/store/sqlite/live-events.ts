@@ -16,7 +16,7 @@ import { withFileErrors } from './database.ts';
 import { storeClosed } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
-/** A file of another format is replaced, because events are kept for a limited time only. */
+/** A file of another format is replaced, because events are kept only for a limited time. */
 const FORMAT = 1;
 /** Short: the write lock is held for one small commit without a flush of the disk. */
 const BUSY_TIMEOUT_MS = 100;
@@ -52,8 +52,8 @@ interface Connection {
 }
 
 /**
- * Live events in a separate file beside `heddle.db`, so that they never wait for the commits of journals or delay
- * them. `ends` is the number of characters of the stream up to and including the event. Nothing is flushed to the disk:
+ * Live events in a separate file next to `heddle.db`, so that they never wait for commits of journals or delay them. `ends` is
+ * the number of characters of the stream up to and including the event. Nothing is flushed to the disk:
  * after a power failure, events may be missing.
  */
 export class SqliteLiveEvents implements LiveEventStore {

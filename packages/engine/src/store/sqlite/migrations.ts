@@ -49,7 +49,7 @@ export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMA
   const { migrations, newest } = formats;
   while (checkFormat(db, file, migrations.length) < migrations.length) {
     db.exec('BEGIN IMMEDIATE');
-    // Checked again: another process may have made the step while this one waited for the transaction.
+    // Checked again, because another process may have made the step while this process waited for the transaction.
     const found = checkFormat(db, file, migrations.length);
     const isNew = found === 0 && newest !== undefined;
     const next = isNew ? migrations.length : Math.min(found + 1, migrations.length);

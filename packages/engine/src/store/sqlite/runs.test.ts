@@ -54,7 +54,7 @@ it('names the damaged record or log', async () => {
   expect(() => runs.header('r')).toThrow(/header of run "r" is damaged/);
 });
 
-it('returns everything after it was closed and opened again', async () => {
+it('returns all data after it was closed and opened again', async () => {
   const data = dataFolder();
   const first = open({ data });
   await first.definitions.putPlan('p', { blocks: [] });
@@ -71,7 +71,7 @@ it('returns everything after it was closed and opened again', async () => {
   expect(definitions.plan('p')).toEqual({ blocks: [] });
 });
 
-it('reads the part of a journal after any entry', async () => {
+it('reads the remaining journal after any entry', async () => {
   const { runs } = open({ data: dataFolder() });
   await runs.create(newRun('r'), started());
   await runs.append('r', [entry(2), entry(3)]);

@@ -174,7 +174,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   #rows(runId: string, afterSeq: number): JournalRow[] {
     const rows = this.#read(() => this.#journals.rows(runId, afterSeq));
-    // A run is created with its first entry: a run without entries has lost them.
+    // A run is created with its first entry, so a run without entries has lost them.
     if (rows.length === 0 && afterSeq < 0 && this.#read(() => this.#sql.header.get(runId))) {
       throw journalCorrupt(runId, 'it has no entries');
     }

@@ -44,7 +44,7 @@ export class SqliteSteps {
     return { key, result: parseResult(this.#sql.get.get(run, at, key)?.['result'], runId) };
   }
 
-  /** Returns the recorded result: `result`, or that of an earlier call. */
+  /** Returns the recorded result: `result`, or the result of an earlier call. */
   end(runId: string, place: Place, key: string, result: Stored): Stored {
     const run = this.#run(runId);
     const at = stepPlace(place);
