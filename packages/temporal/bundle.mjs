@@ -31,6 +31,6 @@ const { code } = await bundleWorkflowCode({
   logger: new DefaultLogger('WARN'),
 });
 // The SDK takes a stack trace of each promise in a workflow and maps each frame, which costs a third of a short run's time.
-// The first frame is enough to locate an error. Workflow code cannot set this itself, because globals are frozen.
+// The first frame is enough to locate an error. Workflow code cannot set this limit itself, because globals are frozen.
 const limitStackTraces = 'Error.stackTraceLimit = 1;';
 await writeFile(at('./dist/workflow-bundle.js'), limitStackTraces + withLeanMap(code));

@@ -1,4 +1,4 @@
-/** The ports to files and knowledge bases that tenants have stored, for hosts that have them. */
+/** The ports to files and knowledge bases that tenants have stored, for hosts that implement them. */
 export type {
   NewTenantFile,
   RunTenantFiles,

@@ -7,11 +7,11 @@ import type { HttpClient } from './executors/services.ts';
 export interface SchedulePolicy {
   /** Maximum delay of the runs. The delay of each trigger is constant. */
   jitterMs: number;
-  /** How to handle runs that were due while nothing could start them. */
+  /** The handling of runs that were due while nothing could start them. */
   missed: 'none' | 'last' | 'all';
   /** The number of missed runs that `all` starts. */
   missedLimit: number;
-  /** How to handle a run that is due before the previous run has ended. */
+  /** The handling of a run that is due before the previous run has ended. */
   overlap: 'allow' | 'skip' | 'queue';
 }
 
@@ -22,13 +22,13 @@ export interface SchedulePolicy {
 export interface FlowPolicy {
   /** Path in the input of the value that groups events; absent: all events are one group. */
   key?: string;
-  /** Which events are counted together: those of the trigger, or those of all triggers of the workflow. */
+  /** The events that are counted together: those of the trigger, or those of all triggers of the workflow. */
   scope: 'trigger' | 'workflow';
   /** Maximum number of runs that have not ended. Further runs wait. */
   concurrency?: number;
   /** Maximum number of starts in any span of `ms`. Further runs wait, or are dropped. */
   throttle?: { limit: number; ms: number; excess: 'wait' | 'drop' };
-  /** One run for the last of several events, when none has come for `ms`, or `maxMs` after the first one. */
+  /** One run for the last of several events, after `ms` without an event, or `maxMs` after the first event. */
   debounce?: { ms: number; maxMs: number };
   /** One run for up to `size` events, at most `ms` after the first one. */
   batch?: { size: number; ms: number };
@@ -38,15 +38,15 @@ export interface FlowPolicy {
 
 /** The parameters of calls to a provider. */
 export interface HookCall {
-  /** The address at which the trigger receives. No other trigger has it, so it identifies the hook. */
+  /** The address at which the trigger receives events. It is unique, so it identifies the hook. */
   url: string;
   /** The secret with which the provider signs. */
   secret: string;
-  /** The provider's id of the hook; undefined: it is unknown whether there is one. */
+  /** The provider's id of the hook; undefined if it is unknown. */
   hookId: string | undefined;
-  /** Addresses at which the trigger has received before. */
+  /** Earlier addresses of the trigger. */
   formerUrls: readonly string[];
-  /** Ids of other hooks of the trigger. A hook that is removed is not one of them, even if it has the same address. */
+  /** Ids of other hooks of the trigger. The hook to remove is not among them, even if it has the same address. */
   otherHookIds: readonly string[];
   /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
   credential(id: string): Promise<string>;
@@ -56,19 +56,19 @@ export interface HookCall {
   signal: AbortSignal;
 }
 
-/** A hook that the provider has. */
+/** A hook at the provider. */
 export interface ActiveHook {
   /** The provider's id. */
   id: string;
   /** The secret that the provider has chosen. Absent: it signs with the secret of the call. */
   secret?: string;
-  /** When the provider removes the hook unless it is renewed, in milliseconds. Absent: never. */
+  /** The time at which the provider removes the hook unless it is renewed, in milliseconds. Absent: never. */
   expiresMs?: number;
 }
 
 /**
- * Creates and removes the hook of a trigger at its provider. All calls may be repeated, even after a crash between an answer of
- * the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
+ * Creates and removes the hook of a trigger at its provider. All calls may be repeated, even after a crash between a response
+ * of the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
  * tried again soon. Users do not see other errors.
  */
 export interface ProviderHook {
@@ -87,13 +87,13 @@ export interface FeedItem {
   /** Unique within the source. */
   id: string;
   input: JsonObject;
-  /** Files as `{ type: 'file', name, data }`, and where their records belong in the input. */
+  /** Files as `{ type: 'file', name, data }`, and the position of their records in the input. */
   files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
 }
 
 /** The result of a poll. */
 export interface FeedPoll {
-  /** Plain JSON, from which the next poll continues if all items of this one have been accepted. */
+  /** Plain JSON from which the next poll continues if all items of this poll have been accepted. */
   cursor: JsonObject;
   /** Items that start runs, the earliest first. */
   items: readonly FeedItem[];
@@ -109,7 +109,7 @@ export interface FeedCall {
   cursor: JsonObject | undefined;
   /** Maximum number of items of the poll. */
   limit: number;
-  /** Returns those of the ids that have neither started a run nor been in `passed`. */
+  /** Returns the ids that have neither started a run nor been in `passed`. */
   unknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Returns a text of the configuration with the values of `{{NAME}}`. Throws a BlockError for a name without a value. */
   text(template: string): Promise<string>;
@@ -128,11 +128,11 @@ export interface FeedTrigger extends TriggerInfo {
   kind: 'feed';
   /** Returns the milliseconds between two polls. */
   intervalOf(config: JsonObject): number;
-  /** Returns the name of the source. If it changes, polling starts over. */
+  /** Returns the name of the source. If the name changes, polling starts over. */
   sourceOf(config: JsonObject): string;
   /** Polls the source. Throws a BlockError without secrets in its message. Users do not see other errors. */
   poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
-  /** Tells the source about accepted items. May be called again for the same items, or never. */
+  /** Notifies the source of accepted items. May be called again for the same items, or never. */
   accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
 }
 
@@ -152,11 +152,11 @@ export type EventCondition =
   | { event: 'consecutive_failures'; runs: number }
   /** At least this share of the runs of the last `windowMs` has failed. */
   | { event: 'failure_rate'; percent: number; windowMs: number }
-  /** A run has taken longer. */
+  /** A run has taken longer than this. */
   | { event: 'latency_threshold'; ms: number }
   /** A run has taken this much longer than the average of the last `windowMs`. */
   | { event: 'latency_spike'; percent: number; windowMs: number }
-  /** A run has cost more. */
+  /** A run has cost more than this. */
   | { event: 'cost_threshold'; credits: number }
   /** At least this many runs of the last `windowMs` have failed. */
   | { event: 'error_count'; runs: number; windowMs: number }
@@ -165,7 +165,7 @@ export type EventCondition =
 
 /** A rule: its condition, the workflows that it watches, and its cooldown for each of them. */
 export type EventRule = EventCondition & {
-  /** Ids; empty: all workflows of the workspace but the trigger's own. */
+  /** Ids; empty: all workflows of the workspace except that of the trigger. */
   workflowIds: readonly string[];
   cooldownMs: number;
 };

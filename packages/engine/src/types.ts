@@ -74,8 +74,8 @@ export interface RunHandle {
    */
   result(): Promise<RunResource>;
   /**
-   * Returns the events of the run since `start`, or since `attach`, even if it has ended meanwhile; they end when the
-   * run has ended or only a person can continue it. Each call begins from there again. The run never waits for readers.
+   * Returns the events of the run since `start`, or since `attach`, even if it has ended in the meantime. The events end when
+   * the run has ended or only a person can continue it. Each call begins at the same point. The run never waits for readers.
    * Emissions of blocks are kept for a limited time. Rejects like `result`.
    */
   events(): AsyncIterable<RunEvent>;
@@ -104,7 +104,7 @@ export type RunEvent =
       dueMs: number;
     }
   /**
-   * Progress that a running block reports. Kept for a limited time, apart from the journal. `number`: 1 for the first
+   * Progress that a running block reports. Kept for a limited time, separately from the journal. `number`: 1 for the first
    * emission of the run, without gaps.
    */
   | {
@@ -160,10 +160,10 @@ export interface RunDetail extends RunResource {
     output: Json;
     inputFormat: Json;
   }[];
-  /** How many pause points people have answered, of all types of blocks. */
+  /** Number of pause points of any block type that people have answered. */
   resumedCount: number;
   parentRunId: string | null;
-  /** Why a run that should continue does not. */
+  /** The reason why the run does not continue. */
   suspended: string | null;
 }
 
@@ -171,11 +171,11 @@ export interface RunDetail extends RunResource {
 export interface RestartPreview {
   /** Id of the block at which the run would start. */
   blockId: string;
-  /** Why a run cannot start there; null if it can. */
+  /** The reason why a run cannot start there; null if it can. */
   refusal: string | null;
   /** The outermost container around the start, which continues; null for a start at the top level. */
   continued: { blockId: string; name: string } | null;
-  /** The blocks that could run again, among them the start or the container that continues. `ran`: they ran in the earlier run. */
+  /** The blocks that could run again, including the start or the container that continues. `ran`: they ran in the earlier run. */
   rerun: { blockId: string; name: string; type: string; ran: boolean }[];
   /** The blocks that lead to the start, or to the container that continues. `ran`: their outputs are taken over. */
   upstream: { blockId: string; name: string; type: string; ran: boolean }[];
@@ -215,9 +215,9 @@ export interface RunSummary {
   startedAt: string | null;
   endedAt: string | null;
   durationMs: number | null;
-  /** Number of journal entries in this summary: of two summaries of a run, the one with the higher number is newer. */
+  /** Number of journal entries in this summary: the summary of a run with the higher number is newer. */
   seq: number;
-  /** Types of the blocks of the workflow that ran. */
+  /** Types of the workflow's blocks that ran. */
   blockTypes: string[];
 }
 
@@ -227,7 +227,7 @@ export interface RunChanges {
   changes: { runId: string; run: RunSummary | null }[];
   /** True if there may be more changes. */
   more: boolean;
-  /** Forgets these changes. Until then, `runChanges` returns them again. */
+  /** Acknowledges these changes. Until then, `runChanges` returns them again. */
   acknowledge(): Promise<void>;
 }
 
@@ -268,7 +268,10 @@ export interface Engine {
    * throws for a workflow.
    */
   check(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Diagnostic[];
-  /** Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws what `start` throws. */
+  /**
+   * Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws the errors of
+   * `start`.
+   */
   execute(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunResource>;
   /**
    * Starts a run and returns it as soon as it is recorded.
@@ -279,7 +282,7 @@ export interface Engine {
   start(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunHandle>;
   /**
    * Stores the files in the start block's file fields (`{type: "file" | "url", name, data}`) and returns the input with their
-   * records in their place. To be called before `start`, by callers that pass on input from others.
+   * records in their place. Callers that forward input from others call it before `start`.
    *
    * Throws INPUT_INVALID for a file that cannot be stored, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, START_NOT_FOUND,
    * BLOCK_NOT_FOUND, DATA_UNWRITABLE, ENGINE_CLOSED.
@@ -294,7 +297,7 @@ export interface Engine {
    * Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID.
    */
   triggers(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<WorkflowBlock[]>;
-  /** Returns all blocks of the workflow, also disabled ones. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
+  /** Returns all blocks of the workflow, including disabled ones. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
   blocks(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<WorkflowBlock[]>;
   /**
    * Returns the value without the secrets that the workflow's blocks can read, as a run would record it: for callers
@@ -339,12 +342,12 @@ export interface Engine {
   readValue(stored: Stored): Promise<Json>;
   /**
    * Returns runs that were created, changed their status or were deleted since they were last acknowledged, for a consumer
-   * that keeps an index of runs. Changes are recorded in the transaction that makes them, whichever process makes it, from
-   * the first call on; then every stored run counts as changed. `limit`: how many changes to read.
+   * that keeps an index of runs. Changes are recorded in the transaction that makes them, by any process, from the first call
+   * on; at that call, every stored run counts as changed. `limit`: maximum number of changes.
    */
   runChanges(limit: number): Promise<RunChanges>;
   /**
-   * Returns how many bytes each run takes in the stores, without its children. A value that several runs use counts for
+   * Returns the size of each run in the stores in bytes, without its children. A value that several runs use counts for
    * each of them. Unknown runs are absent.
    */
   runSizes(runIds: readonly string[]): Promise<Map<string, number>>;
@@ -352,7 +355,7 @@ export interface Engine {
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**
    * Submits `input` to an open pause point (the only open one if `token` is absent). Resolves when the run has ended or only a
-   * person can continue it. A repeated call with the same token returns the same as the first.
+   * person can continue it. A repeated call with the same token returns the result of the first.
    *
    * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING;
    * a rejected resume changes nothing.
@@ -361,13 +364,13 @@ export interface Engine {
     runId: string,
     options?: { token?: string; input?: Json; select?: readonly string[] },
   ): Promise<RunResource>;
-  /** Cancels the run and resolves when that is recorded; false if the run had already ended. Throws RUN_NOT_FOUND. */
+  /** Cancels the run and resolves when the cancellation is recorded; false if the run had already ended. Throws RUN_NOT_FOUND. */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /**
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
    * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for edits of data
-   * that the block does not use, and what `start` throws.
+   * that the block does not use, and the errors of `start`.
    */
   runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
   /**

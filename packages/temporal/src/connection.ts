@@ -75,15 +75,15 @@ function tlsOf(tls: ServerOptions['tls']) {
 
 let isInstalled = false;
 
-/** Installs the SDK's runtime with warnings only. A runtime that the host installed before stays. */
+/** Installs the SDK's runtime with warnings only. A runtime that the host has already installed is kept. */
 function installRuntime(): void {
   if (isInstalled) return;
   isInstalled = true;
   try {
-    // The host handles signals: it decides in which order its workers stop.
+    // The host handles signals, because it decides in which order its workers stop.
     Runtime.install({ logger: new DefaultLogger('WARN', log), shutdownSignals: [] });
   } catch {
-    // The host has installed one.
+    // The host has already installed a runtime.
   }
 }
 

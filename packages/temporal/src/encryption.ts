@@ -8,7 +8,7 @@ import proto from '@temporalio/proto';
 export interface Encryption {
   /** Id of the key that encrypts new payloads. It is stored next to them, unencrypted. */
   keyId: string;
-  /** 32-byte keys by id: the one that `keyId` names, and those of older payloads. */
+  /** 32-byte keys by id: the key that `keyId` names, and the keys of older payloads. */
   keys: { [id: string]: Buffer };
 }
 

@@ -7,7 +7,7 @@ const at = fc.array(fc.nat(200), { minLength: 1, maxLength: 5 });
 const atMs = fc.nat();
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-/** Events that activities produce; undefined fields are left out. */
+/** Events that activities produce; undefined fields are omitted. */
 const events: fc.Arbitrary<Event> = fc
   .oneof(
     fc.record({ type: fc.constant('completed'), at, atMs, attempt: fc.nat(9), port: optional(fc.string()) }),
@@ -41,7 +41,7 @@ const events: fc.Arbitrary<Event> = fc
   .map((event) => JSON.parse(JSON.stringify(event)) as Event);
 
 describe('the event codec', () => {
-  it('decodes what it encoded, through JSON', () => {
+  it('decodes encoded events, even after a conversion to JSON and back', () => {
     fc.assert(
       fc.property(events, (event) => {
         const encoded = JSON.parse(JSON.stringify(encodeEvent(event))) as ReturnType<typeof encodeEvent>;
@@ -50,7 +50,7 @@ describe('the event codec', () => {
     );
   });
 
-  it('carries the token hash of an opening pause point, and of no other event', () => {
+  it('adds the token hash only to an event that opens a pause point', () => {
     const paused: Event = { type: 'paused', at: [3], atMs: 5, attempt: 1, kind: 'human' };
     expect(tokenHashOf(encodeEvent(paused, 'hash'))).toBe('hash');
     expect(decodeEvent(encodeEvent(paused, 'hash'))).toEqual(paused);

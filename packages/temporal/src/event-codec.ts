@@ -3,7 +3,7 @@ import type { EncodedEvent } from './messages.ts';
 
 type Of<T extends Event['type']> = Extract<Event, { type: T }>;
 
-/** Encoders of the events that activities produce. An undefined field is `null`, and trailing ones are left out. */
+/** Encoders of the events that activities produce. An undefined field is `null`, and trailing ones are omitted. */
 const ENCODERS: {
   [T in 'completed' | 'failed' | 'expanded' | 'paused' | 'fired']: (event: Of<T>) => EncodedEvent;
 } = {

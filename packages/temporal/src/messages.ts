@@ -28,14 +28,14 @@ export interface RunInput {
   parent?: { workflowId: string; at: number[] };
 }
 
-/** How people find a run on the server. Contains no data of the run. */
+/** Labels by which people find a run on the server. Contains no data of the run. */
 export interface Labels {
   workflowId: string;
   /** Absent with encryption. */
   workflowName?: string;
 }
 
-/** How a deployment executes its runs. */
+/** The settings with which a deployment executes its runs. */
 export interface Profile {
   /** `segment`: compute blocks share activities; `block`: each block has its own. */
   checkpoint: 'segment' | 'block';
@@ -62,8 +62,8 @@ export interface CarriedState {
   /** Hashes of the tokens of open pause points, by address. */
   tokens: { [address: string]: string };
   /**
-   * Indexes into the pending commands of `state`: those that were given and not started yet, in the order in which they were
-   * given (R6). Absent: in the order of the state.
+   * Indexes into the pending commands of `state`: commands that were issued but not started yet, in the order in which they
+   * were issued (R6). Absent: in the order of the state.
    */
   order?: number[];
 }
@@ -100,7 +100,7 @@ export interface SegmentActivityResult {
 export interface SettleActivityInput {
   runId: string;
   position: Position;
-  /** Why the run stopped without an end. */
+  /** The reason why the run stopped without an end. */
   fault?: string;
 }
 
@@ -143,7 +143,7 @@ export type EncodedEvent =
 /** A message to a running workflow: an event with its journal entry. */
 export interface ResumeMessage {
   at: Address;
-  /** Which pause, of a block that can pause several times. */
+  /** Identifies the pause of a block that can pause several times. */
   attempt?: number;
   resumes?: number;
   tokenHash: string;

@@ -3,7 +3,7 @@ import type { SharedStores } from '@heddle/engine/stores';
 import type { Encryption } from './encryption.ts';
 import type { Profile } from './messages.ts';
 
-/** How to reach a Temporal server. */
+/** The connection to a Temporal server. */
 export interface ServerOptions {
   /** `host:port`; default `127.0.0.1:7233`. */
   address?: string;
@@ -15,7 +15,7 @@ export interface ServerOptions {
   tls?: boolean | { ca?: Buffer; certificate?: Buffer; key?: Buffer; serverName?: string };
 }
 
-/** Where runs are recorded. All workers and clients of a deployment use the same stores. */
+/** The stores of runs. All workers and clients of a deployment use the same stores. */
 export type StoreOptions =
   /** A data folder, for processes on one machine. */
   | { data: string }
@@ -24,7 +24,7 @@ export type StoreOptions =
   /** Open stores. They are not closed. */
   | { stores: SharedStores };
 
-/** How runs are executed. All workers and clients of a deployment use the same values. */
+/** Options for the execution of runs. All workers and clients of a deployment use the same values. */
 export interface DeploymentOptions {
   /** Prefix of the task queues; default `heddle`. */
   queue?: string;
@@ -57,7 +57,7 @@ export interface WorkerTuning {
   version?: { deployment: string; build: string };
 }
 
-/** Options of an engine for running blocks, without those about runtime and storage. */
+/** Options of an engine for running blocks, without those for runtime and storage. */
 export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'postgres' | 'durability' | 'recover'>;
 
 const DEFAULTS = { queue: 'heddle', checkpoint: 'segment', local: true, window: 200, budget: 1500 } as const;

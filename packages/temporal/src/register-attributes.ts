@@ -8,12 +8,12 @@ import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
 const { INDEXED_VALUE_TYPE_KEYWORD: KEYWORD } = proto.temporal.api.enums.v1.IndexedValueType;
 
-/** Servers register search attributes asynchronously: we poll until they show them. */
+/** Servers register search attributes asynchronously, so their list is polled until it contains them. */
 const POLL = { attempts: 50, everyMs: 200 };
 
 /**
- * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that are opened
- * afterwards set them on their runs.
+ * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that start afterwards
+ * set them on their runs.
  *
  * Throws RUNTIME_UNREACHABLE if the server cannot be reached or does not allow the registration.
  */
@@ -35,12 +35,12 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
   }
 }
 
-/** True if the search attributes are registered on the namespace. False also if the server does not allow the request. */
+/** True if the search attributes are registered on the namespace. Also false if the server does not allow the request. */
 export async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
   try {
     return (await missingOn(connection, namespace)).length === 0;
   } catch {
-    // Temporal Cloud lists them through another API. There, the option `attributes` decides.
+    // Temporal Cloud lists them through another API. There, the option `attributes` determines their use.
     return false;
   }
 }

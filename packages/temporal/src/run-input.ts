@@ -6,7 +6,7 @@ import type { Entry } from '@heddle/core/run';
 import { INPUT_FORMAT } from './messages.ts';
 import type { Profile, RunInput } from './messages.ts';
 
-/** Below the server's limit of 2 MB for one message. A run that continues as new needs room for its state too. */
+/** Below the server's limit of 2 MB for one message. A run that continues as new also needs room for its state. */
 const MAX_PLAN_BYTES = 1_000_000;
 /** Search attributes may have 2 KB. Above 2 KB, the server warns about a memo. */
 const MAX_NAME_LENGTH = 200;
@@ -33,7 +33,7 @@ export function expectFit(plan: Plan): void {
 export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
   expectFit(plan);
   const { atMs, graceMs } = first;
-  // -1 starts nothing: the plan does not have the start of this run.
+  // -1 starts no block: the plan does not have the start of this run.
   const started = startedEventOf(indexPlan(plan), first) ?? { type: 'started', atMs, start: -1, graceMs };
   return {
     format: started.inside ? INPUT_FORMAT : 1,

@@ -3,7 +3,7 @@ import type { NewRun, RunRecord } from '@heddle/core';
 import { parseStored } from './errors.ts';
 import type { StoredChange } from './stores.ts';
 
-/** A change as a database has it, with the JSON of the run's header and record; null: there is none. */
+/** A change as stored in a database, with the JSON of the run's header and record; null if there is none. */
 export interface ChangeRow {
   position: number;
   run_id: string;

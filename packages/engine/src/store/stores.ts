@@ -21,10 +21,10 @@ export interface TailableRunStore extends RunStore {
 /** Record and logs of a run, which `append` saves with the entries that lead to them. */
 export type RunProjection = NonNullable<Parameters<RunStore['append']>[2]>;
 
-/** A step of a block, as a store keeps it. */
+/** A stored step of a block. */
 export type StoredStep = Awaited<ReturnType<RunStore['steps']>>[number];
 
-/** The part of a run store that has the steps of blocks. */
+/** The part of a run store that stores the steps of blocks. */
 export type StepStore = Pick<RunStore, 'steps' | 'beginStep' | 'endStep' | 'forgetStep'>;
 
 /** A run that was created, changed its status or was removed. */
@@ -33,9 +33,9 @@ export interface StoredChange {
   runId: string;
   /** Absent: the run was removed, unless there is `damage`. */
   header?: NewRun;
-  /** The record at the time of the read. Absent: none is saved yet. */
+  /** The record at the time of the read. Absent: no record is saved yet. */
   record?: RunRecord;
-  /** JOURNAL_CORRUPT, if header or record are not JSON. Both are absent then. */
+  /** JOURNAL_CORRUPT if header or record is not JSON. Then both are absent. */
   damage?: EngineError;
 }
 
@@ -50,7 +50,7 @@ export interface RunChangeStore {
   read(limit: number): Promise<StoredChange[]> | StoredChange[];
   acknowledge(positions: readonly number[]): Promise<void> | void;
   /**
-   * Returns how many bytes each run takes: record, journal, logs, steps and stored values. A value that several runs
+   * Returns the size of each run in bytes: record, journal, logs, steps and stored values. A value that several runs
    * use counts for each of them. Unknown runs are absent.
    */
   bytesOf(runIds: readonly string[]): Promise<Map<string, number>> | Map<string, number>;
@@ -67,7 +67,7 @@ export interface ConversationKey {
   id: string;
 }
 
-/** How many exchanges a conversation keeps. Older ones are removed. */
+/** Maximum number of exchanges of a conversation. Older ones are removed. */
 export const KEPT_EXCHANGES = 500;
 
 /** Exchanges of conversations, as JSON text in the order in which they were added. `describeConversations` tests an implementation. */
@@ -99,7 +99,7 @@ export interface SharedStores {
 /** The stores of a data folder, or of the memory of one process. */
 export interface Stores extends SharedStores {
   readonly control: ControlStore;
-  /** For the owner of a folder: records for other processes that it executes only new runs and these earlier ones. */
+  /** Records for other processes that the owner of the folder executes only new runs and these earlier ones. */
   recordOpenedRuns?(runIds: readonly string[]): void;
   /** Finishes pending writes, closes the files and releases the data folder. Later writes fail with ENGINE_CLOSED. */
   close(): void;

@@ -7,8 +7,8 @@ import { chunkOf } from '../chunk.ts';
 const INTERVAL_MS = 400;
 
 /**
- * Sends the heartbeats of an activity. Each carries the entries so far, for the worker that takes over if this one is lost;
- * a long list goes by reference, like all values. Their responses carry cancel requests.
+ * Sends the heartbeats of an activity. Each carries the entries so far, for the worker that takes over if this worker is lost;
+ * a long list is sent by reference, like all values. Their responses carry cancel requests.
  */
 export class Heartbeater {
   readonly #context: Context;
@@ -28,7 +28,7 @@ export class Heartbeater {
   async recover(): Promise<TimedEntry[] | undefined> {
     const chunk = this.#context.info.heartbeatDetails as Stored | undefined;
     if (!chunk) return undefined;
-    // If this attempt is lost too, the next one starts at least from these entries.
+    // If this attempt is also lost, the next attempt starts at least from these entries.
     this.#stored = { count: 0, chunk };
     return (await this.#values.load(chunk)) as unknown as TimedEntry[];
   }

@@ -49,7 +49,7 @@ export class Launcher {
   }
 }
 
-/** Returns RUNTIME_UNREACHABLE with the reason that the server or the network gave. */
+/** Returns RUNTIME_UNREACHABLE with the error of the server or the network. */
 export function serverError(error: unknown): EngineError {
   return new EngineError(
     'RUNTIME_UNREACHABLE',

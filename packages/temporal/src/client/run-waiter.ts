@@ -35,7 +35,7 @@ export class RunWaiter {
       await this.#delay(runId, ms);
   }
 
-  /** Uses the real clock: other processes work in real time, whatever clock the runs have. */
+  /** Uses the real clock: other processes work in real time, even if the runs use another clock. */
   #delay(runId: string, ms: number): Promise<void> {
     return new Promise((resolve) => {
       const delays = this.#delays.get(runId) ?? new Set();

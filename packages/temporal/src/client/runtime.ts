@@ -48,7 +48,7 @@ export class TemporalRuntime implements RuntimePort {
     return this.#liveRun(runId, 1, () => this.#runs.events(runId));
   }
 
-  /** Starts a recorded run. If that fails, its record gets the reason and another process starts it later. */
+  /** Starts a recorded run. If the start fails, the record gets the reason, and another process starts the run later. */
   async #launch({ plan, header, first }: RecordedRun, cancel?: CancelMessage): Promise<void> {
     try {
       await this.#parts.launcher.start(runInputOf(plan, header, first, this.#parts.profile), cancel);
@@ -79,7 +79,7 @@ export class TemporalRuntime implements RuntimePort {
     return { runId, whenIdle: () => this.#untilIdle(runId, seq), events };
   }
 
-  /** Resolves when the run is paused or has ended. The server reports an end at once; a pause is found in the record. */
+  /** Resolves when the run is paused or has ended. The server reports the end at once; a pause is detected in the record. */
   async #untilIdle(runId: string, seq: number): Promise<void> {
     this.#handle(runId)
       .result()
@@ -114,7 +114,7 @@ export class TemporalRuntime implements RuntimePort {
     const parent = await this.#findParent(runId);
     const seq = answer === undefined ? 1 : await this.#submit(runId, answer);
     await this.#untilIdle(runId, seq);
-    // The parent's record shows the change too.
+    // The parent's record also shows the change.
     if (answer && parent) await this.#waiter.untilChanged(parent.runId, parent.seq);
   }
 
@@ -183,7 +183,10 @@ export class TemporalRuntime implements RuntimePort {
     return true;
   }
 
-  /** Requests the workflow's cancellation, so that the server shows it as cancelled. The signal before it ends the run. */
+  /**
+   * Requests the workflow's cancellation, so that the server shows it as cancelled. The signal that precedes the request ends
+   * the run.
+   */
   async #showCancelled(runId: string): Promise<void> {
     try {
       await this.#handle(runId).cancel();
@@ -194,7 +197,7 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   /**
-   * Starts an unstarted run with its cancel, so that it ends like any other run. Returns true for a child run: its
+   * Starts an unstarted run with its cancel request, so that it ends like any other run. Returns true for a child run: its
    * parent starts it.
    */
   async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {

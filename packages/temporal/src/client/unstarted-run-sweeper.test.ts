@@ -60,7 +60,7 @@ it('starts a run at once if its process could not start it', async () => {
   expect(started()).toEqual(['run-1']);
 });
 
-it('leaves child runs to their parents', async () => {
+it('does not start child runs, which their parents start', async () => {
   const { clock, runs, sweeper, started } = setup();
   await runs.record({ ...request, parent: { runId: 'p', block: 'W', scope: [], depth: 1 } });
   clock.advance(60_000);

@@ -79,7 +79,7 @@ export class UnstartedRunSweeper {
     }
   }
 
-  /** Returns when to start the run from here. `later`: the process that recorded it may still start it. */
+  /** Returns when this process should start the run. `later`: the process that recorded it may still start it. */
   async #dueTime(runId: string): Promise<'now' | 'later' | 'never'> {
     const { stores, clock } = this.#parts.runtime;
     const record = await stores.runs.record(runId);

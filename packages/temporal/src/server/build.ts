@@ -40,7 +40,7 @@ function installArgs(version: string): string[] {
   return ['install', '-ldflags=-s -w', `github.com/temporalio/cli/cmd/temporal@${version}`];
 }
 
-/** Builds for this machine, whatever target the user's environment sets, and without a C compiler. */
+/** Builds for this machine, even if the user's environment sets another target, and without a C compiler. */
 const hostBuild = { GOFLAGS: '', GOOS: '', GOARCH: '', GOWORK: 'off', CGO_ENABLED: '0' };
 
 function elapsed(since: number): string {

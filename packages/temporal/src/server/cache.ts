@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from './command.ts';
 
-/** Creates the executable in the empty folder `scratch`. Returns its path, or why that failed. */
+/** Creates the executable in the empty folder `scratch`. Returns its path, or the reason of the failure. */
 export type Installer = (
   scratch: string,
 ) => Promise<{ readonly file: string } | { readonly problem: string }>;
@@ -55,8 +55,8 @@ export async function installOnce(
 /**
  * Runs `work` while no other process holds the lock `file`. `onWait` is called once if another process holds it.
  *
- * The lock is SQLite's lock on an empty database. The operating system releases it when its holder dies in any way, so
- * that a killed build leaves no stale lock behind.
+ * The lock is SQLite's lock on an empty database. The operating system releases it when its holder dies, so that a killed
+ * build leaves no stale lock.
  */
 async function withFileLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Environment variables. The caller passes them: the command line alone reads those of the process. */
+/** Environment variables. The caller passes them, because only the command line reads those of the process. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Output of a command, or why it failed. */
+/** Output of a command, or the reason of its failure. */
 export type CommandResult =
   | { readonly out: string; readonly problem?: undefined }
   | { readonly problem: string };
@@ -29,7 +29,7 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** Runs a command. Returns its output, or why it failed with the last line of its output. */
+/** Runs a command. Returns its output, or the reason of its failure with the last line of its output. */
 export async function runCommand(
   command: string,
   args: readonly string[],

@@ -87,7 +87,7 @@ describe('startDevServer', () => {
     expect(readFileSync(logFile, 'utf8')).toBe('one line\none line\n');
   });
 
-  it('gives up on a server that never gets ready, and ends it', async () => {
+  it('stops a server that does not become ready in time', async () => {
     const binary = temporal('exec sleep 600');
     const started = await startDevServer({ binary, namespace: 'loom', readyTimeoutMs: 100 });
     expect(started).toEqual({
@@ -96,7 +96,7 @@ describe('startDevServer', () => {
     });
   });
 
-  it('refuses a port in use, since the other process would be mistaken for the server', async () => {
+  it('refuses a port in use, because the other process would be mistaken for the server', async () => {
     const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');

@@ -19,7 +19,7 @@ export interface DevServerOptions {
   readonly port?: number;
   /** Port of the Temporal UI; default: no UI. */
   readonly uiPort?: number;
-  /** SQLite file that keeps everything across restarts; default: in memory. Its folder is created if missing. */
+  /** SQLite file that keeps the server's data across restarts; default: in memory. Its folder is created if missing. */
   readonly dbFile?: string;
   /** File to which the server's output is appended; default: none. */
   readonly logFile?: string;
@@ -27,7 +27,7 @@ export interface DevServerOptions {
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeType>>;
   /** Default: the environment of this process. */
   readonly env?: Env;
-  /** How long the server may take to start; default 60 s. */
+  /** Maximum time for the start of the server; default 60 s. */
   readonly readyTimeoutMs?: number;
 }
 
@@ -38,24 +38,24 @@ export interface DevServer {
   readonly pid: number;
   /** The command line that started it. */
   readonly command: readonly string[];
-  /** Resolves with how it ended. */
+  /** Resolves with its exit code or signal, as text. */
   readonly exited: Promise<string>;
   stop(): Promise<void>;
 }
 
-/** A running server, or why it did not start. */
+/** A running server, or the reason why it did not start. */
 export type StartResult<Server> =
   | { readonly kind: 'serving'; readonly server: Server }
   | { readonly kind: 'failed'; readonly reason: string };
 
 const READY_TIMEOUT_MS = 60_000;
-/** Starts with different ports: another process may take a free port before the server does. */
+/** Maximum number of starts with different ports, because another process may take a free port before the server does. */
 const MAX_STARTS = 3;
 /** The server's error for a port in use. */
 const PORT_IN_USE = 'address already in use';
 
 /**
- * Settings of the history service for every server that we start.
+ * Settings of the history service for every started server.
  *
  * By default it polls the queues of a shard at most 20 times a second. A run lives on one shard, so each task of a chain of
  * blocks would wait up to 50 ms.
@@ -66,8 +66,8 @@ export const POLL_LIMITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * How a database file is written. With SQLite's default, a rollback journal, a write on a busy machine takes longer than the
- * server waits, which then repeats the task up to minutes later.
+ * Write mode of the database file. With SQLite's default, a rollback journal, a write on a busy machine can take longer than
+ * the server waits, and the server then repeats the task up to minutes later.
  */
 const JOURNAL_MODE = 'journal_mode=WAL';
 
@@ -84,7 +84,7 @@ export async function startDevServer(options: DevServerOptions): Promise<StartRe
 async function startOn(port: number, options: DevServerOptions): Promise<StartResult<DevServer>> {
   const { namespace, env } = options;
   const address = `127.0.0.1:${port}`;
-  // Otherwise the readiness check would take the other process for our server.
+  // Otherwise the readiness check would mistake the other process for this server.
   if (await isOpen(address))
     return { kind: 'failed', reason: `${address}: ${PORT_IN_USE}. Use another port.` };
   if (options.dbFile !== undefined) mkdirSync(dirname(options.dbFile), { recursive: true, mode: 0o700 });
@@ -141,7 +141,7 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
 
 /** Finds free ports of the loopback address. */
 export async function freePorts(count: number): Promise<number[]> {
-  // Holding all of them until the end makes them distinct.
+  // All ports are held until the end, so that they are distinct.
   const servers = Array.from({ length: count }, () => createServer());
   const listening = servers.map(async (server) => {
     server.listen(0, '127.0.0.1');

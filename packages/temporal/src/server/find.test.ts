@@ -45,7 +45,7 @@ const builds = (): string[] =>
 
 const said: string[] = [];
 
-/** Searches only the test's folder: not the machine, not the network. */
+/** Searches only the test's folder, not the machine or the network. */
 async function find(more: Partial<FindOptions> = {}): Promise<FoundServer> {
   said.length = 0;
   return findServer({
@@ -182,14 +182,14 @@ describe('a build', () => {
     expect(said[0]).toMatch(/^No Temporal server found: building v1\.3\.0 with .*go\. .*3 to 5 minutes/);
   });
 
-  it('targets this machine, whatever target go is configured for', async () => {
+  it('targets this machine, even if go is configured for another target', async () => {
     scriptGo(`test -z "$GOOS$GOARCH$GOFLAGS" || { echo "$GOOS $GOARCH $GOFLAGS" >&2; exit 1; }`);
     const env = { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor' };
     expect(await find({ env })).toMatchObject({ source: 'go' });
   });
 
   it('runs once for several concurrent searches', async () => {
-    // The first waits until the second one waits for it.
+    // The first search waits until the second one waits for it.
     scriptGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
     const say = (line: string): void => {
       if (line.startsWith('Waiting for another process')) writeFileSync(join(folder, 'waiting'), '');

@@ -30,7 +30,7 @@ const SOURCES: readonly ServerSource[] = [
   'download',
 ];
 
-/** A running server, a binary to start one with, or why there is neither. */
+/** A running server, a binary that starts one, or the reason why there is neither. */
 export type FoundServer =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'binary'; readonly binary: Binary; readonly source: ServerSource }
@@ -40,7 +40,7 @@ export interface FindOptions {
   readonly env: Env;
   /** Called with lines about steps that take minutes. */
   readonly say: (line: string) => void;
-  /** Sources to try; default all. Without `go` and `download` no step takes long. */
+  /** Sources to try; default all. Without `go` and `download`, all steps are fast. */
   readonly sources?: readonly ServerSource[];
   /** URL of the service that returns the URLs of archives; default Temporal's. */
   readonly downloads?: string;
@@ -50,7 +50,7 @@ type Attempt = Exclude<FoundServer, { kind: 'none' }> | { readonly kind: 'no'; r
 type Finder = (options: FindOptions) => Promise<Attempt>;
 
 /**
- * Finds a server or a command to start one, from the first source that has one. The last two sources build or download the
+ * Finds a server, or a command to start one, from the first source that has either. The last two sources build or download the
  * command into the user's cache folder. An address is not checked by connecting to it.
  *
  * An invalid TEMPORAL_ADDRESS or TEMPORAL_CLI ends the search with the reason.
@@ -113,7 +113,7 @@ async function probe(path: string, source: ServerSource, env: Env): Promise<Atte
   return { kind: 'binary', binary: { path, serverVersion: version.serverVersion }, source };
 }
 
-/** Asks a command for its version. Returns the version of the server in it, or why the command cannot be used. */
+/** Asks a command for its version. Returns the version of the server in it, or the reason why the command cannot be used. */
 async function serverVersionOf(
   path: string,
   env: Env,

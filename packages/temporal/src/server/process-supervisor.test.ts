@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSupervised } from './process-supervisor.ts';
 
-/** A server that prints when it starts and when it gets SIGTERM. */
+/** A server that prints a line when it starts and when it gets SIGTERM. */
 const GRACEFUL = `trap 'echo asked; exit 0' TERM; `;
 /** A server that ignores SIGTERM. */
 const STUBBORN = `trap '' TERM; `;
@@ -48,7 +48,7 @@ describe('stopping a server', () => {
     expect(await server.exited).toBe('SIGKILL');
   });
 
-  it('may be repeated, even for a server that has ended by itself', async () => {
+  it('can be repeated, even for a server that has ended by itself', async () => {
     const server = await startSupervised({ command: ['/bin/sh', '-c', 'exit 3'], log: log().fd });
     expect(await server.exited).toBe('exit code 3');
     await Promise.all([server.stop(), server.stop()]);
@@ -56,7 +56,7 @@ describe('stopping a server', () => {
 });
 
 describe('a server', () => {
-  it('gets the given environment and unchanged arguments', async () => {
+  it('gets the environment of the options and unchanged arguments', async () => {
     const { fd, read } = log();
     const command = ['/bin/sh', '-c', 'echo "$A/$1/$2"', '-', `a 'b" $c`, ''] as const;
     const server = await startSupervised({ command, log: fd, env: { A: 'given' } });

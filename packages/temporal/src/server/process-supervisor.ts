@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Env } from './command.ts';
 
-/** A server process that ends with this process, however this process ends. */
+/** A server process that ends with this process, even if this process is killed. */
 export interface SupervisedProcess {
   /** Id of the process and of its process group. */
   readonly pid: number;
-  /** Resolves with how the server ended: `exit code 1`, `SIGKILL`. */
+  /** Resolves with the server's exit code or signal, as text: `exit code 1`, `SIGKILL`. */
   readonly exited: Promise<string>;
   /** Sends SIGTERM, kills the server after the grace period, and resolves when it has ended. */
   stop(): Promise<void>;
@@ -29,7 +29,7 @@ const SLACK_MS = 2000;
 /**
  * A shell that starts a watcher and then becomes the server. The watcher reads from a pipe of the starting process. When
  * the pipe closes, by `stop` or because the starting process died, the watcher sends SIGTERM to the server, and SIGKILL to
- * its process group after $1 tenths of a second. The system cannot reuse the id $$ meanwhile, because the watcher belongs
+ * its process group after $1 tenths of a second. Until then the system cannot reuse the id $$, because the watcher belongs
  * to the group with that id.
  */
 const SCRIPT = `

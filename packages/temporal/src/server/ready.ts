@@ -33,7 +33,7 @@ export async function whyNotReady(
   timeoutMs: number = CALL_TIMEOUT_MS,
 ): Promise<string | undefined> {
   const { address, namespace, searchAttributes } = expected;
-  // gRPC takes seconds to retry or fail on a closed port: check the port first.
+  // The port is checked first, because gRPC takes seconds to retry or fail on a closed port.
   if (!(await isOpen(address))) return 'nothing listens there';
   let connection: Connection | undefined;
   try {
@@ -58,7 +58,7 @@ export async function whyNotReady(
 export async function isOpen(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`);
   return new Promise((resolve) => {
-    // A URL has brackets around an IPv6 address; a socket takes it without.
+    // A URL has brackets around an IPv6 address; the address of a socket has none.
     const socket = connect({ host: hostname.replaceAll(/^\[|\]$/g, ''), port: Number(port) });
     socket.once('error', () => resolve(false));
     socket.once('connect', () => {

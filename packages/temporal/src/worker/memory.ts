@@ -10,7 +10,7 @@ const WORKFLOW_MIB = 0.5;
 const HEAP_SHARE = 0.75;
 const MAX_CACHED = 2000;
 const MIN_CACHED = 50;
-/** Smallest cache that works: see below. */
+/** Minimum size of the cache: see below. */
 const MIN_CONFIGURED = 2;
 
 /** Memory limits of a process, in MiB. */
@@ -21,7 +21,7 @@ export interface Memory {
   heapMiB: number;
 }
 
-/** Returns how many workflows a worker caches: `configured`, or as many as memory allows. Throws OPTIONS_INVALID. */
+/** Returns the number of workflows that a worker caches: `configured`, or as many as memory allows. Throws OPTIONS_INVALID. */
 export function workflowCacheSize(configured: number | undefined): number {
   if (configured === undefined) return defaultCacheSize();
   if (Number.isInteger(configured) && configured >= MIN_CONFIGURED) return configured;
@@ -32,7 +32,7 @@ export function workflowCacheSize(configured: number | undefined): number {
   );
 }
 
-/** Returns how many cached workflows the memory allows. */
+/** Returns the number of cached workflows that the memory allows. */
 export function defaultCacheSize({ totalMiB, heapMiB }: Memory = memoryOfProcess()): number {
   const roomMiB = Math.min(totalMiB - BASE_MIB, heapMiB * HEAP_SHARE);
   return Math.max(MIN_CACHED, Math.min(MAX_CACHED, Math.floor(roomMiB / WORKFLOW_MIB)));

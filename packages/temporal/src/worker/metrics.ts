@@ -69,7 +69,7 @@ function labelsOf({ task, type, local }: TaskCounter): { [name: string]: string 
   return { task, type, local: String(local) };
 }
 
-/** Returns the metrics of the sandbox by language. `native` is everything in native images. */
+/** Returns the metrics of the sandbox by language. `native` stands for all code in native images. */
 function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[] {
   const known = Object.keys(languages) as (keyof typeof languages)[];
   const byLanguage = (

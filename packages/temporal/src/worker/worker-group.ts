@@ -16,9 +16,9 @@ const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.met
 
 /** Interval of heartbeats. Their responses carry cancel requests. */
 const HEARTBEAT_MS = 500;
-/** Interval of checks whether the SDK has stopped a worker by itself. */
+/** Interval between checks for workers that the SDK has stopped by itself. */
 const CHECK_MS = 500;
-/** Time for blocks after a worker has failed. Short, because other workers wait to run these blocks. */
+/** Time for blocks to finish after a worker has failed. Short, because other workers wait to run these blocks. */
 const AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
 const ALL_ROLES: readonly Role[] = ['engine', 'effects', 'segments'];
 
@@ -29,7 +29,7 @@ export interface WorkerGroupOptions {
   bundle: string | undefined;
 }
 
-/** How long a worker takes to stop, in milliseconds. */
+/** The phases of stopping a worker, in milliseconds. */
 export interface StopOptions {
   /** Grace period for running blocks. When it ends, blocks are cancelled; finished work is reported and other workers retry the rest. */
   drainMs: number;

@@ -49,7 +49,7 @@ export function remoteActivity(type: string, taskQueue: string, summary: string)
     startToCloseTimeout: LONGEST,
     heartbeatTimeout: HEARTBEAT_MS,
     retry: RETRY,
-    // Wait for a cancelled activity: it returns the results of the commands that it has completed.
+    // Waits for a cancelled activity, because it returns the results of the commands that it has completed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   })[type];
   if (!activity) throw new TypeError(`no activity ${type}`);
@@ -70,8 +70,8 @@ export function runLocally(
 }
 
 /**
- * Writes the journal, the record and the logs up to the run's current position. `isDurable`: the history contains
- * everything up to there, so a local activity may write it.
+ * Writes the journal, the record and the logs up to the run's current position. `isDurable`: the history contains all events
+ * up to this position, so a local activity may write them.
  */
 export function settle(input: SettleActivityInput, isDurable = true): Promise<void> {
   if (!isDurable) return remote[SETTLE_ACTIVITY](input);

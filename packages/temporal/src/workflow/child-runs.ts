@@ -31,7 +31,7 @@ interface ChildRunsParts {
 interface Awaited {
   child: ChildStart;
   scope: CancellationScope;
-  /** What the child waits for, according to its last report; null: it runs. */
+  /** The wait reason of the child's last report; null if the child is running. */
   on: ChildMessage['on'];
 }
 
@@ -89,7 +89,7 @@ export class ChildRuns {
     const ended = this.#awaited.get(runId);
     this.#awaited.delete(runId);
     const siblings = this.#siblingsOf(child);
-    // The block continues when all have ended.
+    // The block continues when all its child runs have ended.
     const isLast = siblings.length === 0;
     const address = at.join('.');
     if (isLast && this.#at(address).length === 0) this.#parts.timers.cancel(`timeout:${address}`);
@@ -133,7 +133,7 @@ export class ChildRuns {
     );
   }
 
-  /** Cancels the child runs of the block at `address`. They count in `size` until they have ended. */
+  /** Cancels the child runs of the block at `address`. They are included in `size` until they have ended. */
   cancel(address: string): void {
     for (const { scope } of this.#at(address)) scope.cancel();
   }

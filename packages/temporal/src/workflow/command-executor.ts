@@ -41,7 +41,7 @@ export class CommandExecutor {
   readonly #parts: ExecutorParts;
   /** Commands sent to the server so far. */
   commandCount = 0;
-  /** Activities started so far. Each one carries the entries that the store does not have yet. */
+  /** Activities started so far. Each activity carries the entries that the store does not have yet. */
   activityCount = 0;
   readonly #timers: Timers;
   readonly #children: ChildRuns;
@@ -59,7 +59,7 @@ export class CommandExecutor {
     this.#children = new ChildRuns({ ...parts, timers: this.#timers, onError });
   }
 
-  /** True if no activity and no child run is pending. The next history can start all else again from the state. */
+  /** True if no activity and no child run is pending. The next history can start all other work again from the state. */
   get isIdle(): boolean {
     return this.#running.size === 0 && this.#waiting.length === 0 && this.#children.size === 0;
   }
@@ -68,7 +68,7 @@ export class CommandExecutor {
     return this.#children.size > 0;
   }
 
-  /** Takes a message of a child run that says why it is blocked. */
+  /** Handles a child run's message with the reason why it is blocked. */
   reportChild(message: ChildMessage): void {
     this.#children.report(message);
   }
@@ -155,7 +155,7 @@ export class CommandExecutor {
     return this.#toInboxItem(result, commands);
   }
 
-  /** True if the activity that is starting is the only thing under way. */
+  /** True if the activity that is starting is the only pending work. */
   get #isAlone(): boolean {
     return this.#running.size === 1 && this.#waiting.length === 0 && this.#children.size === 0;
   }

@@ -23,7 +23,7 @@ import { RunHistory } from './run-history.ts';
 import { cancelledOnServer } from './synthetic-events.ts';
 import type { SleepUntil } from './timers.ts';
 
-/** How long an ended run waits for the child runs that it has cancelled. */
+/** Maximum time for which an ended run waits for the child runs that it has cancelled. */
 const CHILDREN_MS = 10_000;
 
 /** Below the server's limit of 2 MB for one message, which includes more than the input. */
@@ -34,7 +34,7 @@ export interface RunEnd {
   status: 'completed';
 }
 
-/** Returns the workflow of a run. `sleepUntil`: how it waits for a point in time. */
+/** Returns the workflow of a run. `sleepUntil`: the function with which it waits for a point in time. */
 export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<RunEnd> {
   return async (input) => {
     if (input.format > INPUT_FORMAT) return rejectNewerFormat(input);
@@ -54,7 +54,7 @@ export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<
   };
 }
 
-/** Ends a run that a newer Heddle started, since this version may misread its input. The record gets the reason. */
+/** Ends a run that a newer Heddle started, because this version may misread its input. The record gets the reason. */
 async function rejectNewerFormat({ runId, format, begin }: RunInput): Promise<never> {
   const fault = `A newer Heddle started this run (format ${format}; this worker supports ${INPUT_FORMAT}). Update the workers and run it again.`;
   const { seq = 1, tip = 'start' } = 'carried' in begin ? begin.carried : {};
@@ -89,7 +89,7 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
     if (carried)
       await continueAsNew<(next: RunInput) => Promise<RunEnd>>(checkSize({ ...input, begin: { carried } }));
     executor.stop();
-    // A caller that waits for the end of a cancelled run finds its child runs ended too.
+    // When a caller has waited for the end of a cancelled run, its child runs have also ended.
     if (executor.hasChildren) await condition(() => !executor.hasChildren, CHILDREN_MS);
   } catch (error) {
     if (isEngineFault(error)) await write(error.message);

@@ -8,8 +8,8 @@ import { isForActivity } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
 
 /**
- * Maximum number of characters of unwritten entries that one round of activities carries. Beyond it, the entries are
- * written first.
+ * Maximum number of characters of unwritten entries that one batch of activities carries. Above it, the entries are written
+ * first.
  */
 const MAX_CARRIED_CHARACTERS = 65_536;
 
@@ -34,12 +34,12 @@ export interface DriverParts {
 /**
  * The event loop of a run: feeds events to the machine and executes the commands that follow. The rules are in the machine.
  *
- * Returns the state to continue as new with once the history is long enough, or undefined when the run has ended.
+ * Returns the state with which the run continues as new once the history is long enough, or undefined when the run has ended.
  */
 export async function drive(parts: DriverParts): Promise<CarriedState | undefined> {
   const { history, inbox, executor } = parts;
   let commands = firstCommands(parts);
-  /** Activities that only the next history starts. */
+  /** Activities that are left to the next history. */
   const postponed: Command[] = [];
   let reported: IdleState = 'running';
   for (;;) {
@@ -63,7 +63,7 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
   }
 }
 
-/** Executes commands. Unwritten entries go out with the activities that this starts, or are written here. */
+/** Executes commands. Unwritten entries are sent with the activities that this call starts, or are written here. */
 async function execute(
   { history, executor, settle }: DriverParts,
   commands: readonly Command[],
@@ -80,7 +80,7 @@ function firstCommands({ input, history }: DriverParts): Command[] {
   return 'started' in begin ? history.begin(begin.started) : history.carriedCommands();
 }
 
-/** Applies everything in the inbox. Returns the commands that follow. */
+/** Applies all inputs in the inbox. Returns the commands that follow. */
 function processInbox({ history, inbox, executor }: DriverParts): Command[] {
   const commands: Command[] = [];
   for (const { batch, retry = [], isSlow, onRecorded } of inbox.take()) {
@@ -95,9 +95,9 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
 }
 
 /**
- * Returns the rest of the history's budget. `spent`: the run continues as new as soon as nothing is under way.
- * `exhausted`: it starts no more activities until then. We count commands ourselves, since the SDK's figures do not
- * change within a workflow task.
+ * Returns the rest of the history's budget. `spent`: the run continues as new as soon as no work is pending.
+ * `exhausted`: it starts no more activities until then. Commands are counted here, because the SDK's figures do not change
+ * within a workflow task.
  */
 function historyBudget({ budget }: Profile, commandCount: number): 'available' | 'spent' | 'exhausted' {
   if (commandCount >= budget * BUDGET_OVERRUN) return 'exhausted';

@@ -5,9 +5,9 @@ export interface InboxItem {
   batch?: EventBatch;
   /** Commands to execute again if they are still pending. */
   retry?: readonly ActivityCommand[];
-  /** These commands take too long for a workflow task. */
+  /** Commands that take too long for a workflow task. */
   isSlow?: boolean;
-  /** Called with the length of the journal after the batch, or 0 if the batch came too late to count. */
+  /** Called with the length of the journal after the batch, or 0 if the batch was late and changed nothing. */
   onRecorded?: (seq: number) => void;
 }
 
@@ -22,7 +22,7 @@ export class Inbox {
     return this.#items.length === 0 && this.fault === undefined;
   }
 
-  /** Stops the run with an error; the first one counts. */
+  /** Stops the run with an error; later errors are ignored. */
   fail(error: unknown): void {
     this.fault ??= error instanceof Error ? error : new TypeError(String(error));
     this.#wake();
@@ -33,7 +33,7 @@ export class Inbox {
     this.#wake();
   }
 
-  /** Resolves when an input is available. The SDK's `condition` would poll: a call into the workflow per activation. */
+  /** Resolves when an input is available. The SDK's `condition` would poll, with a call into the workflow per activation. */
   whenFilled(): Promise<void> {
     return new Promise((resolve) => {
       if (this.isEmpty) this.#wake = resolve;

@@ -12,7 +12,7 @@ import type { DurabilityTracker } from './durability-tracker.ts';
 import type { Inbox } from './inbox.ts';
 import type { RunHistory } from './run-history.ts';
 
-/** How long a cancelled run waits for the cancel request that its signal announced. */
+/** Maximum time for which a cancelled run waits for the cancel request that its signal announced. */
 const ANNOUNCED_MS = 5_000;
 
 const resume = defineUpdate<number, [ResumeMessage]>(RESUME_UPDATE);
@@ -21,7 +21,7 @@ const child = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
 
 /**
  * Tracks the cancel request of a workflow. Heddle cancels a run with a signal, which carries the reason and the journal
- * entry. The server shows a workflow as cancelled only if its cancellation was requested too, so the sender of the signal
+ * entry. The server shows a workflow as cancelled only if its cancellation was also requested, so the sender of the signal
  * announces the request and sends it next.
  */
 export class CancelTracker {
@@ -47,7 +47,7 @@ export class CancelTracker {
   }
 }
 
-/** Puts messages to the run into its inbox. Must be called before the workflow waits for anything. */
+/** Adds messages for the run to its inbox. Must be called before the workflow waits for anything. */
 export function registerMessageHandlers({
   history,
   inbox,
@@ -77,7 +77,7 @@ export function registerMessageHandlers({
     {
       // An update that the validator rejects leaves no trace in the history.
       validator: ({ at, tokenHash, seq = 0 }) => {
-        // After a lost workflow task, the run may be behind the journal that the caller has read. The handler then waits.
+        // After a lost workflow task, the caller may have read a longer journal than the run has. The handler then waits.
         if (history.has(seq) && !history.isOpen(at, tokenHash))
           throw ApplicationFailure.nonRetryable('The pause point is not open.', 'RESUME_POINT_CLOSED');
       },

@@ -51,7 +51,7 @@ describe('RunHistory', () => {
     expect(history.end).toMatchObject({ status: 'completed' });
   });
 
-  it('skips events that come too late, and lists them', () => {
+  it('skips late events, and lists them', () => {
     const history = startedHistory();
     history.feed(batchOf('one', [done([0]), done([1])]));
     expect(history.feed(batchOf('late', [done([1])])).seq).toBe(0);
@@ -59,7 +59,7 @@ describe('RunHistory', () => {
     expect(history.position().unwritten).toMatchObject([{ id: 'one' }, { id: 'half', seq: 4, skip: [0] }]);
   });
 
-  it('reports as due only commands that no later event of the same batch has answered', () => {
+  it('marks only commands as due that no later event of the same batch has answered', () => {
     const history = startedHistory();
     const { commands } = history.feed(batchOf('one', [done([0]), done([2])]));
     expect(commands.filter((command) => history.isDue(command))).toEqual([{ type: 'run', at: [1], try: 1 }]);
@@ -79,7 +79,7 @@ describe('RunHistory', () => {
     expect([history.hasUnwritten, history.unwrittenLength]).toEqual([false, 0]);
   });
 
-  it('continues from the carried state as if nothing had happened', () => {
+  it('continues from the carried state without a difference', () => {
     const history = startedHistory();
     history.feed(batchOf('one', [done([0], 7), done([1], 8)]));
     const carried = JSON.parse(JSON.stringify(history.carriedState([]))) as ReturnType<
@@ -91,7 +91,7 @@ describe('RunHistory', () => {
     expect(next.end).toMatchObject({ status: 'completed' });
   });
 
-  it('continues with the commands that were given, in their order (R6)', () => {
+  it('continues with the commands that were issued, in their order (R6)', () => {
     const history = startedHistory();
     history.feed(batchOf('one', [done([0])]));
     const run = (at: number): Command => ({ type: 'run', at: [at], try: 1 });
@@ -104,7 +104,7 @@ describe('RunHistory', () => {
     expect(history.carriedState([run(1), run(2)])).not.toHaveProperty('order');
   });
 
-  it('opens a pause point for the holder of its token until it is answered', () => {
+  it('accepts the token of a pause point until it is answered', () => {
     const history = startedHistory();
     history.feed(batchOf('one', [done([0])]));
     const paused: Event = { type: 'paused', at: [1], atMs: 3, attempt: 1, kind: 'human' };

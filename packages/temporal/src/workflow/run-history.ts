@@ -43,7 +43,7 @@ export class RunHistory {
     return commands;
   }
 
-  /** Returns the commands to continue a carried run with, those first that were given before, in their order. */
+  /** Returns the commands with which a carried run continues, first the earlier issued ones in their order. */
   carriedCommands(): Command[] {
     const commands = pendingCommands(this.skeleton, this.state);
     const { order = [] } = this.#carried ?? {};
@@ -134,12 +134,15 @@ export class RunHistory {
     return this.#unwritten.length > 0;
   }
 
-  /** Records that the store has everything up to a position. */
+  /** Records that the store has all entries up to a position. */
   markWritten({ seq }: Position): void {
     this.#unwritten = this.#unwritten.filter(({ item }) => item.seq > seq);
   }
 
-  /** Returns the state that the run carries over when it continues as new. `given`: commands that it has not started, in their order. */
+  /**
+   * Returns the state that the run carries over when it continues as new. `given`: issued commands that it has not started, in
+   * their order.
+   */
   carriedState(given: readonly Command[]): CarriedState {
     const order = this.#orderOf(given);
     return {
@@ -152,7 +155,7 @@ export class RunHistory {
     };
   }
 
-  /** Returns the indexes of those commands among the pending ones that activities execute. */
+  /** Returns the indexes of the given commands among the pending ones that activities execute. */
   #orderOf(given: readonly Command[]): number[] {
     const indexes = new Map(
       pendingCommands(this.skeleton, this.state).flatMap((command, index) =>
@@ -164,7 +167,7 @@ export class RunHistory {
   }
 }
 
-/** True for commands that activities execute. Those that do not start remain pending in the state. */
+/** True for commands that activities execute. Commands that are not started remain pending in the state. */
 export function isForActivity(command: Command): command is ActivityCommand {
   return command.type === 'run' || command.type === 'expand';
 }

@@ -4,7 +4,7 @@ import { placeOf } from './run-history.ts';
 
 // Events that arise in the workflow itself rather than in an activity, with their journal entries.
 
-/** Returns the batch for a timer that fired. Its time is the time for which the timer was set. */
+/** Returns the batch for a timer that fired. The time of its event is the due time of the timer. */
 export function timerFired(
   skeleton: Region,
   {
@@ -34,7 +34,7 @@ export function timerFired(
   };
 }
 
-/** Returns the batch for a child run that reported why it is blocked. */
+/** Returns the batch for a child run that reported the reason why it is blocked. */
 export function childBlocked(
   skeleton: Region,
   { at, runId, on, atMs }: ChildMessage,

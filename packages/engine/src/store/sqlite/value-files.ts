@@ -42,7 +42,10 @@ export class ValueFiles {
     }
   }
 
-  /** Writes a temporary file and renames it. With durability `power`, flushes the file before and the folders after. */
+  /**
+   * Writes a temporary file and renames it. With durability `power`, flushes the file before the rename and the folders after
+   * it.
+   */
   async write(key: string, json: string): Promise<void> {
     const target = this.path(key);
     const temporary = join(this.#unfinished, randomUUID());
@@ -63,7 +66,7 @@ export class ValueFiles {
     rmSync(this.path(key), { force: true });
   }
 
-  /** Removes temporary files of dead processes. For the owner of the data folder, before it writes. */
+  /** Removes temporary files of dead processes. The owner of the data folder calls it before it writes. */
   removeUnfinished(): void {
     rmSync(this.#unfinished, { recursive: true, force: true });
   }
@@ -79,7 +82,7 @@ export class ValueFiles {
   }
 }
 
-/** Makes renames in the folder durable. Windows cannot open folders, and needs no such flush. */
+/** Makes renames in the folder durable. Windows cannot open folders and does not need this flush. */
 async function flushFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');

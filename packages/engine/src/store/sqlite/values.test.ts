@@ -96,7 +96,7 @@ it('removes unfinished files of dead processes', async () => {
   expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
 });
 
-it('keeps a value that is put again until it is used, even if it was pruned meanwhile', async () => {
+it('keeps a value that is put again until it is used, even if it was pruned in the meantime', async () => {
   const clock = new TestClock(1_000_000);
   const data = dataFolder();
   const { values } = openStores({ data, clock });

@@ -53,7 +53,7 @@ export class SqliteValueStore implements ValueStore {
     const row = this.#row(key);
     if (row && (!inFile || (await this.#files.has(key, bytes))) && (await this.#touch(key, row.put_ms)))
       return key;
-    // The file first: a row without its file would be a missing value.
+    // The file is written first, because a row without its file would be a missing value.
     if (inFile) await this.#files.write(key, json);
     await this.#commit.run(() => {
       this.#sql.put.run(key, bytes, inFile ? null : json, this.#clock.now());
@@ -61,7 +61,7 @@ export class SqliteValueStore implements ValueStore {
     return key;
   }
 
-  /** Updates `put_ms`, so that the value is not pruned before it is used. Returns false if it was pruned meanwhile. */
+  /** Updates `put_ms`, so that the value is not pruned before it is used. Returns false if it was pruned in the meantime. */
   async #touch(key: string, putMs: number | null): Promise<boolean> {
     const now = this.#clock.now();
     if (putMs === null || now - putMs < RECENT_MS) return true;
@@ -72,7 +72,7 @@ export class SqliteValueStore implements ValueStore {
     const beforeMs = this.#clock.now() - unusedMs;
     for (const key of keys)
       await this.#commit.run(() => {
-        // In the transaction: a concurrent `put` of the value finds both the row and the file, or neither.
+        // Runs in the transaction, so that a concurrent `put` of the value finds both the row and the file, or neither.
         if (this.#sql.prune.get(key, beforeMs)?.['in_file'] === 1) this.#files.remove(key);
       });
   }
