@@ -202,7 +202,7 @@ describe('start_trigger', () => {
 describe('run metadata', () => {
   const on = { params: { runMetadata: true }, metadata: { workflowId: 'w' } };
 
-  it("is set by the engine if enabled, and replaces the metadata of the caller (U88, U89)", () => {
+  it('is set by the engine if enabled, and replaces the metadata of the caller (U88, U89)', () => {
     expect(start([], { metadata: 'forged', a: 1 }, on)).toEqual({ metadata: { workflowId: 'w' }, a: 1 });
   });
 
