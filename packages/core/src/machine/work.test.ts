@@ -22,15 +22,12 @@ describe('the timeout of a block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
   });
 
-  it.each(['pause', 'wait'] as const)(
-    'R21 does not apply to a suspended block: %s',
-    (how) => {
-      const { run } = play(region('a', { a: { timeoutMs: 30 } }));
-      run[how]('a');
-      expect(run.fire('a', 'timeout', 1)).toEqual([]);
-      expect(run.changed).toBe(false);
-    },
-  );
+  it.each(['pause', 'wait'] as const)('R21 does not apply to a suspended block: %s', (how) => {
+    const { run } = play(region('a', { a: { timeoutMs: 30 } }));
+    run[how]('a');
+    expect(run.fire('a', 'timeout', 1)).toEqual([]);
+    expect(run.changed).toBe(false);
+  });
 });
 
 describe('a pause', () => {

@@ -94,7 +94,7 @@ describe('the top region', () => {
     expect(bodyOf(plan, 'L').nodes[0]).not.toHaveProperty('terminal');
   });
 
-  it('contains the marks of responses, the retry policies and the timeouts', () => {
+  it('contains response marks, retry policies and timeouts', () => {
     const blocks = {
       ...{ s, r: { type: 'response' } },
       a: { ...code('1'), retry: { enabled: true, maxTries: 4, waitBetweenTriesMs: 0 }, timeoutMs: 2500.5 },
@@ -149,7 +149,7 @@ describe('ports', () => {
       ['a < c:condition-c-0', 'b < c:condition-c-2'],
     ],
     ['by position if it has no name', ['c > a', 'c > b'], ['a < c:condition-c-0', 'b < c:condition-c-1']],
-    ['next to a plain source edge', ['c:source > a', 'c:condition-c-1 > b'], ['a < c', 'b < c:condition-c-1']],
+    ['with a plain source edge', ['c:source > a', 'c:condition-c-1 > b'], ['a < c', 'b < c:condition-c-1']],
     ['that no longer exist are never taken', ['c:condition-gone > a'], ['a < c:condition-gone']],
     ['for failure', ['c:error > a'], ['a < c:error']],
   ])('of conditions: %s', (_, edges, expected) => {

@@ -39,7 +39,7 @@ describe('the table of names', () => {
   it.each([
     ['behind', ['a.b', 'ab']],
     ['ahead', ['ab', 'a.b']],
-  ])('assigns a shared name to the block without dots in its name, %s the other one (V55-V60)', (_, order) => {
+  ])('assigns a shared name to the block without dots in its name, %s the other (V55-V60)', (_, order) => {
     const names = buildNames(
       order.map((name) => block(name)),
       [],

@@ -43,7 +43,7 @@ describe('the context of a block', () => {
     expect(context.field('url', 'native')).toBe(sent.url);
   });
 
-  it('has only the fields of the block, for every name', () => {
+  it('has only the fields of the block, even for inherited names', () => {
     expect(contextOf({}).field('constructor')).toBeUndefined();
   });
 

@@ -59,7 +59,7 @@ describe('RunHistory', () => {
     expect(history.position().unwritten).toMatchObject([{ id: 'one' }, { id: 'half', seq: 4, skip: [0] }]);
   });
 
-  it('marks only commands as due that no later event of the same batch has answered', () => {
+  it('reports only those commands as due that no later event of the same batch has answered', () => {
     const history = startedHistory();
     const { commands } = history.feed(batchOf('one', [done([0]), done([2])]));
     expect(commands.filter((command) => history.isDue(command))).toEqual([{ type: 'run', at: [1], try: 1 }]);
@@ -79,7 +79,7 @@ describe('RunHistory', () => {
     expect([history.hasUnwritten, history.unwrittenLength]).toEqual([false, 0]);
   });
 
-  it('continues from the carried state without a difference', () => {
+  it('behaves the same after it continues from the carried state', () => {
     const history = startedHistory();
     history.feed(batchOf('one', [done([0], 7), done([1], 8)]));
     const carried = JSON.parse(JSON.stringify(history.carriedState([]))) as ReturnType<
