@@ -34,7 +34,7 @@ export type EngineErrorCode =
   | 'EXECUTOR_DUPLICATE'
   | 'ISOLATION_TOO_LOW';
 
-/** An error that the caller can act on. Its message says what is wrong, with which object, and what to do. */
+/** An error that the caller can act on. Its message names the problem, the object, and the remedy. */
 export class EngineError extends Error {
   readonly [BRAND] = 'engine';
   readonly code: EngineErrorCode;

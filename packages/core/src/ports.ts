@@ -166,7 +166,7 @@ export interface ResumeContext {
 /**
  * The storage of runs. `describeRunStore` tests an implementation.
  *
- * Arguments are handed over: callers do not change runs, entries and records afterwards, so a store may keep the
+ * The store owns its arguments: callers do not change runs, entries and records afterwards, so a store may keep the
  * objects. Logs of blocks that have not ended do change, so a store copies them. Results belong to the caller.
  */
 export interface RunStore extends StepStore {

@@ -48,7 +48,7 @@ export interface EngineOptions {
    */
   maxFileBytes?: { file?: number; run?: number };
   limits?: Partial<PlanLimits>;
-  /** Which addresses `api` blocks and `fetch` in function blocks may access. Default: public ones. */
+  /** The addresses that `api` blocks and `fetch` in function blocks may access. Default: public addresses. */
   egress?: EgressOptions;
   /**
    * Addresses that replace those of services, by name: `{ openai: 'http://localhost:8080/v1' }`. Blocks that use the service

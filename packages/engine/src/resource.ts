@@ -88,7 +88,7 @@ async function valueAt(path: string, logs: readonly BlockLog[], values: Values):
   return at ?? null;
 }
 
-/** Returns everything about a run except its logs. */
+/** Returns all data of a run except its logs. */
 export async function detailOf(
   record: RunRecord,
   values: Values,

@@ -8,7 +8,7 @@ import type { RunEvent } from './types.ts';
 export interface LiveRun {
   readonly runId: string;
   /**
-   * Resolves when the record says that the run has ended, that only a person can continue it, or that it is suspended.
+   * Resolves when, according to the record, the run has ended, only a person can continue it, or it is suspended.
    * Rejects if it cannot continue here.
    */
   whenIdle(): Promise<void>;

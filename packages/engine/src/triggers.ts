@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { HttpClient } from './executors/services.ts';
 
-/** How a schedule handles late, missed and overlapping runs. */
+/** The handling of late, missed and overlapping runs of a schedule. */
 export interface SchedulePolicy {
   /** Maximum delay of the runs. The delay of each trigger is constant. */
   jitterMs: number;

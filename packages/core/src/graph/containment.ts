@@ -22,7 +22,7 @@ export type PlacedBlocks = ReadonlyMap<string, PlacedBlock>;
  * Returns the position of every block, from the `parentId` of blocks, and from stored maps only for blocks without one.
  */
 export function placeBlocks(workflow: Workflow, found: DiagnosticSink): PlacedBlocks {
-  // Sorted by id, so that nothing depends on the order of the file's keys.
+  // Sorted by id, so that the result does not depend on the order of the file's keys.
   const sorted = workflow.blocks
     .filter(({ type }) => type !== 'note')
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));

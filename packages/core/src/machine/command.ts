@@ -28,10 +28,10 @@ export type Command =
   /** The run is over. */
   | { type: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 
-/** How a run ended. */
+/** The outcome of a run. */
 export type EndStatus = 'completed' | 'failed' | 'cancelled';
 
-/** Why a run failed: a block, its deadline, or a limit. */
+/** The reason why a run failed: a block, its deadline, or a limit. */
 export type EndReason = 'block' | 'deadline' | 'limit';
 
 /**

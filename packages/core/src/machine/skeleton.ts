@@ -16,7 +16,7 @@ export interface Region {
 /** Kind of node; see docs/semantics.md. */
 export type NodeKind = 'block' | 'loop' | 'parallel';
 
-/** How a runtime executes the node. */
+/** The way in which a runtime executes the node. */
 export type BlockClass = 'inline' | 'compute' | 'effect' | 'wait' | 'pause' | 'child';
 
 /** A block or container in the control flow: ports, policies and counts, but no data. */
@@ -45,7 +45,7 @@ export interface Node {
   subflow?: Subflow;
 }
 
-/** When a failed block is retried. */
+/** The policy for retries of a failed block. */
 export interface RetryPolicy {
   maxTries: number;
   waitMs: number;

@@ -173,7 +173,7 @@ class RunOrder {
       order.forEach((id, position) => this.#positions.set(id, position));
   }
 
-  /** Returns why `target` can never have run when `reader` reads it; undefined if `target` can have run. */
+  /** Returns the reason why `target` can never have run when `reader` reads it; undefined if `target` can have run. */
   whyNeverRan(reader: string, target: string, fieldPosition: FieldPosition): string | undefined {
     const { places, members } = this.#structure;
     const place = places.get(target);

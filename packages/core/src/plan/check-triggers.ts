@@ -25,7 +25,7 @@ export interface TriggerInfo {
   ): { config: JsonObject; warnings?: readonly TriggerProblem[] } | { problems: readonly TriggerProblem[] };
 }
 
-/** Reports triggers that nothing fires, and triggers whose fields are invalid. Without known types nothing is reported. */
+/** Reports triggers that nothing fires, and triggers whose fields are invalid. Without known types, reports nothing. */
 export function checkTriggers(
   compilation: Compilation,
   starts: readonly string[],

@@ -73,7 +73,7 @@ function readText(text: string): CollectionSource {
   };
 }
 
-/** Returns the items: a list as it is, an object as a list of `[key, value]`, null as no items. */
+/** Returns the items: of a list, of an object as `[key, value]` pairs, or none for null. */
 function readItems(value: Json | undefined): CollectionSource {
   if (Array.isArray(value)) return { static: value };
   if (isJsonObject(value)) return { static: Object.entries(value).map((pair): Json => pair) };

@@ -31,7 +31,7 @@ interface ReadContainer {
   subflow: Omit<Subflow, 'body'>;
 }
 
-/** Returns how a loop or parallel gets its iterations or branches; undefined if its settings have an error. */
+/** Returns the source of a loop's iterations or a parallel's branches; undefined if its settings have an error. */
 export function readContainer(compilation: Compilation, block: Block): ReadContainer | undefined {
   const kind = containerType(compilation, block);
   if (kind === undefined) return undefined;

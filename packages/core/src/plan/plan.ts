@@ -87,7 +87,7 @@ export interface OutputSchema {
   fields: { [name: string]: { type: string; opaque: boolean } };
 }
 
-/** How a container gets its iterations or branches. Exactly one source is set. */
+/** The source of a container's iterations or branches. Exactly one is set. */
 export type ContainerConfig =
   | { kind: 'for'; count: CountSource }
   | { kind: 'forEach'; collection: CollectionSource }

@@ -32,7 +32,7 @@ const SHAPES: { [name: string]: Shape } = {
   },
 };
 
-/** Returns how often compile reads a block or an edge of the workflow. */
+/** Returns the number of times that compile reads a block or an edge of the workflow. */
 function readsOf(workflow: Workflow): { reads: number; ok: boolean; chars: number } {
   let count = 0;
   const watched = <T extends object>(list: T[]): T[] =>

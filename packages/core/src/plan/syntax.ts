@@ -60,11 +60,11 @@ interface Fault {
 function faultIn(
   compilation: Compilation,
   code: string,
-  [before, behind]: readonly [string, string],
+  [before, after]: readonly [string, string],
 ): Fault | undefined {
   if (code.length > MAX_CHARS || compilation.parsedChars + code.length > MAX_CHARS_IN_ALL) return undefined;
   compilation.parsedChars += code.length;
-  const source = `async function body() {${before}\n${code}\n${behind}}`;
+  const source = `async function body() {${before}\n${code}\n${after}}`;
   try {
     // The sandbox turns imports into calls.
     const { body } = parse(source, { ecmaVersion: 'latest', allowImportExportEverywhere: true });

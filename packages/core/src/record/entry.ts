@@ -130,7 +130,7 @@ export interface Place {
   scope: number[];
 }
 
-/** Why a block failed, as data: the content of its error port and of the run's error. */
+/** The reason of a block's failure, as data: the content of its error port and of the run's error. */
 export interface BlockFailure {
   code: string;
   message: string;

@@ -126,7 +126,7 @@ export class Ledger {
     else this.#fail(place, notice);
   }
 
-  /** Returns why the node at `place` failed: a failure inside it, a limit, its timeout, or its own last error. */
+  /** Returns the reason why the node at `place` failed: a failure inside it, a limit, its timeout, or its own last error. */
   #failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
     const name = this.#plan.blocks[place.block]?.name ?? place.block;
     if (notice.cause) return this.failureOf(notice.cause);

@@ -32,7 +32,7 @@ export interface RunRecord {
   suspended: string | undefined;
 }
 
-/** Why a run failed, and at which block. */
+/** The reason why a run failed, and the failed block. */
 export interface RunFailure extends BlockFailure {
   blockId?: string;
   blockName?: string;

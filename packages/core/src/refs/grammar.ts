@@ -26,7 +26,7 @@ export interface Placeholder {
   name: string;
 }
 
-/** UTF-16 units: the two that begin a site, and the one that escapes them. */
+/** UTF-16 units: the two characters that begin a site, and the character that escapes them. */
 export const LESS = 60;
 export const OPEN_BRACE = 123;
 export const BACKSLASH = 92;

@@ -110,7 +110,7 @@ export class SiteFinder {
     }
   }
 
-  /** Suggests nothing for reserved heads: `<loop.index>` outside a loop is not a misspelt "loop1". */
+  /** Returns no suggestion for reserved heads: `<loop.index>` outside a loop is not a misspelt "loop1". */
   #near(head: string): { name: string; distance: number } | undefined {
     return isReserved(head) ? undefined : suggestBlock(this.#context.names, head);
   }

@@ -21,7 +21,7 @@ export function createGate(engineQueue: PQueue, perRun: number, before?: () => v
   };
 }
 
-/** The slot of one piece of work behind a gate, which it can give up while it waits. */
+/** The slot of one piece of work at a gate. The work can release it while it waits. */
 export class Slot {
   readonly #gate: Gate;
   readonly #signal: AbortSignal;

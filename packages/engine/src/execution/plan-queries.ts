@@ -75,7 +75,7 @@ function allEnvironmentReads(plan: Plan): EnvironmentReads {
   return { names: [...names].sort(), all, blocks };
 }
 
-/** Returns why the run cannot continue with the environment values `env`; undefined if it can. */
+/** Returns the reason why the run cannot continue with the environment values `env`; undefined if it can. */
 export function missingEnvironment(
   header: NewRun,
   env: { readonly [name: string]: string },

@@ -49,7 +49,7 @@ export function runSpending(parts: Parts, run: SpendingRun): (place: Place, bloc
   });
 }
 
-/** Without caps there is nothing to count. */
+/** Without caps, no reservation is necessary. */
 const UNLIMITED: SpendingReservation = { progress: () => undefined, settle: async () => undefined };
 
 async function appliedCaps(

@@ -73,7 +73,7 @@ export interface TenantFileChange {
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** The content of a file, as it is read. */
+/** The content of a file that is being read. */
 export interface TenantFileContent {
   file: TenantFile;
   chunks(): AsyncIterable<Uint8Array>;

@@ -90,10 +90,10 @@ interface StoredFile {
   parts: string[];
 }
 
-/** The content of a file, as it is read. */
+/** The content of a file that is being read. */
 export interface FileContent {
   bytes: number;
-  /** Throws VALUE_MISSING if a part has been removed meanwhile. */
+  /** Throws VALUE_MISSING if a part has been removed in the meantime. */
   chunks(): AsyncGenerator<Uint8Array, void>;
 }
 

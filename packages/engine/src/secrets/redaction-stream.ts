@@ -72,7 +72,7 @@ export class FormStream implements RedactionStream {
   #state: State;
   /** Number of characters so far. */
   #length = 0;
-  /** Where the last word begins; with white space in forms, 0. */
+  /** The position at which the last word begins; 0 if forms contain white space. */
   #wordStart = 0;
   /** The first half of a surrogate pair that was taken from the held text and not returned yet. */
   #half = '';

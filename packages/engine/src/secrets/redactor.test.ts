@@ -9,7 +9,7 @@ const HIDDEN = '«redacted:KEY»';
 
 describe('redaction', () => {
   it.each<[string, string]>([
-    ['as it is', SECRET],
+    ['in plain form', SECRET],
     ['in JSON text', JSON.stringify(SECRET).slice(1, -1)],
     ['in JSON text in JSON text', JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
     ['in a URL', encodeURIComponent(SECRET)],

@@ -38,7 +38,7 @@ export interface HeddleWorker {
   /** Base URL of `/healthz` and `/metrics`. */
   readonly url: string | undefined;
   /**
-   * Stops the worker. It starts nothing new and lets running blocks finish for `drainMs` (default 10,000). Then it
+   * Stops the worker. It starts no more work and lets running blocks finish for `drainMs` (default 10,000). Then it
    * cancels them and reports the finished work. Resolves when all finished work is reported, at most `killMs` (default 5,000)
    * later.
    */

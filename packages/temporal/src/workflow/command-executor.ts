@@ -23,7 +23,7 @@ import type { SleepUntil } from './timers.ts';
 
 type TimerCommand = Extract<Command, { type: 'timer' }>;
 
-/** After this time a segment starts no more blocks, so that its results become visible. */
+/** Time after which a segment starts no more blocks, so that its results become visible. */
 const SOFT_MS = { local: 500, remote: 2000 };
 /** Workflow tasks must be short. After this time, unfinished blocks of a local segment move to a regular activity. */
 const LOCAL_HARD_MS = 1500;

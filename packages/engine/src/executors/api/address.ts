@@ -60,13 +60,13 @@ function unquoted(text: string): string {
 
 function filledAddress(address: string, values: readonly Value[]): string {
   const [first] = values;
-  const behind = address.slice(SLOT.length);
-  if (first === undefined || !address.startsWith(SLOT) || /^:[/\\]/.test(behind))
+  const rest = address.slice(SLOT.length);
+  if (first === undefined || !address.startsWith(SLOT) || /^:[/\\]/.test(rest))
     return new Filler(values).fill(address);
   const base = unquoted(first.text.trim()).replace(/[\t\n\r]/g, '');
-  if (!/^[/\\?#\n]/.test(behind) && !ORIGIN.test(base))
+  if (!/^[/\\?#\n]/.test(rest) && !ORIGIN.test(base))
     throw refused(first, 'is followed by more of the host, so its value must be a scheme and a host');
-  return new Filler(values.slice(1)).fill(`${base}${behind}`);
+  return new Filler(values.slice(1)).fill(`${base}${rest}`);
 }
 
 /** Inserts values into the slots of a URL, from left to right. */

@@ -66,7 +66,7 @@ describe('a body of JSON text (decision 57)', () => {
 });
 
 describe('a body of a form', () => {
-  it('keeps its fields whatever the values contain', () => {
+  it('keeps its fields for all values', () => {
     expect(
       sent('name=<a.v>&key={{K}}&role=user', { v: 'x&role=admin +é' }, { headers: FORM, env: { K: 'a&b' } })
         .body,

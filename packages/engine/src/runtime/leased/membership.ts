@@ -24,7 +24,7 @@ const BEATS_PER_LEASE = 3;
  * expired.
  *
  * Other processes detect the expiry by the database's clock. This process measures the lease by its own clock, from the moment
- * *before* it requested the renewal. So it gives up its runs before other processes take them over, even if the response was
+ * *before* it requested the renewal. Therefore it stops its runs before other processes take them over, even if the response was
  * late.
  */
 export class Membership {

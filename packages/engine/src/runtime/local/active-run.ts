@@ -335,7 +335,7 @@ export class ActiveRun {
     this.#checkIdleState();
   }
 
-  /** Starts nothing new. Resolves when all running blocks have ended and their results are recorded. */
+  /** Starts no more blocks. Resolves when all running blocks have ended and their results are recorded. */
   async drain(): Promise<void> {
     this.#executor.stopAccepting();
     await this.#executor.drained();
@@ -403,7 +403,7 @@ export class ActiveRun {
     if (idleState === 'ended' && this.#saver.saved) return this.#emit({ type: 'idle-state', idleState });
     this.#saving = this.#saver.save().then(
       () => {
-        // If the run has continued meanwhile, listeners already know.
+        // If the run has continued in the meantime, listeners already know.
         if (seq === this.#lastIdleSeq && !this.stopError) this.#emit({ type: 'idle-state', idleState });
       },
       (error: unknown) => this.#fail(error),

@@ -108,7 +108,7 @@ export class Segments {
     }
   }
 
-  /** Writes everything if the run has ended with this outcome; else returns false. */
+  /** Writes all data of the run if it has ended with this outcome; else returns false. */
   async #closeIfEnded(follower: Follower, { entries }: SegmentOutcome): Promise<boolean> {
     if (follower.replica.idleState() !== 'ended') return false;
     await follower.close(entries);
