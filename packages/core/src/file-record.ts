@@ -3,7 +3,7 @@ import type { Json, JsonObject } from './json.ts';
 import { followPath } from './refs/path.ts';
 import type { PathStep } from './refs/template.ts';
 
-/** A file as blocks see it: its description, and the key under which its content is stored. `size` is in bytes. */
+/** A file in the data of blocks: its description, and the key of its stored content. `size` is in bytes. */
 export interface FileRecord {
   id: string;
   name: string;

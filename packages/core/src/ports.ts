@@ -190,9 +190,8 @@ export interface RunStore extends StepStore {
   header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
   /**
    * Writes the record and logs, which may be older than the journal: they are written at once when the run becomes idle or
-   * ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher `seq`): then the
-   * stored logs
-   * may be those of a process that died, and a later record brings these logs.
+   * ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher `seq`): then
+   * the stored logs may be those of a process that died, and a later record brings these logs.
    */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
   record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;
@@ -270,9 +269,8 @@ export interface NewRun {
   /** Secret for the tokens of pause points, if an attempt may run twice: both executions produce the same token. Never shown. */
   tokenKey?: string;
   /**
-   * Secret for the ids of child runs. Absent: no block can call a workflow, or the run was started by a version without these
-   * secrets.
-   * Never shown.
+   * Secret for the ids of child runs. Absent: no block can call a workflow, or the run was started by a version without
+   * these secrets. Never shown.
    */
   childKey?: string;
   /**

@@ -72,7 +72,7 @@ function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: 
 }
 
 /**
- * Tells whether a block is inside a container at any depth: older maps list nested children in all their containers.
+ * Decides if a block is inside a container at any depth, because older maps list nested children in all their containers.
  * One walk over the tree numbers the blocks, so each query takes constant time.
  */
 class Nesting {

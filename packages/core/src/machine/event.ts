@@ -46,7 +46,7 @@ export type Event =
       dueMs?: number;
       continues?: true;
     }
-  /** A person has answered the pause. `attempt`, `resumes`: which pause, if the block can pause several times. */
+  /** A person has answered the pause. `attempt`, `resumes`: identify the pause of a block that can pause several times. */
   | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
   /** The child run of a child block waits for a person or for a time; `null`: the child run is running. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
@@ -68,8 +68,7 @@ export interface StartedEvent {
   start: number;
   /**
    * Frames of the containers in which the run starts, outermost first: `start` is the outermost container. Absent: the run
-   * starts at
-   * `start` itself.
+   * starts at `start` itself.
    */
   inside?: FrameStart[];
   /** Run-until: nothing new starts once this top-level node is settled. */
@@ -78,12 +77,12 @@ export interface StartedEvent {
   timeoutMs?: number;
   /** Time in which only a person can move the run does not count towards `timeoutMs`. */
   activeOnly?: boolean;
-  /** Grace period in milliseconds: how long running blocks may finish after the run has failed or answered. */
+  /** Grace period in milliseconds: time for running blocks to finish after the run has failed or answered. */
   graceMs: number;
 }
 
 /**
- * A frame of a container in which a run starts. Nodes outside of the frame have run unless they are downstream of it.
+ * A frame of a container in which a run starts. Nodes outside the frame have run unless they are downstream of it.
  */
 export interface FrameStart {
   /** Number of the iteration or branch. */

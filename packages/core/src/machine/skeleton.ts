@@ -57,10 +57,10 @@ export interface RetryPolicy {
 }
 
 /**
- * How a container gets its iterations or branches.
+ * The source of a container's iterations or branches.
  *
  * A `count` known at compile time needs no command. `perTurn` asks before every iteration (`while`), or before every
- * iteration but the first (`doWhile`: `firstFree`).
+ * iteration except the first (`doWhile`: `firstFree`).
  */
 export interface Subflow {
   body: Region;

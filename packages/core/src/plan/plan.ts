@@ -33,7 +33,7 @@ export interface Plan {
 export interface PlanLimits {
   maxLoopTurns: number;
   maxParallelBranches: number;
-  /** Grace period in milliseconds: how long running blocks may finish after the run has failed or answered. */
+  /** Grace period in milliseconds: time for running blocks to finish after the run has failed or answered. */
   graceMs: number;
   /** Maximum duration of a run in milliseconds; absent: no deadline. */
   timeoutMs?: number;

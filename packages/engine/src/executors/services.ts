@@ -134,9 +134,8 @@ export interface SpendingRequest {
 /** Reservations of calls that cost money, under the caps of the engine. */
 export interface Spending {
   /**
-   * Reserves the maximum cost of a call, to be settled when the call has ended. Throws SPENDING_CAP_REACHED if it would exceed
-   * a cap,
-   * SPENDING_PRICE_UNKNOWN for a call of unknown cost under a cap.
+   * Reserves the maximum cost of a call, to be settled when the call has ended. Throws SPENDING_CAP_REACHED if it would
+   * exceed a cap, SPENDING_PRICE_UNKNOWN for a call of unknown cost under a cap.
    */
   reserve(request: SpendingRequest): Promise<SpendingReservation>;
 }

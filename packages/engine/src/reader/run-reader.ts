@@ -17,7 +17,7 @@ import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 
 /** A run as seen by a process that does not execute it. */
 export interface ShownRun extends RunDetail {
-  /** The run should continue by itself, but no process executes it. */
+  /** True if the run needs no person to continue but no process executes it. */
   interrupted: boolean;
 }
 

@@ -145,7 +145,7 @@ export async function* eventsAfter(
   yield* follow(parts, runId, plan, { replica, emission: after.emission });
 }
 
-/** The emissions of a run's blocks, as a follower of its journal reads them. */
+/** The emissions of a run's blocks, for a follower of its journal. */
 class FollowedEmissions {
   readonly #live: SharedStores['live'];
   readonly #replica: Replica;
