@@ -7,9 +7,9 @@ export interface DrawnBlock {
   name: string;
   type: string;
   enabled: boolean;
-  /** Position in the editor, relative to its container; null if it has none. */
+  /** Position in the editor, relative to its container; null if the block has none. */
   position: { x: number; y: number } | null;
-  /** The container around it. */
+  /** The container around the block. */
   parentId: string | null;
   width: number | null;
   height: number | null;
@@ -30,7 +30,7 @@ export interface DrawnGraph {
   edges: DrawnEdge[];
 }
 
-/** Returns the graph of an exported state, or of a draft, as a drawing needs it. Any part of the state may have a wrong type. */
+/** Returns the graph of an exported state, or of a draft, for a drawing. Any part of the state may have a wrong type. */
 export function drawnGraph(state: JsonObject): DrawnGraph {
   const blocks = own(state, 'blocks');
   const edges = own(state, 'edges');

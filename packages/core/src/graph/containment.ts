@@ -10,9 +10,9 @@ export const MAX_NESTING = 50;
 /** A block and the containers around it. Notes are omitted, because they never run. */
 export interface PlacedBlock {
   block: Block;
-  /** Ids of the containers around it, outermost first. */
+  /** Ids of the containers around the block, outermost first. */
   containers: readonly string[];
-  /** False if it, or one of its containers, is disabled. */
+  /** False if the block, or one of its containers, is disabled. */
   enabled: boolean;
 }
 
@@ -67,7 +67,7 @@ interface PlacingContext {
   found: DiagnosticSink;
 }
 
-/** Places the block and the containers around it, outermost first. */
+/** Computes the positions of the block and of the containers around it, outermost first. */
 function place(id: string, placing: PlacingContext): void {
   const { blocks, places, found } = placing;
   const { chain, outer } = unplacedChain(id, placing);
@@ -83,7 +83,7 @@ function place(id: string, placing: PlacingContext): void {
   }
 }
 
-/** Returns the block and the containers around it, innermost first, up to one that is already placed. */
+/** Returns the block and the containers around it, innermost first, up to one whose position is already known. */
 function unplacedChain(
   id: string,
   { blocks, parents, places, found }: PlacingContext,

@@ -60,7 +60,7 @@ function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly 
   }
 }
 
-/** The sorted targets of a node's edges, and the first that may still be in the graph. */
+/** The sorted targets of a node's edges, and the index of the first one that may still be in the graph. */
 interface SortedTargets {
   targets: readonly string[];
   at: number;

@@ -35,7 +35,7 @@ export type EndStatus = 'completed' | 'failed' | 'cancelled';
 export type EndReason = 'block' | 'deadline' | 'limit';
 
 /**
- * Why work is aborted: its own timeout, or because its run or container failed, answered, was cancelled, hit its
+ * The reason why work is aborted: its own timeout, or its run or container failed, answered, was cancelled, hit its
  * deadline or reached run-until.
  */
 export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'deadline' | 'until';
@@ -50,10 +50,10 @@ export type Notice =
   | { type: 'opened'; at: Address; iteration: number }
   /** A frame closed. `failed`: with an error that the container collects. */
   | { type: 'closed'; at: Address; iteration: number; failed?: Address }
-  /** A container is done. `count`: how many iterations or branches it opened. */
+  /** A container is done. `count`: the number of iterations or branches that it opened. */
   | { type: 'exited'; at: Address; count: number }
   /**
-   * The node at `at` failed finally: no attempt remains, or a node inside it failed. `handled`: its error port is
+   * The node at `at` failed permanently: no attempt remains, or a node inside it failed. `handled`: its error port is
    * taken.
    */
   | { type: 'failed'; at: Address; handled: boolean; cause?: Address; limit?: number; timedOut?: boolean };

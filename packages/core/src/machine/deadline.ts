@@ -6,7 +6,7 @@ import { isOpenContainer } from './state.ts';
 import type { Drain } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
-// R18 the end of a grace period, R26 the deadline of the run.
+// R18: the end of a grace period. R26: the deadline of the run.
 
 /** Sets the deadline of the run, if it has one. */
 export function setDeadline(context: StepContext, event: StartedEvent): void {

@@ -15,8 +15,8 @@ import {
 import type { Cell, Drain, Level, OpenContainer, Work } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
-// R17 a drain starts nothing new: waits, pauses, children and pending retries end at once, running work gets a grace
-// period; R18 afterwards it is aborted; R19 an outer drain replaces the inner ones.
+// R17: a drain starts nothing new: waits, pauses, children and pending retries end at once, and running work gets a grace
+// period. R18: afterwards running work is aborted. R19: an outer drain replaces the inner ones.
 
 /** Starts to drain `scope` because of the node at `cause`. */
 export function beginDrain(
@@ -44,7 +44,7 @@ export function beginDrain(
   else context.commands.push({ type: 'timer', at: scopeAddress(scope), timer: 'grace', dueMs: drain.dueMs });
 }
 
-/** Applies an event to work in a drain. The event only counts down to the drain's end; nothing follows from it. */
+/** Applies an event to work in a drain. The event only brings the drain closer to its end and starts nothing. */
 export function updateDraining(
   context: StepContext,
   found: FrameLocation,

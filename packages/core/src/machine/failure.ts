@@ -5,7 +5,7 @@ import { addressOf, nodeAt } from './state.ts';
 import type { Level } from './state.ts';
 import type { DrainScope, Failure, StepContext } from './step-context.ts';
 
-// R13 retries after R14 a wait; else R15 the error port; else R16 the nearest handler around the node.
+// R13: a failed attempt is retried, after a wait (R14). Else the error port is taken (R15), else the nearest handler (R16).
 
 /** Handles a failed attempt: retries after a wait, or fails the node. */
 export function failAttempt(
@@ -43,7 +43,7 @@ export function retryWaitMs(retry: RetryPolicy, attempt: number, failure: Failur
   return Math.max(Math.round(drawn), failure.retryAfterMs ?? 0);
 }
 
-/** Fails the node finally. Its error port or the nearest handler around it takes the failure. */
+/** Fails the node permanently. Its error port or the nearest handler around it takes the failure. */
 export function failNode(context: StepContext, level: Level, index: number, failure: Failure): void {
   const { handlesError, subflow } = nodeAt(level.region, index);
   const at = addressOf(level, index);

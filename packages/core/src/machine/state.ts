@@ -66,7 +66,10 @@ export type Work =
   | { w: 'run'; try: number; resumes?: number; dueMs?: number }
   | { w: 'retry'; try: number; dueMs: number }
   | { w: 'wait'; dueMs: number }
-  /** `try`: the attempt that the answer continues; absent: the answer ends the block. `leftMs`: the rest of its timeout. */
+  /**
+   * `try`: the attempt that the answer continues; absent: the answer ends the block. `leftMs`: the remaining time of its
+   * timeout.
+   */
   | { w: 'pause'; try?: number; resumes?: number; leftMs?: number }
   | { w: 'blocked'; try: number; resumes?: number; on: 'human' | 'time'; dueMs?: number };
 
@@ -94,7 +97,7 @@ export function isOpenContainer(cell: Cell): cell is OpenContainer {
   return typeof cell === 'object' && 'open' in cell;
 }
 
-/** Returns the attempt of `work` as commands name it. */
+/** Returns the attempt of `work` in the form of commands. */
 export function attemptOf(work: { try?: number; resumes?: number }): { try?: number; resumes?: number } {
   const { try: attempt, resumes } = work;
   return {

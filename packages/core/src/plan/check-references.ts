@@ -10,7 +10,7 @@ import { SimilarNames } from '../refs/similar-names.ts';
 import type { Reference } from '../refs/template.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** Reports names that references cannot use or cannot tell apart. */
+/** Reports names that references cannot use or cannot distinguish. */
 export function checkNames(compilation: Compilation): void {
   const groups: Lists<Block> = new Map();
   for (const { block, enabled } of compilation.structure.places.values()) {

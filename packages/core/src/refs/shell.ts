@@ -21,7 +21,7 @@ const DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/
  *
  * A site becomes the expansion of a variable, quoted for its context, so that no value is read as code. The exception
  * is arithmetic, where bash itself evaluates the content of a variable and quotes do not help. Single quotes are closed
- * around a site. Comments and here-documents with a quoted word stay as they are. The number of lines stays the same.
+ * around a site. Comments and here-documents with a quoted word are unchanged. The number of lines stays the same.
  */
 export function scanShell(finder: SiteFinder, rewriter: CodeRewriter): void {
   new ShellScanner(finder, rewriter).scan();

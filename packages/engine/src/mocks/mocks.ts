@@ -30,7 +30,7 @@ export interface Mocks {
   valuesFor(block: Pick<BlockConfig, 'id' | 'name' | 'type'>): readonly MockValue[] | undefined;
   /** The mocks as JSON, for the header of the run. */
   readonly json: Json;
-  /** Names in `blocks` that match none of the blocks. */
+  /** The names in `blocks` that do not match a block. */
   unusedNames(blocks: readonly Pick<BlockConfig, 'id' | 'name'>[]): string[];
 }
 

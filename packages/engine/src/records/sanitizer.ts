@@ -21,7 +21,7 @@ export class Sanitizer {
   }
 
   /**
-   * Returns the value as the journal stores it. `what` names the value in errors.
+   * Returns the stored form of the value. `what` names the value in errors.
    *
    * Throws BLOCK_FAILED if the value is not JSON, and an InfrastructureError if it cannot be stored.
    */

@@ -15,7 +15,7 @@ export async function storedRecord(parts: Parts, runId: string): Promise<RunReco
   return (await parts.stores.runs.record(runId)) ?? (await folded(parts, runId, undefined))?.record;
 }
 
-/** Returns the record of a run including its last journal entry: the journal is written before the record. */
+/** Returns the record of a run including its last journal entry, which may be newer than the stored record. */
 export async function latestRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
   const record = await storedRecord(parts, runId);
   if (!record || (await parts.stores.runs.tail(runId, record.seq)).length === 0) return record;

@@ -14,7 +14,7 @@ export class Values {
     this.#valueStore = valueStore;
   }
 
-  /** Returns the value as the journal stores it: inline if it is small, else a reference to the value store. */
+  /** Returns the stored form of the value: inline if it is small, else a reference to the value store. */
   store(value: Json): Stored | Promise<Stored> {
     const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
