@@ -79,7 +79,7 @@ describe('the name of a file', () => {
     expect(fileName(given)).toBe(expected);
   });
 
-  it('has at most 255 characters, and no half of a surrogate pair', () => {
+  it('has at most 255 characters, and no lone surrogate', () => {
     expect(fileName('😀'.repeat(300))).toBe('😀'.repeat(127));
     expect(fileName('x'.repeat(300))).toBe('x'.repeat(255));
   });

@@ -28,8 +28,8 @@ export type Event =
       jitter?: number;
     }
   /**
-   * The answer to `expand`: the number of branches or iterations, as a whole number. For a container that asks before
-   * each iteration: 1 for another one, else 0.
+   * The answer to `expand`: the number of branches or iterations, as a whole number. For a container that asks before each
+   * iteration: 1 if there is another iteration, else 0.
    */
   | { type: 'expanded'; at: Address; atMs: number; iteration: number; count: number }
   /**
@@ -48,7 +48,7 @@ export type Event =
     }
   /** A person has answered the pause. `attempt`, `resumes`: identify the pause of a block that can pause several times. */
   | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
-  /** The child run of a child block waits for a person or for a time; `null`: the child run is running. */
+  /** The child run of a child block waits for a person or for a time; `null`: the child run does not wait. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
   /**
    * A timer of the machine fired. A `deadline` counts only once `atMs` has reached the current deadline; earlier ones

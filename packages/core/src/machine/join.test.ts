@@ -54,7 +54,7 @@ describe('a join', () => {
     expect(run.complete('if', port)).toEqual(commands);
   });
 
-  it('R4 counts two edges of one source as one in a body, too', () => {
+  it('R4 also counts two edges of one source as one in a body', () => {
     const { run } = play(region({ L: loop(region('if:yes -> a', 'if:no -> a'), { count: 1 }) }));
     expect(run.complete('L/0/if', 'no')).toEqual(['run L/0/a']);
   });
@@ -76,7 +76,7 @@ describe('a join', () => {
     expect(run.complete('b')).toEqual(['end completed']);
   });
 
-  it('R4 runs whether or not the node fails, if both ports lead to it', () => {
+  it('R4 runs after success and after failure of its source if both ports lead to it', () => {
     const graph = region('a -> b', 'a:error -> b');
     expect(play(graph).run.complete('a')).toEqual(['run b']);
     expect(play(graph).run.fail('a')).toEqual(['run b']);
@@ -160,7 +160,7 @@ describe('an answer', () => {
     expect(run.notices).toEqual(['failed b']);
   });
 
-  it('R27 works inside nested containers, too', () => {
+  it('R27 also works inside nested containers', () => {
     const inner = region({ P: parallel(region('r', { r: { answers: true } }), { count: 2 }) });
     const { run } = play(region('L -> after', { L: loop(inner, { count: 3 }) }));
     expect(run.complete('L/0/P/1/r')).toEqual(['timer grace 1050']);

@@ -10,7 +10,7 @@ export interface FrameLocation {
   draining: { scope: DrainScope; drain: Drain } | undefined;
 }
 
-/** Returns the frame that holds the last node of `at`; undefined if a frame on the way is closed. */
+/** Returns the frame that holds the last node of `at`; undefined if a frame on the path is closed. */
 export function locate(state: State, root: Level, at: Address): FrameLocation | undefined {
   let level = root;
   let draining: FrameLocation['draining'] = state.drain && { scope: { of: 'run' }, drain: state.drain };

@@ -15,7 +15,7 @@ describe('a run', () => {
     expect(run.complete('d')).toEqual(['end completed']);
   });
 
-  it('R1 can start in the middle, at a join or a container', () => {
+  it('R1 can start at an inner block, a join or a container', () => {
     const graph = region('a -> b -> j', 'a -> j -> L -> d', { L: loop(region('x'), { count: 1 }) });
     expect(play(graph, { start: 'j' }).first).toEqual(['run j']);
     const { run, first } = play(graph, { start: 'L' });
@@ -58,7 +58,7 @@ describe('a cancel', () => {
     expect(run.cancel()).toEqual(['abort b cancelled', 'end cancelled']);
   });
 
-  it('R29 before the start ends the run too, and it never starts', () => {
+  it('R29 before the start also ends the run, which then never starts', () => {
     const state = initialState();
     expect(advance(region('a'), state, { type: 'cancelled', atMs: 0 }).commands).toEqual([
       { type: 'end', status: 'cancelled' },

@@ -5,7 +5,7 @@ import { play } from '../../../../test/support/play.ts';
 const x = region('x');
 
 describe('a frame', () => {
-  it('R7 closes when every node in it is settled, in any way', () => {
+  it('R7 closes when every node in it is settled, by any outcome', () => {
     const body = region('if:yes -> a -> b', 'if:no -> c');
     const { run } = play(region({ L: loop(body, { count: 2 }) }));
     expect(run.complete('L/0/if', 'no')).toEqual(['run L/0/c']);
@@ -197,7 +197,7 @@ describe('a limit', () => {
     expect(run.notices).toEqual(['failed W handled limit 1']);
   });
 
-  it('R11 does not truncate: nothing else of the same event starts after it', () => {
+  it('R11 does not truncate: the same event starts no further work', () => {
     const { run } = play(region('s -> L, b', { L: loop(x, { count: 2, limit: 1 }) }));
     expect(run.complete('s')).toEqual(['end failed block L']);
   });
@@ -209,7 +209,7 @@ describe('a container', () => {
     expect(run.complete('L/0/x')).toEqual(['run a']);
   });
 
-  it('R12 leaves by `error` when something inside failed', () => {
+  it('R12 leaves by `error` when a node inside failed', () => {
     const { run } = play(region('L -> a', 'L:error -> h', { L: loop(x, { count: 3 }) }));
     expect(run.fail('L/0/x')).toEqual(['run h']);
     expect(run.notices).toEqual(['failed L/0/x', 'failed L handled because of L/0/x']);

@@ -81,7 +81,7 @@ describe('a pause that continues its block', () => {
     expect(run.complete('a', undefined, 1, 2)).toEqual(['run b']);
   });
 
-  it('R46 is answered once, and late results from before the answer change nothing', () => {
+  it('R46 is answered once; late results from before the answer change nothing', () => {
     const { run } = play(region('a -> b', { a: { retry } }));
     run.pauseToContinue('a');
     for (const which of [{}, { attempt: 2 }, { attempt: 1, resumes: 1 }])
@@ -100,7 +100,7 @@ describe('a pause that continues its block', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R46 keeps the rest of the timeout: time spent waiting for a person does not count', () => {
+  it('R46 keeps the remaining timeout: time spent waiting for a person does not count', () => {
     const { run, first } = play(region('a', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     run.nowMs = 1010;

@@ -63,7 +63,7 @@ function endAttempt(context: StepContext, level: Level, index: number, event: Ev
   return true;
 }
 
-/** Suspends the block until R22 a person resumes it or R23 its timer fires. */
+/** Suspends the block until a person resumes it (R22) or its timer fires (R23). */
 function pause(
   context: StepContext,
   level: Level,
@@ -113,7 +113,7 @@ function continueAttempt(
   context.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
 }
 
-/** R24: while the child runs that a block waits for are blocked, the block is blocked too. The attempt continues. */
+/** R24: while the child runs that a block waits for are blocked, the block is also blocked. The attempt continues. */
 function updateBlocked(
   context: StepContext,
   level: Level,

@@ -1,7 +1,7 @@
 /** Maximum number of characters, and of events, that are kept for a run. Older events are removed. */
 export const KEPT_LIVE_CHARS = 1_048_576;
 export const KEPT_LIVE_EVENTS = 10_000;
-/** The events of a run are removed after this time without a new one. */
+/** The events of a run are removed after this time without a new event. */
 export const LIVE_RETENTION_MS = 3_600_000;
 /** Minimum time between two removals of expired events by a process. */
 export const LIVE_PRUNE_MS = 60_000;
@@ -25,7 +25,7 @@ export interface LiveEvent extends NewLiveEvent {
 export interface LiveEventStore {
   /** Milliseconds for which a publisher collects events, so that many small events need only few writes. */
   readonly batchMs: number;
-  /** Adds events in their order, at least one, and returns the number of the last. */
+  /** Adds one or more events in order, and returns the number of the last. */
   publish(runId: string, events: readonly NewLiveEvent[]): Promise<number> | number;
   /** Returns kept events with numbers above `after`, in order, at most `limit`. */
   read(runId: string, after: number, limit: number): Promise<LiveEvent[]> | LiveEvent[];

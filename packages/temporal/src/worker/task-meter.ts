@@ -13,7 +13,7 @@ export interface TaskCounter {
   /** True: within a workflow task. */
   local: boolean;
   done: number;
-  /** Ended with an error of the engine or the stores; the server retries them. A failed block counts as done. */
+  /** Tasks that ended with an error of the engine or the stores, which the server retries. A failed block counts as done. */
   failed: number;
   seconds: number;
 }
