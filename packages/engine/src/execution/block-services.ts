@@ -266,7 +266,7 @@ async function notified(
   return (await parts.notify?.(context)) ?? [];
 }
 
-/** Runs a child run. The block has no slot while it waits for child runs only, because their blocks need slots. */
+/** Runs a child run. The block releases its slot while it waits only for child runs, because their blocks need slots. */
 async function calledChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
   // Redacted here, because the child does not redact secrets that its own blocks cannot read.
   const input = run.environment.json(request.input);

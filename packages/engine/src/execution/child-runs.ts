@@ -30,7 +30,7 @@ export function isChildRunId(runId: string): boolean {
 
 /**
  * Returns the id of a block's child run. It is the same for the same attempt of the same block, so that a recovered
- * parent finds the child that it started. It depends on the parent's key, so that no other caller can start a run with it
+ * parent finds the child that it started. It depends on the parent's key, so that no other caller can start a run with this id
  * first.
  */
 export function childRunId(
@@ -138,7 +138,7 @@ export function childError(error: unknown): unknown {
   return failsBlock ? error : new InfrastructureError(error);
 }
 
-/** Returns the call chain that a run passes on: the workflows that led to it, then its own. */
+/** Returns the call chain for the runs that a run starts: the workflows that led to it, then its own workflow. */
 export function callChain({ via = [], workflowId }: Pick<NewRun, 'via' | 'workflowId'>): string[] {
   return [...via, inCallChain(workflowId)];
 }

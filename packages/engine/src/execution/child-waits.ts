@@ -8,7 +8,7 @@ export class ChildWaits {
   #othersDone: Promise<unknown> | undefined;
   #isAlone = false;
 
-  /** `onChange`: called when the attempt begins or stops waiting for child runs only. */
+  /** `onChange`: called when the attempt begins or stops waiting only for child runs. */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
@@ -29,7 +29,7 @@ export class ChildWaits {
   }
 
   /**
-   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: the block already does nothing else.
+   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: the block does no other work.
    */
   add(runId: string, state: ChildState, othersDone: Promise<unknown> | undefined): void {
     this.#states.set(runId, state);

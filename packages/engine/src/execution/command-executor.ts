@@ -137,7 +137,7 @@ export class CommandExecutor {
     });
   }
 
-  /** Runs an attempt. Never throws. Most blocks return at once; only asynchronous ones need a promise. */
+  /** Runs an attempt. Never throws. Most blocks return synchronously; only asynchronous ones need a promise. */
   #run(command: RunCommand): void {
     const { replica } = this.#parts;
     const place = replica.index.placeOf(command.at);
@@ -229,7 +229,7 @@ export class CommandExecutor {
     const { scope } = attempt.place;
     const header: AttemptHeader = { block: block.id, scope, ...attempt.number, startedMs, input };
     const { environment, token } = this.#parts;
-    // The block may have given the token to a person.
+    // The block may already have passed the token to a person.
     const { task } = attempt;
     const tokenOf = (place: AttemptPlace): string => (task.pauseToken ??= token(place));
     return resultEntry(result, header, { name: block.name, token: tokenOf }, environment.sanitizer);

@@ -96,13 +96,13 @@ interface Page {
 }
 
 export interface KnowledgeDocumentQuery extends Page {
-  /** A part of the name, in any case. */
+  /** A part of the name, ignoring case. */
   search: string | undefined;
   enabled: 'all' | 'enabled' | 'disabled';
 }
 
 export interface KnowledgeChunkQuery extends Page {
-  /** A part of the content, in any case. */
+  /** A part of the content, ignoring case. */
   search: string | undefined;
   enabled: 'all' | 'enabled' | 'disabled';
 }
@@ -118,7 +118,7 @@ export interface NewKnowledgeDocument {
   replaces: { id: string } | 'name' | undefined;
 }
 
-/** Names one document, or one chunk of it. */
+/** Identifies one document, or one chunk of it. */
 interface DocumentPlace {
   knowledgeBaseId: string;
   documentId: string;
@@ -138,7 +138,7 @@ interface ChunkPlace extends DocumentPlace {
  * A BlockError fails the block. Other errors are reported, and the block fails with KNOWLEDGE_UNAVAILABLE.
  */
 export interface TenantKnowledge {
-  /** Returns the best results, the best first. */
+  /** Returns the best results, best first. */
   search(
     this: void,
     tenant: string | undefined,

@@ -39,7 +39,7 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
   };
 }
 
-/** A call of a workflow. `input` returns the input that the found workflow gets. */
+/** A call of a workflow. `input` returns the input for the found workflow. */
 export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> {
   /** Id or name of the workflow. */
   reference: string;
@@ -100,7 +100,7 @@ function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
   return Object.fromEntries(Object.entries(mapping).filter(([key]) => names.has(key)));
 }
 
-/** Returns the failure, with the chain of workflows from the called one to the failed one. */
+/** Returns the failure, with the chain of workflows from the called workflow to the failed one. */
 function childFailure(
   { name }: ChildWorkflow,
   outcome: Exclude<ChildOutcome, { status: 'completed' }>,

@@ -156,7 +156,7 @@ describe('a loop condition', () => {
     expect(await holds(text)).toEqual({ count: expected });
   });
 
-  it('ends a while loop if it is absent (r497)', async () => {
+  it('ends a while loop if the condition is absent (r497)', async () => {
     expect(await expandContainer({ kind: 'while', condition: null }, context(P))).toEqual({ count: 0 });
     expect(
       await expandContainer({ kind: 'while', condition: loopExpression(' // nothing') }, context(P)),

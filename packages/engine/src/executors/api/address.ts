@@ -26,7 +26,8 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
  *
  * In path, query and fragment, values are percent-encoded, so that they stay in their segment, name or value. A value
  * in the position of a host or a port must be a host or a port. A URL that is or begins with a reference gets that
- * value unchanged. Placeholders belong to the author and are inserted unchanged; with `compat`, all values are.
+ * value unchanged. Placeholders belong to the author and are inserted unchanged; with `compat`, all values are inserted
+ * unchanged.
  *
  * Throws BLOCK_CONFIG_INVALID for a value that would change the host or the path.
  */
