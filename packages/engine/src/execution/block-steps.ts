@@ -80,7 +80,7 @@ export class BlockSteps {
     return result === stored ? value : this.#read(result);
   }
 
-  /** Runs the work of a step. Forgets a failed step, unless it was interrupted, because it may have taken effect. */
+  /** Runs the work of a step. Removes a failed step, unless it was interrupted, because it may then have taken effect. */
   async #work(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
     const { store, runId, place, task } = this.#parts;
     let begun = false;

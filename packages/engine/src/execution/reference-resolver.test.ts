@@ -37,7 +37,7 @@ const partsOf = (values = new Values(new MemoryValueStore())) => ({
 });
 
 describe('ReferenceResolver', () => {
-  it('has nothing to fetch if all values are inline', () => {
+  it('does not fetch values if all are inline', () => {
     const { replica, complete } = running();
     complete('A', { v: { text: 'small' } });
     const reader = new ReferenceResolver(replica, place, { values: {} });
@@ -63,7 +63,7 @@ describe('ReferenceResolver', () => {
     expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('');
   });
 
-  it('takes the source block that ended last as the live source', async () => {
+  it('uses the source block that ended last as the live source', async () => {
     const { replica, complete } = running();
     complete('B', { v: { n: 1 } });
     complete('A', { v: { n: 2 } });

@@ -183,7 +183,7 @@ class ConstantEnvironment implements RunEnvironment {
   readonly sanitizer: Sanitizer;
   readonly #redactorOf: EnvironmentParts['redactor'];
   #redactor: Redactor;
-  /** Every secret read so far: the run's data may contain one that was replaced since. */
+  /** Every secret read so far: the run's data may contain a secret that has been replaced since then. */
   readonly #seen = new Map<string, Set<string>>();
 
   constructor({ values, redactor }: EnvironmentParts, read: ReadValues) {

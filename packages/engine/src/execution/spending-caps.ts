@@ -7,7 +7,7 @@ export type CapWindow = (typeof CAP_WINDOWS)[number];
 /** A cap for one window: a calendar hour, day or month in UTC. */
 export interface WindowedCost {
   dollars: number;
-  /** Default: no window; the cap applies for an unlimited time. */
+  /** Default: no window; the cap limits the total of all time. */
   per?: CapWindow;
 }
 

@@ -99,7 +99,7 @@ export interface TenantFiles {
   ): Answer<TenantFolderEntries | undefined>;
   /** Opens a file; undefined if there is none with this id. `file` and `chunks` are of the same revision. */
   open(this: void, tenant: string | undefined, id: string): Answer<TenantFileContent | undefined>;
-  /** Returns the result of the call with this key; undefined if there was no such call. */
+  /** Returns the result of the call with this key; undefined if there was no call with this key. */
   stored(this: void, tenant: string | undefined, key: string): Answer<TenantFile | undefined>;
   /** Stores a file. */
   create(this: void, tenant: string | undefined, file: NewTenantFile, key: string): Answer<TenantFile>;

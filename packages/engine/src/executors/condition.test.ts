@@ -62,7 +62,7 @@ describe('a condition', () => {
     });
   });
 
-  it('takes no branch when nothing matches and there is no else (r077, C9)', async () => {
+  it('takes no branch when no row matches and there is no else row (r077, C9)', async () => {
     expect(await execute({ rows: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } })).toEqual({
       output: { n: 1, ...NONE },
     });
@@ -141,7 +141,7 @@ describe('a condition', () => {
     ['nope > 1', 'Condition "if" failed: ReferenceError: Line 1: `nope > 1` - nope is not defined'],
     ['1 +', 'Condition "if" failed: SyntaxError: '],
     ['return true', 'Condition "if" failed: SyntaxError: '],
-  ])('fails with the name of the row that fails: %s (r114, r123, r124, C5)', async (expression, message) => {
+  ])('names the failing row in its error: %s (r114, r123, r124, C5)', async (expression, message) => {
     const failure = await failureOf(() =>
       execute({
         rows: [
@@ -191,7 +191,7 @@ describe('a condition', () => {
     expect(jobs[0]?.expressions).toHaveLength(2);
   });
 
-  it('never treats a fault of the sandbox as false (C11, C21)', async () => {
+  it('never treats an error of the sandbox as false (C11, C21)', async () => {
     const error = {
       code: 'TIMEOUT_WALL',
       name: 'SandboxError',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startDevServer } from './dev-server.ts';
 
-/** Below the range from which systems assign ports; nothing listens there. */
+/** A port below the range from which systems assign ports, on which nothing listens. */
 const PORT = 24_017;
 
 let folder = '';

@@ -212,7 +212,7 @@ describe('retries of an api block', () => {
     });
   });
 
-  it('are off by default, and do not happen for permanent failures', async () => {
+  it('are off by default, and never follow permanent failures', async () => {
     expect(await waits({}, { answers: [busy] })).toMatchObject({ sent: 1 });
     expect(await waits({ retries: 3 }, { answers: [{ status: 404 }] })).toMatchObject({ sent: 1 });
     expect(await waits({ retries: 3 }, { answers: [new EgressError('EGRESS_DENIED', 'no')] })).toMatchObject({
@@ -220,7 +220,7 @@ describe('retries of an api block', () => {
     });
   });
 
-  it('do not happen for a non-idempotent request, unless allowed or with an idempotency key', async () => {
+  it('never follow a non-idempotent request, unless allowed or with an idempotency key', async () => {
     const params = { method: 'POST', retries: 1, retryDelayMs: 1 };
     expect(await waits(params, { answers: [busy] })).toMatchObject({ sent: 1 });
     expect(await waits({ ...params, retryNonIdempotent: true }, { answers: [busy] })).toMatchObject({

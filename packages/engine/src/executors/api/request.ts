@@ -108,7 +108,7 @@ export function redactedUrl(address: string): string {
   );
 }
 
-/** Returns BLOCK_CONFIG_INVALID. */
+/** Returns the error BLOCK_CONFIG_INVALID with this message. */
 export function invalid(message: string): BlockError {
   return new BlockError('BLOCK_CONFIG_INVALID', message, { retryable: false });
 }
