@@ -124,7 +124,7 @@ describe('the default start', () => {
 });
 
 describe('the configuration of a block', () => {
-  it('keeps fields without references, and compiles the others at any depth', () => {
+  it('keeps fields without references, and compiles other fields at any depth', () => {
     const fields = { plain: [{ a: 1 }], deep: [{ b: 'x <start.q>', a: '{{KEY}}' }], none: null };
     expect(configOf({ type: 'agent', fields }).params).toEqual({
       plain: { kind: 'literal', value: [{ a: 1 }] },

@@ -25,7 +25,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('is the same text whether parts of the value are ordered or not', () => {
+  it('is the same text for ordered and unordered parts of the value', () => {
     const key = fc.constantFrom('a', 'b', 'c', '1', '10', '2', 'é', '"');
     const { value } = fc.letrec<{ value: Json }>((tie) => ({
       value: fc.oneof(

@@ -69,7 +69,7 @@ describe('code that is not JavaScript', () => {
     expect(syntaxOf(code('return <nosuch.x>'))).toEqual([]);
   });
 
-  it('is checked in JavaScript only, and not in a very long text', () => {
+  it('is checked only in JavaScript, and not in a very long text', () => {
     expect(syntaxOf({ fields: { code: 'return (', language: 'python' } })).toEqual([]);
     expect(syntaxOf(code(`return (${' '.repeat(50_000)}`))).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe('an expression that is not JavaScript', () => {
     expect(syntaxOf(block)).toMatchObject([{ severity: 'warning', path: ['blocks', 'b', 'data', key] }]);
   });
 
-  it('may end with anything that the sandbox accepts', () => {
+  it('may end with any text that the sandbox accepts', () => {
     expect(syntaxOf(condition('b', 'true;', '1 < 2 /* so */ ;;', '{a: 1}.a'))).toEqual([]);
   });
 });

@@ -195,7 +195,7 @@ describe('findings in JavaScript (decision 11)', () => {
     ]);
   });
 
-  it('in strings and comments only heads with a path are reported, and no variables in comments', () => {
+  it('in strings and comments, only heads with a path are reported; variables in comments are not', () => {
     expect(found('"<nosuch.x> <b> <variable.ghost>" // <far.x> <b> <variable.ghost>')).toEqual([
       'unknown-block nosuch string',
       'unknown-variable ghost string',

@@ -79,7 +79,7 @@ describe('a reference in Python', () => {
     expect(compile(authored).code.code.split('\n')).toHaveLength(authored.split('\n').length);
   });
 
-  it('that is unknown is reported: in code in any form, in strings and comments with a path', () => {
+  it('to an unknown name is reported: in code in any form, in strings and comments only with a path', () => {
     const { findings } = compile('x = <nosuch>\ny = "<far.x> <b>" # <away.x> <i>');
     expect(findings.map(({ head, where }) => `${head} ${where}`)).toEqual([
       'nosuch code',

@@ -178,7 +178,7 @@ describe('a container by name', () => {
     ['<L>', true, []],
     ['<L.results>', false, []],
     ['<L.result[0][1].id>', false, [{ index: 0 }, { index: 1 }, 'id']],
-  ])('%s outside refers to its results (decision 46, V161-V174)', (text, whole, path) => {
+  ])('%s outside the container refers to its results (decision 46, V161-V174)', (text, whole, path) => {
     expect(reference(text, 'top')).toEqual({
       kind: 'results',
       text,
@@ -190,7 +190,7 @@ describe('a container by name', () => {
     });
   });
 
-  it('results inside are those of the earlier activation', () => {
+  it('results inside the container are those of the earlier activation', () => {
     expect(reference('<Q.results>', 'c')).toMatchObject({
       kind: 'results',
       block: 'Q',

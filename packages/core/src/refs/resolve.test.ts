@@ -173,7 +173,7 @@ describe('a missing path in a block that ran', () => {
     expect(resolve('[<open.anything.below>]', { outputs: { open: {} } })).toBe('[]');
   });
 
-  it('has its value if it exists without being declared (r012)', () => {
+  it('has its value if it exists but is not declared (r012)', () => {
     expect(resolve('<p.extra>', { outputs: { p: { extra: 'e' } } })).toBe('e');
   });
 

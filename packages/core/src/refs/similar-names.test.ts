@@ -51,7 +51,7 @@ describe('the most similar name', () => {
 describe('a table of names', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 14 });
 
-  it('finds the same as a comparison with all names', () => {
+  it('finds the same name as a comparison with all names', () => {
     fc.assert(
       fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, wanted) => {
         expect(near(wanted, names)).toEqual(nearestOfAll(wanted, names));

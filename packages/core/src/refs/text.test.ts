@@ -135,7 +135,7 @@ describe('findings in text (decision 11)', () => {
 });
 
 describe('a single reference', () => {
-  it.each(['<start.x>', '<Start>', '<variable.My Var>', '<p.result[0].x>'])('%s is one', (text) => {
+  it.each(['<start.x>', '<Start>', '<variable.My Var>', '<p.result[0].x>'])('%s is a reference', (text) => {
     expect(singleReference(text, context)).toMatchObject({ reference: { text } });
   });
 

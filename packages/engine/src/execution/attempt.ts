@@ -18,11 +18,11 @@ export class BlockTask {
   readonly attempt: number;
   /** Number of times that the attempt was resumed; undefined: 0. */
   readonly resumes: number | undefined;
-  /** Its slot, if the limit of concurrent effects applies. Undefined: it needs no slot. */
+  /** The slot of the attempt, if the limit of concurrent effects applies. Undefined: it needs no slot. */
   slot: Slot | undefined;
   /** The reason why the run cannot continue. If set, the result of the executor is ignored. */
   fault: { error: unknown } | undefined;
-  /** The token of the pause point that it opens, once the token is known. */
+  /** The token of the pause point that the attempt opens, once known. */
   pauseToken: string | undefined;
   /** The reason why its result is no longer wanted. */
   stopped: Error | undefined;
@@ -30,14 +30,14 @@ export class BlockTask {
   readonly #onWaits: () => void;
   #children: ChildWaits | undefined;
 
-  /** `onWaits`: called when the block begins or stops waiting for child runs only. */
+  /** `onWaits`: called when the block begins or stops waiting only for child runs. */
   constructor({ try: attempt, resumes }: { try: number; resumes?: number }, onWaits: () => void) {
     this.attempt = attempt;
     this.resumes = resumes;
     this.#onWaits = onWaits;
   }
 
-  /** The child runs that it waits for. Created at its first use, because most blocks have none. */
+  /** The child runs that the attempt waits for. Created at first use, because most blocks have none. */
   get children(): ChildWaits {
     return (this.#children ??= new ChildWaits(this.#onWaits));
   }

@@ -64,7 +64,7 @@ export class Slot {
     }
   }
 
-  /** Calls `begin` when a slot is free. Resolves when it is released. */
+  /** Calls `begin` when a slot is free. Resolves when the slot is released. */
   #hold(begin: () => void): Promise<void> {
     const held = (): Promise<void> =>
       new Promise((release) => {
