@@ -182,10 +182,19 @@ async function items(): Promise<{ runId: string; status: string; title: unknown 
   return Promise.all(found);
 }
 
-/** Returns the number of runs of a workflow in the engine, up to 100. */
+/** Returns the number of runs of a workflow in the engine. */
 async function runs(workflowId: string): Promise<number> {
-  const { runs: found } = await engine.listRuns({ workflowId, limit: 100 });
-  return found.length;
+  let count = 0;
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof engine.listRuns>> = await engine.listRuns({
+      workflowId,
+      ...(cursor !== null && { cursor }),
+    });
+    count += page.runs.length;
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return count;
 }
 
 const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Promise<unknown> } = {
