@@ -69,27 +69,32 @@ export function describeSpending(
         accounts: fc.constantFrom(['a'], ['b'], ['a', 'b'], ['b', 'a']),
         turns: fc.nat({ max: 3 }),
       });
+      const stores = await make();
+      let cases = 0;
       await fc.assert(
         fc.asyncProperty(
           fc.array(call, { maxLength: 25 }),
           fc.integer({ min: 0, max: 200 }),
           async (calls, cap) => {
-            const stores = await make();
+            // Each case has its own accounts and calls: opening stores for each would exhaust the connections of a server.
+            const ofCase = `case ${(cases += 1)} `;
             const spent = { a: 0, b: 0 };
             const run = async (
               { isOther, most, share, accounts, turns }: (typeof calls)[number],
               index: number,
             ) => {
               const store = isOther ? stores.other : stores.one;
-              if (await store.reserve(reservation(String(index), most, { cap, accounts }))) return;
+              const ids = accounts.map((account) => ofCase + account);
+              if (await store.reserve(reservation(ofCase + index, most, { cap, accounts: ids }))) return;
               for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
-              for (const account of accounts) expect(await store.sum(account)).toBeLessThanOrEqual(cap);
+              for (const id of ids) expect(await store.sum(id)).toBeLessThanOrEqual(cap);
               const cost = Math.floor(most * share);
-              await store.settle(String(index), cost);
+              await store.settle(ofCase + index, cost);
               for (const account of accounts) spent[account as 'a' | 'b'] += cost;
             };
             await Promise.all(calls.map(run));
-            expect({ a: await stores.one.sum('a'), b: await stores.other.sum('b') }).toEqual(spent);
+            const sums = { a: await stores.one.sum(`${ofCase}a`), b: await stores.other.sum(`${ofCase}b`) };
+            expect(sums).toEqual(spent);
           },
         ),
         { numRuns: scale(8, 200) },
