@@ -70,14 +70,13 @@ export async function ingestFiles(block: BlockConfig, input: Json, context: Inge
       files: fileInputs(own(isTop ? input : inner, field)),
     };
   });
-  checkCount(
-    fields.reduce((count, { files }) => count + files.length, 0),
-    context.limits,
-  );
+  const count = fields.reduce((sum, { files }) => sum + files.length, 0);
+  checkCount(count, context.limits);
+  if (count === 0) return input;
+  const owner = await context.owner();
   const remaining = { bytes: context.limits?.bytes ?? Infinity };
   for (const { field, records, files } of fields)
-    if (files.length > 0) records.set(field, await storeAll(files, context, remaining));
-  if (topRecords.size + innerRecords.size === 0) return input;
+    if (files.length > 0) records.set(field, await storeAll(files, { ...context, owner }, remaining));
   return {
     ...input,
     ...(innerRecords.size > 0 && { input: { ...inner, ...toObject(innerRecords) } }),
@@ -93,7 +92,13 @@ function checkCount(count: number, { files = MAX_FILES }: FileLimits = {}): void
 /** Stores the files one after the other, so that only one is in memory at a time. */
 async function storeAll(
   inputs: readonly FileInput[],
-  { values, httpClient, owner, signal, onStored }: IngestContext,
+  {
+    values,
+    httpClient,
+    owner,
+    signal,
+    onStored,
+  }: Omit<IngestContext, 'owner'> & { owner: string | undefined },
   remaining: { bytes: number },
 ): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
@@ -103,7 +108,7 @@ async function storeAll(
         each.kind === 'file' ? parseDataUrl(each) : await downloadFile(await httpClient(), each, signal);
       remaining.bytes -= Buffer.byteLength(file.base64, 'base64');
       if (remaining.bytes < 0) throw new FileRejected('the files of the input exceed the total size limit');
-      const record = await storeFile(values, file, await owner());
+      const record = await storeFile(values, file, owner);
       onStored?.(record);
       records.push(record);
     } catch (error) {
