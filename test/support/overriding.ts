@@ -1,6 +1,6 @@
 /**
- * Returns `target` with the given methods instead of its own. Its other methods run on `target`, because they use
- * private members.
+ * Returns a proxy of `target` that has the given methods. All other methods are called on `target` itself, because they
+ * use private members.
  */
 export function overriding<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {

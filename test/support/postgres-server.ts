@@ -36,7 +36,7 @@ interface Facts {
   password: string;
 }
 
-/** PostgreSQL refuses to run as root, so tests as root start it as this user ("nobody"). */
+/** PostgreSQL refuses to run as root, so tests that run as root start it as this user ("nobody"). */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const START_MS = 60_000;
 const POLL_MS = 25;

@@ -121,7 +121,7 @@ class PageHandler {
     return visited ? this.#page(visit, visited) : pageResponse(unknownPage(), 404);
   }
 
-  /** Starts a run for a person who has access. Throws 401, 429. */
+  /** Starts a run if the person may use the page. Throws 401, 429. */
   async #start(visit: Visit, visited: Visited): Promise<Response> {
     if (!this.#isAdmitted(visit.request, visited.chat)) throw new ApiError(401, 'The password is needed');
     await this.#expectFew(this.#limits.runs, visit, visited.chat);

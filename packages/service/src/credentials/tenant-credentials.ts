@@ -14,9 +14,9 @@ const WITHOUT_CLIENTS: RefreshOptions = {
 };
 
 /**
- * Returns the credentials of workspaces. A block can read those of its own workspace, and gets valid tokens.
- * The engine redacts the secrets in everything that the run records. Without `refresh`, access tokens are used until they
- * expire.
+ * Returns the credentials of workspaces. A block can read only credentials of its own workspace.
+ * The engine redacts the secrets in everything that the run records. `refresh` renews access
+ * tokens; without it, they are used until they expire.
  */
 export function storedCredentials(
   database: Kysely<unknown>,

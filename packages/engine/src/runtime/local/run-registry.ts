@@ -259,7 +259,7 @@ export class RunRegistry {
     else if (idleState === 'ended') this.#forget(run);
     else if (idleState === 'human') {
       this.#idleRuns.add(run);
-      // Shared runs are evicted by a timer: a caller who has just opened a run must find it in memory.
+      // A timer evicts shared runs, so that a run stays in memory for the caller who has just opened it.
       if (!this.#ownership.shared) this.evictIdle();
     }
   }
