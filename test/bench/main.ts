@@ -8,7 +8,7 @@ import { race } from './race.ts';
 import type { Pace, Result } from './race.ts';
 import { jsonOf, machineLine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
-import { prepareSandboxes } from './sandbox/ground.ts';
+import { prepareSandboxes } from './sandbox/prepare.ts';
 import { SANDBOX_ROWS } from './sandbox/rows.ts';
 import { benchStudio } from './studio/bench.ts';
 import { benchTemporal } from './temporal/bench.ts';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { CONTENDERS } from './contenders.ts';
-import { reasonOf } from './served.ts';
+import { reasonOf } from './process-channel.ts';
 import type { Prepared, Reply, Request, Timed, WorkloadName } from './workload.ts';
 
 /** Parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */

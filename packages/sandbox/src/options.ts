@@ -98,7 +98,10 @@ const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
 
 const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
-/** Returns the options of the pool, with defaults.\n@throws SandboxError INVALID_OPTION. */
+/**
+ * Returns the options of the pool, with defaults.
+ * @throws SandboxError INVALID_OPTION.
+ */
 export function resolveOptions(options: SandboxOptions) {
   const numbers = { maxProcesses: availableParallelism(), ...DEFAULTS };
   for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {

@@ -54,7 +54,10 @@ export function releaseRun(runners: Readonly<Record<Language, Runner>>, runId: s
   for (const { pool } of Object.values(runners)) pool.release(keyOfRun(runId));
 }
 
-/** Returns the runners by language. Starts no process.\n@throws SandboxError INVALID_OPTION. */
+/**
+ * Returns the runners by language. Starts no process.
+ * @throws SandboxError INVALID_OPTION.
+ */
 export function createRunners(
   options: SandboxOptions,
   isolation: Isolation,

@@ -98,7 +98,10 @@ function sum(counts: readonly Counts[]): Counts {
   return { processes: add('processes'), queued: add('queued'), running: add('running') };
 }
 
-/** Creates a sandbox. Starts nothing before its first job.\n@throws SandboxError INVALID_OPTION. */
+/**
+ * Creates a sandbox. Starts nothing before its first job.
+ * @throws SandboxError INVALID_OPTION.
+ */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const isolation = new Isolation(options.isolation, resolveOptions(options).execPath);
   const egress = createEgress(options.egress);

@@ -3,7 +3,7 @@ import type { Listening } from '../../../packages/cli/src/serve/listen.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cpuMs, serve } from '../served.ts';
+import { cpuMs, serve } from '../process-channel.ts';
 import { openGate, steps, untilSteps } from './blocks.ts';
 import type { Opened, Storage, Reply, ServerRequest, Contender, ContenderName } from './contender.ts';
 

@@ -1,11 +1,11 @@
 import { describe } from 'vitest';
-import { describeFamilies } from './restart/children.ts';
+import { describeChildren } from './restart/children.ts';
 import { describeContinuedLater } from './restart/continued.ts';
 import { describeNeeds } from './restart/needs.ts';
 import { describeInterruptedSteps } from './restart/steps.ts';
-import { describeStanding } from './restart/standing.ts';
+import { describeUnexecuted } from './restart/unexecuted.ts';
 import { describeAnswers } from './restart/pauses.ts';
-import { Succession } from './restart/succession.ts';
+import { EngineSequence } from './restart/engine-sequence.ts';
 import { describeTimers } from './restart/timers.ts';
 import { describeWork } from './restart/work.ts';
 import type { MakeRuntime } from './suite.ts';
@@ -28,15 +28,15 @@ export function describeRestart(
  * (decisions 17, 18, 22, 23, 33, 34).
  */
 function restartGroups(make: MakeRuntime, shared: boolean): Groups {
-  const engines = (): Succession => new Succession(make());
+  const makeEngines = (): EngineSequence => new EngineSequence(make());
   return {
-    work: () => describeWork(engines),
-    'interrupted steps': () => describeInterruptedSteps(engines),
-    timers: () => describeTimers(engines),
-    answers: () => describeAnswers(engines),
-    'continued pauses': () => describeContinuedLater(engines),
-    families: () => describeFamilies(engines),
+    work: () => describeWork(makeEngines),
+    'interrupted steps': () => describeInterruptedSteps(makeEngines),
+    timers: () => describeTimers(makeEngines),
+    answers: () => describeAnswers(makeEngines),
+    'continued pauses': () => describeContinuedLater(makeEngines),
+    children: () => describeChildren(makeEngines),
     // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
-    ...(!shared && { standing: () => describeStanding(engines), needs: () => describeNeeds(engines) }),
+    ...(!shared && { 'unexecuted runs': () => describeUnexecuted(makeEngines), needs: () => describeNeeds(makeEngines) }),
   };
 }

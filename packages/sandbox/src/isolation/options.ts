@@ -57,7 +57,10 @@ function requireUids({ from, to }: UidRange): void {
   );
 }
 
-/** Applies this host's defaults to the options.\n@throws SandboxError INVALID_OPTION. */
+/**
+ * Applies this host's defaults to the options.
+ * @throws SandboxError INVALID_OPTION.
+ */
 export function resolveIsolation(options: IsolationOptions = {}): ResolvedIsolation {
   const { level = 'best', uids = DEFAULT_UIDS, bubblewrap } = options;
   requireLevel('level', level, ['best']);

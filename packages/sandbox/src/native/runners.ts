@@ -17,7 +17,10 @@ export interface NativeRunners {
   refusal(): Promise<string | undefined>;
 }
 
-/** Returns the runners of native jobs. Starts nothing.\n@throws SandboxError INVALID_OPTION. */
+/**
+ * Returns the runners of native jobs. Starts nothing.
+ * @throws SandboxError INVALID_OPTION.
+ */
 export function createNativeRunners(
   options: SandboxOptions,
   egress: NativePoolOptions['egress'],

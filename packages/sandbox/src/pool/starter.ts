@@ -27,7 +27,10 @@ export class Starter {
     this.#options = options;
   }
 
-  /** Starts a process.\n@throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED. */
+  /**
+   * Starts a process.
+   * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
+   */
   start(target: ProcessTarget, events: SlotEvents): Slot {
     const { memoryMiB, startTimeoutMs, program, bootOf } = this.#options;
     const image = target.image === undefined ? undefined : bootOf?.(target.image);

@@ -1,24 +1,24 @@
 import { expect, it } from 'vitest';
 import { Script, work } from '../../../support/scripted.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Defines the tests of parents and children across a restart. */
-export function describeFamilies(engines: () => Succession): void {
+export function describeChildren(makeEngines: () => EngineSequence): void {
   const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
   const parent = { workflow: workflow([call, fn('Z', 'return <w.result>')], ['Start -> W -> Z']) };
 
   it('a child is recovered and continues from its journal', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const first = new Script({ A: () => ({ output: {} }) });
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     await before.deploy(workflow([work('A'), work('B')], ['Start -> A -> B'], { id: 'child' }));
     const { runId } = await before.start(parent);
     await first.called('B');
     const second = new Script();
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
     (await second.called('B')).done({ n: 5 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: { n: 5 } } });
@@ -27,14 +27,14 @@ export function describeFamilies(engines: () => Succession): void {
   });
 
   it('a paused child stays open after the engine of its parent closes, and its resume continues both', async () => {
-    const place = engines();
-    const before = await place.next();
+    const engines = makeEngines();
+    const before = await engines.next();
     await before.deploy(
       workflow([human('H'), fn('F', 'return <h.n>')], ['Start -> H -> F'], { id: 'child' }),
     );
     const run = await before.start(parent);
     expect(await run.result()).toMatchObject({ status: 'paused' });
-    const after = await place.next();
+    const after = await engines.next();
     const again = await after.attach(run.runId);
     expect(await again.result()).toMatchObject({ status: 'paused' });
     const { runs } = await after.listRuns({ status: ['paused'] });
@@ -49,8 +49,8 @@ export function describeFamilies(engines: () => Succession): void {
   });
 
   it('a parent continues after its child was resumed separately', async () => {
-    const place = engines();
-    const before = await place.next();
+    const engines = makeEngines();
+    const before = await engines.next();
     await before.deploy(
       workflow([human('H'), fn('F', 'return <h.n>')], ['Start -> H -> F'], { id: 'child' }),
     );
@@ -58,9 +58,9 @@ export function describeFamilies(engines: () => Succession): void {
     await run.result();
     const { runs } = await before.listRuns({ status: ['paused'] });
     const child = runs.find(({ parentRunId }) => parentRunId === run.runId)?.runId ?? '';
-    const between = await place.next({ recover: false });
+    const between = await engines.next({ recover: false });
     expect(await between.resume(child, { input: { n: 7 } })).toMatchObject({ status: 'completed' });
-    const after = await place.next();
+    const after = await engines.next();
     // In its journal the parent is paused, but it may still have to process the result of its child.
     const again = await after.attach(run.runId).catch(() => undefined);
     if (again) expect(await again.result()).toMatchObject({ status: 'completed' });

@@ -1,22 +1,22 @@
 import { expect, it } from 'vitest';
 import { ask, Asking } from '../../../support/asking.ts';
 import { workflow } from '../../../support/workflow.ts';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of blocks that continue after a pause, across a restart. */
-export function describeContinuedLater(engines: () => Succession): void {
+export function describeContinuedLater(makeEngines: () => EngineSequence): void {
   it('R46 a paused block continues in a later engine with its answer, after its finished steps and a deployment', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const draw = (times: number) => workflow([ask('A', times)], ['Start -> A'], { id: 'w' });
     const first = new Asking();
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     await before.deploy(draw(2));
     const run = await before.start('w');
     await run.result();
     const [pause] = (await before.getRun(run.runId)).pauses;
     expect(first.done).toEqual(['A 0']);
     const second = new Asking();
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     expect(await after.deploy(draw(9))).toMatchObject({ version: 2 });
     const token = pause?.token ?? '';
     expect((await after.getRun(run.runId)).pauses).toMatchObject([{ token, output: { question: 1 } }]);
@@ -25,7 +25,7 @@ export function describeContinuedLater(engines: () => Succession): void {
     });
     expect(second.done).toEqual(['A 1']);
     const third = new Asking();
-    const last = await place.next({ blocks: [third.executor] });
+    const last = await engines.next({ blocks: [third.executor] });
     expect(await last.resume(run.runId, { token, input: { answer: 9 } })).toMatchObject({ status: 'paused' });
     expect(await last.resume(run.runId, { input: { answer: 2 } })).toMatchObject({
       status: 'completed',
@@ -35,20 +35,20 @@ export function describeContinuedLater(engines: () => Succession): void {
   });
 
   it('R46 an answer is delivered by the next engine if the first stops before it has an effect', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const reached = Promise.withResolvers<void>();
     const first = new Asking((_, answers) => {
       if (answers.length === 0) return Promise.resolve();
       reached.resolve();
       return new Promise(() => undefined);
     });
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     const { runId, result } = await before.start({ workflow: workflow([ask('A')], ['Start -> A']) });
     await result();
     before.resume(runId, { input: { answer: 'yes' } }).catch(() => undefined);
     await reached.promise;
     const second = new Asking();
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     // Polls, because an engine that shares the store may end the run before this engine attaches to it.
     await expect
       .poll(() => after.getRun(runId), { timeout: 20_000 })

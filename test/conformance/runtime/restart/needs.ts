@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
 import { Script, work } from '../../../support/scripted.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Defines the tests of decision 33: a run that lacks a value or an executor is suspended, not failed. */
-export function describeNeeds(engines: () => Succession): void {
+export function describeNeeds(makeEngines: () => EngineSequence): void {
   it('a run without a required environment value is suspended with its name, and continues once it is available', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const env = { API_KEY: { value: 'k-1', secret: false as const } };
     const drawn = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
-    const run = await (await place.next({ env })).start({ workflow: drawn });
+    const run = await (await engines.next({ env })).start({ workflow: drawn });
     await run.result();
-    const without = await place.next();
+    const without = await engines.next();
     expect(await without.getRun(run.runId)).toMatchObject({
       status: 'paused',
       suspended: expect.stringContaining('{{API_KEY}}') as string,
@@ -22,7 +22,7 @@ export function describeNeeds(engines: () => Succession): void {
       code: 'ENV_MISSING',
       message: expect.stringContaining('{{API_KEY}}') as string,
     });
-    const after = await place.next({ env });
+    const after = await engines.next({ env });
     expect(await after.getRun(run.runId)).toMatchObject({ status: 'paused', suspended: null });
     expect(await after.resume(run.runId, { input: {} })).toMatchObject({
       status: 'completed',
@@ -31,34 +31,34 @@ export function describeNeeds(engines: () => Succession): void {
   });
 
   it('a running block whose environment value is missing waits for it and does not fail', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const env = { API_KEY: 'very secret value' };
     const first = new Script();
-    const before = await place.next({ env, blocks: [first.executor] });
+    const before = await engines.next({ env, blocks: [first.executor] });
     const drawn = workflow([work('A'), fn('Z', 'return {{API_KEY}}.length')], ['Start -> A -> Z']);
     const { runId } = await before.start({ workflow: drawn });
     await first.called('A');
     const second = new Script();
-    const without = await place.next({ blocks: [second.executor] });
+    const without = await engines.next({ blocks: [second.executor] });
     const waiting = await without.attach(runId);
     expect(await waiting.result()).toMatchObject({ status: 'running', error: null });
     expect((await without.getRun(runId)).suspended).toContain('{{API_KEY}}');
     expect(second.calls).toEqual([]);
     const third = new Script({ A: () => ({ output: {} }) });
-    const after = await place.next({ env, blocks: [third.executor] });
+    const after = await engines.next({ env, blocks: [third.executor] });
     await expect
       .poll(() => after.getRun(runId))
       .toMatchObject({ status: 'completed', output: { result: 17 } });
   });
 
   it('a suspended run can be cancelled', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const drawn = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
     const run = await (
-      await place.next({ env: { API_KEY: 'very secret value' } })
+      await engines.next({ env: { API_KEY: 'very secret value' } })
     ).start({ workflow: drawn });
     await run.result();
-    const without = await place.next();
+    const without = await engines.next();
     expect(await without.cancel(run.runId)).toBe(true);
     expect(await without.getRun(run.runId)).toMatchObject({ status: 'cancelled', suspended: null });
   });

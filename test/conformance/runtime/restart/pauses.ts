@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
 import { block, fn, workflow } from '../../../support/workflow.ts';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Defines the tests of pause points, their answers and cancels across a restart. */
-export function describeAnswers(engines: () => Succession): void {
+export function describeAnswers(makeEngines: () => EngineSequence): void {
   it('a paused run is resumed as the same run with the same plan after later deployments', async () => {
-    const place = engines();
-    const before = await place.next();
+    const engines = makeEngines();
+    const before = await engines.next();
     const draw = (code: string) => workflow([human('H'), fn('Z', code)], ['Start -> H -> Z'], { id: 'w' });
     await before.deploy(draw('return "old " + <h.note>'));
     const run = await before.start('w');
     expect(await run.result()).toMatchObject({ status: 'paused' });
     const token = (await before.getRun(run.runId)).pauses[0]?.token ?? '';
-    const after = await place.next();
+    const after = await engines.next();
     expect(await after.deploy(draw('return "new"'))).toMatchObject({ version: 2 });
     expect((await after.getRun(run.runId)).pauses[0]?.token).toBe(token);
     const result = await after.resume(run.runId, { token, input: { note: 'answer' } });
@@ -22,18 +22,18 @@ export function describeAnswers(engines: () => Succession): void {
   });
 
   it('a resume can be repeated in every later engine, and returns the first result', async () => {
-    const place = engines();
-    const before = await place.next();
+    const engines = makeEngines();
+    const before = await engines.next();
     const drawn = workflow([human('H'), human('I'), fn('Z', 'return <h.n>')], ['Start -> H -> I -> Z']);
     const run = await before.start({ workflow: drawn });
     await run.result();
     const token = (await before.getRun(run.runId)).pauses[0]?.token ?? '';
     expect(await before.resume(run.runId, { token, input: { n: 1 } })).toMatchObject({ status: 'paused' });
-    const second = await place.next();
+    const second = await engines.next();
     expect(await second.resume(run.runId, { token, input: { n: 2 } })).toMatchObject({ status: 'paused' });
     expect((await second.getRun(run.runId)).pauses).toMatchObject([{ blockName: 'I' }]);
     expect(await second.resume(run.runId, { input: {} })).toMatchObject({ output: { result: 1 } });
-    const third = await place.next();
+    const third = await engines.next();
     expect(await third.resume(run.runId, { token, input: { n: 3 } })).toMatchObject({
       status: 'completed',
       output: { result: 1 },
@@ -41,8 +41,8 @@ export function describeAnswers(engines: () => Succession): void {
   });
 
   it('many paused runs can be evicted from memory, and continue when they are resumed', async () => {
-    const place = engines();
-    const engine = await place.next();
+    const engines = makeEngines();
+    const engine = await engines.next();
     const drawn = { workflow: workflow([human('H'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']) };
     const handles = [];
     for (let n = 0; n < 80; n++) handles.push(await engine.start(drawn));

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { Script, work } from '../../../support/scripted.ts';
 import { workflow } from '../../../support/workflow.ts';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of steps of a block across a restart. */
-export function describeInterruptedSteps(engines: () => Succession): void {
+export function describeInterruptedSteps(makeEngines: () => EngineSequence): void {
   it('a block continues after its finished steps, and repeats an interrupted step only if it is idempotent', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const { context } = await first.called('A');
     for (const key of ['one', 'two', 'three']) await context.step(key, () => key);
@@ -23,7 +23,7 @@ export function describeInterruptedSteps(engines: () => Succession): void {
     });
     await Promise.all(began);
     const second = new Script();
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
     const again = await second.called('A');
     const calls: string[] = [];

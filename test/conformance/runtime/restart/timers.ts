@@ -2,22 +2,22 @@ import { expect, it } from 'vitest';
 import { Script, work } from '../../../support/scripted.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Defines the tests of waits, next attempts and deadlines, which keep their time across a restart. */
-export function describeTimers(engines: () => Succession): void {
+export function describeTimers(makeEngines: () => EngineSequence): void {
   const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
   const waits = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);
 
   it('a wait keeps its end time', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const clock = new TestClock(1000);
-    const { runId } = await (await place.next({ clock })).start({ workflow: waits });
+    const { runId } = await (await engines.next({ clock })).start({ workflow: waits });
     await clock.due(2 * HOUR_MS);
     clock.advance(HOUR_MS);
-    const after = await place.next({ clock });
+    const after = await engines.next({ clock });
     expect(await after.getRun(runId)).toMatchObject({ status: 'paused', pauseKind: 'time' });
     clock.advance(HOUR_MS - 1);
     expect(await after.getRun(runId)).toMatchObject({ status: 'paused' });
@@ -27,29 +27,29 @@ export function describeTimers(engines: () => Succession): void {
   });
 
   it('a wait that expired while no engine ran ends at once', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const clock = new TestClock(1000);
-    const { runId } = await (await place.next({ clock })).start({ workflow: waits });
+    const { runId } = await (await engines.next({ clock })).start({ workflow: waits });
     await clock.due(2 * HOUR_MS);
     const late = new TestClock(5 * HOUR_MS);
-    const after = await place.next({ clock: late });
+    const after = await engines.next({ clock: late });
     const run = await after.attach(runId);
     late.advance(0);
     expect(await run.result()).toMatchObject({ status: 'completed' });
   });
 
   it('a scheduled retry runs at its time with the next attempt number', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const clock = new TestClock(1000);
     const first = new Script();
-    const before = await place.next({ clock, blocks: [first.executor] });
+    const before = await engines.next({ clock, blocks: [first.executor] });
     const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 5000 };
     const { runId } = await before.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
     (await first.called('A')).fail(new Error('one'));
     await clock.due(5000);
     clock.advance(2000);
     const second = new Script();
-    const after = await place.next({ clock, blocks: [second.executor] });
+    const after = await engines.next({ clock, blocks: [second.executor] });
     const run = await after.attach(runId);
     clock.advance(2999);
     expect(second.calls).toEqual([]);
@@ -62,10 +62,10 @@ export function describeTimers(engines: () => Succession): void {
   });
 
   it('deadlines of blocks and runs do not change', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const clock = new TestClock(1000);
     const first = new Script();
-    const before = await place.next({ clock, blocks: [first.executor] });
+    const before = await engines.next({ clock, blocks: [first.executor] });
     const timed = workflow([work('A', { timeoutMs: 10_000 })], ['Start -> A']);
     const plain = workflow([work('B')], ['Start -> B']);
     const one = await before.start({ workflow: timed });
@@ -75,7 +75,7 @@ export function describeTimers(engines: () => Succession): void {
     await first.called('B');
     clock.advance(9000);
     const second = new Script();
-    const after = await place.next({ clock, blocks: [second.executor] });
+    const after = await engines.next({ clock, blocks: [second.executor] });
     const runs = [await after.attach(one.runId), await after.attach(other.runId)] as const;
     expect((await second.called('A')).context.remainingMs).toBe(1000);
     expect((await second.called('B')).context.remainingMs).toBe(11_000);

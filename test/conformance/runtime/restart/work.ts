@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
 import { Script, work } from '../../../support/scripted.ts';
 import { block, fn, loop, parallel, workflow } from '../../../support/workflow.ts';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of blocks, loops, parallels and data of a run that the next engine continues. */
-export function describeWork(engines: () => Succession): void {
+export function describeWork(makeEngines: () => EngineSequence): void {
   it('a block that was running runs again with the same idempotency key, and finished blocks do not', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const first = new Script({ A: () => ({ output: { n: 1 } }) });
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     const drawn = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
     const { runId } = await before.start({ workflow: drawn });
     const { context } = await first.called('B');
     const second = new Script({ C: () => ({ output: { n: 3 } }) });
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
     const again = await second.called('B');
     expect(again.context.idempotencyKey).toBe(context.idempotencyKey);
@@ -34,9 +34,9 @@ export function describeWork(engines: () => Succession): void {
   });
 
   it('the result of a block that finishes while the engine closes is recorded, and no block starts', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const script = new Script();
-    const before = await place.next({ blocks: [script.executor] });
+    const before = await engines.next({ blocks: [script.executor] });
     const { runId } = await before.start({
       workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
     });
@@ -47,29 +47,29 @@ export function describeWork(engines: () => Succession): void {
     expect(script.calls).toEqual(['A']);
     expect(script.aborted).toEqual([]);
     const next = new Script({ B: () => ({ output: { n: 2 } }) });
-    const after = await place.next({ blocks: [next.executor] });
+    const after = await engines.next({ blocks: [next.executor] });
     await expect.poll(() => after.getRun(runId), { timeout: 20_000 }).toMatchObject({ status: 'completed' });
     expect(next.calls).toEqual(['B']);
   });
 
   it('a block aborted by the close of the engine does not fail', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const script = new Script();
-    const before = await place.next({ blocks: [script.executor] });
+    const before = await engines.next({ blocks: [script.executor] });
     const drawn = workflow([work('A'), fn('H', 'return 1')], ['Start -> A', 'A:error -> H']);
     const { runId } = await before.start({ workflow: drawn });
     await script.called('A');
     const next = new Script({ A: () => ({ output: { ok: true } }) });
-    const after = await place.next({ blocks: [next.executor] });
+    const after = await engines.next({ blocks: [next.executor] });
     expect(script.aborted).toEqual(['A']);
     await expect.poll(() => after.getRun(runId), { timeout: 20_000 }).toMatchObject({ status: 'completed' });
     expect((await after.getLogs(runId)).map(({ blockName }) => blockName)).toEqual(['Start', 'A']);
   });
 
   it('a loop continues in its iteration', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     const drawn = workflow(
       [
         loop('L', { loopType: 'forEach', collection: '["a", "b", "c"]' }, work('A')),
@@ -81,7 +81,7 @@ export function describeWork(engines: () => Succession): void {
     (await first.called('A.0')).done({ n: 0 });
     await first.called('A.1');
     const second = new Script();
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
     (await second.called('A.1')).done({ n: 1 });
     (await second.called('A.2')).done({ n: 2 });
@@ -90,9 +90,9 @@ export function describeWork(engines: () => Succession): void {
   });
 
   it('a parallel continues with its unfinished branches, within its concurrency', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     const drawn = workflow(
       [
         parallel('P', { parallelType: 'count', count: 4, batchSize: 2 }, work('A')),
@@ -105,7 +105,7 @@ export function describeWork(engines: () => Succession): void {
     (await first.called('A.1')).done({ n: 1 });
     await first.called('A.2');
     const second = new Script();
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
     const zero = await second.called('A.0');
     (await second.called('A.2')).done({ n: 2 });
@@ -116,9 +116,9 @@ export function describeWork(engines: () => Succession): void {
   });
 
   it('variables, large values and positions of mocks are preserved', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const first = new Script({ A: () => ({ output: { text: 'x'.repeat(50_000) } }) });
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     const drawn = workflow(
       [
         work('A'),
@@ -134,7 +134,7 @@ export function describeWork(engines: () => Succession): void {
     (await first.called('B.0')).done();
     await first.called('B.1');
     const second = new Script({ B: () => ({ output: {} }) });
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     await expect
       .poll(() => after.getRun(runId), { timeout: 20_000 })
       .toMatchObject({

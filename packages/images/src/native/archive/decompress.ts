@@ -33,7 +33,10 @@ function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
 
-/** Decompresses text.\n@throws ImageError integrity_error if it cannot be decompressed, image_too_large. */
+/**
+ * Decompresses text.
+ * @throws ImageError integrity_error if it cannot be decompressed, image_too_large.
+ */
 export async function decompressedText(
   bytes: Uint8Array,
   { compression, maxBytes, name }: { compression: Compression; maxBytes: number; name: string },

@@ -2,25 +2,25 @@ import { expect, it } from 'vitest';
 import { Script, work } from '../../../support/scripted.ts';
 import { block, workflow } from '../../../support/workflow.ts';
 import type { Engine } from '@heddle/engine';
-import type { Succession } from './succession.ts';
+import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of runs that no engine executes: they stay unchanged, and can be cancelled. */
-export function describeStanding(engines: () => Succession): void {
+export function describeUnexecuted(makeEngines: () => EngineSequence): void {
   it('a cancel requested while no engine runs is completed at the next start', async () => {
-    const place = engines();
-    const { before, runId } = await stopAtA(place);
+    const engines = makeEngines();
+    const { before, runId } = await stopAtA(engines);
     await before.close({ graceMs: 0 });
-    await place.runtime.askForCancel?.(runId);
+    await engines.runtime.askForCancel?.(runId);
     const second = new Script();
-    const after = await place.next({ blocks: [second.executor] });
+    const after = await engines.next({ blocks: [second.executor] });
     await expect.poll(() => after.getRun(runId), { timeout: 20_000 }).toMatchObject({ status: 'cancelled' });
     expect(second.calls).toEqual([]);
   });
 
   it('an engine without automatic recovery changes no run until the run is attached', async () => {
-    const place = engines();
-    const { runId } = await stopAtA(place);
-    const { second, after } = await idle(place);
+    const engines = makeEngines();
+    const { runId } = await stopAtA(engines);
+    const { second, after } = await idle(engines);
     expect(await after.getRun(runId)).toMatchObject({ status: 'running' });
     await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
     expect(second.calls).toEqual([]);
@@ -30,9 +30,9 @@ export function describeStanding(engines: () => Succession): void {
   });
 
   it('a cancel of a run that no engine executes runs none of its blocks', async () => {
-    const place = engines();
-    const { runId } = await stopAtA(place);
-    const { second, after } = await idle(place);
+    const engines = makeEngines();
+    const { runId } = await stopAtA(engines);
+    const { second, after } = await idle(engines);
     expect(await after.cancel(runId)).toBe(true);
     expect(await after.cancel(runId)).toBe(false);
     expect(await after.getRun(runId)).toMatchObject({ status: 'cancelled' });
@@ -40,14 +40,14 @@ export function describeStanding(engines: () => Succession): void {
   });
 
   it('cancelling a parent that is not running cancels its child, and neither runs again', async () => {
-    const place = engines();
+    const engines = makeEngines();
     const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
     const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
+    const before = await engines.next({ blocks: [first.executor] });
     await before.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
     const { runId } = await before.start({ workflow: workflow([call], ['Start -> W']) });
     await first.called('A');
-    const { second, after } = await idle(place);
+    const { second, after } = await idle(engines);
     expect(await after.cancel(runId)).toBe(true);
     expect((await after.listRuns({ status: ['cancelled'] })).runs).toHaveLength(2);
     expect(second.calls).toEqual([]);
@@ -55,16 +55,16 @@ export function describeStanding(engines: () => Succession): void {
 }
 
 /** Starts a run that has reached block A. */
-async function stopAtA(place: Succession): Promise<{ before: Engine; runId: string }> {
+async function stopAtA(engines: EngineSequence): Promise<{ before: Engine; runId: string }> {
   const script = new Script();
-  const before = await place.next({ blocks: [script.executor] });
+  const before = await engines.next({ blocks: [script.executor] });
   const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
   await script.called('A');
   return { before, runId };
 }
 
 /** Opens the next engine, which recovers no runs. */
-async function idle(place: Succession): Promise<{ second: Script; after: Engine }> {
+async function idle(engines: EngineSequence): Promise<{ second: Script; after: Engine }> {
   const second = new Script();
-  return { second, after: await place.next({ blocks: [second.executor], recover: false }) };
+  return { second, after: await engines.next({ blocks: [second.executor], recover: false }) };
 }

@@ -2,7 +2,7 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 import type { RuntimeUnderTest } from '../suite.ts';
 
 /** Opens engines one after another on the same stores; each is closed before the next opens. */
-export class Succession {
+export class EngineSequence {
   readonly runtime: RuntimeUnderTest;
   #engine: Engine | undefined;
 
