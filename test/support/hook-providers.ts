@@ -218,12 +218,13 @@ function linearRefusal({ headers }: Asked): Answer | undefined {
   return key.startsWith('lin_api_weak') ? linearError('FORBIDDEN', 'Forbidden') : undefined;
 }
 
+const ALL_PUBLIC_TEAMS = 'all public teams';
 const linearData = (field: string, value: Json): Answer => ({ body: { data: { [field]: value } } });
 
 /** Simulates linear.app/developers/webhooks and its schema: failures have a code; several webhooks may have one address. */
 function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
   const own = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
-  const created = ({ teamId = 'all public teams' }: JsonObject, wanted: Wanted): Answer => {
+  const created = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, wanted: Wanted): Answer => {
     const made: SimulatedHook = { provider: 'linear', place: textOf(teamId), id: nextId(), ...wanted };
     hooks.push(made);
     return linearData('webhookCreate', { success: true, webhook: { id: made.id } });
@@ -235,7 +236,10 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) =>
       hasNextPage: own().length > from + nodes.length,
       endCursor: String(from + nodes.length),
     };
-    return linearData('webhooks', { nodes: nodes.map(({ id, url }) => ({ id, url })), pageInfo });
+    const shown = nodes.map(({ id, url, place }) => ({
+      ...{ id, url, team: place === ALL_PUBLIC_TEAMS ? null : { id: place } },
+    }));
+    return linearData('webhooks', { nodes: shown, pageInfo });
   };
   return (asked) => {
     const denied = linearRefusal(asked);

@@ -171,6 +171,22 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(providers.hooks.filter(({ place }) => place === 'ada/shuttle')).toEqual([]);
   });
 
+  it('move to another team, and to all public teams, although the provider cannot move them', async () => {
+    const { type, fields } = HOOKED.linear;
+    const id = await api.hooked(type, fields);
+    await api.settled(id, 'active');
+    for (const [teamId, place] of [
+      ['team-2', 'team-2'],
+      ['', 'all public teams'],
+    ]) {
+      await api.redeployed(id, type, { ...fields, teamId });
+      await api.settled(id, 'active');
+      await expect.poll(() => api.hooksOf(id)).toMatchObject([{ place }]);
+    }
+    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    await expect.poll(() => api.hooksOf(id)).toEqual([]);
+  });
+
   it('of a bot move with its address, but do not replace a webhook of another system', async () => {
     const { type, fields } = HOOKED.telegram;
     const id = await api.hooked(type, fields);

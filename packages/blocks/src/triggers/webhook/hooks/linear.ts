@@ -24,7 +24,7 @@ const KEY_PREFIX = 'lin_api_';
 const REFUSED = 'Linear refuses the webhook: check the team, and the address of this server.';
 
 const LIST = `query($first: Int!, $after: String) {
-  webhooks(first: $first, after: $after) { nodes { id url } pageInfo { hasNextPage endCursor } }
+  webhooks(first: $first, after: $after) { nodes { id url team { id } } pageInfo { hasNextPage endCursor } }
 }`;
 const CREATE = `mutation($input: WebhookCreateInput!) {
   webhookCreate(input: $input) { success webhook { id } }
@@ -42,7 +42,7 @@ export const linearHooks: ProviderHooks = {
     const wanted = { url: call.url, secret: call.secret, enabled: true, resourceTypes: linearTypesOf(names) };
     const known = call.hookId;
     if (known !== undefined && (await ask(UPDATE, { id: known, input: wanted }))) return { id: known };
-    const found = await findHook(SERVICE, call, { pages: pagesOf(ask) });
+    const found = await findHook(SERVICE, call, { pages: pagesOf(ask, hook) });
     if (found !== undefined && (await ask(UPDATE, { id: found, input: wanted }))) return { id: found };
     const input = { ...wanted, label: 'Heddle', ...teamOf(hook) };
     const created = await ask(CREATE, { input });
@@ -53,7 +53,7 @@ export const linearHooks: ProviderHooks = {
     const ask = asker(call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await ask(DELETE, { id })) !== undefined,
-      find: (others) => findHook(SERVICE, call, { pages: pagesOf(ask), others }),
+      find: (others) => findHook(SERVICE, call, { pages: pagesOf(ask, hook), others }),
     });
   },
 };
@@ -102,11 +102,12 @@ function errorOf(code: string) {
   return refusedHook(REFUSED);
 }
 
-/** Returns the webhooks that the credential may see. */
-async function* pagesOf(ask: Ask): AsyncGenerator<ListedHook[]> {
+/** Returns the webhooks of the team: an update cannot move a webhook to another team. */
+async function* pagesOf(ask: Ask, { teamId }: HookConfig): AsyncGenerator<ListedHook[]> {
   for (let after: Json = null; ;) {
     const list = memberOf((await ask(LIST, { first: PAGE, after })) ?? {}, 'webhooks');
-    yield objectsIn(list['nodes']).map(({ id, url }) => ({ id, url }));
+    const ofTeam = objectsIn(list['nodes']).filter((node) => memberOf(node, 'team')['id'] === teamId);
+    yield ofTeam.map(({ id, url }) => ({ id, url }));
     const { hasNextPage, endCursor = null } = memberOf(list, 'pageInfo');
     if (hasNextPage !== true) return;
     after = endCursor;
