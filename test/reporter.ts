@@ -14,8 +14,8 @@ type Excluded = Readonly<Record<string, string>>;
 
 /**
  * Prints the minutes of tests by folder, the files with the most processor time, the tests that passed only at their
- * second attempt, and the omitted tests: on this system, or in a quick run those that only `npm run test:full` runs. At
- * the exit it prints the processor time.
+ * second attempt, the omitted tests (on this system, or in a quick run those that only `npm run test:full` runs), and
+ * the failed tests. At the exit it prints the processor time.
  */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
@@ -47,7 +47,11 @@ export class FolderReporter implements Reporter {
     const left = leftOut(files);
     if (this.#excluded) lines.push('', ...ofQuickRun(left, this.#excluded));
     else if (left.length > 0) lines.push('', 'Left out on this system:', ...left);
-    lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`, '');
+    lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`);
+    const failed = files.flatMap(failures);
+    // Last, because a log of CI is often read only from its end.
+    if (failed.length > 0) lines.push('', 'Failed:', ...failed);
+    lines.push('');
     process.stdout.write(lines.join('\n'));
   }
 }
@@ -107,6 +111,18 @@ function repeatedTests({ module, path }: File): string[] {
   return [...module.children.allTests()]
     .filter((test) => test.diagnostic()?.flaky)
     .map((test) => `  ${path}: ${test.fullName}`);
+}
+
+/** Returns a line for each failed test of a file, and for each error outside of its tests. */
+function failures({ module, path }: File): string[] {
+  const tests = [...module.children.allTests('failed')].map((test) => ({
+    name: test.fullName,
+    errors: test.result().errors,
+  }));
+  const outside = module.errors().length > 0 ? [{ name: 'outside of its tests', errors: module.errors() }] : [];
+  return [...tests, ...outside].map(
+    ({ name, errors }) => `  ${path}: ${name}: ${errors?.[0]?.message.split('\n', 1)[0] ?? ''}`,
+  );
 }
 
 function leftOut(files: readonly File[]): string[] {
