@@ -119,7 +119,8 @@ function failures({ module, path }: File): string[] {
     name: test.fullName,
     errors: test.result().errors,
   }));
-  const outside = module.errors().length > 0 ? [{ name: 'outside of its tests', errors: module.errors() }] : [];
+  const outside =
+    module.errors().length > 0 ? [{ name: 'outside of its tests', errors: module.errors() }] : [];
   return [...tests, ...outside].map(
     ({ name, errors }) => `  ${path}: ${name}: ${errors?.[0]?.message.split('\n', 1)[0] ?? ''}`,
   );

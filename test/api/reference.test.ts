@@ -1,14 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { testApi } from '../support/api.ts';
+import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { drawnTests } from '../support/scale.ts';
-import { requireTool } from '../tools/fetch.ts';
 
-const browser = requireTool('chromium');
 const { api } = await testApi();
 const listener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
 const server = createServer((request, response) => void listener(request, response));
@@ -39,15 +37,12 @@ async function opened(started: Browser, viewport: { width: number; height: numbe
   return { page, asked, faults };
 }
 
-describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
+describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => {
   const drawn = drawnTests(1 / 2, 'tests of the page at /docs');
   let started: Browser;
 
   beforeAll(async () => {
-    started = await chromium.launch({
-      executablePath: browser?.path ?? '',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    });
+    started = await startBrowser();
   }, 120_000);
 
   afterAll(() => started.close());

@@ -1,14 +1,12 @@
 import axe from 'axe-core';
-import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { startServe } from '../support/heddle.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { requireTool } from '../tools/fetch.ts';
 
-const tool = requireTool('chromium');
 const HOSTILE = '<img src=x onerror="document.title=1"> & <b>bold</b>';
 
 const FIELDS = [
@@ -44,7 +42,7 @@ const ASKS = workflow(
   ['Start -> Approve the order'],
 );
 
-describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
+describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
   const faults: string[] = [];
   const stops: (() => unknown)[] = [];
   let url = '';
@@ -87,10 +85,7 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
       };
       return { page: data.output.url, status };
     };
-    browser = await chromium.launch({
-      ...(tool && { executablePath: tool.path, env: tool.env as { [name: string]: string } }),
-      args: ['--no-sandbox'],
-    });
+    browser = await startBrowser();
     stops.push(() => browser.close());
   });
   afterAll(async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { studioPages } from '../../packages/studio/src/pages.ts';
+import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { leftOut } from '../support/scale.ts';
 import { ANSWERS, FOLDER as SHOWN_FOLDER, NOW, RUN } from './baselines/answers.ts';
 import {
@@ -14,7 +15,6 @@ import {
   otherSystem,
   systemOf,
 } from './baselines/compare.ts';
-import { chromiumTool, startBrowser } from './setup.ts';
 
 /** True if the images are made again. */
 const isMaking = process.env['HEDDLE_BASELINES'] === 'make';

@@ -1,19 +1,18 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { keyAuthenticator, openServiceStore } from '@heddle/service';
 import { keysAnd, sessionAuthenticator, withSessions } from '@heddle/service/access';
 import { studioPages } from '@heddle/studio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../support/api.ts';
+import { chromiumTool, definedIn, startBrowser } from '../support/browser.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { serveFetch } from '../support/mcp-server.ts';
 import { freePort } from '../support/postgres-server.ts';
 import { fn, loop, workflow } from '../support/workflow.ts';
 import { requireTool } from '../tools/fetch.ts';
-import { chromiumTool, cleaned } from './setup.ts';
 
 const nginx = requireTool('nginx');
 
@@ -55,7 +54,7 @@ async function startNginx(path: string, port: number, upstream: string): Promise
     }`;
   writeFileSync(join(folder, 'nginx.conf'), config);
   const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
-  const child = spawn(path, args, { env: cleaned(nginx?.env ?? {}), stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(path, args, { env: definedIn(nginx?.env ?? {}), stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(() => void child.kill('SIGTERM'));
   let errors = '';
   child.stderr.on('data', (text: Buffer) => (errors += text.toString()));
@@ -106,10 +105,7 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     expect(next).toContain('data: {');
     expect(next.length).toBeLessThan(2000);
 
-    const browser = await chromium.launch({
-      ...(chromiumTool && { executablePath: chromiumTool.path, env: cleaned(chromiumTool.env) }),
-      args: ['--no-sandbox'],
-    });
+    const browser = await startBrowser();
     onTestFinished(() => browser.close());
     const page = await browser.newPage();
     const faults: string[] = [];

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
-import { chromiumTool, studio } from './setup.ts';
+import { chromiumTool } from '../support/browser.ts';
+import { studio } from './setup.ts';
 import { ASKS, scheduled } from './workflows.ts';
 
 /** The folder for the pictures of docs/studio.md; without it, none are made. */

@@ -1,11 +1,10 @@
 import type { Json } from '@heddle/core';
-import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
+import { startBrowser } from '../support/browser.ts';
 import { draftOf } from '../support/draft.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
-import { requireTool } from '../tools/fetch.ts';
 
 /** A real server, a browser that has signed in, and calls of the API with a key. */
 export interface Studio {
@@ -36,8 +35,6 @@ const SECRET = {
   HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
   HEDDLE_SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
 };
-
-export const chromiumTool = requireTool('chromium');
 
 type WhenDone = (stop: () => void) => void;
 
@@ -104,22 +101,7 @@ export function studio({ store = inFolder, more = () => Promise.resolve([]) }: S
   return shared;
 }
 
-/** Starts the browser that the tests use. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({
-    ...(chromiumTool && { executablePath: chromiumTool.path, env: cleaned(chromiumTool.env) }),
-    args: ['--no-sandbox'],
-  });
-}
-
 const inFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
-
-/** Returns the environment without undefined values. */
-export function cleaned(env: Readonly<Record<string, string | undefined>>): { [name: string]: string } {
-  return Object.fromEntries(
-    Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
-  );
-}
 
 function watch({ context, faults, loaded }: Studio): void {
   context.on('page', (page: Page) => {

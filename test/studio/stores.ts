@@ -2,7 +2,7 @@ import { describe } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
-import { chromiumTool } from './setup.ts';
+import { chromiumTool } from '../support/browser.ts';
 import type { ServeArgs } from './setup.ts';
 
 /** Options of `heddle serve` for each store. test/temporal/studio.test.ts has the flows on Temporal. */

@@ -5,7 +5,7 @@ import { keyboardFlows } from '../studio/flows/keyboard.ts';
 import { pageFlows } from '../studio/flows/pages.ts';
 import { runFlows } from '../studio/flows/run.ts';
 import { studioFlows } from '../studio/flows/studio.ts';
-import { chromiumTool } from '../studio/setup.ts';
+import { chromiumTool } from '../support/browser.ts';
 import type { ServeArgs } from '../studio/setup.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';

@@ -1,3 +1,4 @@
+import './node-version.ts';
 import { isJsonObject, own, parseJson } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { Browser, Page } from 'playwright-core';
-import { chromium } from 'playwright-core';
-import { fetchTool, toolNamed } from '../../tools/fetch.ts';
+import { chromiumTool, startBrowser } from '../../support/browser.ts';
 import type { Result } from '../race.ts';
 import { jsonOf, machineLine, tableOf } from '../report.ts';
 import { STUDIO_ROWS } from './rows.ts';
@@ -24,17 +23,11 @@ export async function benchStudio(
   const pattern = new RegExp(only, 'i');
   const rows = Object.entries(STUDIO_ROWS).filter(([, { name }]) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row matches "${only}".`);
-  const { found } = fetchTool('chromium', toolNamed('chromium'));
-  if (!found) throw new Error('The rows of the Studio need Chromium, which is not installed.');
+  if (!chromiumTool) throw new Error('The rows of the Studio need Chromium, which is not installed.');
   const from = loadavg()[0] as number;
   say('Deploying a workflow of 2,000 blocks …');
   const served = await servedStudio();
-  const env = Object.entries(found.env).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  const browser = await chromium.launch({
-    executablePath: found.path,
-    env: Object.fromEntries(env),
-    args: ['--no-sandbox'],
-  });
+  const browser = await startBrowser();
   try {
     const results: Result[] = [];
     for (const [name, row] of rows) {

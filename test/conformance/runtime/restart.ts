@@ -37,6 +37,9 @@ function restartGroups(make: MakeRuntime, shared: boolean): Groups {
     'continued pauses': () => describeContinuedLater(makeEngines),
     children: () => describeChildren(makeEngines),
     // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
-    ...(!shared && { 'unexecuted runs': () => describeUnexecuted(makeEngines), needs: () => describeNeeds(makeEngines) }),
+    ...(!shared && {
+      'unexecuted runs': () => describeUnexecuted(makeEngines),
+      needs: () => describeNeeds(makeEngines),
+    }),
   };
 }

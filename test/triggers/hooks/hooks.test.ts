@@ -178,7 +178,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     for (const [teamId, place] of [
       ['team-2', 'team-2'],
       ['', 'all public teams'],
-    ]) {
+    ] as const) {
       await api.redeployed(id, type, { ...fields, teamId });
       await api.settled(id, 'active');
       await expect.poll(() => api.hooksOf(id)).toMatchObject([{ place }]);

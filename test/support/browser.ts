@@ -1,0 +1,22 @@
+import { chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { requireTool } from '../tools/fetch.ts';
+import type { Found } from '../tools/fetch.ts';
+
+/** The browser of the tests; undefined if this machine has none, and then its tests are skipped. */
+export const chromiumTool = requireTool('chromium');
+
+/** Starts the browser. The caller closes it. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    ...(chromiumTool && { executablePath: chromiumTool.path, env: definedIn(chromiumTool.env) }),
+    args: ['--no-sandbox'],
+  });
+}
+
+/** Returns the environment without undefined values. */
+export function definedIn(env: Found['env']): { [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+}
