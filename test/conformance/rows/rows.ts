@@ -124,7 +124,7 @@ export function conformancePage(rows: readonly Row[]): string {
 
 const PREFACE = `# Conformance
 
-The behaviour that a runtime for this format must have, row by row, with the tests that show it. If Heddle differs on purpose, the row has the reason, with its rule or decision record. If a behaviour is internal to another engine, the row has that reason. The suite is \`describeRuntime\` (\`test/conformance/runtime.ts\`): one call runs it on an implementation. \`%s\` and similar in titles are values of a table; numbers such as \`r035\` are recorded cases in \`test/conformance/outcomes\`.
+This page lists the behaviour that a runtime for this format must have, with the tests that show it. If Heddle differs on purpose, the row describes the difference, with its rule or decision record. If a behaviour is internal to another engine, the row says why it is not visible. The suite is \`describeRuntime\` (\`test/conformance/runtime.ts\`): one call runs it on an implementation. \`%s\` and similar in titles are values of a table; numbers such as \`r035\` are recorded cases in \`test/conformance/outcomes\`.
 
 This page is generated from \`test/conformance/rows/rows.json\`: \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails if a row has neither a test nor a reason, if it names a missing test, or if this page is out of date.
 `;
