@@ -23,7 +23,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
   });
   const events = triggers
     .command('events')
-    .description('Lists the latest events about which the flow control of a trigger has decided.')
+    .description('Lists the latest events of a trigger with the decisions of its flow control.')
     .argument('<trigger>', TRIGGER);
   withOptions(events, [
     new Option('--limit <count>', 'most events').argParser(Number).default(50),

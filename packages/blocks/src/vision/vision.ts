@@ -16,7 +16,7 @@ export const vision = defineOutside({
       .optional()
       .describe('A file or a list of files, such as <start.files>; or an address.'),
     imageFileReference: z.json().optional().describe('The same, if imageFile is empty.'),
-    imageUrl: z.string().optional().describe('An address or a data: URL, if both are empty.'),
+    imageUrl: z.string().optional().describe('A URL, also a data: URL, if both are empty.'),
     prompt: z.string().default(DEFAULT_PROMPT).describe(`The question. Default: ${DEFAULT_PROMPT}`),
     ...modelFields,
   }),

@@ -51,7 +51,7 @@ export const createSkill = define({
   audit: { resourceType: 'skill', actions: ['SKILL_CREATED'] },
   method: 'POST',
   path: '/api/v2/skills',
-  summary: 'Create a skill, of which the caller is an editor',
+  summary: 'Create a skill; the caller becomes its editor',
   resource: workspace('body'),
   params: none,
   query: none,

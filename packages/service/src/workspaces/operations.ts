@@ -61,7 +61,7 @@ export const listWorkspaceMembers = define({
   id: 'listWorkspaceMembers',
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/members',
-  summary: 'List the members of a workspace by address',
+  summary: 'List the members of a workspace by email',
   resource: workspace('path'),
   params: schemas.workspacePath,
   query: schemas.membersQuery,

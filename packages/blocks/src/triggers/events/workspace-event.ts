@@ -43,7 +43,7 @@ export const workspaceEventSchema = {
   outputs: z.object({
     event: z.string().describe('The event or condition.'),
     timestamp: z.string().describe('When it happened, in ISO 8601 and UTC.'),
-    workflowId: z.string().nullable().describe('Id of the workflow that it is about.'),
+    workflowId: z.string().nullable().describe('Id of the workflow that the event is about.'),
     workflowName: z.string().nullable().describe('Its name.'),
     ...run,
     errorMessage: z.string().nullable().describe('Why the run failed, or why the trigger was suspended.'),

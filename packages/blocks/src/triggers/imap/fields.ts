@@ -30,7 +30,7 @@ export const imapFields = z.object({
   mailbox: z
     .union([z.array(text).max(MAX_MAILBOXES, { error: MAILBOXES }), text], { error: 'a list of mailboxes' })
     .default('INBOX')
-    .describe('The mailboxes, up to 10, with commas. Default: INBOX.'),
+    .describe('The mailboxes, up to 10, separated by commas. Default: INBOX.'),
   searchCriteria: z
     .json()
     .optional()

@@ -25,7 +25,7 @@ const rssFields = z.object({
     .trim()
     .max(MAX_URL, { error: URL_NEEDED })
     .regex(/^(?:https?:\/\/|\{\{)/i, { error: URL_NEEDED })
-    .describe('The address of the feed, RSS or Atom. May contain {{NAME}}.'),
+    .describe('The URL of the feed, RSS or Atom. May contain {{NAME}}.'),
   ...feedFields,
 });
 
@@ -179,7 +179,7 @@ export const rssSchema = {
   fields: rssFields.extend(flowControlFields),
   outputs: z.object({
     title: z.string().describe('The title of the item.'),
-    link: z.string().describe('The address of the item.'),
+    link: z.string().describe('The URL of the item.'),
     pubDate: z.string().describe('When the item was published, as the feed writes it.'),
     item: z
       .record(z.string(), z.json())

@@ -13,7 +13,7 @@ export const listTriggerEvents = define({
   id: 'listTriggerEvents',
   method: 'GET',
   path: '/api/v2/triggers/{triggerId}/events',
-  summary: 'List the events about which the flow control of a trigger has decided, newest first',
+  summary: 'List the events of a trigger with the decisions of its flow control, newest first',
   resource: trigger,
   params: schemas.triggerPath,
   query: schemas.eventsQuery,
