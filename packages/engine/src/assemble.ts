@@ -24,7 +24,7 @@ const HTTP_TIMEOUT_MS = 300_000;
 
 const MIB = 2 ** 20;
 
-/** Default for all files that the blocks of one run store. */
+/** Default maximum size of all files that the blocks of one run store. */
 const MAX_RUN_FILE_BYTES = 1024 * 1024 * 1024;
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
@@ -71,7 +71,7 @@ export function partsOf(
   };
 }
 
-/** Returns the data that the host provides for blocks. */
+/** Returns the features that the host provides for blocks. */
 function featuresOf({ tenantFiles, tenantKnowledge }: EngineOptions): HostFeature[] {
   return [...(tenantFiles ? ['files' as const] : []), ...(tenantKnowledge ? ['knowledge' as const] : [])];
 }
@@ -104,8 +104,8 @@ export async function closeParts({ code, connections }: RuntimeParts): Promise<v
 
 /** Emits a Node warning: the default for errors that reach no caller. */
 export function reportAsWarning(error: unknown, runId: string | undefined): void {
-  const what = error instanceof Error ? error.message : String(error);
-  process.emitWarning(runId === undefined ? what : `run ${runId}: ${what}`, 'HeddleWarning');
+  const message = error instanceof Error ? error.message : String(error);
+  process.emitWarning(runId === undefined ? message : `run ${runId}: ${message}`, 'HeddleWarning');
 }
 
 function sandboxOptions({
@@ -115,10 +115,10 @@ function sandboxOptions({
   images,
   sandbox = {},
 }: EngineOptions): ConstructorParameters<typeof CodeService>[0] {
-  const { maxProcesses, isolation, resultMiB, ...rest } = sandbox;
-  const chars = resultMiB === undefined ? {} : { resultChars: resultMiB * MIB, inputChars: resultMiB * MIB };
+  const { maxProcesses, isolation, resultMiB, ...limits } = sandbox;
+  const sizes = resultMiB === undefined ? {} : { resultChars: resultMiB * MIB, inputChars: resultMiB * MIB };
   return {
-    limits: { ...rest, ...chars },
+    limits: { ...limits, ...sizes },
     ...(maxProcesses !== undefined && { maxProcesses }),
     python: {
       ...(maxProcesses !== undefined && { maxProcesses }),
@@ -135,7 +135,7 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
   return { ...(wallMs !== undefined && { wallMs }), ...(cpuMs !== undefined && { cpuMs }) };
 }
 
-/** Returns the HTTP client of blocks, loaded at its first use. */
+/** Returns a function that loads the HTTP client of blocks at its first call. */
 function blockHttpClient(options: EngineOptions): () => Promise<HttpClient> {
   return lazyEgress(blockPolicy(options));
 }
@@ -145,7 +145,10 @@ function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
   return { timeoutMs: HTTP_TIMEOUT_MS, ...(file !== undefined && { maxFileBytes: file }), ...egress };
 }
 
-/** Returns a function that looks up the configuration of a service. Throws OPTIONS_INVALID for an address that is not an HTTP URL. */
+/**
+ * Returns a function that looks up the configuration of a service. Throws OPTIONS_INVALID for an invalid address or
+ * rate.
+ */
 function configuredServices(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
   const { services = {}, credentials = {}, serviceRates = {} } = options;
   for (const [name, { calls, seconds }] of Object.entries(serviceRates))
@@ -154,7 +157,7 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
         'OPTIONS_INVALID',
         `The rate of the service "${name}" must have calls and seconds above 0.`,
       );
-  const plain = blockHttpClient(options);
+  const defaultClient = blockHttpClient(options);
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, address] of Object.entries(services)) {
     expectUrl(name, address);
@@ -164,7 +167,7 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
     address: Object.hasOwn(services, name) ? services[name] : undefined,
     credential: Object.hasOwn(credentials, name) ? credentials[name] : undefined,
     rate: Object.hasOwn(serviceRates, name) ? serviceRates[name] : undefined,
-    http: await (clients.get(name) ?? plain)(),
+    http: await (clients.get(name) ?? defaultClient)(),
   });
 }
 
@@ -185,7 +188,7 @@ export function fileHttpClient({ egress }: EngineOptions): () => Promise<HttpCli
   return lazyEgress({ ...egress, ...limits, exceptions: [], remedy: '' });
 }
 
-/** Returns the client, which may also reach `service`, loaded at its first use. */
+/** Returns a function that loads the client at its first call. The client may also access `service`. */
 function lazyEgress(policy: EgressPolicy, service?: string): () => Promise<HttpClient> {
   let opening: Promise<HttpClient> | undefined;
   return () =>

@@ -21,9 +21,9 @@ import type { EngineOptions } from './options.ts';
 import type { Engine } from './types.ts';
 
 /**
- * Returns an engine over a data folder, in memory, on a PostgreSQL database, or on another runtime. It owns the folder until
- * it is closed, and continues unfinished runs. A database is shared with other processes, and each run is owned
- * by one of them.
+ * Returns an engine over a data folder, in memory, on a PostgreSQL database, or on another runtime. The engine owns its
+ * folder until it is closed, and recovers unfinished runs unless `recover` is false. A database is shared with other
+ * processes, and each run is owned by one of them.
  *
  * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE, OPTIONS_INVALID,
  * ISOLATION_TOO_LOW, DATA_UNREACHABLE, and the errors of the runtime.
@@ -42,19 +42,19 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
 
 /** Creates an engine on a database that other processes share. */
 async function onPostgres(
-  { leaseMs, ...place }: NonNullable<EngineOptions['postgres']>,
+  { leaseMs, ...database }: NonNullable<EngineOptions['postgres']>,
   registry: Registry,
   options: EngineOptions,
 ): Promise<Engine> {
   const timing = { leaseMs: validLease(leaseMs) };
-  return createLeasedEngine(await openLeased(place), registry, options, timing);
+  return createLeasedEngine(await openLeased(database), registry, options, timing);
 }
 
 /** Throws OPTIONS_INVALID if the options name several locations for runs. */
 function expectOneLocation({ runtime, data, postgres }: EngineOptions): void {
-  const named = Object.entries({ runtime, data, postgres }).filter(([, value]) => value !== undefined);
-  if (!postgres || named.length === 1) return;
-  const names = named.map(([name]) => `"${name}"`).join(' and ');
+  const locations = Object.entries({ runtime, data, postgres }).filter(([, value]) => value !== undefined);
+  if (!postgres || locations.length === 1) return;
+  const names = locations.map(([name]) => `"${name}"`).join(' and ');
   throw new EngineError('OPTIONS_INVALID', `Runs have one location: choose one of ${names}.`);
 }
 
@@ -74,7 +74,7 @@ export async function createEngineOn(
   const close = async (graceMs: number): Promise<void> => {
     await stopControl();
     const grace = timeLimit(parts.clock, graceMs);
-    await runs.close(grace.over);
+    await runs.close(grace.elapsed);
     grace.cancel();
     await (code ? parts.connections.settled() : closeParts(parts));
     stores.close();
@@ -89,7 +89,10 @@ export async function createEngineOn(
   return new HeddleEngine({ ...local, runtime, httpClient: fileHttpClient(options), close });
 }
 
-/** Tells readers of the folder which recorded runs this process has opened. No process executes any other run. */
+/**
+ * Returns a function that records which runs this process has opened, for readers of the folder. No process executes
+ * any other run.
+ */
 function openedRunsReporter(stores: Stores): (runId: string) => void {
   const opened = new Set<string>();
   stores.recordOpenedRuns?.([]);

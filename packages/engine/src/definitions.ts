@@ -22,7 +22,7 @@ import type { SharedStores } from './store/stores.ts';
 import type { Deployed, WorkflowSource } from './types.ts';
 
 /** A plan with the version of its deployment; undefined if the caller passed the plan. */
-export interface Found {
+export interface VersionedPlan {
   plan: Plan;
   version: number | undefined;
 }
@@ -31,7 +31,7 @@ export interface Found {
 export interface ResolvedChild {
   /** The id or name of the workflow. */
   workflow: string;
-  /** The live version; default: the newest. */
+  /** Version of the deployment; default: the newest. */
   version?: number;
 }
 
@@ -41,7 +41,7 @@ export class Definitions {
   readonly #options: CompileOptions;
   readonly #plans = new Map<string, Plan>();
   /** Deployed versions, by number and id. */
-  readonly #versions = new Map<string, Found>();
+  readonly #versions = new Map<string, VersionedPlan>();
   readonly #now: () => number;
 
   constructor(parts: {
@@ -63,12 +63,15 @@ export class Definitions {
     };
   }
 
-  /** Returns the plan of an exported workflow, given as a JSON value or its text. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
+  /**
+   * Returns the plan of an exported workflow, passed as a JSON value or as text. Throws WORKFLOW_INVALID with every
+   * diagnostic in `details`.
+   */
   compile(
     workflow: unknown,
     options: { fileName?: string; compat?: boolean } = {},
   ): { plan: Plan; diagnostics: Diagnostic[] } {
-    const parsed = parsedWorkflow(workflow, options);
+    const parsed = parse(workflow, options);
     if (!parsed.workflow) throw invalid(parsed.diagnostics);
     const compiled = compile(parsed.workflow, this.#optionsFor(options));
     const diagnostics = [...parsed.diagnostics, ...compiled.diagnostics];
@@ -79,7 +82,7 @@ export class Definitions {
 
   /** Returns the diagnostics of a workflow. `compile` refuses exactly the workflows with an error here. */
   check(workflow: unknown, options: { fileName?: string; compat?: boolean }): Diagnostic[] {
-    const { workflow: parsed, diagnostics } = parsedWorkflow(workflow, options);
+    const { workflow: parsed, diagnostics } = parse(workflow, options);
     return parsed ? [...diagnostics, ...checkWorkflow(parsed, this.#optionsFor(options))] : diagnostics;
   }
 
@@ -97,7 +100,7 @@ export class Definitions {
   }
 
   /** Returns the plan of a deployed workflow, a passed workflow or a passed plan. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
-  async resolve(source: WorkflowSource, version?: number): Promise<Found> {
+  async resolve(source: WorkflowSource, version?: number): Promise<VersionedPlan> {
     if (typeof source !== 'string') {
       return {
         plan: 'plan' in source ? source.plan : this.compile(source.workflow, source).plan,
@@ -117,22 +120,22 @@ export class Definitions {
   }
 
   /** Returns the deployed workflow with this id or name. Default version: the newest. */
-  async find(reference: string, version?: number): Promise<Found | undefined> {
+  async find(reference: string, version?: number): Promise<VersionedPlan | undefined> {
     const key = `${version} ${reference}`;
-    const known = version === undefined ? undefined : this.#versions.get(key);
-    if (known) return known;
+    const cached = version === undefined ? undefined : this.#versions.get(key);
+    if (cached) return cached;
     const deployment = await this.#stores.definitions.find(reference, version);
     if (!deployment) return undefined;
-    const found = { plan: await this.plan(deployment.planHash), version: deployment.version };
+    const resolved = { plan: await this.plan(deployment.planHash), version: deployment.version };
     // A deployed version never changes, but its name may later belong to another workflow.
-    if (version !== undefined && deployment.workflowId === reference) this.#versions.set(key, found);
-    return found;
+    if (version !== undefined && deployment.workflowId === reference) this.#versions.set(key, resolved);
+    return resolved;
   }
 
   /** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
   async plan(hash: string): Promise<Plan> {
-    const known = this.#plans.get(hash);
-    if (known) return known;
+    const cached = this.#plans.get(hash);
+    if (cached) return cached;
     const plan = await storedPlan(this.#stores.definitions, hash);
     this.#plans.set(hash, plan);
     return plan;
@@ -146,9 +149,11 @@ export async function storedPlan(definitions: Pick<DefinitionStore, 'plan'>, has
   return readPlan(stored);
 }
 
-function parsedWorkflow(workflow: unknown, { fileName }: { fileName?: string }): ParseResult {
-  const named = fileName === undefined ? {} : { fileName };
-  return typeof workflow === 'string' ? parseWorkflowText(workflow, named) : parseWorkflow(workflow, named);
+function parse(workflow: unknown, { fileName }: { fileName?: string }): ParseResult {
+  const options = fileName === undefined ? {} : { fileName };
+  return typeof workflow === 'string'
+    ? parseWorkflowText(workflow, options)
+    : parseWorkflow(workflow, options);
 }
 
 function invalid(diagnostics: readonly Diagnostic[]): EngineError {

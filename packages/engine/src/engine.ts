@@ -22,7 +22,7 @@ import { isEnded } from './store/journal.ts';
 import type { SharedStores } from './store/stores.ts';
 import { follow } from './records/follow.ts';
 import type { LiveRun, RuntimePort } from './runtime-port.ts';
-import type { Found } from './definitions.ts';
+import type { VersionedPlan } from './definitions.ts';
 import type {
   FromBlockOptions,
   Deployed,
@@ -98,17 +98,17 @@ export class HeddleEngine implements Engine {
   }
 
   async #startRun(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
-    const { found, start } = await this.#resolveStart(workflow, options);
-    return this.#launch(found, { start, input, options });
+    const { target, start } = await this.#resolveStart(workflow, options);
+    return this.#launch(target, { start, input, options });
   }
 
   async #resolveStart(
     workflow: WorkflowSource,
     { version, start }: ExecuteOptions,
-  ): Promise<{ found: Found; start: string }> {
+  ): Promise<{ target: VersionedPlan; start: string }> {
     this.#expectOpen();
-    const found = await this.#parts.definitions.resolve(workflow, version);
-    return { found, start: start === undefined ? found.plan.start : startBlock(found.plan, start) };
+    const target = await this.#parts.definitions.resolve(workflow, version);
+    return { target, start: start === undefined ? target.plan.start : startBlock(target.plan, start) };
   }
 
   async takeFiles(
@@ -118,11 +118,11 @@ export class HeddleEngine implements Engine {
   ): Promise<Json> {
     this.#expectOpen();
     if (!mayContainFiles(input)) return input;
-    const { found, start } = await this.#resolveStart(workflow, options);
-    const block = found.plan.blocks[start];
+    const { target, start } = await this.#resolveStart(workflow, options);
+    const block = target.plan.blocks[start];
     if (!block?.trigger) return input;
     const { stores, httpClient, tenant } = this.#parts;
-    const owner = () => tenant(found.plan.workflow.id);
+    const owner = () => tenant(target.plan.workflow.id);
     const { signal, limits, onStored, fields } = options;
     return ingestFiles(block, input, {
       ...{ values: stores.values, httpClient, owner, signal, limits, onStored },
@@ -178,7 +178,7 @@ export class HeddleEngine implements Engine {
   }
 
   #launch(
-    { plan, version }: Found,
+    { plan, version }: VersionedPlan,
     request: { start: string; input: Json; options: ExecuteOptions; reused?: Reused },
   ): Promise<LiveRun> {
     const { start, input, options, reused } = request;
@@ -266,12 +266,13 @@ export class HeddleEngine implements Engine {
     await this.#parts.runtime.saved(runId);
     const header = await runs.header(runId);
     if (!header) throw runNotFound(runId);
-    const found: { runId: string; workflowId: string; blockId: string }[] = [];
+    const children: { runId: string; workflowId: string; blockId: string }[] = [];
     for (const id of await runs.children(runId)) {
       const child = await runs.header(id);
-      if (child?.parent) found.push({ runId: id, workflowId: child.workflowId, blockId: child.parent.block });
+      if (child?.parent)
+        children.push({ runId: id, workflowId: child.workflowId, blockId: child.parent.block });
     }
-    return found;
+    return children;
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
@@ -317,14 +318,14 @@ export class HeddleEngine implements Engine {
 
   async runFromBlock(runId: string, block: string, options: FromBlockOptions = {}): Promise<RunHandle> {
     this.#expectOpen();
-    const { found, source } = await this.#restart(runId, options);
+    const { target, source } = await this.#restart(runId, options);
     const { header, entries } = source;
-    const { start, reused } = reuse(found.plan, block, source, options);
+    const { start, reused } = reuse(target.plan, block, source, options);
     const [first] = entries;
-    const before = first?.type === 'started' ? await this.#parts.values.load(first.input) : {};
-    const restarted = await this.#launch(found, {
+    const earlierInput = first?.type === 'started' ? await this.#parts.values.load(first.input) : {};
+    const restarted = await this.#launch(target, {
       start,
-      input: options.input ?? before,
+      input: options.input ?? earlierInput,
       options: { mocks: header.mocks, ...options },
       reused,
     });
@@ -337,32 +338,32 @@ export class HeddleEngine implements Engine {
     { iterations, ...options }: Pick<FromBlockOptions, 'workflow' | 'iterations'> = {},
   ): Promise<RestartPreview> {
     this.#expectOpen();
-    const { found, source } = await this.#restart(runId, options);
-    return previewReuse(found.plan, block, { source, iterations });
+    const { target, source } = await this.#restart(runId, options);
+    return previewReuse(target.plan, block, { source, iterations });
   }
 
-  /** Returns the definition and the earlier run of a run from a block. */
+  /** Returns the workflow that a run from a block executes, and the earlier run. */
   async #restart(runId: string, { workflow, version }: { workflow?: WorkflowSource; version?: number }) {
     const { stores, definitions } = this.#parts;
     const header = await stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
     const plan = await definitions.plan(header.planHash);
-    const found: Found =
+    const target: VersionedPlan =
       workflow === undefined
         ? { plan, version: header.version }
         : await definitions.resolve(workflow, version);
-    return { found, source: { runId, plan, header, entries: await stores.runs.journal(runId) } };
+    return { target, source: { runId, plan, header, entries: await stores.runs.journal(runId) } };
   }
 
   async deleteRun(runId: string): Promise<void> {
     this.#expectOpen();
     const { stores, runtime } = this.#parts;
     await runtime.saved(runId);
-    const all = await endedTree(stores.runs, runId);
+    const runIds = await endedTree(stores.runs, runId);
     // Children are deleted first: if a deletion fails, the remaining runs can still be found from the parent.
-    for (const each of all.toReversed()) {
-      await stores.live.remove(each);
-      await stores.values.prune((await stores.runs.remove(each)) ?? [], PRUNE_MIN_AGE_MS);
+    for (const id of runIds.toReversed()) {
+      await stores.live.remove(id);
+      await stores.values.prune((await stores.runs.remove(id)) ?? [], PRUNE_MIN_AGE_MS);
     }
   }
 
@@ -399,20 +400,20 @@ function chosenRunId(runId: string | undefined): string | undefined {
   );
 }
 
-/** Minimum age of deleted values: a run that is starting may use newer ones. */
+/** Minimum age of the values that are deleted: a run that is starting may use newer values. */
 const PRUNE_MIN_AGE_MS = 3_600_000;
 
 /** Returns the ids of the run and all its descendants, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */
 async function endedTree(runs: SharedStores['runs'], runId: string): Promise<string[]> {
   if (!(await runs.header(runId))) throw runNotFound(runId);
-  const all = [runId];
-  for (const each of all) {
-    const record = await runs.record(each);
+  const runIds = [runId];
+  for (const id of runIds) {
+    const record = await runs.record(id);
     if (!record || !isEnded(record.status))
-      throw new EngineError('RUN_NOT_SETTLED', `Run ${each} has not ended: wait for its end, or cancel it.`);
-    all.push(...(await runs.children(each)));
+      throw new EngineError('RUN_NOT_SETTLED', `Run ${id} has not ended: wait for its end, or cancel it.`);
+    runIds.push(...(await runs.children(id)));
   }
-  return all;
+  return runIds;
 }
 
 /** Returns the id of the block that `reference` names. Throws BLOCK_NOT_FOUND, and START_NOT_FOUND if no run can start there. */
@@ -431,6 +432,6 @@ function startBlock(plan: Plan, reference: string): string {
 function stopBlock(plan: Plan, reference: string): string {
   const block = findBlock(plan, reference);
   if (block.containers.length === 0 && !block.trigger) return block.id;
-  const why = block.trigger ? 'it is where runs start' : 'it is inside a container';
-  throw new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot stop after "${block.name}": ${why}.`);
+  const reason = block.trigger ? 'it is where runs start' : 'it is inside a container';
+  throw new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot stop after "${block.name}": ${reason}.`);
 }

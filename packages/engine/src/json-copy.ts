@@ -3,8 +3,9 @@ import type { Json } from '@heddle/core/blocks';
 
 /** Deeper values are treated as circular. */
 const MAX_DEPTH = 1000;
-/** Upper bounds of UTF-8 bytes in JSON, for one UTF-16 unit (`\u0000`) and for a number with its comma. */
+/** Maximum number of UTF-8 bytes of one UTF-16 unit in JSON (`\u0000`). */
 const MAX_UNIT_BYTES = 6;
+/** Maximum number of bytes of a number in JSON, with its comma. */
 const MAX_SCALAR_BYTES = 26;
 
 /** A JSON value and an upper bound of its size as text. */
@@ -14,19 +15,20 @@ export interface JsonCopy {
 }
 
 /**
- * Returns a private copy of `value` as `JSON.stringify` converts it: without `undefined`, and with dates as strings. So a run
- * reads the same value before and after a restart, and a recorded value cannot be changed. `what` names the value in errors.
+ * Returns a private copy of `value` as `JSON.stringify` converts it: without `undefined`, and with dates as strings. So
+ * a run reads the same value before and after a restart, and a recorded value cannot be changed. `label` names the
+ * value in errors.
  *
  * Throws BLOCK_FAILED, with the path, for functions, symbols, bigints and circular values.
  */
-export function jsonCopy(value: unknown, what: string): JsonCopy {
-  const walk: Walk = { json: null, maxBytes: 0, what, path: [] };
+export function jsonCopy(value: unknown, label: string): JsonCopy {
+  const walk: Walk = { json: null, maxBytes: 0, label, path: [] };
   walk.json = copy(value, undefined, walk) ?? null;
   return walk;
 }
 
 interface Walk extends JsonCopy {
-  what: string;
+  label: string;
   /** Keys that lead to the object being copied. */
   path: (string | number)[];
 }
@@ -45,13 +47,13 @@ function copy(value: unknown, key: string | number | undefined, walk: Walk): Jso
     case 'undefined':
       return value;
     case 'object':
-      return value === null ? null : enter(value, key, walk);
+      return value === null ? null : copyNested(value, key, walk);
     default:
-      throw refused(walk, key, `is a ${typeof value}`);
+      throw notJsonError(walk, key, `is a ${typeof value}`);
   }
 }
 
-function enter(value: object, key: string | number | undefined, walk: Walk): Json | undefined {
+function copyNested(value: object, key: string | number | undefined, walk: Walk): Json | undefined {
   if (key === undefined) return copyObject(value, walk);
   walk.path.push(key);
   const object = copyObject(value, walk);
@@ -61,7 +63,7 @@ function enter(value: object, key: string | number | undefined, walk: Walk): Jso
 
 function copyObject(value: object, walk: Walk): Json | undefined {
   if (walk.path.length > MAX_DEPTH)
-    throw refused(walk, undefined, 'contains itself, or is nested too deeply');
+    throw notJsonError(walk, undefined, 'contains itself, or is nested too deeply');
   if ('toJSON' in value && typeof value.toJSON === 'function')
     return copy((value as { toJSON(): unknown }).toJSON(), 'toJSON()', walk);
   if (Array.isArray(value)) return value.map((item, index) => copy(item, index, walk) ?? null);
@@ -82,12 +84,12 @@ function copyObject(value: object, walk: Walk): Json | undefined {
   return object;
 }
 
-function refused({ what, path }: Walk, key: string | number | undefined, why: string): BlockError {
+function notJsonError({ label, path }: Walk, key: string | number | undefined, reason: string): BlockError {
   const all = key === undefined ? path : [...path, key];
-  const shown = all.slice(0, 5).join('.') + (all.length > 5 ? '…' : '');
+  const pathText = all.slice(0, 5).join('.') + (all.length > 5 ? '…' : '');
   return new BlockError(
     'BLOCK_FAILED',
-    `${what} cannot be recorded: ${shown === '' ? 'it' : `"${shown}"`} ${why}, which is not JSON.`,
+    `${label} cannot be recorded: ${pathText === '' ? 'it' : `"${pathText}"`} ${reason}, which is not JSON.`,
     { retryable: false },
   );
 }

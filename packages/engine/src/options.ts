@@ -34,7 +34,8 @@ export interface EngineOptions {
   /** Types of triggers that the host fires: deploying warns about other types. Default: triggers are not checked. */
   triggers?: readonly TriggerInfo[];
   /**
-   * Maximum number of effect blocks and sandbox jobs that run at once: in the engine (default 64) and in one run (default 16).
+   * Maximum number of effect blocks and sandbox jobs that run at the same time: in the engine (default 64) and in one
+   * run (default 16).
    */
   concurrency?: { engine?: number; run?: number };
   /**
@@ -77,8 +78,9 @@ export interface EngineOptions {
   /** Provides the dependency images that function blocks select with `sandboxId`. */
   images?: ImageSource;
   /**
-   * Returns the workflow to which an id or a name refers when the workflow with the id `caller` starts a child; undefined: the
-   * caller may run no such workflow. Default: the newest deployed version with this id or name.
+   * Returns the workflow that a child run executes. `caller` is the id of the workflow that starts the child, and
+   * `reference` the id or name that its block contains; undefined: the caller may not run that workflow. Default: the
+   * newest deployed version.
    */
   resolveChild?: (
     caller: string,
@@ -90,12 +92,15 @@ export interface EngineOptions {
    */
   tenant?: (workflowId: string) => Promise<string | undefined> | string | undefined;
   /**
-   * Returns the addresses at which a person can resume a pause: `url` and `resumeEndpoint` of its output, which fields of its
-   * block can refer to as well. `token` is the token of the pause, which is not open yet. Default: none.
+   * Returns the URLs at which a person can resume a pause: `url` and `resumeEndpoint` of its output. Fields of the
+   * pausing block can refer to both. `token` is the token of the pause, which is not open yet. Default: none.
    */
   pauseLinks?: PauseLinker;
   clock?: Clock;
-  /** True (default): recovers the unfinished runs of the data folder at the start, and at any time the runs in a database that no process owns. */
+  /**
+   * True (default): recovers the unfinished runs of a data folder when the engine starts, and the runs of a database as
+   * soon as no process owns them.
+   */
   recover?: boolean;
   /** Receives errors that reach no caller. Default: a Node warning. */
   onError?: (error: unknown, runId: string | undefined) => void;
@@ -133,8 +138,8 @@ export interface SandboxLimits {
   /** Largest size of a result and of the input, as JSON; default 4. Code also needs the memory for them. */
   resultMiB?: number;
   /**
-   * How strictly the operating system must confine code. A `minimum`, or a `level` other than `best`, is checked when the engine
-   * starts (ISOLATION_TOO_LOW), otherwise at the first code.
+   * How strictly the operating system must confine code. A `minimum`, or a `level` other than `best`, is checked when
+   * the engine starts (ISOLATION_TOO_LOW), otherwise when code first runs.
    */
   isolation?: IsolationOptions;
 }

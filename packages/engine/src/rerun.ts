@@ -32,13 +32,13 @@ export interface Restart {
 }
 
 /**
- * Returns the data that a run that starts at `reference` takes over from an earlier run: the outputs of the top-level
+ * Returns the data that a run from the block `reference` takes over from an earlier run: the outputs of the top-level
  * blocks that are not downstream of the start, the variables, and for containers around the start the data of
  * `reuseInside`.
  *
  * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block
  * inside a container without `iterations`, or one with a source block that has not run; OPTIONS_INVALID for edits of
- * data that the block does not use, and for iterations of another depth.
+ * data that the block does not use, and for a wrong number of iterations.
  */
 export function reuse(
   plan: Plan,
@@ -50,22 +50,22 @@ export function reuse(
   const { outputs, variables } = settledLedger(source);
   const index = restartIndex(plan, block, iterations);
   if (!block.trigger)
-    expectUpstream(plan, { block, index, runId: source.runId, ran: (id) => outputs.has(id) });
-  const fresh = downstreamOf(plan, index);
+    expectUpstream(plan, { block, index, runId: source.runId, hasRun: (id) => outputs.has(id) });
+  const rerunIndexes = downstreamOf(plan, index);
   const keptOutputs = plan.skeleton.nodes.flatMap((node, at): [string, Stored][] => {
     const output = outputs.get(node.id);
-    return output && !fresh.has(at) ? [[node.id, output.value]] : [];
+    return output && !rerunIndexes.has(at) ? [[node.id, output.value]] : [];
   });
   const outputsById = Object.fromEntries(keptOutputs);
   const isInside = iterations !== undefined && iterations.length + block.containers.length > 0;
   const inside = isInside ? reuseInside({ plan, block, iterations }, source) : undefined;
   const isKept = (id: string): boolean => Object.hasOwn(outputsById, id) || inside?.blocks.has(id) === true;
-  const before = inside?.variables ?? variables;
+  const sourceVariables = inside?.variables ?? variables;
   const reused = {
     runId: source.runId,
     outputs: outputsById,
     variables: Object.fromEntries(
-      plan.variables.map(({ id, value }): [string, Json] => [id, before.get(id) ?? value]),
+      plan.variables.map(({ id, value }): [string, Json] => [id, sourceVariables.get(id) ?? value]),
     ),
     ...(inside && { inside }),
     ...((edits.fields ?? edits.outputs) && { edits: checkedEdits(plan, block, { edits, isKept }) }),
@@ -81,7 +81,7 @@ function checkedEdits(
 ): RestartEdits {
   const { fields = {}, outputs = {} } = edits;
   const unknown = Object.keys(fields).find((name) => block.trigger || !Object.hasOwn(block.params, name));
-  if (unknown !== undefined) throw fieldRefused(block, unknown);
+  if (unknown !== undefined) throw fieldError(block, unknown);
   const byId = Object.entries(outputs).map(([reference, value]): [string, Json] => {
     const { id, name } = findBlock(plan, reference);
     if (isKept(id)) return [id, value];
@@ -92,7 +92,7 @@ function checkedEdits(
   return { fields, outputs: Object.fromEntries(byId) };
 }
 
-function fieldRefused({ name, trigger, params }: BlockConfig, field: string): EngineError {
+function fieldError({ name, trigger, params }: BlockConfig, field: string): EngineError {
   if (trigger)
     return invalid(`"${name}" is a trigger and has no fields to replace: replace the input of the run.`);
   const names = Object.keys(params).map((each) => `"${each}"`);
@@ -113,25 +113,25 @@ export function previewReuse(
   const block = findBlock(plan, reference);
   const { outputs } = settledLedger(source);
   const outermost = iterations && plan.blocks[block.containers[0] ?? ''];
-  const top = outermost?.id ?? block.id;
-  const index = plan.skeleton.nodes.findIndex((node) => node.id === top);
-  const fresh = index < 0 ? new Set<number>() : downstreamOf(plan, index);
+  const topId = outermost?.id ?? block.id;
+  const index = plan.skeleton.nodes.findIndex((node) => node.id === topId);
+  const rerunIndexes = index < 0 ? new Set<number>() : downstreamOf(plan, index);
   const blocks = plan.skeleton.nodes.map((node, at) => ({
     at,
-    ...previewed(plan, node.id, outputs.has(node.id)),
+    ...previewEntry(plan, node.id, outputs.has(node.id)),
   }));
   const upstream = index < 0 ? new Set<number>() : upstreamOf(plan, index);
-  const shown = ({ at: _at, ...rest }: (typeof blocks)[number]): RestartPreview['rerun'][number] => rest;
+  const toEntry = ({ at: _at, ...entry }: (typeof blocks)[number]): RestartPreview['rerun'][number] => entry;
   return {
     blockId: block.id,
     refusal: refusalOf(() => reuse(plan, reference, source, { iterations })),
     continued: outermost ? { blockId: outermost.id, name: outermost.name } : null,
-    rerun: blocks.filter(({ at }) => fresh.has(at)).map(shown),
-    upstream: blocks.filter(({ at }) => upstream.has(at)).map(shown),
+    rerun: blocks.filter(({ at }) => rerunIndexes.has(at)).map(toEntry),
+    upstream: blocks.filter(({ at }) => upstream.has(at)).map(toEntry),
   };
 }
 
-function previewed(plan: Plan, id: string, ran: boolean): RestartPreview['rerun'][number] {
+function previewEntry(plan: Plan, id: string, ran: boolean): RestartPreview['rerun'][number] {
   const { name = id, type = '' } = plan.blocks[id] ?? {};
   return { blockId: id, name, type, ran };
 }
@@ -163,8 +163,8 @@ function restartIndex(plan: Plan, block: BlockConfig, iterations: readonly numbe
       `it is inside the container "${plan.blocks[outermost]?.name}". Give the numbers of its iterations, or start at the container.`,
     );
   }
-  const top = outermost ?? block.id;
-  const index = plan.skeleton.nodes.findIndex((node) => node.id === top);
+  const topId = outermost ?? block.id;
+  const index = plan.skeleton.nodes.findIndex((node) => node.id === topId);
   if (index < 0) throw notRestartable(block.name, 'it is disabled.');
   return index;
 }
@@ -172,14 +172,14 @@ function restartIndex(plan: Plan, block: BlockConfig, iterations: readonly numbe
 /** Throws BLOCK_NOT_RESTARTABLE unless all source blocks have run. Triggers need not have run. */
 function expectUpstream(
   plan: Plan,
-  at: { block: BlockConfig; index: number; runId: string; ran: (id: string) => boolean },
+  start: { block: BlockConfig; index: number; runId: string; hasRun: (id: string) => boolean },
 ): void {
-  for (const edge of plan.skeleton.nodes[at.index]?.ins ?? []) {
-    const before = plan.skeleton.nodes[edge.from]?.id ?? '';
-    const config = plan.blocks[before];
-    if (at.ran(before) || config?.trigger) continue;
-    const why = `the block "${config?.name ?? before}", which leads to it, did not run in ${at.runId}. Start at that block, or at an earlier one.`;
-    throw notRestartable(at.block.name, why);
+  for (const edge of plan.skeleton.nodes[start.index]?.ins ?? []) {
+    const sourceId = plan.skeleton.nodes[edge.from]?.id ?? '';
+    const config = plan.blocks[sourceId];
+    if (start.hasRun(sourceId) || config?.trigger) continue;
+    const reason = `the block "${config?.name ?? sourceId}", which leads to it, did not run in ${start.runId}. Start at that block, or at an earlier one.`;
+    throw notRestartable(start.block.name, reason);
   }
 }
 

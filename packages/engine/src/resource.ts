@@ -9,7 +9,7 @@ import type { ListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
 export async function resourceOf(
   record: RunRecord,
   values: Values,
-  selected: { select?: readonly string[] | undefined; logs?: readonly BlockLog[] } = {},
+  selection: { select?: readonly string[] | undefined; logs?: readonly BlockLog[] } = {},
 ): Promise<RunResource> {
   const output = outputOf(record, values);
   const { error, startedMs, endedMs } = record;
@@ -18,7 +18,7 @@ export async function resourceOf(
     workflowId: record.workflowId,
     status: record.status,
     output: output instanceof Promise ? await output : output,
-    blockOutputs: selected.select ? await select(selected.select, selected.logs ?? [], values) : null,
+    blockOutputs: selection.select ? await select(selection.select, selection.logs ?? [], values) : null,
     error: error ? { code: error.code, message: error.message, details: failureDetails(error) } : null,
     startedAt: iso(startedMs),
     endedAt: iso(endedMs),
@@ -29,12 +29,12 @@ export async function resourceOf(
 /** Returns the run's output; for a paused run, the output of its only pause point, or a list of all of them. */
 function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
   if (record.status === 'paused') {
-    const human = record.pauses.filter((pause) => pause.kind === 'human');
-    const [first] = human;
-    if (first && human.length === 1) return values.load(first.output);
-    return Promise.all(human.map(async (pause) => values.load(pause.output))).then((pausedBlocks) => ({
+    const humanPauses = record.pauses.filter((pause) => pause.kind === 'human');
+    const [first] = humanPauses;
+    if (first && humanPauses.length === 1) return values.load(first.output);
+    return Promise.all(humanPauses.map(async (pause) => values.load(pause.output))).then((pausedBlocks) => ({
       pausedBlocks,
-      pauseCount: human.length,
+      pauseCount: humanPauses.length,
     }));
   }
   if (!record.output) return record.status === 'failed' || record.status === 'cancelled' ? {} : null;
@@ -67,9 +67,9 @@ async function select(
   logs: readonly BlockLog[],
   values: Values,
 ): Promise<{ [path: string]: Json }> {
-  const found: [string, Json][] = [];
-  for (const path of paths) found.push([path, await valueAt(path, logs, values)]);
-  return Object.fromEntries(found);
+  const selected: [string, Json][] = [];
+  for (const path of paths) selected.push([path, await valueAt(path, logs, values)]);
+  return Object.fromEntries(selected);
 }
 
 /** Returns the value at `block.path` in the block's latest output, or null. */
@@ -80,22 +80,22 @@ async function valueAt(path: string, logs: readonly BlockLog[], values: Values):
     (entry) => (entry.blockId === head || normalizeName(entry.blockName) === wantedName) && entry.output,
   );
   if (!log?.output) return null;
-  let at: Json | undefined = await values.load(log.output);
+  let value: Json | undefined = await values.load(log.output);
   for (const step of steps) {
-    if (Array.isArray(at)) at = at[Number(step)];
-    else at = isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+    if (Array.isArray(value)) value = value[Number(step)];
+    else value = isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
   }
-  return at ?? null;
+  return value ?? null;
 }
 
 /** Returns all data of a run except its logs. */
 export async function detailOf(
   record: RunRecord,
   values: Values,
-  selected: { select?: readonly string[] | undefined; logs?: readonly BlockLog[] } = {},
+  selection: { select?: readonly string[] | undefined; logs?: readonly BlockLog[] } = {},
 ): Promise<RunDetail> {
   return {
-    ...(await resourceOf(record, values, selected)),
+    ...(await resourceOf(record, values, selection)),
     callerId: record.callerId ?? null,
     workflowName: record.workflowName,
     createdAt: new Date(record.createdMs).toISOString(),
@@ -115,17 +115,17 @@ export function logDetails(logs: readonly BlockLog[], values: Values): Promise<L
   );
 }
 
-/** Returns a page of runs. `current` returns the current state of a stored record. */
+/** Returns a page of runs. `refresh` returns the current state of a stored record. */
 export async function listDetails(
   runs: Pick<RunStore, 'list'>,
   values: Values,
   { status, ...query }: ListQuery,
-  current = async (record: RunRecord): Promise<RunRecord> => record,
+  refresh = async (record: RunRecord): Promise<RunRecord> => record,
 ): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
   const page = await runs.list({ ...query, ...(status && { status: [...status] }) });
-  const records = await Promise.all(page.runs.map(current));
-  const wanted = records.filter((record) => !status || status.includes(record.status));
-  const details = await Promise.all(wanted.map((record) => detailOf(record, values)));
+  const records = await Promise.all(page.runs.map(refresh));
+  const matches = records.filter((record) => !status || status.includes(record.status));
+  const details = await Promise.all(matches.map((record) => detailOf(record, values)));
   return { runs: details, nextCursor: page.cursor ?? null };
 }
 
@@ -145,11 +145,11 @@ async function pauseDetail(pause: PausePoint, values: Values): Promise<RunDetail
   };
 }
 
-/** The last time that was formatted: short runs start and end in the same millisecond. */
-let last = { ms: 0, text: new Date(0).toISOString() };
+/** The time that was formatted last: short runs start and end in the same millisecond. */
+let lastTime = { ms: 0, text: new Date(0).toISOString() };
 
 function iso(ms: number | undefined): string | null {
   if (ms === undefined) return null;
-  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
-  return last.text;
+  if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() };
+  return lastTime.text;
 }

@@ -9,7 +9,7 @@ export interface LiveRun {
   readonly runId: string;
   /**
    * Resolves when, according to the record, the run has ended, only a person can continue it, or it is suspended.
-   * Rejects if it cannot continue here.
+   * Rejects if the run cannot continue in this process.
    */
   whenIdle(): Promise<void>;
   /** Returns the events since the run was started or opened, until it has ended or only a person can continue it. */

@@ -20,7 +20,7 @@ export interface SchedulePolicy {
  * `@heddle/blocks/triggers` reads it from the field `flowControl` of a block.
  */
 export interface FlowPolicy {
-  /** Path in the input of the value that groups events; absent: all events are one group. */
+  /** Path of the input value that groups events; absent: all events are one group. */
   key?: string;
   /** The events that are counted together: those of the trigger, or those of all triggers of the workflow. */
   scope: 'trigger' | 'workflow';
@@ -67,9 +67,9 @@ export interface ActiveHook {
 }
 
 /**
- * Creates and removes the hook of a trigger at its provider. All calls may be repeated, even after a crash between a response
- * of the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
- * tried again soon. Users do not see other errors.
+ * Creates and removes the hook of a trigger at its provider. Every call may be repeated, for example after a crash
+ * before the provider's response was recorded. Calls throw BlockErrors without secrets in their messages; only
+ * retryable ones are retried soon. Users do not see other errors.
  */
 export interface ProviderHook {
   /** Returns the place of the hook, such as a repository; undefined if the trigger has no hook. Each place has its own hook. */
@@ -87,7 +87,7 @@ export interface FeedItem {
   /** Unique within the source. */
   id: string;
   input: JsonObject;
-  /** Files as `{ type: 'file', name, data }`, and the position of their records in the input. */
+  /** Files as `{ type: 'file', name, data }`, and a function that returns the input with their records. */
   files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
 }
 
@@ -99,7 +99,7 @@ export interface FeedPoll {
   items: readonly FeedItem[];
   /** Ids of items that never start a run. */
   passed: readonly string[];
-  /** The source has more items: it is polled again at once. */
+  /** The source has more items: it is polled again immediately. */
   hasMore: boolean;
 }
 
@@ -111,7 +111,10 @@ export interface FeedCall {
   limit: number;
   /** Returns the ids that have neither started a run nor been in `passed`. */
   unknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Returns a text of the configuration with the values of `{{NAME}}`. Throws a BlockError for a name without a value. */
+  /**
+   * Returns a string of the configuration with the values of its `{{NAME}}`. Throws a BlockError for a name without a
+   * value.
+   */
   text(template: string): Promise<string>;
   /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
   credential(id: string): Promise<string>;
@@ -148,7 +151,7 @@ export type EventCondition =
         | 'credential_changed'
         | 'trigger_suspended';
     }
-  /** The last runs of a workflow have failed. */
+  /** The last `runs` runs of a workflow have failed. */
   | { event: 'consecutive_failures'; runs: number }
   /** At least this share of the runs of the last `windowMs` has failed. */
   | { event: 'failure_rate'; percent: number; windowMs: number }

@@ -74,9 +74,9 @@ export interface RunHandle {
    */
   result(): Promise<RunResource>;
   /**
-   * Returns the events of the run since `start`, or since `attach`, even if it has ended in the meantime. The events end when
-   * the run has ended or only a person can continue it. Each call begins at the same point. The run never waits for readers.
-   * Emissions of blocks are kept for a limited time. Rejects like `result`.
+   * Returns the events of the run since `start`, or since `attach`, even if it has ended in the meantime. The events
+   * end when the run has ended or only a person can continue it. Each call begins at the same point. The run never
+   * waits for readers. Emissions of blocks are stored for a limited time. Rejects like `result`.
    */
   events(): AsyncIterable<RunEvent>;
   cancel(reason?: string): Promise<void>;
@@ -104,8 +104,8 @@ export type RunEvent =
       dueMs: number;
     }
   /**
-   * Progress that a running block reports. Kept for a limited time, separately from the journal. `number`: 1 for the first
-   * emission of the run, without gaps.
+   * Progress that a running block reports. Stored for a limited time, separately from the journal. `number`: 1 for the
+   * first emission of the run, without gaps.
    */
   | {
       type: 'block:emission';
@@ -215,7 +215,10 @@ export interface RunSummary {
   startedAt: string | null;
   endedAt: string | null;
   durationMs: number | null;
-  /** Number of journal entries in this summary: the summary of a run with the higher number is newer. */
+  /**
+   * Number of journal entries that this summary covers. Of two summaries of a run, the one with the higher number is
+   * newer.
+   */
   seq: number;
   /** Types of the workflow's blocks that ran. */
   blockTypes: string[];
@@ -319,7 +322,7 @@ export interface Engine {
    * tenant. Throws RUN_NOT_FOUND.
    */
   openFile(runId: string, file: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined>;
-  /** Throws RUN_NOT_FOUND. */
+  /** Returns the current state of the run. Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
   /** Returns the logs of the blocks that have run so far, in order of their starts. Throws RUN_NOT_FOUND, VALUE_MISSING. */
   getLogs(runId: string): Promise<LogDetail[]>;

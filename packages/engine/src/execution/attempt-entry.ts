@@ -16,7 +16,7 @@ export interface AttemptHeader extends Place {
   input: Stored;
 }
 
-/** The numbers of an attempt that opens a pause point. */
+/** The place and the numbers of an attempt that opens a pause point. */
 export type AttemptPlace = Pick<AttemptHeader, 'block' | 'scope' | 'try' | 'resumes'>;
 
 /**
@@ -29,10 +29,10 @@ export function resultEntry(
   { name, token }: { name: string; token: (place: AttemptPlace) => string },
   sanitizer: Sanitizer,
 ): EntryBody | Promise<EntryBody> {
-  const result = checked(returned, name);
-  const what = `The output of the block "${name}"`;
+  const result = expectResult(returned, name);
+  const label = `The output of the block "${name}"`;
   if ('pause' in result) {
-    return chain(sanitizer.store(result.pause, what), (output) => ({
+    return chain(sanitizer.store(result.pause, label), (output) => ({
       ...header,
       type: 'paused',
       kind: 'human',
@@ -43,13 +43,13 @@ export function resultEntry(
   }
   if ('waitUntilMs' in result) {
     const entry = { ...header, type: 'paused', kind: 'time', dueMs: result.waitUntilMs } as const;
-    return chain(sanitizer.store(result.waiting, what), (output) =>
-      chain(sanitizer.store(result.output, what), (done) => ({ ...entry, output, done })),
+    return chain(sanitizer.store(result.waiting, label), (output) =>
+      chain(sanitizer.store(result.output, label), (done) => ({ ...entry, output, done })),
     );
   }
   const { port, set } = result;
-  const variables = set && (sanitizer.json(set, what) as { [id: string]: Json });
-  return chain(sanitizer.store(result.output, what), (output) => {
+  const variables = set && (sanitizer.json(set, label) as { [id: string]: Json });
+  return chain(sanitizer.store(result.output, label), (output) => {
     const { block, scope, try: attempt, resumes, startedMs, input } = header;
     const entry: Completed = { type: 'completed', block, scope, try: attempt, startedMs, input, output };
     if (resumes !== undefined) entry.resumes = resumes;
@@ -59,13 +59,13 @@ export function resultEntry(
   });
 }
 
-function checked(returned: unknown, name: string): BlockResult {
+function expectResult(returned: unknown, name: string): BlockResult {
   if (typeof returned === 'object' && returned !== null) {
     const result = returned as { [key: string]: unknown };
     if ('pause' in result && isJsonObject(result['pause'])) return returned as BlockResult;
-    const ends = isJsonObject(result['output']);
-    if (ends && !('waitUntilMs' in result)) return returned as BlockResult;
-    if (ends && isJsonObject(result['waiting']) && Number.isFinite(result['waitUntilMs']))
+    const hasOutput = isJsonObject(result['output']);
+    if (hasOutput && !('waitUntilMs' in result)) return returned as BlockResult;
+    if (hasOutput && isJsonObject(result['waiting']) && Number.isFinite(result['waitUntilMs']))
       return returned as BlockResult;
   }
   throw new BlockError(
@@ -75,7 +75,7 @@ function checked(returned: unknown, name: string): BlockResult {
   );
 }
 
-/** The part of a journal entry with the failure of an attempt. */
+/** The failure of an attempt, as part of its journal entry. */
 export interface AttemptFailure {
   error: BlockFailure;
   retryAfterMs?: number;

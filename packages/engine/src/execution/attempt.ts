@@ -12,7 +12,7 @@ import { ReferenceResolver } from './reference-resolver.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { StepStore } from '../store/stores.ts';
 
-/** The running work of a block, and whether its result is still wanted. */
+/** A running attempt of a block. */
 export class BlockTask {
   /** Number of the attempt, from 1. */
   readonly attempt: number;
@@ -24,7 +24,7 @@ export class BlockTask {
   fault: { error: unknown } | undefined;
   /** The token of the pause point that the attempt opens, once known. */
   pauseToken: string | undefined;
-  /** The reason why its result is no longer wanted. */
+  /** The reason why the attempt was stopped. If set, its result is ignored. */
   stopped: Error | undefined;
   #controller: AbortController | undefined;
   readonly #onWaits: () => void;
@@ -46,9 +46,9 @@ export class BlockTask {
     return (this.#children?.size ?? 0) > 0;
   }
 
-  /** True while it only waits for child runs, which do not depend on this attempt. */
+  /** True while the attempt only waits for child runs, which do not depend on it. */
   get waitsForChild(): boolean {
-    return this.#children?.only ?? false;
+    return this.#children?.isOnlyWork ?? false;
   }
 
   /** Created at its first use, because most blocks never use it. */
@@ -90,7 +90,7 @@ export class Attempt implements ContextParts {
   input: JsonObject | undefined;
   startedMs: number;
   readonly #parts: AttemptParts;
-  readonly #at: readonly number[];
+  readonly #address: readonly number[];
   #hasEmitted = false;
   #createdServices: ExecutorServices | undefined;
   #createdSteps: BlockSteps | undefined;
@@ -110,7 +110,7 @@ export class Attempt implements ContextParts {
     this.input = this.block.code && { code: this.block.code.authored };
     this.startedMs = parts.clock.now();
     this.#parts = parts;
-    this.#at = command.at;
+    this.#address = command.at;
   }
 
   get try(): number {
@@ -155,7 +155,7 @@ export class Attempt implements ContextParts {
 
   answers(): Promise<Json[]> {
     const { replica } = this.#parts;
-    // Read at once, because the ledger removes them when the block ends.
+    // Read immediately, because the ledger removes them when the block ends.
     return this.#steps.read([...replica.ledger.answersAt(this.place)]);
   }
 
@@ -165,7 +165,7 @@ export class Attempt implements ContextParts {
   }
 
   get deadlineMs(): number | undefined {
-    return this.#parts.replica.deadlineAt(this.#at);
+    return this.#parts.replica.deadlineAt(this.#address);
   }
 
   get givenFields(): JsonObject | undefined {
@@ -184,8 +184,8 @@ export class Attempt implements ContextParts {
   }
 
   /**
-   * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result. Returns
-   * undefined if all are already published. `isCut`: the attempt has failed, so that its texts may be incomplete.
+   * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result.
+   * Returns undefined if all are already published. `isCut`: the attempt has failed, so its text may be incomplete.
    */
   endEmissions(options: { isCut: boolean }): Promise<void> | undefined {
     if (!this.#hasEmitted) return undefined;

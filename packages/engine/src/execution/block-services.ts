@@ -1,7 +1,7 @@
 import { isBlockError } from '@heddle/core/blocks';
 import type { BlockConfig, JsonObject, Region } from '@heddle/core/blocks';
 import type { NewRun, Plan } from '@heddle/core';
-import type { Found } from '../definitions.ts';
+import type { VersionedPlan } from '../definitions.ts';
 import type { Place, Replica } from '@heddle/core/run';
 import { callWorkflow } from '../executors/child.ts';
 import { portsOf, targetOf } from '../executors/context.ts';
@@ -94,7 +94,7 @@ export function createBlockServices(
           return { output: {}, ...mockResult(block, mockValues, previousRuns) };
         });
       }
-      return block.trigger ? triggerExecutor(block, run, parts) : registered(block, parts);
+      return block.trigger ? triggerExecutor(block, run, parts) : registeredExecutor(block, parts);
     },
     files: () => fileReader(parts, header, { tenant, refuse: fileTooLarge }),
     services: (place, resolver, task) =>
@@ -164,7 +164,7 @@ function triggerExecutor(
   });
 }
 
-function registered(block: BlockConfig, parts: RuntimeParts): EngineExecutor {
+function registeredExecutor(block: BlockConfig, parts: RuntimeParts): EngineExecutor {
   const executor = parts.registry.get(block.type);
   if (!executor) throw unknownType(block);
   return executor;
@@ -184,8 +184,8 @@ interface ServiceParts {
   storeFile: FileStorage;
 }
 
-function servicesOf(of: ServiceParts): ExecutorServices {
-  const { parts, run, place, resolver, task, facts, tenant, spending, storeFile } = of;
+function servicesOf(serviceParts: ServiceParts): ExecutorServices {
+  const { parts, run, place, resolver, task, facts, tenant, spending, storeFile } = serviceParts;
   const { plan, index } = run.replica;
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
@@ -198,7 +198,8 @@ function servicesOf(of: ServiceParts): ExecutorServices {
     service: async (name) => {
       const service = await parts.service(name);
       const { credential = '' } = service;
-      // A service can echo the key of a request in its response. Shorter texts are placeholders for local servers (`none`).
+      // A service can echo the key of a request in its response.
+      // Shorter credentials are placeholders for local servers (`none`).
       if (credential.length >= MIN_KEY_CHARS) run.environment.addSecret(name, credential);
       return service;
     },
@@ -227,25 +228,25 @@ function servicesOf(of: ServiceParts): ExecutorServices {
     withoutSlot: (wait) => (task.slot ? task.slot.without(wait) : wait()),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
-    ...(parts.pauseLinks && { pauseLinks: () => pauseLinksOf(of) }),
-    ...(parts.notify && { notify: (context) => notified(of, context) }),
+    ...(parts.pauseLinks && { pauseLinks: () => pauseLinksOf(serviceParts) }),
+    ...(parts.notify && { notify: (context) => callNotifiers(serviceParts, context) }),
     run: facts,
     target: (port) => targetOf(region(), node(), port),
     ports: () => portsOf(region(), node()),
     findChild: async (reference, call) => {
-      const found = await childDefinition({ parts, run, place, task, tenant, call }, reference);
-      if (!found) return undefined;
-      const { id: workflowId, name, description } = found.plan.workflow;
-      return { workflowId, version: found.version, name, description, inputs: declaredInputs(found.plan) };
+      const child = await childDefinition({ parts, run, place, task, tenant, call }, reference);
+      if (!child) return undefined;
+      const { id: workflowId, name, description } = child.plan.workflow;
+      return { workflowId, version: child.version, name, description, inputs: declaredInputs(child.plan) };
     },
-    child: (request) => calledChild(of, request),
-    callWorkflow: async (reference, { input, ...which }) =>
-      (await callWorkflow(services, { reference, input: () => input, ...which })).output,
+    child: (request) => callChild(serviceParts, request),
+    callWorkflow: async (reference, { input, ...call }) =>
+      (await callWorkflow(services, { reference, input: () => input, ...call })).output,
   };
   return services;
 }
 
-/** Returns the addresses at which the pause point that the attempt opens can be resumed. */
+/** Returns the URLs at which a person can resume the pause point that the attempt opens. */
 function pauseLinksOf({ parts, run, place, task }: ServiceParts): PauseLinks {
   task.pauseToken ??= newPauseToken(run, place, task);
   const { workflowId, runId } = run.header;
@@ -256,8 +257,10 @@ function newPauseToken(run: ServedRun, { block, scope }: Place, { attempt, resum
   return run.token({ block, scope, try: attempt, ...(resumes !== undefined && { resumes }) });
 }
 
-/** Calls the notification tools of a pause. After a crash, the pause opens at the address that was sent in them. */
-async function notified(
+/**
+ * Calls the notification tools of a pause. After a crash, the pause opens at the URL that the tools have already sent.
+ */
+async function callNotifiers(
   { parts, run, place, task }: ServiceParts,
   context: EngineContext,
 ): Promise<NotificationOutcome[]> {
@@ -267,13 +270,13 @@ async function notified(
 }
 
 /** Runs a child run. The block releases its slot while it waits only for child runs, because their blocks need slots. */
-async function calledChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
+async function callChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
   // Redacted here, because the child does not redact secrets that its own blocks cannot read.
   const input = run.environment.json(request.input);
   const noop = (): void => undefined;
   const othersDone = request.othersDone?.then(noop, noop);
-  const called = { ...request, input, ...(othersDone && { othersDone }) };
-  const outcome = run.runChild(called, place, task).catch((error: unknown) => {
+  const childRequest = { ...request, input, ...(othersDone && { othersDone }) };
+  const outcome = run.runChild(childRequest, place, task).catch((error: unknown) => {
     // Stops the run even if the executor catches the error.
     if (error instanceof InfrastructureError) task.fault ??= { error };
     throw error;
@@ -289,7 +292,7 @@ async function calledChild({ run, place, task }: ServiceParts, request: ChildReq
   return slot.without(() => outcome);
 }
 
-/** A failure of the store stops the run, which later continues from its journal. */
+/** Returns the shared rates. A failure of their store stops the run, which later continues from its journal. */
 function sharedRates(parts: RuntimeParts): Rates {
   const store = parts.stores.rates;
   return {
@@ -320,34 +323,37 @@ type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tena
 };
 
 /**
- * Returns the workflow and version for the child of this attempt: the version with which it was started, else the live
- * version. Throws an InfrastructureError if it cannot be read.
+ * Returns the plan and version for the child run of this attempt: those of the child run if it has started, else the
+ * live version. Throws an InfrastructureError if they cannot be read.
  */
-async function childDefinition(caller: CallerParts, reference: string): Promise<Found | undefined> {
+async function childDefinition(caller: CallerParts, reference: string): Promise<VersionedPlan | undefined> {
   const { parts, run, place, task, call } = caller;
   try {
     const { attempt } = task;
-    const started = await findChildRun(parts.stores.runs, run.header, { place, attempt, call });
-    if (!started) return await liveChild(caller, reference);
-    return { plan: await parts.definitions.plan(started.planHash), version: started.version };
+    const child = await findChildRun(parts.stores.runs, run.header, { place, attempt, call });
+    if (!child) return await liveChild(caller, reference);
+    return { plan: await parts.definitions.plan(child.planHash), version: child.version };
   } catch (error) {
     throw childError(error);
   }
 }
 
 /** Returns the live version of the workflow that `reference` names; undefined if the run's tenant has none. */
-async function liveChild({ parts, run, tenant }: CallerParts, reference: string): Promise<Found | undefined> {
-  const child = await parts.resolveChild(run.replica.plan.workflow.id, reference);
-  const found = child && (await parts.definitions.find(child.workflow, child.version));
-  if (!found) return undefined;
+async function liveChild(
+  { parts, run, tenant }: CallerParts,
+  reference: string,
+): Promise<VersionedPlan | undefined> {
+  const resolved = await parts.resolveChild(run.replica.plan.workflow.id, reference);
+  const child = resolved && (await parts.definitions.find(resolved.workflow, resolved.version));
+  if (!child) return undefined;
   // `find` returns workflows of every tenant.
-  const owner = await parts.tenant(found.plan.workflow.id);
-  return owner === (await tenant()) ? found : undefined;
+  const owner = await parts.tenant(child.plan.workflow.id);
+  return owner === (await tenant()) ? child : undefined;
 }
 
 function regionAt(region: Region, address: readonly number[]): Region {
-  let at = region;
+  let innermost = region;
   for (let depth = 0; depth + 1 < address.length; depth += 2)
-    at = at.nodes[address[depth] as number]?.subflow?.body ?? at;
-  return at;
+    innermost = innermost.nodes[address[depth] as number]?.subflow?.body ?? innermost;
+  return innermost;
 }

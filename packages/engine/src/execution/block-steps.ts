@@ -26,7 +26,7 @@ export interface StepParts {
 
 /** The steps of one attempt of a block (`BlockContext.step`). */
 export class BlockSteps {
-  /** The error of storing or reading a step. If set, the result of the executor is ignored. */
+  /** The error that storing or reading a step threw. If set, the result of the executor is ignored. */
   failure: { error: unknown } | undefined;
   readonly #parts: StepParts;
   #loading: Promise<Map<string, StoredStep>> | undefined;
@@ -43,8 +43,8 @@ export class BlockSteps {
     options: StepOptions = {},
   ): Promise<T> => {
     if (key === '' || key.length > MAX_KEY_CHARS) {
-      const why = `The key of a step has 1 to ${MAX_KEY_CHARS} characters, this one has ${key.length}`;
-      throw new BlockError('BLOCK_FAILED', `${this.#parts.block.name}: ${why}.`, { retryable: false });
+      const reason = `The key of a step has 1 to ${MAX_KEY_CHARS} characters, this one has ${key.length}`;
+      throw new BlockError('BLOCK_FAILED', `${this.#parts.block.name}: ${reason}.`, { retryable: false });
     }
     const running = this.#running.get(key) ?? this.#once(key, work, options.idempotent === true);
     this.#running.set(key, running);
@@ -61,14 +61,14 @@ export class BlockSteps {
     idempotent: boolean,
   ): Promise<Json> {
     const { store, runId, place } = this.#parts;
-    const known = await (this.#loading ??= this.#load());
-    const before = known.get(key);
-    if (before?.result) return this.#read(before.result);
+    const steps = await (this.#loading ??= this.#load());
+    const loaded = steps.get(key);
+    if (loaded?.result) return this.#read(loaded.result);
     if (!idempotent) {
-      const other = before ?? (await this.#stored(() => store.beginStep(runId, place, key)));
-      if (other?.result) return this.#read(other.result);
-      if (other) throw this.#unknownOutcome(key);
-      known.set(key, { key, result: undefined });
+      const existing = loaded ?? (await this.#stored(() => store.beginStep(runId, place, key)));
+      if (existing?.result) return this.#read(existing.result);
+      if (existing) throw this.#unknownOutcome(key);
+      steps.set(key, { key, result: undefined });
     }
     const idempotencyKey = `${idempotencyKeyOf(runId, place.block, place.scope)}/${key}`;
     const json = await this.#work(key, () => work({ idempotencyKey }), idempotent);
@@ -76,22 +76,24 @@ export class BlockSteps {
     const value = sanitizer.json(json, `The result of step "${key}"`);
     const stored = await this.#stored(() => values.store(value));
     const result = await this.#stored(() => store.endStep(runId, place, key, stored));
-    known.set(key, { key, result });
+    steps.set(key, { key, result });
     return result === stored ? value : this.#read(result);
   }
 
-  /** Runs the work of a step. Removes a failed step, unless it was interrupted, because it may then have taken effect. */
+  /**
+   * Runs the work of a step. Removes the step if it fails; an interrupted step stays, because it may have taken effect.
+   */
   async #work(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
     const { store, runId, place, task } = this.#parts;
-    let begun = false;
+    let hasBegun = false;
     try {
       if (task.stopped) throw task.stopped;
-      begun = true;
+      hasBegun = true;
       const result = await work();
       if (task.fault) throw task.fault.error;
       return result;
     } catch (error) {
-      if (!idempotent && !(begun && task.stopped)) {
+      if (!idempotent && !(hasBegun && task.stopped)) {
         await this.#stored(() => store.forgetStep(runId, place, key));
         (await this.#loading)?.delete(key);
       }

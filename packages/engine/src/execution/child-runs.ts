@@ -40,8 +40,8 @@ export function childRunId(
   const { runId, childKey } = parent;
   // The child run ids of runs that started before keys existed stay the same.
   const digest = childKey === undefined ? createHash('sha256') : createHmac('sha256', childKey);
-  const which = call === undefined ? `${attempt}` : `${attempt}\n${call}`;
-  const hex = digest.update(`${runId}\n${placeKey(place)}\n${which}`).digest('hex');
+  const callKey = call === undefined ? `${attempt}` : `${attempt}\n${call}`;
+  const hex = digest.update(`${runId}\n${placeKey(place)}\n${callKey}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
@@ -97,21 +97,24 @@ export function isAwaited(child: NewRun, parent: { header: NewRun; replica: Repl
   });
 }
 
-/** Returns the request that starts a child run, with the version that was live when the block asked for it. Throws WORKFLOW_NOT_FOUND. */
+/**
+ * Returns the request that starts a child run, with the version that was live when the block looked the workflow up.
+ * Throws WORKFLOW_NOT_FOUND.
+ */
 export async function childRequest(
   definitions: Pick<Definitions, 'find'>,
   parent: NewRun,
   { place, attempt, call, request }: ChildAttempt & { request: ChildRequest },
 ): Promise<RunRequest> {
   const { workflowId, version } = request.workflow;
-  const found = await definitions.find(workflowId, version);
-  if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} no longer exists.`);
+  const target = await definitions.find(workflowId, version);
+  if (!target) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} no longer exists.`);
   return {
     runId: childRunId(parent, { place, attempt, call }),
-    plan: found.plan,
-    version: found.version,
+    plan: target.plan,
+    version: target.version,
     input: request.input,
-    start: found.plan.start,
+    start: target.plan.start,
     mocks: parent.mocks,
     parent: {
       runId: parent.runId,

@@ -18,13 +18,13 @@ export class ChildWaits {
   }
 
   /** True if the attempt only waits for child runs, and all of them are recorded. */
-  get only(): boolean {
+  get isOnlyWork(): boolean {
     return this.#isAlone && this.size > 0 && !this.#some('starting');
   }
 
   /** The reason why the attempt cannot continue now; null if it can. */
   get blockedOn(): 'human' | 'time' | null {
-    if (!this.only || this.#some('running')) return null;
+    if (!this.isOnlyWork || this.#some('running')) return null;
     return this.#some('time') ? 'time' : 'human';
   }
 

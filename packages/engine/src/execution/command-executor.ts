@@ -33,7 +33,7 @@ export interface CommandExecutorParts extends AttemptParts {
   files: (this: void) => FileReader;
   /** Returns the token of the pause point that an attempt opens. */
   token: (this: void, attempt: AttemptPlace) => string;
-  /** Limits the number of effects that run at once. */
+  /** Limits the number of effects that run at the same time. */
   gate: Gate;
   /** Receives the entries that result from attempts, expansions and timers. */
   post(body: EntryBody): void;
@@ -111,13 +111,13 @@ export class CommandExecutor {
     this.#notifyDrained();
   }
 
-  #abort(at: readonly number[], why: string): void {
+  #abort(at: readonly number[], reason: string): void {
     const place = this.#parts.replica.index.placeOf(at);
     const id = placeKey(place);
     if (this.#timers.size > 0)
       for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${id}`);
     this.#parts.emissions.end(place, { isCut: true });
-    this.#tasks.get(id)?.stop(new Error(`The block was stopped: ${why}.`));
+    this.#tasks.get(id)?.stop(new Error(`The block was stopped: ${reason}.`));
     this.#tasks.delete(id);
   }
 
@@ -281,8 +281,8 @@ export class CommandExecutor {
           signal: task.signal,
         },
       );
-      const what = `The items of "${config.name}"`;
-      const stored = items && { items: await environment.sanitizer.store(items, what) };
+      const label = `The items of "${config.name}"`;
+      const stored = items && { items: await environment.sanitizer.store(items, label) };
       if (!task.stopped)
         this.#parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...stored });
     } catch (error) {

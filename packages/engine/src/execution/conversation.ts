@@ -22,15 +22,15 @@ interface ConversationParts {
 /** Returns a conversation of the run's tenant, for the block at `place`. Throws BLOCK_CONFIG_INVALID for an unusable id. */
 export function conversationOf(parts: ConversationParts, id: string): Conversation {
   if (id === '' || id.length > MAX_ID_CHARS || !id.isWellFormed() || CONTROL_CHARACTER.test(id)) {
-    const why = `must have 1 to ${MAX_ID_CHARS} characters and no control characters`;
-    throw new BlockError('BLOCK_CONFIG_INVALID', `The id of a conversation ${why}.`, { retryable: false });
+    const rule = `must have 1 to ${MAX_ID_CHARS} characters and no control characters`;
+    throw new BlockError('BLOCK_CONFIG_INVALID', `The id of a conversation ${rule}.`, { retryable: false });
   }
   const { store, environment, runId, place } = parts;
   const conversation = async () => ({ tenant: (await parts.tenant()) ?? '', id });
   return {
     newest: async (maxChars) => {
-      const texts = await asInfrastructure(async () => store.newest(await conversation(), maxChars));
-      return texts.map((text) => JSON.parse(text) as Json);
+      const exchanges = await asInfrastructure(async () => store.newest(await conversation(), maxChars));
+      return exchanges.map((json) => JSON.parse(json) as Json);
     },
     add: async (exchange) => {
       const key = createHash('sha256')

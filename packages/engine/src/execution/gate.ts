@@ -4,16 +4,16 @@ import PQueue from 'p-queue';
 export type Gate = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Returns a gate that runs at most `perRun` pieces of work at once. `engineQueue` limits all gates that share it.
- * `before` is called before each piece of work.
+ * Returns a gate that runs at most `perRun` pieces of work at the same time. `engineQueue` limits all gates that share
+ * it. `onBegin` is called before each piece of work.
  */
-export function createGate(engineQueue: PQueue, perRun: number, before?: () => void): Gate {
+export function createGate(engineQueue: PQueue, perRun: number, onBegin?: () => void): Gate {
   let queue: PQueue | undefined;
   return (work, signal) => {
     queue ??= new PQueue({ concurrency: perRun });
-    const begin = before
+    const begin = onBegin
       ? () => {
-          before();
+          onBegin();
           return work();
         }
       : work;
@@ -66,11 +66,11 @@ export class Slot {
 
   /** Calls `begin` when a slot is free. Resolves when the slot is released. */
   #hold(begin: () => void): Promise<void> {
-    const held = (): Promise<void> =>
+    const holdSlot = (): Promise<void> =>
       new Promise((release) => {
         this.#release = release;
         begin();
       });
-    return this.#gate(held, this.#signal);
+    return this.#gate(holdSlot, this.#signal);
   }
 }

@@ -8,17 +8,17 @@ import { inputFields } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
 import { templatesOf } from './reference-resolver.ts';
 
-const callersOf = new WeakMap<Plan, boolean>();
+const hasChildrenByPlan = new WeakMap<Plan, boolean>();
 
 /** True if a block of the plan, at any depth, runs other workflows, or has tools, which can be workflows. */
 export function hasChildren(plan: Plan): boolean {
-  let found = callersOf.get(plan);
-  if (found === undefined) {
-    found =
+  let result = hasChildrenByPlan.get(plan);
+  if (result === undefined) {
+    result =
       hasChildBlock(plan.skeleton) || Object.values(plan.blocks).some(({ params }) => 'tools' in params);
-    callersOf.set(plan, found);
+    hasChildrenByPlan.set(plan, result);
   }
-  return found;
+  return result;
 }
 
 function hasChildBlock({ nodes }: Region): boolean {

@@ -1,6 +1,6 @@
 import type { RuntimeParts } from './runtime-parts.ts';
 
-/** Maximum time for which rows stay in a store after they are no longer needed. */
+/** Minimum time between two prunings of a store by this process. */
 export const PRUNE_MS = 3_600_000;
 
 /** A store from which old rows are removed. */

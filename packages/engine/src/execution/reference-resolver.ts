@@ -14,12 +14,12 @@ import { scopeFrom } from '@heddle/core/run';
 import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/run';
 import type { FileReader } from '../files/storage.ts';
 import { read } from '../records/values.ts';
-import type { Loaded, Values } from '../records/values.ts';
+import type { LoadedValues, Values } from '../records/values.ts';
 
 /** The location of the output that a reference reads. */
 type OutputAddress = { block: string; up: number; into: string[] };
 
-const NO_VALUES: Loaded = new Map();
+const NO_VALUES: LoadedValues = new Map();
 
 /** The sources from which the resolver fetches values and files. */
 interface ResolverSources {
@@ -56,7 +56,7 @@ export class ReferenceResolver implements Lookup {
   /** The source block that ended last, and its output at `prepare`. */
   #lastSourceId: string | undefined;
   #lastOutput: Output | undefined;
-  #loaded: Loaded | undefined;
+  #loaded: LoadedValues | undefined;
   /** File contents, by the reference that selects them. */
   #contents: Map<object, { file: FileRecord; content: string }> | undefined;
 
@@ -101,8 +101,8 @@ export class ReferenceResolver implements Lookup {
 
   #fileAt(reference: Reference): FileRecord | undefined {
     if (reference.kind === 'block') {
-      const found = this.block(reference);
-      return found.ran ? fileToRead(found.output, reference.path) : undefined;
+      const source = this.block(reference);
+      return source.ran ? fileToRead(source.output, reference.path) : undefined;
     }
     if (reference.kind !== 'container') return undefined;
     const { currentItem, items } = this.container(reference) ?? {};
@@ -113,7 +113,7 @@ export class ReferenceResolver implements Lookup {
     let stored: Stored | undefined;
     if (reference.kind === 'container') stored = this.#containerItems(reference.block);
     else if (reference.kind === 'block' || reference.kind === 'results') {
-      const output = this.#current(reference);
+      const output = this.#currentOutput(reference);
       (this.#outputs ??= new Map()).set(reference, output);
       stored = output?.value;
     }
@@ -129,7 +129,7 @@ export class ReferenceResolver implements Lookup {
     }
   }
 
-  #current(reference: OutputAddress): Output | undefined {
+  #currentOutput(reference: OutputAddress): Output | undefined {
     return this.#scope && scopeFrom(this.#scope, reference.up, reference.into)?.outputs.get(reference.block);
   }
 
@@ -137,7 +137,7 @@ export class ReferenceResolver implements Lookup {
     if (this.#outputs?.has(reference as Reference)) return this.#outputs.get(reference as Reference);
     const isLast =
       this.#lastSourceId === reference.block && reference.up === 0 && reference.into.length === 0;
-    return isLast ? this.#lastOutput : this.#current(reference);
+    return isLast ? this.#lastOutput : this.#currentOutput(reference);
   }
 
   #read(stored: Stored): Json {
@@ -146,11 +146,11 @@ export class ReferenceResolver implements Lookup {
 
   /** Returns the value with the content of the file that the reference selects. */
   #readFor(reference: object, stored: Stored): Json {
-    const selected = this.#contents?.get(reference);
-    if (!selected) return this.#read(stored);
-    const { id, key } = selected.file;
+    const selection = this.#contents?.get(reference);
+    if (!selection) return this.#read(stored);
+    const { id, key } = selection.file;
     return withContents(this.#read(stored), (file) =>
-      file.id === id && file.key === key ? selected.content : undefined,
+      file.id === id && file.key === key ? selection.content : undefined,
     );
   }
 

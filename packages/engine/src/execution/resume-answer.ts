@@ -39,7 +39,10 @@ export async function hasTokenEntry(
   return entries.some((entry) => entry.type === type && entry.token === token);
 }
 
-/** Throws the reason why `token` cannot be resumed. `open`: the open pause points of the run; undefined if it has ended. */
+/**
+ * Throws the error for a resume that was not accepted. `open`: the open pause points of the run; undefined if it has
+ * ended.
+ */
 export async function rejectResume(
   parts: Pick<RuntimeParts, 'stores'>,
   runId: string,

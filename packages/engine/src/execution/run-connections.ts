@@ -42,18 +42,18 @@ export class RunConnections {
   ): Promise<T> {
     for (;;) {
       signal.throwIfAborted();
-      const known = this.#open.get(key);
-      if (!known) return this.#start(key, open);
-      const connection = await known.catch(() => undefined);
+      const opening = this.#open.get(key);
+      if (!opening) return this.#start(key, open);
+      const connection = await opening.catch(() => undefined);
       if (connection) return connection as T;
     }
   }
 
   /** Closes all connections. Later calls of `get` open new connections. */
   close(): void {
-    const all = [...this.#open.values()];
+    const connections = [...this.#open.values()];
     this.#open.clear();
-    for (const opening of all)
+    for (const opening of connections)
       this.#onClosing(
         opening.then(
           (connection) => connection.close(),
@@ -65,7 +65,7 @@ export class RunConnections {
   #start<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T> {
     const opening = open();
     this.#open.set(key, opening);
-    // A connection that could not be opened is not kept.
+    // A connection that could not be opened is not shared.
     return opening.catch((error: unknown) => {
       if (this.#open.get(key) === opening) this.#open.delete(key);
       throw error;

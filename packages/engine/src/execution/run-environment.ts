@@ -30,19 +30,19 @@ export interface TenantEnvironments {
   ): Promise<{ [name: string]: EnvironmentValue }> | { [name: string]: EnvironmentValue };
 }
 
-/** Shorter secrets can be guessed by testing which texts are redacted. */
+/** Shorter secrets can be guessed by testing which strings are redacted. */
 const SHORT_SECRET_CHARS = 8;
 
 /** Values that were read within this time are not read again. */
 const FRESH_MS = 1000;
 
-type Texts = { readonly [name: string]: string };
+type Strings = { readonly [name: string]: string };
 type EnvironmentValues = { readonly [name: string]: EnvironmentValue };
 
 /** The environment values that the blocks of one run can read. Redacts the secrets in the run's data. */
 export interface RunEnvironment extends Redactor {
   /** The values of `{{NAME}}`, by name. */
-  readonly values: Texts;
+  readonly values: Strings;
   /** Prepares the run's data for its record. */
   readonly sanitizer: Sanitizer;
   /** Reads the values again before `block` runs, if they may have changed; else returns undefined. Rejects with ENVIRONMENT_UNAVAILABLE. */
@@ -64,7 +64,7 @@ interface EnvironmentsParts {
 /** Creates the environments of a process's runs. */
 export class Environments {
   readonly #parts: EnvironmentsParts;
-  readonly #untenanted = new WeakMap<Plan, ReadValues>();
+  readonly #untenanted = new WeakMap<Plan, RunValues>();
   /** The last redactor of a plan, with the secrets that it redacts. */
   readonly #redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
   readonly #warned = new Set<string>();
@@ -75,8 +75,9 @@ export class Environments {
   }
 
   /**
-   * Returns the environment of a run of `plan`. A plan that reads no values gets an empty environment without a promise.
-   * Its data is not redacted: otherwise its runs would reveal if a guessed text is the secret of another workflow.
+   * Returns the environment of a run of `plan`. A plan that reads no values gets an empty environment without a
+   * promise. Its data is not redacted: otherwise its runs would reveal whether a guessed string is the secret of
+   * another workflow.
    *
    * Throws ENVIRONMENT_UNAVAILABLE.
    */
@@ -94,13 +95,13 @@ export class Environments {
       const { env } = this.#parts;
       const readable = pick(env, reads.all ? Object.keys(env) : reads.names);
       const secrets = secretsOf(readable);
-      read = { texts: textsOf(readable), secrets, redactor: createRedactor(secrets) };
+      read = { strings: stringsOf(readable), secrets, redactor: createRedactor(secrets) };
       this.#untenanted.set(plan, read);
     }
     return this.#constant(plan, read);
   }
 
-  #constant(plan: Plan, read: ReadValues): RunEnvironment {
+  #constant(plan: Plan, read: RunValues): RunEnvironment {
     const { values } = this.#parts;
     return new ConstantEnvironment({ values, redactor: (secrets) => this.#redactorOf(plan, secrets) }, read);
   }
@@ -125,10 +126,10 @@ export class Environments {
     { names, all }: EnvironmentReads,
   ): Promise<EnvironmentValues> {
     try {
-      const wanted = all ? await tenants.names(tenant) : names;
-      const read = wanted.length === 0 ? {} : pick(await tenants.values(tenant, wanted), wanted);
-      this.#warn(read);
-      return read;
+      const requested = all ? await tenants.names(tenant) : names;
+      const values = requested.length === 0 ? {} : pick(await tenants.values(tenant, requested), requested);
+      this.#warn(values);
+      return values;
     } catch (error) {
       this.#parts.report(error, undefined);
       throw new EngineError(
@@ -140,58 +141,58 @@ export class Environments {
 
   #redactorOf(plan: Plan, secrets: { readonly [name: string]: readonly string[] }): Redactor {
     const serialized = JSON.stringify(secrets);
-    const known = this.#redactors.get(plan);
-    if (known?.secrets === serialized) return known.redactor;
+    const cached = this.#redactors.get(plan);
+    if (cached?.secrets === serialized) return cached.redactor;
     const redactor = createRedactor(secrets);
     this.#redactors.set(plan, { secrets: serialized, redactor });
     return redactor;
   }
 
   /** Warns once about each secret that is too short. */
-  #warn(read: EnvironmentValues): void {
-    for (const [name, value] of Object.entries(secretsOf(read))) {
+  #warn(values: EnvironmentValues): void {
+    for (const [name, value] of Object.entries(secretsOf(values))) {
       const { length } = value.trim();
       const id = JSON.stringify([name, value]);
       if (length === 0 || length >= SHORT_SECRET_CHARS || this.#warned.has(id)) continue;
       this.#warned.add(id);
-      const why =
+      const reason =
         length < MIN_SECRET_CHARS
           ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`
           : `It has fewer than ${SHORT_SECRET_CHARS} characters: it can be guessed, and ordinary data that contains it is redacted.`;
-      this.#parts.report(new Error(`The secret {{${name}}} is too short to be protected. ${why}`), undefined);
+      this.#parts.report(new Error(`The secret {{${name}}} is too short to be protected. ${reason}`), undefined);
     }
   }
 }
 
 /** Values that a run reads, and the redactor of the secrets among them. */
-interface ReadValues {
-  texts: Texts;
-  secrets: Texts;
+interface RunValues {
+  strings: Strings;
+  secrets: Strings;
   redactor: Redactor;
 }
 
-const NO_VALUES: ReadValues = { texts: {}, secrets: {}, redactor: NO_SECRETS };
+const NO_VALUES: RunValues = { strings: {}, secrets: {}, redactor: NO_SECRETS };
 
 interface EnvironmentParts {
   values: Values;
   redactor: (secrets: { readonly [name: string]: readonly string[] }) => Redactor;
 }
 
-/** The environment of a run whose values do not change. */
+/** The environment of a run, with values that do not change. */
 class ConstantEnvironment implements RunEnvironment {
-  values: Texts;
+  values: Strings;
   readonly sanitizer: Sanitizer;
   readonly #redactorOf: EnvironmentParts['redactor'];
   #redactor: Redactor;
-  /** Every secret read so far: the run's data may contain a secret that has been replaced since then. */
-  readonly #seen = new Map<string, Set<string>>();
+  /** Every secret so far, by name: the run's data may contain secrets that have been replaced since then. */
+  readonly #allSecrets = new Map<string, Set<string>>();
 
-  constructor({ values, redactor }: EnvironmentParts, read: ReadValues) {
-    this.values = read.texts;
+  constructor({ values, redactor }: EnvironmentParts, read: RunValues) {
+    this.values = read.strings;
     this.sanitizer = new Sanitizer(values, this);
     this.#redactorOf = redactor;
     this.#redactor = read.redactor;
-    for (const [name, value] of Object.entries(read.secrets)) this.#see(name, value);
+    for (const [name, value] of Object.entries(read.secrets)) this.#remember(name, value);
   }
 
   text(text: string): string {
@@ -212,19 +213,19 @@ class ConstantEnvironment implements RunEnvironment {
   }
 
   addSecret(name: string, value: string): void {
-    if (!this.#seen.get(name)?.has(value)) this.addSecrets({ [name]: value });
+    if (!this.#allSecrets.get(name)?.has(value)) this.addSecrets({ [name]: value });
   }
 
-  protected addSecrets(secrets: Texts): void {
-    for (const [name, value] of Object.entries(secrets)) this.#see(name, value);
-    const all = [...this.#seen].map(([name, values]): [string, string[]] => [name, [...values]]);
+  protected addSecrets(secrets: Strings): void {
+    for (const [name, value] of Object.entries(secrets)) this.#remember(name, value);
+    const all = [...this.#allSecrets].map(([name, values]): [string, string[]] => [name, [...values]]);
     this.#redactor = this.#redactorOf(Object.fromEntries(all));
   }
 
-  #see(name: string, value: string): void {
-    const values = this.#seen.get(name);
+  #remember(name: string, value: string): void {
+    const values = this.#allSecrets.get(name);
     if (values) values.add(value);
-    else this.#seen.set(name, new Set([value]));
+    else this.#allSecrets.set(name, new Set([value]));
   }
 }
 
@@ -234,7 +235,7 @@ interface TenantParts extends EnvironmentParts {
   read: () => Promise<EnvironmentValues>;
 }
 
-/** The environment of a tenant's run, whose values may change during the run. */
+/** The environment of a tenant's run, with values that may change during the run. */
 class TenantEnvironment extends ConstantEnvironment {
   readonly #parts: TenantParts;
   #readMs = Number.NEGATIVE_INFINITY;
@@ -257,28 +258,28 @@ class TenantEnvironment extends ConstantEnvironment {
   async load(): Promise<void> {
     const read = await this.#parts.read();
     this.addSecrets(secretsOf(read));
-    this.values = textsOf(read);
+    this.values = stringsOf(read);
     this.#readMs = this.#parts.clock.now();
   }
 }
 
-function pick(given: EnvironmentValues, names: readonly string[]): EnvironmentValues {
+function pick(values: EnvironmentValues, names: readonly string[]): EnvironmentValues {
   return Object.fromEntries(
     names.flatMap((name) => {
-      const value = Object.hasOwn(given, name) ? given[name] : undefined;
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
       return value === undefined ? [] : [[name, value]];
     }),
   );
 }
 
-function textsOf(given: EnvironmentValues): Texts {
+function stringsOf(values: EnvironmentValues): Strings {
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : value.value]),
+    Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : value.value]),
   );
 }
 
-function secretsOf(given: EnvironmentValues): Texts {
+function secretsOf(values: EnvironmentValues): Strings {
   return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+    Object.entries(values).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );
 }

@@ -1,12 +1,12 @@
 import type { RunLog } from '../executors/services.ts';
-import type { Found } from '../definitions.ts';
+import type { VersionedPlan } from '../definitions.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 /** The reader of the log: the workflow of the block, its tenant, and a function that finds other workflows. */
 interface RunLogReader {
   workflow: { id: string; name: string };
   tenant: () => Promise<string | undefined>;
-  find(reference: string): Promise<Found | undefined>;
+  find(reference: string): Promise<VersionedPlan | undefined>;
 }
 
 /** Returns the log of the runs that a block may read: the runs of its tenant's workflows. */

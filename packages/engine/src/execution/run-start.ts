@@ -75,26 +75,28 @@ function reuseOf(
   return reused.edits ? withEdits(sanitizer, reused, reused.edits) : storedReuse(reused, {});
 }
 
-/** Returns the data that the run takes over. `replaced`: outputs that replace those of the earlier run, by block id. */
-function storedReuse({ runId, outputs, inside }: Reused, replaced: StoredReuse['outputs']): StoredReuse {
-  const own = Object.entries(replaced).filter(([id]) => Object.hasOwn(outputs, id));
-  const inner = Object.entries(replaced).filter(([id]) => !Object.hasOwn(outputs, id));
+/**
+ * Returns the data that the run takes over. `replacements`: outputs that replace those of the earlier run, by block id.
+ */
+function storedReuse({ runId, outputs, inside }: Reused, replacements: StoredReuse['outputs']): StoredReuse {
+  const topLevel = Object.entries(replacements).filter(([id]) => Object.hasOwn(outputs, id));
+  const nested = Object.entries(replacements).filter(([id]) => !Object.hasOwn(outputs, id));
   return {
     runId,
-    outputs: { ...outputs, ...Object.fromEntries(own) },
+    outputs: { ...outputs, ...Object.fromEntries(topLevel) },
     ...(inside && {
-      inside: { frames: inside.frames, scope: inside.scopeWith(Object.fromEntries(inner)) },
+      inside: { frames: inside.frames, scope: inside.scopeWith(Object.fromEntries(nested)) },
     }),
   };
 }
 
-/** Stores the replaced values, without secrets. */
+/** Returns the reused data with edits. Stores the replacement values, without secrets. */
 async function withEdits(
   sanitizer: RunEnvironment['sanitizer'],
   reused: Reused,
-  { fields = {}, outputs: replaced = {} }: RestartEdits,
+  { fields = {}, outputs: replacements = {} }: RestartEdits,
 ): Promise<StoredReuse> {
-  const stored = await sanitizer.storeAllForCaller(replaced, 'A replaced output');
+  const stored = await sanitizer.storeAllForCaller(replacements, 'A replaced output');
   return {
     ...storedReuse(reused, stored),
     ...(Object.keys(fields).length > 0 && {
@@ -161,8 +163,8 @@ function inputJson(value: unknown): Json {
 }
 
 /**
- * Reports mocks that match no block: a mistyped name would silently run the real block. If the workflow calls others,
- * reports nothing: the mock may be for one of their blocks.
+ * Returns the error that reports mocks that match no block: a mistyped name would silently run the real block. Returns
+ * undefined if all match, or if the workflow calls others, because a mock may be for one of their blocks.
  */
 function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefined {
   if (mocks === null || parent) return undefined;

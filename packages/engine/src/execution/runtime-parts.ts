@@ -36,7 +36,7 @@ export interface RuntimeParts {
   maxCost: SpendingCaps;
   /** Maximum number of bytes of files that the blocks of one run store in this process. */
   maxRunFileBytes: number;
-  /** Maximum number of effects that run at once, in the engine and in each run. */
+  /** Maximum number of effects that run at the same time, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;
   pauseLinks: PauseLinker | undefined;

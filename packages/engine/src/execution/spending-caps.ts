@@ -36,9 +36,9 @@ export interface SpendingCaps {
   tenant?: Amount;
 }
 
-/** The scope of a cap. */
+/** The calls that a cap limits together. */
 export interface Cap {
-  what: 'block' | 'call' | 'run' | 'conversation' | 'workspace';
+  scope: 'block' | 'call' | 'run' | 'conversation' | 'workspace';
 }
 
 const MAX_DOLLARS = 1e9;
@@ -79,8 +79,8 @@ export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs
 }
 
 /** Returns the scope of a cap, for messages. */
-export function capText(what: Cap['what']): string {
-  return what === 'block' ? 'for this block ("maxCost")' : `per ${what}`;
+export function capText(scope: Cap['scope']): string {
+  return scope === 'block' ? 'for this block ("maxCost")' : `per ${scope}`;
 }
 
 /** Returns an amount for messages, such as $0.0125. */

@@ -11,11 +11,11 @@ import type { RuntimeParts } from './runtime-parts.ts';
 import { capText, dollarsText, windowAt } from './spending-caps.ts';
 import type { Cap, SpendingCaps } from './spending-caps.ts';
 
-/** A reservation that is not renewed for this time counts as that of a dead process. */
+/** A reservation expires after this time unless it is renewed, because its process may have died. */
 const EXPIRY_MS = 60_000;
 const RENEW_MS = 15_000;
-/** Retention of sums without a window after their last call. */
-const KEPT_MS = 400 * 86_400_000;
+/** Retention of the sum of a cap without a window after its last call. */
+const RETENTION_MS = 400 * 86_400_000;
 
 /** The parts of a run that `runSpending` uses. */
 interface SpendingRun {
@@ -27,7 +27,7 @@ type Parts = Pick<RuntimeParts, 'stores' | 'clock' | 'maxCost' | 'report'>;
 
 /** A cap that applies to a call, and the account that it limits. */
 interface AppliedCap extends SpendingAccount {
-  what: Cap['what'];
+  scope: Cap['scope'];
   /** Absent: the cap has no window. */
   windowEndsMs?: number;
 }
@@ -41,10 +41,10 @@ export function runSpending(parts: Parts, run: SpendingRun): (place: Place, bloc
       const caps = await appliedCaps(request, { parts, run, place, rootOf });
       if (caps.length === 0) return UNLIMITED;
       const { most, least } = amountsOf(request, blockName);
-      const refused = caps.find(({ what, cap }) => what === 'call' && most > cap);
-      if (refused) throw capReached(refused, { blockName, most, micros: 0 });
-      const accounts = caps.filter(({ what }) => what !== 'call');
-      return accounts.length === 0 ? UNLIMITED : reserved(parts, { accounts, most, least, blockName });
+      const exceeded = caps.find(({ scope, cap }) => scope === 'call' && most > cap);
+      if (exceeded) throw capReached(exceeded, { blockName, most, micros: 0 });
+      const accounts = caps.filter(({ scope }) => scope !== 'call');
+      return accounts.length === 0 ? UNLIMITED : reserve(parts, { accounts, most, least, blockName });
     },
   });
 }
@@ -63,38 +63,38 @@ async function appliedCaps(
 ): Promise<AppliedCap[]> {
   const { maxCost, clock } = parts;
   const nowMs = clock.now();
-  const untilMs = nowMs + KEPT_MS;
-  const found: AppliedCap[] = [];
+  const untilMs = nowMs + RETENTION_MS;
+  const caps: AppliedCap[] = [];
   if (maxMicros !== undefined) {
     const id = `block:${hashOf([idempotencyKeyOf(run.header.runId, place.block, place.scope)])}`;
-    found.push({ what: 'block', id, cap: maxMicros, untilMs });
+    caps.push({ scope: 'block', id, cap: maxMicros, untilMs });
   }
-  if (maxCost.call) found.push({ what: 'call', id: 'call', cap: maxCost.call.micros, untilMs });
-  if (maxCost.run) found.push({ what: 'run', id: `run:${await rootOf()}`, cap: maxCost.run.micros, untilMs });
-  if (!maxCost.conversation && !maxCost.tenant) return found;
+  if (maxCost.call) caps.push({ scope: 'call', id: 'call', cap: maxCost.call.micros, untilMs });
+  if (maxCost.run) caps.push({ scope: 'run', id: `run:${await rootOf()}`, cap: maxCost.run.micros, untilMs });
+  if (!maxCost.conversation && !maxCost.tenant) return caps;
   const tenant = (await run.tenant()) ?? '';
   if (maxCost.conversation && conversation !== undefined)
-    found.push(windowed('conversation', hashOf([tenant, conversation]), maxCost.conversation, nowMs));
-  if (maxCost.tenant) found.push(windowed('workspace', hashOf([tenant]), maxCost.tenant, nowMs));
-  return found;
+    caps.push(windowedCap('conversation', hashOf([tenant, conversation]), maxCost.conversation, nowMs));
+  if (maxCost.tenant) caps.push(windowedCap('workspace', hashOf([tenant]), maxCost.tenant, nowMs));
+  return caps;
 }
 
-/** Ids of conversations, tenants and blocks can be any text of any length. */
+/** Returns a hash of the names, because ids of conversations, tenants and blocks are strings of any length. */
 function hashOf(names: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(names)).digest('hex');
 }
 
-function windowed(
-  what: Cap['what'],
+function windowedCap(
+  scope: Cap['scope'],
   name: string,
   { micros, per }: NonNullable<SpendingCaps['tenant']>,
   nowMs: number,
 ): AppliedCap {
-  const id = `${what}:${name}`;
-  if (per === undefined) return { what, id, cap: micros, untilMs: nowMs + KEPT_MS };
+  const id = `${scope}:${name}`;
+  if (per === undefined) return { scope, id, cap: micros, untilMs: nowMs + RETENTION_MS };
   const { start, endsMs } = windowAt(per, nowMs);
   // Kept longer, because a call that began in the window may settle after its end.
-  return { what, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
+  return { scope, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
 }
 
 /** Returns the maximum and the minimum cost of a call. A call whose cost is unknown could exceed every cap. */
@@ -107,7 +107,7 @@ function amountsOf({ cost, model }: SpendingRequest, blockName: string): { most:
   );
 }
 
-async function reserved(
+async function reserve(
   parts: Parts,
   {
     accounts,
@@ -123,13 +123,13 @@ async function reserved(
   const refusal = await asInfrastructure(() =>
     store.reserve({ id, accounts, most, least, nowMs, expiresMs: nowMs + EXPIRY_MS }),
   );
-  if (!refusal) return new Reserved(parts, { id, most, least });
+  if (!refusal) return new ActiveReservation(parts, { id, most, least });
   const cap = accounts.find((account) => account.id === refusal.account) as AppliedCap;
   throw capReached(cap, { blockName, most, micros: refusal.micros });
 }
 
 /** A reservation that is renewed until the call is settled. */
-class Reserved implements SpendingReservation {
+class ActiveReservation implements SpendingReservation {
   readonly #parts: Parts;
   readonly #id: string;
   readonly #most: number;
@@ -175,33 +175,33 @@ class Reserved implements SpendingReservation {
   }
 }
 
-/** Returns the first run in the chain of calls, whose cap its child runs share. */
+/** Returns the id of the root run of the call chain. All its descendants share its cap. */
 async function findRoot(
   { stores }: Parts,
   { runId, parent }: Pick<NewRun, 'runId' | 'parent'>,
 ): Promise<string> {
   let id = runId;
-  for (let above = parent; above;) {
-    id = above.runId;
-    above = (await asInfrastructure(async () => stores.runs.header(id)))?.parent;
+  for (let ancestor = parent; ancestor;) {
+    id = ancestor.runId;
+    ancestor = (await asInfrastructure(async () => stores.runs.header(id)))?.parent;
   }
   return id;
 }
 
 function capReached(
-  { what, cap, windowEndsMs }: AppliedCap,
+  { scope, cap, windowEndsMs }: AppliedCap,
   { blockName, most, micros }: { blockName: string; most: number; micros: number },
 ): BlockError {
   const endsAt = windowEndsMs === undefined ? undefined : new Date(windowEndsMs).toISOString();
-  const used = what === 'call' ? '' : ` ${dollarsText(micros)} of it are spent or reserved.`;
+  const used = scope === 'call' ? '' : ` ${dollarsText(micros)} of it are spent or reserved.`;
   const until = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
   return new BlockError(
     'SPENDING_CAP_REACHED',
-    `The next call of the block "${blockName}" can cost up to ${dollarsText(most)}, which would pass the cap of ${dollarsText(cap)} ${capText(what)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
+    `The next call of the block "${blockName}" can cost up to ${dollarsText(most)}, which would pass the cap of ${dollarsText(cap)} ${capText(scope)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
     {
       retryable: false,
       details: {
-        cap: what,
+        cap: scope,
         capMicros: cap,
         usedMicros: micros,
         callMicros: most,

@@ -17,7 +17,7 @@ export interface TenantFile {
   updatedAt: string;
   /** Changes whenever the content changes. */
   revision: string;
-  /** Address at which people open the file. */
+  /** URL at which people open the file. */
   url?: string;
 }
 
@@ -135,23 +135,23 @@ export function tenantFilesOf(
   if (!files) return undefined;
   const access = tenantAccess(files, parts, UNAVAILABLE);
   return {
-    find: (id) => access((from, owner) => from.find(owner, id)),
-    list: (query) => access((from, owner) => from.list(owner, query)),
+    find: (id) => access((port, owner) => port.find(owner, id)),
+    list: (query) => access((port, owner) => port.list(owner, query)),
     open: async (id) => {
-      const opened = await access((from, owner) => from.open(owner, id));
-      return opened && { file: opened.file, chunks: () => guarded(opened, parts) };
+      const opened = await access((port, owner) => port.open(owner, id));
+      return opened && { file: opened.file, chunks: () => readChunks(opened, parts) };
     },
-    stored: (key) => access((from, owner) => from.stored(owner, key)),
-    create: (file, key) => access((from, owner) => from.create(owner, file, key)),
-    replace: (change, key) => access((from, owner) => from.replace(owner, change, key)),
-    move: (file, key) => access((from, owner) => from.move(owner, file, key)),
+    stored: (key) => access((port, owner) => port.stored(owner, key)),
+    create: (file, key) => access((port, owner) => port.create(owner, file, key)),
+    replace: (change, key) => access((port, owner) => port.replace(owner, change, key)),
+    move: (file, key) => access((port, owner) => port.move(owner, file, key)),
   };
 }
 
 /** Returns the content. Errors during reading are handled like other errors of the host. */
-async function* guarded(opened: TenantFileContent, { report }: TenantParts): AsyncGenerator<Uint8Array> {
+async function* readChunks(content: TenantFileContent, { report }: TenantParts): AsyncGenerator<Uint8Array> {
   try {
-    yield* opened.chunks();
+    yield* content.chunks();
   } catch (error) {
     throw hostFailure(error, report, UNAVAILABLE);
   }

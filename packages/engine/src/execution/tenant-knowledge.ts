@@ -37,7 +37,7 @@ export interface KnowledgeSearch {
   tagFilters: readonly KnowledgeTagFilter[];
   /** `hybrid` also searches for the words. Undefined: the default of the host. */
   searchMode: 'vector' | 'hybrid' | undefined;
-  /** If present, another model orders the results. */
+  /** If present, another model reranks the results. */
   rerank: { model: string | undefined; inputCount: number | undefined } | undefined;
 }
 
@@ -118,12 +118,12 @@ export interface NewKnowledgeDocument {
   replaces: { id: string } | 'name' | undefined;
 }
 
-/** Identifies one document, or one chunk of it. */
-interface DocumentPlace {
+/** The ids of one document, or of one chunk. */
+interface DocumentIds {
   knowledgeBaseId: string;
   documentId: string;
 }
-interface ChunkPlace extends DocumentPlace {
+interface ChunkIds extends DocumentIds {
   chunkId: string;
 }
 
@@ -154,7 +154,7 @@ export interface TenantKnowledge {
   document(
     this: void,
     tenant: string | undefined,
-    place: DocumentPlace,
+    ids: DocumentIds,
   ): Answer<KnowledgeDocument | undefined>;
   /** Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents that it replaced. */
   createDocument(
@@ -168,28 +168,28 @@ export interface TenantKnowledge {
   deleteDocument(
     this: void,
     tenant: string | undefined,
-    place: DocumentPlace,
+    ids: DocumentIds,
     key: string,
   ): Answer<true | undefined>;
   /** Returns chunks in the order of the document, and the number of matches. */
   chunks(
     this: void,
     tenant: string | undefined,
-    place: DocumentPlace,
+    ids: DocumentIds,
     query: KnowledgeChunkQuery,
   ): Answer<{ chunks: KnowledgeChunk[]; total: number } | undefined>;
   /** Adds a chunk to the end of a document. */
   addChunk(
     this: void,
     tenant: string | undefined,
-    place: DocumentPlace,
+    ids: DocumentIds,
     content: string,
     key: string,
   ): Answer<KnowledgeChunk | undefined>;
   updateChunk(
     this: void,
     tenant: string | undefined,
-    place: ChunkPlace,
+    ids: ChunkIds,
     change: { content?: string; enabled?: boolean },
     key: string,
   ): Answer<KnowledgeChunk | undefined>;
@@ -197,7 +197,7 @@ export interface TenantKnowledge {
   deleteChunk(
     this: void,
     tenant: string | undefined,
-    place: ChunkPlace,
+    ids: ChunkIds,
     key: string,
   ): Answer<true | undefined>;
   /** Returns the tags that documents can have. */
@@ -212,13 +212,13 @@ export interface TenantKnowledge {
   connector(
     this: void,
     tenant: string | undefined,
-    place: { knowledgeBaseId: string; connectorId: string },
+    ids: { knowledgeBaseId: string; connectorId: string },
   ): Answer<{ connector: JsonObject; syncLogs: JsonObject[] } | undefined>;
   /** Starts a sync of a connector unless one is in progress. */
   sync(
     this: void,
     tenant: string | undefined,
-    place: { knowledgeBaseId: string; connectorId: string },
+    ids: { knowledgeBaseId: string; connectorId: string },
     key: string,
   ): Answer<true | undefined>;
 }
@@ -237,19 +237,19 @@ export function tenantKnowledgeOf(
     message: 'The knowledge bases of the workspace are unavailable.',
   });
   return {
-    search: (search) => access((from, owner) => from.search(owner, search)),
-    documents: (id, query) => access((from, owner) => from.documents(owner, id, query)),
-    document: (place) => access((from, owner) => from.document(owner, place)),
+    search: (search) => access((port, owner) => port.search(owner, search)),
+    documents: (id, query) => access((port, owner) => port.documents(owner, id, query)),
+    document: (ids) => access((port, owner) => port.document(owner, ids)),
     createDocument: (id, document, key) =>
-      access((from, owner) => from.createDocument(owner, id, document, key)),
-    deleteDocument: (place, key) => access((from, owner) => from.deleteDocument(owner, place, key)),
-    chunks: (place, query) => access((from, owner) => from.chunks(owner, place, query)),
-    addChunk: (place, content, key) => access((from, owner) => from.addChunk(owner, place, content, key)),
-    updateChunk: (place, change, key) => access((from, owner) => from.updateChunk(owner, place, change, key)),
-    deleteChunk: (place, key) => access((from, owner) => from.deleteChunk(owner, place, key)),
-    tags: (id) => access((from, owner) => from.tags(owner, id)),
-    connectors: (id) => access((from, owner) => from.connectors(owner, id)),
-    connector: (place) => access((from, owner) => from.connector(owner, place)),
-    sync: (place, key) => access((from, owner) => from.sync(owner, place, key)),
+      access((port, owner) => port.createDocument(owner, id, document, key)),
+    deleteDocument: (ids, key) => access((port, owner) => port.deleteDocument(owner, ids, key)),
+    chunks: (ids, query) => access((port, owner) => port.chunks(owner, ids, query)),
+    addChunk: (ids, content, key) => access((port, owner) => port.addChunk(owner, ids, content, key)),
+    updateChunk: (ids, change, key) => access((port, owner) => port.updateChunk(owner, ids, change, key)),
+    deleteChunk: (ids, key) => access((port, owner) => port.deleteChunk(owner, ids, key)),
+    tags: (id) => access((port, owner) => port.tags(owner, id)),
+    connectors: (id) => access((port, owner) => port.connectors(owner, id)),
+    connector: (ids) => access((port, owner) => port.connector(owner, ids)),
+    sync: (ids, key) => access((port, owner) => port.sync(owner, ids, key)),
   };
 }

@@ -39,7 +39,7 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
   };
 }
 
-/** A call of a workflow. `input` returns the input for the found workflow. */
+/** A call of a workflow. `input` returns the input for the workflow that `reference` names. */
 export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> {
   /** Id or name of the workflow. */
   reference: string;
@@ -49,7 +49,7 @@ export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> 
 /** Returns the output of a workflow that runs as a child run. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED. */
 export async function callWorkflow(
   services: Pick<ExecutorServices, 'run' | 'findChild' | 'child'>,
-  { reference, input, ...which }: WorkflowCall,
+  { reference, input, ...callOptions }: WorkflowCall,
 ): Promise<{ workflow: ChildWorkflow; output: JsonObject }> {
   if (services.run.depth >= MAX_DEPTH) {
     throw new BlockError(
@@ -58,7 +58,7 @@ export async function callWorkflow(
       { retryable: false },
     );
   }
-  const workflow = await services.findChild(reference, which.call);
+  const workflow = await services.findChild(reference, callOptions.call);
   if (workflow === undefined) {
     throw new BlockError(
       'CHILD_NOT_FOUND',
@@ -67,8 +67,8 @@ export async function callWorkflow(
     );
   }
   // A model decides on these calls and could repeat each of them at every level.
-  if (which.call !== undefined) expectNoCycle(services.run.callChain, workflow);
-  const outcome = await services.child({ workflow, input: input(workflow), ...which });
+  if (callOptions.call !== undefined) expectNoCycle(services.run.callChain, workflow);
+  const outcome = await services.child({ workflow, input: input(workflow), ...callOptions });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);
   return { workflow, output: outcome.output };
 }
@@ -84,12 +84,12 @@ function expectNoCycle(callChain: readonly string[], { workflowId, name }: Child
 
 function inputFor(context: EngineContext, workflow: ChildWorkflow): Json {
   const mapping = context.block.type === 'workflow_input' ? context.field('inputMapping') : undefined;
-  if (mapping !== undefined && mapping !== null && mapping !== '') return mapped(mapping, workflow);
+  if (mapping !== undefined && mapping !== null && mapping !== '') return mapInputs(mapping, workflow);
   return context.field('input') ?? {};
 }
 
 /** Returns the mapped inputs. Omits keys that the child does not declare, if it declares any. */
-function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
+function mapInputs(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
   if (!isJsonObject(mapping)) {
     throw new BlockError('BLOCK_CONFIG_INVALID', `The inputs for the workflow "${name}" are not an object.`, {
       retryable: false,

@@ -11,10 +11,11 @@ const CODES: Partial<Record<SandboxErrorCode, string>> = {
 /** The name of errors of the sandbox itself, not of the user's code. */
 const HOST_NAME = 'SandboxError';
 
-/** The code imports a missing module. */
-const MODULES: ReadonlySet<SandboxErrorCode> = new Set(['MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE']);
+/** Codes of the sandbox for an import of a missing module. */
+const IMPORT_CODES: ReadonlySet<SandboxErrorCode> = new Set(['MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE']);
 
-const IMPORTS: readonly RegExp[] = [
+/** Messages of errors that code with an import statement throws. */
+const IMPORT_MESSAGES: readonly RegExp[] = [
   /^Cannot use import statement/,
   /^require is not defined$/,
   /^Cannot use 'import\.meta'/,
@@ -42,7 +43,7 @@ export function describeFailure(error: SandboxFailure, authored: string): string
   return `${type}${line === undefined ? '' : `Line ${line.number}: \`${line.text}\` - `}${error.message}`;
 }
 
-/** Returns the failing line; if the code has one line, returns that line. */
+/** Returns the failing line; if its number is unknown, the only line of code that has one. */
 function authoredLine(
   authored: string,
   line: number | undefined,
@@ -65,15 +66,19 @@ function detailsOf(error: SandboxFailure, stdout: string): JsonObject {
 }
 
 function isImport(error: SandboxFailure): boolean {
-  if (MODULES.has(error.code)) return true;
-  const byEngine = ['SyntaxError', 'ReferenceError', 'TypeError', 'Error'].includes(error.name);
-  return byEngine && error.name !== HOST_NAME && IMPORTS.some((pattern) => pattern.test(error.message));
+  if (IMPORT_CODES.has(error.code)) return true;
+  const isBuiltInError = ['SyntaxError', 'ReferenceError', 'TypeError', 'Error'].includes(error.name);
+  return (
+    isBuiltInError &&
+    error.name !== HOST_NAME &&
+    IMPORT_MESSAGES.some((pattern) => pattern.test(error.message))
+  );
 }
 
 function importFailure(error: SandboxFailure, authored: string): BlockError {
   return new BlockError(
     'LANGUAGE_UNSUPPORTED',
-    `${describeFailure(error, authored)}. Packages are those of the sandbox that a block names; without one, use what the language and the built-in globals offer.`,
+    `${describeFailure(error, authored)}. Code can import only the packages of the sandbox that its block names; without one, use the language and its built-in globals.`,
     { retryable: false, details: detailsOf(error, '') },
   );
 }

@@ -5,8 +5,8 @@ import { describeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asText } from './values.ts';
 
-/** Fields of the source's output that are not copied. */
-const NOT_PASSED_ON: ReadonlySet<string> = new Set([
+/** Fields of the source's output that are not passed on. */
+const OMITTED_FIELDS: ReadonlySet<string> = new Set([
   'error',
   'model',
   'tokens',
@@ -27,13 +27,13 @@ async function decide(context: EngineContext): Promise<BlockResult> {
   const rows = rowsOf(context);
   const source = context.sourceOutput();
   const row = await firstTrue(context, rows, source);
-  const passedOn = Object.fromEntries(Object.entries(source).filter(([key]) => !NOT_PASSED_ON.has(key)));
+  const passedFields = Object.fromEntries(Object.entries(source).filter(([key]) => !OMITTED_FIELDS.has(key)));
   if (row === undefined)
-    return { output: { ...passedOn, conditionResult: false, selectedPath: null, selectedOption: null } };
+    return { output: { ...passedFields, conditionResult: false, selectedPath: null, selectedOption: null } };
   const port = `condition-${row.id}`;
   return {
     output: {
-      ...passedOn,
+      ...passedFields,
       conditionResult: true,
       selectedPath: pathOf(context, port),
       selectedOption: row.id,
@@ -44,24 +44,24 @@ async function decide(context: EngineContext): Promise<BlockResult> {
 
 function rowsOf({ block }: EngineContext): readonly ConditionRow[] {
   if (block.conditions !== undefined) return block.conditions;
-  const given = authored(block.params['conditions']) ?? '';
-  if (asText(given).trim() === '') return [];
-  throw new BlockError('CONDITION_INVALID', `The conditions are not a list of rows${jsonIssue(given)}.`, {
+  const conditions = authored(block.params['conditions']) ?? '';
+  if (asText(conditions).trim() === '') return [];
+  throw new BlockError('CONDITION_INVALID', `The conditions are not a list of rows${jsonIssue(conditions)}.`, {
     retryable: false,
   });
 }
 
-function jsonIssue(given: Json): string {
-  if (typeof given !== 'string') return '';
+function jsonIssue(conditions: Json): string {
+  if (typeof conditions !== 'string') return '';
   try {
-    JSON.parse(given);
+    JSON.parse(conditions);
     return '';
   } catch (error) {
     return `: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
-interface Bound {
+interface BoundRow {
   row: ConditionRow;
   code: string;
   values: Record<string, string>;
@@ -74,8 +74,8 @@ async function firstTrue(
   source: JsonObject,
 ): Promise<ConditionRow | undefined> {
   const end = rows.findIndex((row) => row.otherwise);
-  const tested = end === -1 ? rows : rows.slice(0, end);
-  const { bound, failure } = bindRows(context, tested);
+  const testedRows = end === -1 ? rows : rows.slice(0, end);
+  const { bound, failure } = bindRows(context, testedRows);
   const index = bound.length === 0 ? -1 : await evaluate(context, bound, source);
   if (index >= 0) return bound[index]?.row;
   if (failure !== undefined) throw failure;
@@ -86,21 +86,21 @@ async function firstTrue(
 function bindRows(
   context: EngineContext,
   rows: readonly ConditionRow[],
-): { bound: Bound[]; failure?: Failure } {
-  const bound: Bound[] = [];
+): { bound: BoundRow[]; failure?: Failure } {
+  const bound: BoundRow[] = [];
   for (const row of rows) {
     if (row.expression === undefined || row.expression.code === '') continue;
     try {
       bound.push({ row, ...bindExpression(row.expression, context.services.lookup) });
     } catch (error) {
       if (!isBlockError(error)) throw error;
-      return { bound, failure: named(row, error) };
+      return { bound, failure: withTitle(row, error) };
     }
   }
   return { bound };
 }
 
-function named(row: ConditionRow, error: Failure): Failure {
+function withTitle(row: ConditionRow, error: Failure): Failure {
   return new BlockError(error.code, `Condition "${row.title}": ${error.message}`, {
     retryable: error.retryable,
     ...(error.details === undefined ? {} : { details: error.details }),
@@ -110,16 +110,16 @@ function named(row: ConditionRow, error: Failure): Failure {
 
 async function evaluate(
   context: EngineContext,
-  bound: readonly Bound[],
+  bound: readonly BoundRow[],
   source: JsonObject,
 ): Promise<number> {
   const sandbox = await context.services.sandbox();
-  const mentioned = bound.some(({ row }) => /\bcontext\b/.test(row.expression?.authored ?? ''));
+  const usesContext = bound.some(({ row }) => /\bcontext\b/.test(row.expression?.authored ?? ''));
   const outcome = await sandbox.evaluate({
     runId: context.runId,
     mode: 'first-true',
     expressions: bound.map(({ code, values }) => ({ code, values })),
-    globals: mentioned ? { context: JSON.stringify(source) } : {},
+    globals: usesContext ? { context: JSON.stringify(source) } : {},
     signal: context.signal,
   });
   if (outcome.ok) return outcome.index;

@@ -61,7 +61,7 @@ export async function expandCount(source: CountSource, context: ExpandContext): 
   if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 1) return count;
   throw new BlockError(
     'COUNT_INVALID',
-    `The count \`${source.expression.authored}\` gives ${shown(value)}; it must give a whole number of at least 1.`,
+    `The count \`${source.expression.authored}\` gives ${excerpt(value)}; it must give a whole number of at least 1.`,
   );
 }
 
@@ -76,7 +76,7 @@ export function expandCollection(source: CollectionSource, lookup: Lookup): Json
   return itemsOf(resolveTemplate(source.template, lookup, 'native'), 'the collection');
 }
 
-function itemsOf(value: Json, what: string): Json[] {
+function itemsOf(value: Json, label: string): Json[] {
   if (value === null) return [];
   if (Array.isArray(value)) return value;
   if (isJsonObject(value)) return Object.entries(value);
@@ -86,7 +86,7 @@ function itemsOf(value: Json, what: string): Json[] {
       : '';
   throw new BlockError(
     'COLLECTION_INVALID',
-    `A container cannot iterate over ${what}: it is ${shown(value)}, not a list or an object.${hint}`,
+    `A container cannot iterate over ${label}: it is ${excerpt(value)}, not a list or an object.${hint}`,
   );
 }
 
@@ -102,8 +102,9 @@ export async function evaluateCondition(
 /** Evaluates an expression. A single reference needs no sandbox. */
 async function evaluateValue(expression: ExpressionTemplate, context: ExpandContext): Promise<Json> {
   const bound = bindExpression(expression, context.lookup);
-  const only = Object.hasOwn(bound.values, bound.code.trim()) ? bound.values[bound.code.trim()] : undefined;
-  if (only !== undefined) return parseJson(only) ?? null;
+  const name = bound.code.trim();
+  const single = Object.hasOwn(bound.values, name) ? bound.values[name] : undefined;
+  if (single !== undefined) return parseJson(single) ?? null;
   return parseJson((await evaluate(expression, context, 'values')).json[0] ?? 'null') ?? null;
 }
 
@@ -128,7 +129,7 @@ async function evaluate(
   );
 }
 
-function shown(value: Json): string {
+function excerpt(value: Json): string {
   const text = JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -14,7 +14,7 @@ import { jsonCopy } from '../json-copy.ts';
 import { fieldReader } from './fields.ts';
 import type { EngineContext, ExecutorServices, FieldContext } from './services.ts';
 
-/** The driver's information about an attempt of a block. */
+/** The data and services of an attempt of a block. */
 export interface ContextParts {
   runId: string;
   workflowId: string;
@@ -134,8 +134,8 @@ class BlockAttempt implements EngineContext {
   #read(name: string, mode: FieldMode): Json | undefined {
     const template = Object.hasOwn(this.block.params, name) ? this.block.params[name] : undefined;
     if (template === undefined) return undefined;
-    const given = own(this.#parts.givenFields ?? {}, name);
-    const value = given === undefined ? this.#resolve(name, template, mode) : given;
+    const replacement = own(this.#parts.givenFields ?? {}, name);
+    const value = replacement === undefined ? this.#resolve(name, template, mode) : replacement;
     this.#parts.onRead?.(name, value);
     return ownCopy(value);
   }
@@ -143,7 +143,7 @@ class BlockAttempt implements EngineContext {
   #resolve(name: string, template: Template, mode: FieldMode): Json {
     const lookup = this.#lookup;
     const reader = fieldReader(this.block.type, name);
-    return reader ? reader(template, this.#fieldContext(lookup)) : resolved(template, lookup, mode);
+    return reader ? reader(template, this.#fieldContext(lookup)) : resolveField(template, lookup, mode);
   }
 
   #fieldContext(lookup: Lookup): FieldContext {
@@ -158,7 +158,7 @@ class BlockAttempt implements EngineContext {
   }
 }
 
-function resolved(template: Template, lookup: Lookup, mode: FieldMode): Json {
+function resolveField(template: Template, lookup: Lookup, mode: FieldMode): Json {
   return mode === 'json' ? resolveJson(template, lookup) : resolveTemplate(template, lookup, mode);
 }
 

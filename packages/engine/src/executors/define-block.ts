@@ -44,14 +44,14 @@ export function defineBlock<
           fields.error,
         );
       const result = await definition.run(fields.data, context);
-      const checked = (output ?? ANY_OBJECT).safeParse(result);
-      if (!checked.success)
+      const parsed = (output ?? ANY_OBJECT).safeParse(result);
+      if (!parsed.success)
         throw schemaError(
           'BLOCK_FAILED',
           `The output of the type "${type}" does not fit its schema`,
-          checked.error,
+          parsed.error,
         );
-      return { output: checked.data };
+      return { output: parsed.data };
     },
   };
 }
@@ -100,6 +100,6 @@ function requiredFields(schema: z.ZodType): string[] {
 
 /** Returns the schema as JSON Schema, which cannot express transforms and custom checks. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const text: unknown = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })));
-  return isJsonObject(text) ? text : {};
+  const json: unknown = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })));
+  return isJsonObject(json) ? json : {};
 }

@@ -7,7 +7,10 @@ import { readBody } from './api/body.ts';
 import { readBuilder } from './response-builder.ts';
 import type { FieldReader, FieldContext } from './services.ts';
 
-/** Reads a statement: its authored texts, and a `{value}` for each reference between them, so that values can be bound. */
+/**
+ * Reads a statement: its authored strings, and a `{value}` for each reference between them, so that values can be
+ * bound.
+ */
 const readStatement: FieldReader = (template, { lookup }) => {
   const single = wholeHole(template);
   if (single || template.kind !== 'text') return resolveTemplate(single ?? template, lookup, 'native');
@@ -20,7 +23,7 @@ const readStatement: FieldReader = (template, { lookup }) => {
 const readJson: FieldReader = (template, { lookup }) => resolveJson(template, lookup);
 const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lookup, 'text');
 
-/** Readers of fields with a structure, by type of block: JSON, addresses, forms. Other fields are resolved as requested. */
+/** Readers of fields with a structure, by type of block: JSON, URLs, forms. Other fields are resolved as requested. */
 const READERS: { readonly [type: string]: { readonly [field: string]: FieldReader } } = {
   api: { url: readAddress, params: readJson, headers: readJson, body: readBody },
   webhook_request: { url: readAddress, headers: readJson, body: readBody },
@@ -57,8 +60,10 @@ function typedRows(mode: 'text' | 'native'): FieldReader {
   return (template, { lookup }) => {
     const structure = jsonStructure(template, lookup);
     const rows = templateItems(structure);
-    const texts = template.kind === 'text' ? 'json' : mode;
-    return rows ? rows.map((row) => typedRow(row, lookup, texts)) : resolveTemplate(structure, lookup, texts);
+    const rowMode = template.kind === 'text' ? 'json' : mode;
+    return rows
+      ? rows.map((row) => typedRow(row, lookup, rowMode))
+      : resolveTemplate(structure, lookup, rowMode);
   };
 }
 

@@ -138,7 +138,7 @@ describe('a function block', () => {
     async (code) => {
       const failure = await failureOf(() => runInSandbox({ code }));
       expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
-      expect(failure.message).toContain('the sandbox that a block names');
+      expect(failure.message).toContain('the sandbox that its block names');
     },
   );
 

@@ -11,7 +11,10 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 /** The maximum of the sandbox's time limits. */
 const MAX_MS = 3_600_000;
 
-/** The block's timeout ends before the sandbox's limit, so that the message does not depend on which timer is faster. */
+/**
+ * The difference between the sandbox's time limit and the remaining time of the block or run, so that the message does
+ * not depend on which timer fires first.
+ */
 const ABORT_MS = 1000;
 
 /** Runs a function block's JavaScript, Python or script for bash: output `{result, stdout}`. */
@@ -68,7 +71,8 @@ function readsEnvironment(code: CodeTemplate): boolean {
 }
 
 /**
- * Returns the names of the environment values that the code of the block gets; `all` even if they are known only at run time.
+ * Returns the names of the environment values that the code of the block gets; `all` also if they are known only at run
+ * time.
  */
 export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string> | 'all' {
   if (!code || !readsEnvironment(code)) return new Set();
@@ -87,15 +91,15 @@ function mountedEnv(context: EngineContext): { readonly [name: string]: string }
   const { env } = context.services.run;
   const scope = fieldSchemas.secretScope.safeParse(asText(context.field('secretScope')) || 'all').data;
   if (scope === 'all') return env;
-  const mounted = scope === 'selected' ? namesOf(context.field('mountedSecrets')) : undefined;
-  if (mounted === undefined) {
+  const names = scope === 'selected' ? namesOf(context.field('mountedSecrets')) : undefined;
+  if (names === undefined) {
     throw new BlockError(
       'BLOCK_CONFIG_INVALID',
       'The environment values of the function block are invalid: secretScope must be "all" or "selected", and mountedSecrets a list of names.',
       { retryable: false },
     );
   }
-  return Object.fromEntries(Object.entries(env).filter(([name]) => mounted.has(name)));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => names.has(name)));
 }
 
 function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
@@ -111,8 +115,8 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
 /** The timeout of the block also raises the processor time limit, up to the engine's limits. Without it, the sandbox's default applies. */
 function limitsOf(context: EngineContext): Partial<Limits> {
   const max = context.services.run.codeLimits ?? {};
-  const own = Number(context.field('timeout') ?? Number.NaN);
-  const configured = Number.isFinite(own) && own > 0 ? own : undefined;
+  const timeout = Number(context.field('timeout') ?? Number.NaN);
+  const configured = Number.isFinite(timeout) && timeout > 0 ? timeout : undefined;
   const wallMs = atLeastOne(
     Math.min(
       configured ?? DEFAULT_TIMEOUT_MS,

@@ -7,22 +7,22 @@ const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 /** Throws BLOCK_CONFIG_INVALID for an invalid header name or value. The message does not contain the value. */
 export function checkHeaders(
   headers: readonly (readonly [name: string, value: string])[],
-  of: 'request' | 'response',
+  message: 'request' | 'response',
 ): void {
   for (const [name, value] of headers) {
     if (!NAME.test(name))
       throw invalid(
-        `The ${of} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and -, without spaces.`,
+        `The ${message} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and -, without spaces.`,
       );
-    const found = FORBIDDEN.exec(value)?.[0];
-    if (found !== undefined)
+    const character = FORBIDDEN.exec(value)?.[0];
+    if (character !== undefined)
       throw invalid(
-        `The value of the header "${name}" of the ${of} contains ${named(found)}, which a header cannot contain. Remove or encode it in a function block.`,
+        `The value of the header "${name}" of the ${message} contains ${describe(character)}, which a header cannot contain. Remove or encode it in a function block.`,
       );
   }
 }
 
-function named(character: string): string {
+function describe(character: string): string {
   if (character === '\r' || character === '\n') return 'a line break';
   const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
   return `the character U+${code}`;

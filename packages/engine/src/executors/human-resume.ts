@@ -8,8 +8,8 @@ import type { InputField } from '@heddle/core/fields';
 /** Returns the output of a pause after the submission of `input`. Throws RESUME_INPUT_INVALID with all issues. */
 export function resumeOutput(context: ResumeContext): JsonObject {
   const { paused, nowMs } = context;
-  const resumeInput = unwrapped(context.input);
-  const submission = checked(context.block.name, inputFields(formatOf(paused)), resumeInput);
+  const resumeInput = unwrap(context.input);
+  const submission = checkSubmission(context.block.name, inputFields(formatOf(paused)), resumeInput);
   const output = new Map<string, Json>([...Object.entries(paused), ...Object.entries(submission)]);
   const response = own(paused, 'response') ?? {};
   output.set('response', withSubmission(response, submission));
@@ -22,7 +22,7 @@ export function resumeOutput(context: ResumeContext): JsonObject {
 }
 
 /** Returns the fields of a submission: parses text, unwraps `submission`, and converts other values to `{value}`. */
-function unwrapped(input: Json): JsonObject {
+function unwrap(input: Json): JsonObject {
   const value = typeof input === 'string' ? (parseJson(input) ?? input) : input;
   if (value === null || value === '') return {};
   if (!isJsonObject(value)) return { value };
@@ -43,18 +43,18 @@ function withSubmission(response: Json, submission: JsonObject): Json {
   return isJsonObject(data) ? { ...response, data: { ...data, submission } } : response;
 }
 
-function checked(block: string, fields: readonly InputField[], given: JsonObject): JsonObject {
+function checkSubmission(block: string, fields: readonly InputField[], input: JsonObject): JsonObject {
   const problems: { field: string; problem: string }[] = [];
-  const submission = new Map<string, Json>(Object.entries(given));
+  const submission = new Map<string, Json>(Object.entries(input));
   for (const field of fields) {
-    const value = own(given, field.name) ?? field.value;
+    const value = own(input, field.name) ?? field.value;
     if (value === undefined || (value === '' && field.required)) {
       if (field.required) problems.push({ field: field.name, problem: 'is required' });
       continue;
     }
     const coerced = fits(value, field.type) ? value : coerceField(value, field.type);
     if (fits(coerced, field.type) && !losesData(value, field.type)) submission.set(field.name, coerced);
-    else problems.push({ field: field.name, problem: `must be ${EXPECTED[field.type] ?? 'a value'}` });
+    else problems.push({ field: field.name, problem: `must be ${EXPECTED_VALUES[field.type] ?? 'a value'}` });
   }
   if (problems.length === 0) return Object.fromEntries(submission);
   throw new EngineError(
@@ -69,8 +69,8 @@ function losesData(value: Json, type: string): boolean {
   return type === 'string' && typeof value === 'object';
 }
 
-const EXPECTED: { readonly [type: string]: string } = {
-  string: 'a text',
+const EXPECTED_VALUES: { readonly [type: string]: string } = {
+  string: 'a string',
   number: 'a number',
   boolean: 'true or false',
   object: 'an object',

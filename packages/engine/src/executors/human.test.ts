@@ -139,7 +139,7 @@ describe('resuming', () => {
       details: {
         problems: [
           { field: 'approved', problem: 'is required' },
-          { field: 'note', problem: 'must be a text' },
+          { field: 'note', problem: 'must be a string' },
           { field: 'amount', problem: 'must be a number' },
         ],
       },

@@ -15,7 +15,7 @@ export const humanExecutor: EngineExecutor = {
   execute: (context) => {
     const rows = notificationRows(context.block);
     const { notify } = context.services;
-    if (rows.length === 0 || !notify) return { pause: pauseOutput(context, rows.map(unsent)) };
+    if (rows.length === 0 || !notify) return { pause: pauseOutput(context, rows.map(unsentOutcome)) };
     return notify(context).then((outcomes) => ({ pause: pauseOutput(context, outcomes) }));
   },
   resume: (context) => resumeOutput(context),
@@ -57,8 +57,8 @@ function notificationRows({ type, params }: BlockConfig): JsonObject[] {
   return asRows(parsedText(authored(params['notification']) ?? null)) ?? [];
 }
 
-/** Reports notifications as failed in an engine without an executor that can send them. The pause still opens. */
-function unsent(row: JsonObject): NotificationOutcome {
+/** Returns the failed outcome of a notification, for an engine that cannot send it. The pause still opens. */
+function unsentOutcome(row: JsonObject): NotificationOutcome {
   const title = asText(own(row, 'title'));
   return {
     type: asText(own(row, 'type')),

@@ -40,7 +40,7 @@ export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
   }));
 }
 
-/** Returns BLOCK_TYPE_UNKNOWN for a block whose type has no executor. */
+/** Returns the error BLOCK_TYPE_UNKNOWN for a block whose type has no executor. */
 export function unknownType({ name, type }: Pick<BlockConfig, 'name' | 'type'>): BlockError {
   return new BlockError(
     'BLOCK_TYPE_UNKNOWN',

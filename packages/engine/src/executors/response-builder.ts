@@ -33,14 +33,14 @@ export function buildObject(entries: readonly Json[]): JsonObject {
 function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[] {
   const isAuthored = new Map<string, boolean>();
   return entries.flatMap((entry) => {
-    const read = readEntry(entry, lookup);
-    if (read === undefined) return [];
-    const name = asText(own(read, 'name')).trim();
+    const result = readEntry(entry, lookup);
+    if (result === undefined) return [];
+    const name = asText(own(result, 'name')).trim();
     const authored = templateFields(entry)?.get('name')?.kind !== 'text';
     if (name !== '' && isAuthored.has(name) && !(authored && isAuthored.get(name) === true))
       throw duplicateName();
     isAuthored.set(name, authored);
-    return [read];
+    return [result];
   });
 }
 
@@ -67,17 +67,17 @@ function entryValue(type: string, value: Template, lookup: Lookup): Json {
   const items = templateItems(value);
   switch (type) {
     case 'object':
-      return items ? buildObject(readEntries(items, lookup)) : declared(value, lookup);
+      return items ? buildObject(readEntries(items, lookup)) : structuredValue(value, lookup);
     case 'array':
     case 'files':
     case 'file[]':
-      return items ? items.map((item) => itemValue(item, lookup)) : declared(value, lookup);
+      return items ? items.map((item) => itemValue(item, lookup)) : structuredValue(value, lookup);
     case 'number':
       return toNumber(resolveTemplate(value, lookup, 'native'));
     case 'boolean':
       return toBoolean(resolveTemplate(value, lookup, 'native'));
     default:
-      return ofText(value, lookup);
+      return textValue(value, lookup);
   }
 }
 
@@ -85,7 +85,7 @@ function entryValue(type: string, value: Template, lookup: Lookup): Json {
 function itemValue(item: Template, lookup: Lookup): Json {
   const fields = templateFields(item);
   const entry = fields?.has('type') && fields.has('value') ? readEntry(item, lookup) : undefined;
-  return entry ? (own(entry, 'value') ?? null) : ofText(item, lookup);
+  return entry ? (own(entry, 'value') ?? null) : textValue(item, lookup);
 }
 
 function toNumber(value: Json): Json {
@@ -99,22 +99,22 @@ function toBoolean(value: Json): Json {
 }
 
 /** Reads the value of a field that is declared as object or list: text is parsed as JSON. */
-function declared(value: Template, lookup: Lookup): Json {
-  return value.kind === 'literal' ? parsedStrings(value.value) : resolveJson(value, lookup);
+function structuredValue(value: Template, lookup: Lookup): Json {
+  return value.kind === 'literal' ? parseStrings(value.value) : resolveJson(value, lookup);
 }
 
 /**
  * Reads the value of a field of another type. Authored text that is a JSON object or list, and a reference to an object
  * or list, become an object or list. Text from a reference stays text.
  */
-function ofText(value: Template, lookup: Lookup): Json {
+function textValue(value: Template, lookup: Lookup): Json {
   switch (value.kind) {
     case 'literal':
-      return parsedStrings(value.value);
+      return parseStrings(value.value);
     case 'list':
-      return value.items.map((item) => ofText(item, lookup));
+      return value.items.map((item) => textValue(item, lookup));
     case 'object':
-      return Object.fromEntries(value.entries.map(([key, item]) => [key, ofText(item, lookup)]));
+      return Object.fromEntries(value.entries.map(([key, item]) => [key, textValue(item, lookup)]));
     case 'text':
       return authoredText(value, lookup);
   }
@@ -129,15 +129,15 @@ function authoredText(value: Template & { kind: 'text' }, lookup: Lookup): Json 
   return resolveTemplate(value, lookup, 'text');
 }
 
-/** Parses authored texts that are JSON objects or lists, at any depth. */
-function parsedStrings(value: Json): Json {
+/** Parses authored strings that are JSON objects or lists, at any depth. */
+function parseStrings(value: Json): Json {
   if (typeof value === 'string') {
     const parsed = looksLikeJson(value) ? parseJson(value) : undefined;
-    return parsed === undefined ? value : parsedStrings(parsed);
+    return parsed === undefined ? value : parseStrings(parsed);
   }
-  if (Array.isArray(value)) return value.map((item) => parsedStrings(item));
+  if (Array.isArray(value)) return value.map((item) => parseStrings(item));
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, parsedStrings(item)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, parseStrings(item)]));
 }
 
 function looksLikeJson(text: unknown): boolean {

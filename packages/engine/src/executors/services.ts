@@ -103,13 +103,16 @@ export interface ExecutorServices {
   /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
   /**
-   * Calls the notification tools of the pause that the block is about to open, with its final addresses. Absent if no executor
-   * of the engine can call them.
+   * Calls the notification tools of the pause that the block is about to open, with its final URLs. Absent if no
+   * executor of the engine can call them.
    */
   notify?: (context: EngineContext) => Promise<NotificationOutcome[]>;
 }
 
-/** The exchanges of a conversation, oldest first. It keeps the newest 500. Throws an InfrastructureError if the store fails. */
+/**
+ * The exchanges of a conversation, oldest first. Only the newest 500 are stored. Throws an InfrastructureError if the
+ * store fails.
+ */
 export interface Conversation {
   /** Returns the newest exchanges that have at most `maxChars` characters together, as JSON. */
   newest(maxChars: number): Promise<Json[]>;
@@ -123,7 +126,7 @@ export interface Conversation {
 export interface SpendingRequest {
   /** PROVIDER/MODEL, for messages. */
   model: string;
-  /** The maximum cost of the call, and its cost if it is interrupted at once. Undefined: unknown. */
+  /** The maximum cost of the call, and its cost if it is interrupted immediately. Undefined: unknown. */
   cost: { most: number; least: number } | undefined;
   /** The maximum cost of this execution of the block, with all its attempts. */
   maxMicros?: number;
@@ -144,7 +147,7 @@ export interface Spending {
 export interface SpendingReservation {
   /** Reports the cost of the call so far, which counts if the process dies. */
   progress(micros: number): void;
-  /** Replaces the reservation by the cost of the call. */
+  /** Replaces the reservation with the cost of the call. */
   settle(micros: number): Promise<void>;
 }
 
@@ -214,7 +217,7 @@ export interface HttpClient {
   addresses: Egress['addresses'];
 }
 
-/** A number of calls per period. Calls are spread over the period: at most a tenth of them can be made at once. */
+/** A number of calls per period. Calls are spread over the period: a burst has at most a tenth of them. */
 export interface ServiceRate {
   calls: number;
   seconds: number;
@@ -222,7 +225,7 @@ export interface ServiceRate {
 
 /** The configuration of a service. */
 export interface ConfiguredService {
-  /** Undefined: the service has its own address. */
+  /** Undefined: the service has its default address. */
   address: string | undefined;
   /** Undefined: the operator has configured no credential. */
   credential: string | undefined;
@@ -250,7 +253,7 @@ export interface ChildRequest {
    * the block makes a single call.
    */
   call?: string;
-  /** Resolves when the block only waits for child runs. Undefined: the block already does nothing else. */
+  /** Resolves when the block only waits for child runs. Undefined: the block does no other work. */
   othersDone?: Promise<unknown>;
 }
 

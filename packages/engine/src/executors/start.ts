@@ -19,7 +19,7 @@ interface Start {
   input: Json;
 }
 
-const SHAPES: { [K in Kind]: (start: Start) => Map<string, Json> } = {
+const OUTPUTS: { [K in Kind]: (start: Start) => Map<string, Json> } = {
   unified: unifiedOutput,
   api: apiOutput,
   chat: chatOutput,
@@ -46,7 +46,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
       fields.map((field) => field.name),
       ['metadata'],
     );
-  const output = SHAPES[kind]({ block, fields, top, input });
+  const output = OUTPUTS[kind]({ block, fields, top, input });
   if (takesFiles(kind)) takeFiles(output, top);
   if (withMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
@@ -164,10 +164,10 @@ function normalizeFile(file: Json, index: number): JsonObject {
 
 function nameOf(url: string): string {
   const path = (url.split(/[?#]/, 1)[0] ?? '').split('/');
-  return decoded(path.at(-1) ?? '') || 'file';
+  return decode(path.at(-1) ?? '') || 'file';
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

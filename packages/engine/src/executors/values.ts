@@ -19,12 +19,14 @@ export function asRows(value: Json | undefined): JsonObject[] | undefined {
  */
 export function asPairs(value: Json | undefined): [string, string][] | undefined {
   const table = value === undefined || value === null || isBlank(value) ? [] : value;
-  if (isJsonObject(table)) return named(Object.entries(table));
+  if (isJsonObject(table)) return trimPairs(Object.entries(table));
   if (!Array.isArray(table)) return undefined;
   const cells = table
     .map((row) => (isJsonObject(row) ? (own(row, 'cells') ?? row) : null))
     .filter((cell) => isJsonObject(cell));
-  return named(cells.map((cell) => [asText(pick(cell, 'Key', 'key')), pick(cell, 'Value', 'value') ?? null]));
+  return trimPairs(
+    cells.map((cell) => [asText(pick(cell, 'Key', 'key')), pick(cell, 'Value', 'value') ?? null]),
+  );
 }
 
 function isBlank(value: Json): boolean {
@@ -36,11 +38,11 @@ function pick(cell: JsonObject, ...keys: string[]): Json | undefined {
   return key === undefined ? undefined : cell[key];
 }
 
-function named(pairs: [string, Json][]): [string, string][] {
+function trimPairs(pairs: [string, Json][]): [string, string][] {
   return pairs.filter(([key]) => key.trim() !== '').map(([key, value]) => [key.trim(), asText(value)]);
 }
 
-/** True if a switch is on: `true`, or the text `true`. */
+/** True if a switch is on: `true`, or the string `true`. */
 export function isOn(value: Json | undefined): boolean {
   return value === true || value === 'true';
 }

@@ -39,16 +39,16 @@ function assign(context: EngineContext): BlockResult {
  * VARIABLE_INVALID.
  */
 function assignedValue(name: string, type: string, value: Json | undefined): Json {
-  const empty = value === undefined || value === null || value === '';
+  const isEmpty = value === undefined || value === null || value === '';
   switch (type) {
     case 'number':
-      return empty ? 0 : toNumber(name, value);
+      return isEmpty ? 0 : toNumber(name, value);
     case 'boolean':
-      return empty ? false : toBoolean(name, value);
+      return isEmpty ? false : toBoolean(name, value);
     case 'object':
-      return empty ? {} : toStructure(name, value, 'an object');
+      return isEmpty ? {} : toStructure(name, value, 'an object');
     case 'array':
-      return empty ? [] : toStructure(name, value, 'a list');
+      return isEmpty ? [] : toStructure(name, value, 'a list');
     default:
       return asText(value);
   }
@@ -88,16 +88,16 @@ function invalid(name: string, value: Json, expected: string): BlockError {
 /** Returns the value converted to the type of the variable. Every value can be converted. */
 function coerceVariable(type: string, value: Json): Json {
   if (value === '' || value === null || type === 'string' || type === 'plain') return value;
-  const bare = typeof value === 'string' ? unquoted(value) : value;
+  const unquotedValue = typeof value === 'string' ? unquote(value) : value;
   switch (type) {
     case 'number':
-      return Number(bare) || 0;
+      return Number(unquotedValue) || 0;
     case 'boolean':
-      return isTrue(bare);
+      return isTrue(unquotedValue);
     case 'object':
-      return toObject(bare);
+      return toObject(unquotedValue);
     case 'array':
-      return toArray(bare);
+      return toArray(unquotedValue);
     default:
       return value;
   }
@@ -121,7 +121,7 @@ function toArray(value: Json): Json {
   return Array.isArray(parsed) ? parsed : [];
 }
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   const quote = text[0];
   return text.length > 1 && (quote === '"' || quote === "'") && text.endsWith(quote)
     ? text.slice(1, -1)

@@ -63,11 +63,11 @@ export async function ingestFiles(block: BlockConfig, input: Json, context: Inge
   const innerRecords = new Map<string, FileRecord[]>();
   const names = new Set([...fileFields(block), ...(context.fields ?? [])]);
   const fields = [...names].map((field) => {
-    const isTop = (own(inner, field) ?? null) === null;
+    const isTopLevel = (own(inner, field) ?? null) === null;
     return {
       field,
-      records: isTop ? topRecords : innerRecords,
-      files: fileInputs(own(isTop ? input : inner, field)),
+      records: isTopLevel ? topRecords : innerRecords,
+      files: fileInputs(own(isTopLevel ? input : inner, field)),
     };
   });
   const count = fields.reduce((sum, { files }) => sum + files.length, 0);
@@ -102,10 +102,10 @@ async function storeAll(
   remaining: { bytes: number },
 ): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
-  for (const each of inputs) {
+  for (const input of inputs) {
     try {
       const file =
-        each.kind === 'file' ? parseDataUrl(each) : await downloadFile(await httpClient(), each, signal);
+        input.kind === 'file' ? parseDataUrl(input) : await downloadFile(await httpClient(), input, signal);
       remaining.bytes -= Buffer.byteLength(file.base64, 'base64');
       if (remaining.bytes < 0) throw new FileRejected('the files of the input exceed the total size limit');
       const record = await storeFile(values, file, owner);
@@ -113,7 +113,7 @@ async function storeAll(
       records.push(record);
     } catch (error) {
       if (!(error instanceof FileRejected)) throw error;
-      throw invalidInput(`Failed to upload file: ${fileName(each.name)} (${error.message})`);
+      throw invalidInput(`Failed to upload file: ${fileName(input.name)} (${error.message})`);
     }
   }
   return records;
@@ -125,9 +125,9 @@ function fileInputs(value: Json | undefined): FileInput[] {
 
 /** Returns the entries of a file field: a list, a single file, or the JSON text of either. */
 function asList(value: Json | undefined): Json[] | undefined {
-  const given = value === undefined ? null : coerceField(value, 'file[]');
-  if (typeof given !== 'object' || given === null) return undefined;
-  return Array.isArray(given) ? given : [given];
+  const files = value === undefined ? null : coerceField(value, 'file[]');
+  if (typeof files !== 'object' || files === null) return undefined;
+  return Array.isArray(files) ? files : [files];
 }
 
 function toObject(files: ReadonlyMap<string, FileRecord[]>): JsonObject {
@@ -147,7 +147,7 @@ async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: Ab
   try {
     const limits = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
     const { status, headers, body } = await httpClient.fetch({ url, ...limits, ...(signal && { signal }) });
-    if (status < 200 || status > 299) throw new FileRejected(`its address answered with status ${status}`);
+    if (status < 200 || status > 299) throw new FileRejected(`its server answered with status ${status}`);
     const type = mime ?? headers.find(([header]) => header === 'content-type')?.[1];
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     return { name, type, base64: bytes.toString('base64') };

@@ -3,7 +3,10 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 
-/** Bytes of each part of a file except the last. A multiple of three, so that the Base64 texts of the parts can be joined. */
+/**
+ * Bytes of each part of a file except the last. A multiple of three, so that the Base64 strings of the parts can be
+ * joined.
+ */
 export const PART_BYTES = 3 * 2 ** 20;
 
 /** A file that is stored in parts, so that it is never in memory as a whole. */
@@ -51,18 +54,18 @@ export async function storeParts(
  */
 async function* slices(chunks: AsyncIterable<Uint8Array>) {
   const buffer = Buffer.allocUnsafeSlow(PART_BYTES);
-  let filled = 0;
-  const slice = (isLast: boolean) => ({ base64: buffer.toString('base64', 0, filled), size: filled, isLast });
+  let length = 0;
+  const slice = (isLast: boolean) => ({ base64: buffer.toString('base64', 0, length), size: length, isLast });
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length;) {
-      if (filled === PART_BYTES) {
+    for (let offset = 0; offset < chunk.length;) {
+      if (length === PART_BYTES) {
         yield slice(false);
-        filled = 0;
+        length = 0;
       }
-      const end = Math.min(chunk.length, at + PART_BYTES - filled);
-      buffer.set(chunk.subarray(at, end), filled);
-      filled += end - at;
-      at = end;
+      const end = Math.min(chunk.length, offset + PART_BYTES - length);
+      buffer.set(chunk.subarray(offset, end), length);
+      length += end - offset;
+      offset = end;
     }
   }
   yield slice(true);
@@ -79,7 +82,7 @@ export function partsIn(value: Json): ListedParts | undefined {
 }
 
 /**
- * Returns the Base64 text of a part; undefined if the value is not this part, because a workflow can store a list with
+ * Returns the Base64 content of a part; undefined if the value is not this part: a workflow can store a list of
  * arbitrary keys.
  */
 export function partIn(

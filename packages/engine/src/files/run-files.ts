@@ -9,7 +9,7 @@ import type { FileStream } from './storage.ts';
 /** Stores a file that a block of the run receives. */
 export type FileStorage = (file: FileStream) => Promise<FileRecord>;
 
-/** Returns the storage for files of the blocks of one run, up to the limit for all of them. */
+/** Returns the file storage for the blocks of one run. It limits the total size of their files. */
 export function fileStorage(
   { stores, maxRunFileBytes }: Pick<RuntimeParts, 'stores' | 'maxRunFileBytes'>,
   tenant: () => Promise<string | undefined>,
@@ -22,7 +22,7 @@ export function fileStorage(
   };
   return async (file) => {
     let bytes = 0;
-    const counted = async function* (): AsyncGenerator<Uint8Array, void> {
+    const countedChunks = async function* (): AsyncGenerator<Uint8Array, void> {
       for await (const chunk of file.chunks) {
         bytes += chunk.length;
         remaining -= chunk.length;
@@ -36,7 +36,7 @@ export function fileStorage(
       }
     };
     try {
-      return await storeFileStream(values, { ...file, chunks: counted() }, await tenant());
+      return await storeFileStream(values, { ...file, chunks: countedChunks() }, await tenant());
     } catch (error) {
       remaining += bytes;
       throw error;
@@ -44,11 +44,11 @@ export function fileStorage(
   };
 }
 
-/** Returns the error for a file that is too large to be read as one text. */
+/** Returns the error for a file that is too large to be read as a whole. */
 export function fileTooLarge(bytes: number, maxBytes: number): BlockError {
   return new BlockError(
     'FILE_TOO_LARGE',
-    `A file of ${bytes} bytes cannot be read as one text, which may have ${maxBytes} bytes: pass the file on unchanged.`,
+    `A file of ${bytes} bytes cannot be read as a whole, because the maximum is ${maxBytes} bytes: pass the file on unchanged.`,
     { retryable: false, details: { bytes, maxBytes } },
   );
 }

@@ -77,7 +77,9 @@ export interface ReadLimits {
   signal?: AbortSignal;
 }
 
-/** Largest file that is read as one text. Files of inputs are never larger; larger files can only be opened. */
+/**
+ * Maximum size of a file that is read as a whole. Files of inputs are never larger; larger files can only be opened.
+ */
 const MAX_WHOLE_BYTES = 20 * 2 ** 20;
 
 interface StoredFile {
@@ -106,25 +108,25 @@ export function fileReader(
   run: NewRun,
   { files = Infinity, bytes = Infinity, signal, tenant, refuse }: ReadLimits & ReaderOptions = {},
 ): FileReader {
-  const found = new Map<string, Promise<ReadFile | undefined>>();
+  const reads = new Map<string, Promise<ReadFile | undefined>>();
   let remaining = bytes;
-  const textOf = async (key: string): Promise<string> => {
+  const readText = async (key: string): Promise<string> => {
     const text = (await storedText(parts.stores.values, key)) ?? '';
     remaining -= Buffer.byteLength(text);
     return text;
   };
   const read = async (key: string): Promise<ReadFile | undefined> => {
-    const file = await ownFile(parts, run, { key, text: await textOf(key), tenant });
+    const file = await ownFile(parts, run, { key, text: await readText(key), tenant });
     if (!file) return undefined;
     const isReadable =
       file.bytes <= Math.min(MAX_WHOLE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
-    return { ...file, content: isReadable ? await wholeOf(file, textOf) : undefined };
+    return { ...file, content: isReadable ? await readWhole(file, readText) : undefined };
   };
   return async ({ id, key }) => {
-    let reading = found.get(key);
+    let reading = reads.get(key);
     if (!reading) {
-      if (signal?.aborted || remaining <= 0 || found.size >= files) return undefined;
-      found.set(key, (reading = read(key)));
+      if (signal?.aborted || remaining <= 0 || reads.size >= files) return undefined;
+      reads.set(key, (reading = read(key)));
     }
     const file = await reading;
     if (file?.id !== id) return undefined;
@@ -144,18 +146,18 @@ interface ReadFile extends StoredFile {
 }
 
 /** Returns the content as Base64; undefined if a part is missing. */
-async function wholeOf(
+async function readWhole(
   { base64, parts, id, owner }: StoredFile,
-  textOf: (key: string) => Promise<string>,
+  readText: (key: string) => Promise<string>,
 ): Promise<string | undefined> {
   if (base64 !== undefined) return base64;
-  const texts: string[] = [];
+  const contents: string[] = [];
   for (const [index, key] of parts.entries()) {
-    const text = partIn(await textOf(key), { id, owner, index });
+    const text = partIn(await readText(key), { id, owner, index });
     if (text === undefined) return undefined;
-    texts.push(text);
+    contents.push(text);
   }
-  return texts.join('');
+  return contents.join('');
 }
 
 /** Opens a file of the run's tenant by its record; undefined if the record belongs to no such file. */
@@ -210,8 +212,9 @@ async function ownFile(
 const MAX_ORIGINS = 100;
 
 /**
- * True for a file that was stored before files had owners, if it was part of the input of this run. The input of a newer
- * run is not proof, since a caller can write any record into it; then the run that it continues, or its parent, is checked.
+ * True for a file that was stored before files had owners, if it was part of the input of this run. The input of a
+ * newer run is no proof, because a caller can write any record into an input: instead, the parent of the run is
+ * checked, or the run whose outputs it reuses.
  */
 async function isOlderFile(
   parts: FileParts,
@@ -220,13 +223,13 @@ async function isOlderFile(
   reader: string | undefined,
 ): Promise<boolean> {
   if (reader === undefined) return true;
-  let at: NewRun | undefined = run;
-  for (let step = 0; at && step < MAX_ORIGINS; step += 1) {
-    if ((await parts.tenant(at.workflowId)) !== reader) return false;
-    if (!at.ownsFiles)
-      return filesIn(await inputOf(parts, at)).some(({ id, key }) => id === file.id && key === file.key);
-    const origin: string | undefined = at.parent?.runId ?? (await reusedBy(parts, at.runId));
-    at = origin === undefined ? undefined : await parts.stores.runs.header(origin);
+  let ancestor: NewRun | undefined = run;
+  for (let step = 0; ancestor && step < MAX_ORIGINS; step += 1) {
+    if ((await parts.tenant(ancestor.workflowId)) !== reader) return false;
+    if (!ancestor.ownsFiles)
+      return filesIn(await inputOf(parts, ancestor)).some(({ id, key }) => id === file.id && key === file.key);
+    const origin: string | undefined = ancestor.parent?.runId ?? (await reusedBy(parts, ancestor.runId));
+    ancestor = origin === undefined ? undefined : await parts.stores.runs.header(origin);
   }
   return false;
 }

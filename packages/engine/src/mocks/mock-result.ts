@@ -47,8 +47,8 @@ function fromScalar(type: string, value: Json): JsonObject {
 
 /** Returns the port of a mocked condition or router, by the option or route in the output. */
 function portOf(type: string, output: JsonObject): string | undefined {
-  const chosen = type === 'condition' ? own(output, 'selectedOption') : own(output, 'selectedRoute');
-  if (typeof chosen !== 'string') return undefined;
-  if (type === 'condition') return `condition-${chosen}`;
-  return type === 'router' || type === 'router_v2' ? `router-${chosen}` : undefined;
+  const selection = type === 'condition' ? own(output, 'selectedOption') : own(output, 'selectedRoute');
+  if (typeof selection !== 'string') return undefined;
+  if (type === 'condition') return `condition-${selection}`;
+  return type === 'router' || type === 'router_v2' ? `router-${selection}` : undefined;
 }

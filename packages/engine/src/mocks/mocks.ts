@@ -55,9 +55,9 @@ export function parseMocks(json: Json): Mocks {
   return {
     json,
     valuesFor: ({ id, name, type }) => byKey.get(id) ?? byName.get(normalizeName(name)) ?? byType.get(type),
-    unusedNames: (present) => {
-      const known = new Set(present.flatMap(({ id, name }) => [id, normalizeName(name)]));
-      return [...byKey.keys()].filter((name) => !known.has(name) && !known.has(normalizeName(name)));
+    unusedNames: (planBlocks) => {
+      const names = new Set(planBlocks.flatMap(({ id, name }) => [id, normalizeName(name)]));
+      return [...byKey.keys()].filter((name) => !names.has(name) && !names.has(normalizeName(name)));
     },
   };
 }
@@ -72,9 +72,9 @@ function checkValue(value: Json, context: z.RefinementCtx<Json>): void {
     context.addIssue({ code: 'custom', message: 'is an empty list: give at least one value' });
   }
   valueList(value).forEach((item, index) => {
-    const at = Array.isArray(value) ? [index] : [];
+    const prefix = Array.isArray(value) ? [index] : [];
     for (const issue of issuesOf(item))
-      context.addIssue({ code: 'custom', message: issue.message, path: [...at, ...issue.path] });
+      context.addIssue({ code: 'custom', message: issue.message, path: [...prefix, ...issue.path] });
   });
 }
 

@@ -31,7 +31,10 @@ export interface RunReader {
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
   /** Throws RUN_NOT_FOUND. */
   getLogs(runId: string): Promise<LogDetail[]>;
-  /** Returns the given reason of the run's cancellation; undefined if there is none or the run was not cancelled. */
+  /**
+   * Returns the reason that was given for the run's cancellation; undefined if there is none or the run was not
+   * cancelled.
+   */
   cancelReason(runId: string): Promise<string | undefined>;
   /** Returns the mocks of the run; null: none. Throws RUN_NOT_FOUND. */
   mocksOf(runId: string): Promise<Json>;
@@ -69,7 +72,7 @@ export async function openPostgresReader(
   const stores = await openLeased(options);
   return new StoreRunReader(stores, {
     clock,
-    // The processes may be on any machine.
+    // The processes may run on other machines, so it is unknown whether one exists.
     isServed: () => true,
     findUnowned: (runIds) => stores.leases.findUnowned(runIds),
   });
@@ -96,19 +99,19 @@ class StoreRunReader implements RunReader {
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
-    const current = async (record: RunRecord): Promise<RunRecord> => (await this.#current(record)).record;
-    const { runs, nextCursor } = await listDetails(this.#stores.runs, this.#values, query, current);
-    return { runs: await this.#shown(runs), nextCursor };
+    const refresh = async (record: RunRecord): Promise<RunRecord> => (await this.#latest(record)).record;
+    const { runs, nextCursor } = await listDetails(this.#stores.runs, this.#values, query, refresh);
+    return { runs: await this.#shownRuns(runs), nextCursor };
   }
 
   async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<ShownRun> {
     const { record, logs } = await this.#run(runId, select !== undefined);
-    const [run] = await this.#shown([await detailOf(record, this.#values, { select, logs })]);
+    const [run] = await this.#shownRuns([await detailOf(record, this.#values, { select, logs })]);
     if (!run) throw runNotFound(runId);
     return run;
   }
 
-  async #shown(runs: readonly RunDetail[]): Promise<ShownRun[]> {
+  async #shownRuns(runs: readonly RunDetail[]): Promise<ShownRun[]> {
     const active = runs.filter(({ endedAt, pauseKind }) => endedAt === null && pauseKind !== 'human');
     const unowned =
       active.length === 0 ? [] : await this.#owners.findUnowned(active.map(({ runId }) => runId));
@@ -153,7 +156,7 @@ class StoreRunReader implements RunReader {
   async #run(runId: string, withLogs: boolean): Promise<{ record: RunRecord; logs: BlockLog[] }> {
     const stored = await this.#stores.runs.record(runId);
     if (!stored) throw runNotFound(runId);
-    const { record, logs } = await this.#current(stored);
+    const { record, logs } = await this.#latest(stored);
     return { record, logs: logs ?? (withLogs ? await this.#stores.runs.logs(runId) : []) };
   }
 
@@ -161,7 +164,7 @@ class StoreRunReader implements RunReader {
    * Returns the stored record of an ended run. For an open run, record and logs are computed from the journal, because they
    * are stored later than its entries.
    */
-  async #current(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
+  async #latest(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
     const { runs, definitions } = this.#stores;
     const header = record.endedMs === undefined ? await runs.header(record.runId) : undefined;
     if (!header) return { record };

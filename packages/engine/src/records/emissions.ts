@@ -7,7 +7,7 @@ import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
 import type { RunEvent } from '../types.ts';
 
-/** A longer text is published in several events. */
+/** Maximum length of the text of an event. A longer text is published in several events. */
 export const MAX_EMITTED_CHARS = 16_384;
 /** Longer ids and names of tools are truncated. */
 const MAX_NAME_CHARS = 200;
@@ -16,9 +16,9 @@ const MAX_WAITING = 2000;
 /** Maximum time for which the result of a block waits until its events are published. */
 const FLUSH_LIMIT_MS = 1000;
 
-const LOST = 'Some events of this block were lost, because they could not be stored in time.';
+const LOST_MESSAGE = 'Some events of this block were lost, because they could not be stored in time.';
 
-/** An emission of a block, as the store of live events keeps it (JSON). */
+/** An emission of a block, as JSON in the store of live events. */
 export interface StoredEmission extends Place {
   /** Number of the journal's last entry at the time of the emission. */
   seq: number;
@@ -26,13 +26,14 @@ export interface StoredEmission extends Place {
   emission: BlockEmission;
 }
 
-interface Waiting {
+/** An emission that waits to be published. */
+interface QueuedEmission {
   place: Place;
   key: string;
   /** Number of the journal's last entry at the time of the emission. */
   seq: number;
-  /** The first emission of an attempt. */
-  first: boolean;
+  /** True for the first emission of an attempt. */
+  isFirst: boolean;
   atMs: number;
   emission: BlockEmission;
 }
@@ -40,7 +41,7 @@ interface Waiting {
 type TextEmission = Extract<BlockEmission, { text: string }>;
 
 /** An attempt that has emitted and not ended. */
-interface OpenAttempt extends Omit<Waiting, 'emission'> {
+interface OpenAttempt extends Omit<QueuedEmission, 'emission'> {
   /** Its texts. The end of each text is held back while it may be part of a secret. */
   streams: Map<TextEmission['type'], RedactionStream>;
 }
@@ -58,16 +59,16 @@ interface EmissionsParts {
 }
 
 /**
- * Publishes the emissions of a run's blocks in this process, without secrets. The first emission is published at once;
- * later ones are collected for a few milliseconds. The last word of a text in a run with secrets is published with the
- * text that follows, because it may be the beginning of a secret. An attempt that repeats another one first discards
- * the emissions of that attempt. A slow or failing store does not stop the run: events are lost, and another event reports the
- * loss.
+ * Publishes the emissions of a run's blocks in this process, without secrets. The first emission is published
+ * immediately; later ones are collected for a few milliseconds. The last word of a text in a run with secrets is
+ * published with the text that follows, because it may be the beginning of a secret. An attempt that repeats another
+ * one first discards the emissions of that attempt. A slow or failing store does not stop the run: events are lost, and
+ * another event reports the loss.
  */
 export class Emissions {
   readonly #parts: EmissionsParts;
   readonly #attempts = new Map<string, OpenAttempt>();
-  #waiting: Waiting[] = [];
+  #queue: QueuedEmission[] = [];
   /** Places with published events; undefined: not read yet. */
   #places: Set<string> | undefined;
   #publishing: Promise<void> | undefined;
@@ -83,20 +84,20 @@ export class Emissions {
   }
 
   /**
-   * Publishes an emission of the attempt at `place`; `first`: its first one. Emissions after the attempt's end are dropped.
-   * Throws BLOCK_FAILED if it is not JSON.
+   * Publishes an emission of the attempt at `place`. `isFirst`: it is the first one of the attempt. Emissions after the
+   * attempt's end are dropped. Throws BLOCK_FAILED if the emission is not JSON.
    */
-  add(place: Place, emission: BlockEmission, first: boolean): void {
+  add(place: Place, emission: BlockEmission, isFirst: boolean): void {
     const { replica, clock } = this.#parts;
     const isText = emission.type === 'text' || emission.type === 'thinking';
-    const redacted = isText ? undefined : this.#redacted(emission);
+    const redacted = isText ? undefined : this.#redact(emission);
     const key = placeKey(place);
-    const known = first ? undefined : this.#attempts.get(key);
-    if (!first && !known) return;
+    const existing = isFirst ? undefined : this.#attempts.get(key);
+    if (!isFirst && !existing) return;
     const at = { seq: replica.seq, atMs: clock.now() };
-    const attempt = known ?? { place, key, first, ...at, streams: new Map() };
+    const attempt = existing ?? { place, key, isFirst, ...at, streams: new Map() };
     this.#attempts.set(key, Object.assign(attempt, at));
-    if (redacted) this.#wait(attempt, redacted);
+    if (redacted) this.#enqueue(attempt, redacted);
     else if (isText) this.#addText(attempt, emission);
     this.#publishSoon();
   }
@@ -110,14 +111,14 @@ export class Emissions {
     const attempt = this.#attempts.get(key);
     if (!attempt) return false;
     this.#attempts.delete(key);
-    for (const [type, stream] of attempt.streams) this.#wait(attempt, { type, text: stream.end(options) });
+    for (const [type, stream] of attempt.streams) this.#enqueue(attempt, { type, text: stream.end(options) });
     this.#publishSoon();
     return true;
   }
 
   /** Resolves when all emissions so far are published, or after a second. Returns undefined if all are already published. */
   flushed(): Promise<void> | undefined {
-    if (this.#waiting.length === 0 && !this.#publishing) return undefined;
+    if (this.#queue.length === 0 && !this.#publishing) return undefined;
     if (!this.#publishing) this.#publish();
     if (!this.#publishing || this.#failed) return undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -129,31 +130,31 @@ export class Emissions {
   stop(): void {
     this.#stopped = true;
     this.#attempts.clear();
-    this.#waiting = [];
+    this.#queue = [];
     clearTimeout(this.#timer);
   }
 
-  #redacted(emission: BlockEmission): BlockEmission {
+  #redact(emission: BlockEmission): BlockEmission {
     return this.#parts.sanitizer.json(emission, 'The emission of a block') as BlockEmission;
   }
 
   #addText(attempt: OpenAttempt, { type, text }: TextEmission): void {
     const stream = attempt.streams.get(type) ?? this.#parts.sanitizer.stream();
     attempt.streams.set(type, stream);
-    this.#wait(attempt, { type, text: stream.push(text) });
+    this.#enqueue(attempt, { type, text: stream.push(text) });
   }
 
   /** Queues an emission without secrets. */
-  #wait(attempt: OpenAttempt, emission: BlockEmission): void {
-    const { streams, ...waiting } = attempt;
+  #enqueue(attempt: OpenAttempt, emission: BlockEmission): void {
+    const { streams, ...header } = attempt;
     if (emission.type === 'reset') streams.delete('text');
-    for (const each of bounded(emission)) {
-      if (this.#waiting.length >= MAX_WAITING) {
+    for (const each of splitEmission(emission)) {
+      if (this.#queue.length >= MAX_WAITING) {
         this.#lostAt = attempt.place;
         return;
       }
-      this.#waiting.push({ ...waiting, first: attempt.first, emission: each });
-      attempt.first = false;
+      this.#queue.push({ ...header, isFirst: attempt.isFirst, emission: each });
+      attempt.isFirst = false;
     }
   }
 
@@ -162,7 +163,7 @@ export class Emissions {
   }
 
   async #settled(): Promise<void> {
-    while (this.#publishing || this.#waiting.length > 0) {
+    while (this.#publishing || this.#queue.length > 0) {
       if (!this.#publishing) this.#publish();
       await this.#publishing;
     }
@@ -172,11 +173,11 @@ export class Emissions {
   #publish(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const batch = this.#waiting;
-    this.#waiting = [];
+    const batch = this.#queue;
+    this.#queue = [];
     if (batch.length === 0) return;
     try {
-      const published = chain(this.#knownPlaces(), (places) => this.#send(batch, places));
+      const published = chain(this.#loadPlaces(), (places) => this.#send(batch, places));
       if (published instanceof Promise)
         this.#publishing = published
           .catch((error: unknown) => this.#fail(error, batch))
@@ -199,45 +200,45 @@ export class Emissions {
     this.#timer.unref();
   }
 
-  #knownPlaces(): Set<string> | Promise<Set<string>> {
+  #loadPlaces(): Set<string> | Promise<Set<string>> {
     if (this.#places) return this.#places;
     const { store, replica } = this.#parts;
     return chain(store.places(replica.runId), (places) => (this.#places = new Set(places)));
   }
 
-  #send(batch: readonly Waiting[], places: Set<string>): void | Promise<void> {
+  #send(batch: readonly QueuedEmission[], places: Set<string>): void | Promise<void> {
     const { store, replica } = this.#parts;
-    const sent = batch.flatMap((each) => {
-      const repeated = each.first && places.has(each.key) && each.emission.type !== 'reset';
+    const events = batch.flatMap((each) => {
+      const isRepeated = each.isFirst && places.has(each.key) && each.emission.type !== 'reset';
       places.add(each.key);
-      return repeated ? [{ ...each, emission: { type: 'reset' } as const }, each] : [each];
+      return isRepeated ? [{ ...each, emission: { type: 'reset' } as const }, each] : [each];
     });
-    const [oldest] = sent;
+    const [oldest] = events;
     const lostAt = this.#lostAt;
     this.#lostAt = undefined;
     if (lostAt && oldest)
-      sent.unshift({
+      events.unshift({
         ...oldest,
         place: lostAt,
         key: placeKey(lostAt),
-        emission: { type: 'error', message: LOST },
+        emission: { type: 'error', message: LOST_MESSAGE },
       });
-    return chain(store.publish(replica.runId, sent.map(toLiveEvent)), (last) => {
+    return chain(store.publish(replica.runId, events.map(toLiveEvent)), (last) => {
       this.#failed = false;
-      this.#notify(sent, last);
+      this.#notify(events, last);
     });
   }
 
-  #notify(sent: readonly Waiting[], last: number): void {
+  #notify(events: readonly QueuedEmission[], last: number): void {
     const { replica } = this.#parts;
-    for (const [index, { place, atMs, emission }] of sent.entries()) {
+    for (const [index, { place, atMs, emission }] of events.entries()) {
       const { block, scope } = place;
-      const number = last - sent.length + 1 + index;
+      const number = last - events.length + 1 + index;
       this.#parts.onPublished?.(emissionEvent(replica, number, { block, scope, atMs, emission }));
     }
   }
 
-  #fail(error: unknown, batch: readonly Waiting[]): void {
+  #fail(error: unknown, batch: readonly QueuedEmission[]): void {
     this.#failed = true;
     this.#lostAt = batch.at(-1)?.place;
     if (this.#reported || this.#stopped) return;
@@ -246,7 +247,7 @@ export class Emissions {
   }
 }
 
-function toLiveEvent({ place, key, seq, atMs, emission }: Waiting): NewLiveEvent {
+function toLiveEvent({ place, key, seq, atMs, emission }: QueuedEmission): NewLiveEvent {
   const { block, scope } = place;
   const stored: StoredEmission = { block, scope, seq, atMs, emission };
   return { place: key, json: JSON.stringify(stored) };
@@ -272,7 +273,7 @@ export function emissionEvent(
 }
 
 /** Returns the emission in parts of limited size. */
-function bounded(emission: BlockEmission): BlockEmission[] {
+function splitEmission(emission: BlockEmission): BlockEmission[] {
   switch (emission.type) {
     case 'text':
     case 'thinking':
@@ -283,8 +284,8 @@ function bounded(emission: BlockEmission): BlockEmission[] {
     }
     case 'progress': {
       const { id, message } = emission;
-      const shown = message === undefined ? {} : { message: cut(message, MAX_EMITTED_CHARS) };
-      return [{ ...emission, id: cut(id, MAX_NAME_CHARS), ...shown }];
+      const truncated = message === undefined ? {} : { message: cut(message, MAX_EMITTED_CHARS) };
+      return [{ ...emission, id: cut(id, MAX_NAME_CHARS), ...truncated }];
     }
     case 'error':
       return [{ ...emission, message: cut(emission.message, MAX_EMITTED_CHARS) }];
@@ -296,10 +297,10 @@ function bounded(emission: BlockEmission): BlockEmission[] {
 /** Splits the text between characters. An empty text has no parts. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
-  for (let rest = text; rest !== '';) {
-    const piece = cut(rest, MAX_EMITTED_CHARS);
+  for (let remaining = text; remaining !== '';) {
+    const piece = cut(remaining, MAX_EMITTED_CHARS);
     pieces.push(piece);
-    rest = rest.slice(piece.length);
+    remaining = remaining.slice(piece.length);
   }
   return pieces;
 }

@@ -15,7 +15,7 @@ const POLL_MS = 100;
 /** Number of polls without new entries before `isServed` is called again. */
 const POLLS_PER_CHECK = 10;
 
-/** Events that are read at once. */
+/** Maximum number of events per read. */
 const LIVE_PAGE = 500;
 
 interface Parts {
@@ -48,7 +48,7 @@ export async function* follow(
   const emissions = new FollowedEmissions(parts.stores.live, replica, emission);
   const stop = emissions.watch();
   try {
-    yield* merged(parts, replica, emissions);
+    yield* mergedEvents(parts, replica, emissions);
   } finally {
     stop();
   }
@@ -82,17 +82,17 @@ export async function* eventsBetween(
  * Returns the events of the journal and the emissions, until the run has ended, only a person can continue it, or no process
  * executes it.
  */
-async function* merged(
+async function* mergedEvents(
   parts: Parts,
   replica: Replica,
   emissions: FollowedEmissions,
 ): AsyncGenerator<RunEvent> {
-  let reported: IdleState = 'running';
+  let reportedState: IdleState = 'running';
   for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
     const entries = await parts.stores.runs.tail(replica.runId, replica.seq);
-    const checks = idlePolls % POLLS_PER_CHECK === 0;
+    const isCheck = idlePolls % POLLS_PER_CHECK === 0;
     // Read after the entries: an emission is published before the entry that ends its block.
-    await emissions.read({ always: checks || entries.length > 0 });
+    await emissions.read({ always: isCheck || entries.length > 0 });
     yield* newEvents(replica, entries, { values: parts.values, emissions });
     const state = replica.idleState();
     if (state === 'ended') return;
@@ -100,9 +100,9 @@ async function* merged(
       idlePolls = -1;
       continue;
     }
-    if (state !== reported) yield idleEvent(replica, state, parts.clock.now());
-    reported = state;
-    if (state === 'human' || (checks && !parts.isServed())) return;
+    if (state !== reportedState) yield idleEvent(replica, state, parts.clock.now());
+    reportedState = state;
+    if (state === 'human' || (isCheck && !parts.isServed())) return;
     await newsOrDelay(emissions.news(), parts.clock);
   }
 }
@@ -116,7 +116,7 @@ export interface EventPosition {
 /** Before the first event of a run. */
 export const RUN_START: EventPosition = { seq: 0, emission: 0 };
 
-/** Returns the current position of a run whose record is up to `record.seq` or a later entry. */
+/** Returns the current position in the events of a run. `record` may be older than the journal. */
 export async function positionAfter(
   { runs, live }: Parts['stores'],
   record: Pick<RunRecord, 'runId' | 'seq'>,
@@ -125,7 +125,7 @@ export async function positionAfter(
   return { seq: newer.at(-1)?.seq ?? record.seq, emission };
 }
 
-/** For a run whose plan is not read yet. */
+/** The parts for a run whose plan is not read yet. */
 interface PlannedParts extends Parts {
   definitions: { plan(hash: string): Promise<Plan> };
 }
@@ -188,7 +188,7 @@ class FollowedEmissions {
   }
 
   /** Yields the emissions up to the last one of the block whose attempt ends with the entry. */
-  *before(entry: Entry): Generator<RunEvent> {
+  *upTo(entry: Entry): Generator<RunEvent> {
     if (!('block' in entry) || entry.block === undefined) return;
     const key = placeKey(entry as Place);
     // An attempt that follows this entry emits after it.
@@ -199,12 +199,12 @@ class FollowedEmissions {
   /** Yields the emissions whose blocks have started, in the order of their numbers. */
   *due(): Generator<RunEvent> {
     const { seq } = this.#replica;
-    const later = this.#waiting.findIndex(({ emission }) => emission.seq > seq);
-    yield* this.#take(later === -1 ? this.#waiting.length : later);
+    const end = this.#waiting.findIndex(({ emission }) => emission.seq > seq);
+    yield* this.#take(end === -1 ? this.#waiting.length : end);
   }
 
   /** Yields all remaining emissions, because no others can follow. */
-  *rest(): Generator<RunEvent> {
+  *remaining(): Generator<RunEvent> {
     yield* this.#take(this.#waiting.length);
   }
 
@@ -222,13 +222,13 @@ function emissionOf({ json, number }: LiveEvent): StoredEmission {
 async function* newEvents(
   replica: Replica,
   entries: readonly Entry[],
-  reading: { values: Values; emissions: FollowedEmissions },
+  sources: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
-  const { emissions } = reading;
+  const { emissions } = sources;
   yield* emissions.due();
   for (const entry of entries) {
-    yield* emissions.before(entry);
-    yield* eventsAt(replica, entry, reading);
+    yield* emissions.upTo(entry);
+    yield* eventsAt(replica, entry, sources);
     yield* emissions.due();
   }
 }
@@ -240,7 +240,7 @@ async function* eventsAt(
 ): AsyncGenerator<RunEvent> {
   for (const raw of eventsOf(replica, entry, applyEntry(replica, entry))) {
     if (raw.type !== 'event') continue;
-    if (raw.event.type === 'run:ended') yield* emissions.rest();
+    if (raw.event.type === 'run:ended') yield* emissions.remaining();
     yield await loadEvent(raw, values);
   }
 }

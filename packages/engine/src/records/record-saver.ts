@@ -27,7 +27,7 @@ export class RecordSaver {
   #stoppedBy: Error | undefined;
   #cancelDelay: (() => void) | undefined;
   #dirty = true;
-  #last: Promise<void> = Promise.resolve();
+  #lastWrite: Promise<void> = Promise.resolve();
   #writes = 0;
 
   constructor(parts: RecordSaverParts) {
@@ -43,9 +43,9 @@ export class RecordSaver {
   #addLog(log: BlockLog): void {
     const order = log.executionOrder;
     if (this.#logs.length === 0) this.#base = Math.max(this.#base, order);
-    const at = order - this.#base;
-    if (at < 0 || at > this.#logs.length || this.#older.has(order)) this.#older.set(order, log);
-    else this.#logs[at] = log;
+    const index = order - this.#base;
+    if (index < 0 || index > this.#logs.length || this.#older.has(order)) this.#older.set(order, log);
+    else this.#logs[index] = log;
   }
 
   /** True if the stored record and logs are up to date. */
@@ -65,8 +65,8 @@ export class RecordSaver {
   /** Resolves when the current state of the run is saved. */
   save(): Promise<void> {
     return this.betweenEntries(() => {
-      if (this.#dirty) this.#last = this.#write();
-      return this.#last;
+      if (this.#dirty) this.#lastWrite = this.#write();
+      return this.#lastWrite;
     });
   }
 

@@ -64,14 +64,14 @@ async function summaryOf(
 ): Promise<RunSummary | EngineError | null> {
   if (damage) return damage;
   if (header === undefined) return null;
-  const known = HEADER.safeParse(header);
+  const identity = HEADER.safeParse(header);
   const state = RECORD.optional().safeParse(record);
-  if (!known.success || !state.success)
+  if (!identity.success || !state.success)
     return new EngineError(
       'JOURNAL_CORRUPT',
-      `The stored ${known.success ? 'record' : 'header'} of run "${runId}" is damaged: a value is missing or of another type. Restore the data folder from a backup.`,
+      `The stored ${identity.success ? 'record' : 'header'} of run "${runId}" is damaged: a value is missing or of another type. Restore the data folder from a backup.`,
     );
-  const { callerId = null, workflowId, version = null, parent, createdMs, planHash } = known.data;
+  const { callerId = null, workflowId, version = null, parent, createdMs, planHash } = identity.data;
   return {
     ...{ callerId, workflowId, version, parentRunId: parent?.runId ?? null },
     ...stateOf(state.data),

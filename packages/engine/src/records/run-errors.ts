@@ -10,7 +10,7 @@ export function runIdTaken(runId: string): EngineError {
   return new EngineError('RUN_ID_TAKEN', message, { details: { runId } });
 }
 
-/** Returns RUN_ELSEWHERE for a run that belongs to another kind of runtime. */
+/** Returns the error RUN_ELSEWHERE for a run that belongs to another kind of runtime. */
 export function runElsewhere({ runId, elsewhere }: Pick<NewRun, 'runId' | 'elsewhere'>): EngineError {
   const message = elsewhere
     ? `Run ${runId} belongs to a runtime of several processes, such as Temporal: only an engine on that runtime can continue it.`
@@ -18,7 +18,7 @@ export function runElsewhere({ runId, elsewhere }: Pick<NewRun, 'runId' | 'elsew
   return new EngineError('RUN_ELSEWHERE', message, { details: { runId } });
 }
 
-/** Returns ENGINE_CLOSED for a caller who waits for a run. */
+/** Returns the error ENGINE_CLOSED for a caller who waits for a run. */
 export function runStoppedByClose(runId: string): EngineError {
   return new EngineError(
     'ENGINE_CLOSED',
@@ -27,7 +27,7 @@ export function runStoppedByClose(runId: string): EngineError {
   );
 }
 
-/** Returns RESUME_POINT_CLOSED for a pause point of the run. */
+/** Returns the error RESUME_POINT_CLOSED for a pause point of the run. */
 export function pointClosed(runId: string): EngineError {
   return new EngineError(
     'RESUME_POINT_CLOSED',

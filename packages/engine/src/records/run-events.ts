@@ -19,7 +19,7 @@ export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawE
   const { atMs } = entry;
   const events: RawEvent[] = [];
   if (entry.type === 'started')
-    events.push(plain({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
+    events.push(toRawEvent({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
   for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
   for (const notice of applied.notices)
     if (notice.type === 'opened') events.push(iterationEvent(replica, atMs, notice));
@@ -38,7 +38,7 @@ function iterationEvent(
   const { block } = replica.index.placeOf(notice.at);
   const count = replica.countAt(notice.at);
   const blockName = nameOf(replica, block);
-  return plain({
+  return toRawEvent({
     type: 'container:iteration',
     runId: replica.runId,
     atMs,
@@ -49,13 +49,13 @@ function iterationEvent(
   });
 }
 
-/** True if the command starts another attempt, at once or after a delay. */
+/** True if the command starts another attempt, immediately or after a delay. */
 function isRetry(command: Command, entry: Entry): command is Extract<Command, { type: 'run' | 'timer' }> {
   if (command.type === 'timer') return command.timer === 'retry';
   return command.type === 'run' && command.try > 1 && entry.type === 'failed';
 }
 
-function plain(event: RunEvent): RawEvent {
+function toRawEvent(event: RunEvent): RawEvent {
   return { type: 'event', event };
 }
 
@@ -84,7 +84,7 @@ function retryEvent(
 ): RawEvent {
   const { block, scope } = replica.index.placeOf(command.at);
   const dueMs = command.type === 'timer' ? command.dueMs : atMs;
-  return plain({
+  return toRawEvent({
     type: 'block:retrying',
     runId: replica.runId,
     atMs,

@@ -21,21 +21,21 @@ export class Sanitizer {
   }
 
   /**
-   * Returns the stored form of the value. `what` names the value in errors.
+   * Returns the stored form of the value. `label` names the value in errors.
    *
    * Throws BLOCK_FAILED if the value is not JSON, and an InfrastructureError if it cannot be stored.
    */
-  store(value: unknown, what: string): Stored | Promise<Stored> {
-    const { json, maxBytes } = jsonCopy(value, what);
+  store(value: unknown, label: string): Stored | Promise<Stored> {
+    const { json, maxBytes } = jsonCopy(value, label);
     const redacted = this.#redactor.json(json);
     if (redacted === json && maxBytes <= INLINE_LIMIT_BYTES) return { v: json };
     return asInfrastructure(() => this.#values.store(redacted));
   }
 
   /** Stores a value like `store`, but throws the store's own error instead of an InfrastructureError. */
-  storeForCaller(value: unknown, what: string): Stored | Promise<Stored> {
+  storeForCaller(value: unknown, label: string): Stored | Promise<Stored> {
     try {
-      const stored = this.store(value, what);
+      const stored = this.store(value, label);
       return stored instanceof Promise ? stored.catch(rethrowCause) : stored;
     } catch (error) {
       return rethrowCause(error);
@@ -45,17 +45,17 @@ export class Sanitizer {
   /** Calls `storeForCaller` for each of several values. */
   async storeAllForCaller<K extends string>(
     values: { [key in K]: unknown },
-    what: string,
+    label: string,
   ): Promise<{ [key in K]: Stored }> {
     const stored: [string, Stored][] = [];
     for (const [key, value] of Object.entries(values))
-      stored.push([key, await this.storeForCaller(value, what)]);
+      stored.push([key, await this.storeForCaller(value, label)]);
     return Object.fromEntries(stored) as { [key in K]: Stored };
   }
 
   /** Returns the value as JSON without secrets, regardless of its size. Throws BLOCK_FAILED like `store`. */
-  json(value: unknown, what: string): Json {
-    return this.#redactor.json(jsonCopy(value, what).json);
+  json(value: unknown, label: string): Json {
+    return this.#redactor.json(jsonCopy(value, label).json);
   }
 
   /** Returns the text without secrets. */

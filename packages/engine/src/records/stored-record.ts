@@ -12,33 +12,33 @@ interface Parts {
 
 /** Returns the record of a run that is not in memory. If no record has been written yet, it is computed from the journal. */
 export async function storedRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
-  return (await parts.stores.runs.record(runId)) ?? (await folded(parts, runId, undefined))?.record;
+  return (await parts.stores.runs.record(runId)) ?? (await foldStored(parts, runId, undefined))?.record;
 }
 
 /** Returns the record of a run including its last journal entry, which may be newer than the stored record. */
 export async function latestRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
   const record = await storedRecord(parts, runId);
   if (!record || (await parts.stores.runs.tail(runId, record.seq)).length === 0) return record;
-  return (await folded(parts, runId, record.suspended))?.record;
+  return (await foldStored(parts, runId, record.suspended))?.record;
 }
 
 /**
- * Writes the reason why the run does not continue to its record, unless the run has ended. Record and logs are brought up to
- * the end of the journal if the journal can be read.
+ * Writes to the record of a run why it does not continue, unless the run has ended. Updates record and logs to the end
+ * of the journal if the journal can be read.
  */
-export async function recordSuspension(parts: Parts, runId: string, why: string): Promise<void> {
+export async function recordSuspension(parts: Parts, runId: string, reason: string): Promise<void> {
   const { runs } = parts.stores;
   const stored = await runs.record(runId);
   if (stored && isEnded(stored.status)) return;
-  const run = await folded(parts, runId, why).catch(() => undefined);
+  const run = await foldStored(parts, runId, reason).catch(() => undefined);
   if (run) await runs.saveRecord(run.record, run.logs);
   else {
     const record = stored ?? (await recordWithoutPlan(parts, runId));
-    if (record) await runs.saveRecord({ ...record, suspended: why }, []);
+    if (record) await runs.saveRecord({ ...record, suspended: reason }, []);
   }
 }
 
-async function folded(
+async function foldStored(
   { stores: { runs }, definitions }: Parts,
   runId: string,
   suspended: string | undefined,

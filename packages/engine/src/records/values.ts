@@ -4,7 +4,7 @@ import { INLINE_LIMIT_BYTES, keysIn, materialize } from '@heddle/core/run';
 import type { Stored } from '@heddle/core/run';
 
 /** Values fetched from the value store, by key. */
-export type Loaded = Map<string, Json>;
+export type LoadedValues = Map<string, Json>;
 
 /** Writes values inline or to the value store, depending on their size, and reads them back. */
 export class Values {
@@ -31,15 +31,15 @@ export class Values {
   #put(text: string, bytes: number): Stored | Promise<Stored> {
     const key = this.#valueStore.put(text);
     if (typeof key === 'string') return { ref: { key, bytes } };
-    return key.then((stored) => ({ ref: { key: stored, bytes } }));
+    return key.then((storedKey) => ({ ref: { key: storedKey, bytes } }));
   }
 
   /** Fetches the values that `stored` refers to into `loaded`. Throws VALUE_MISSING. */
-  async fetch(stored: readonly Stored[], loaded: Loaded): Promise<void> {
+  async fetch(stored: readonly Stored[], loaded: LoadedValues): Promise<void> {
     for (const key of stored.flatMap(keysIn)) {
       if (loaded.has(key)) continue;
       const text = await this.#valueStore.get(key);
-      if (text === undefined) throw missing(key);
+      if (text === undefined) throw valueMissing(key);
       loaded.set(key, JSON.parse(text) as Json);
     }
   }
@@ -47,21 +47,21 @@ export class Values {
   /** Returns the value, fetched if it is not inline. Throws VALUE_MISSING. */
   load(stored: Stored): Json | Promise<Json> {
     if ('v' in stored) return stored.v;
-    const loaded: Loaded = new Map();
+    const loaded: LoadedValues = new Map();
     return this.fetch([stored], loaded).then(() => read(stored, loaded));
   }
 }
 
 /** Returns the value of `stored`, whose references must be in `loaded`. Throws VALUE_MISSING. */
-export function read(stored: Stored, loaded: Loaded): Json {
+export function read(stored: Stored, loaded: LoadedValues): Json {
   return materialize(stored, (key) => {
     const value = loaded.get(key);
-    if (value === undefined) throw missing(key);
+    if (value === undefined) throw valueMissing(key);
     return value;
   });
 }
 
-function missing(key: string): EngineError {
+function valueMissing(key: string): EngineError {
   return new EngineError(
     'VALUE_MISSING',
     `The value ${key} is not in the value store. Was the data folder copied without its values?`,

@@ -10,7 +10,7 @@ export interface Credential {
   id: string;
   type: CredentialType;
   provider: string;
-  /** The displayed name. */
+  /** The display name. */
   name: string;
   /** The key, the key file of the service account, or the access token. */
   secret: string;
@@ -50,9 +50,9 @@ export async function findCredential(
 ): Promise<Credential | undefined> {
   if (!source.credentials) return undefined;
   try {
-    const found = await source.credentials.find(await source.tenant(), query);
-    if (found) source.addSecret(found.name, found.secret);
-    return found;
+    const credential = await source.credentials.find(await source.tenant(), query);
+    if (credential) source.addSecret(credential.name, credential.secret);
+    return credential;
   } catch (error) {
     if (isBlockError(error)) throw error;
     source.report(error);

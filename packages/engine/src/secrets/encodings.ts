@@ -18,7 +18,7 @@ const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
  */
 export function secretPartsOf(value: string): Set<string> {
   const parts = new Set<string>();
-  for (const text of [value, ...textsInJson(value)]) {
+  for (const text of [value, ...stringsInJson(value)]) {
     const trimmed = text.trim();
     const lines = trimmed.split(/\r\n?|\n/);
     if (lines.length > 1) parts.add(lines.join('\n')).add(lines.join('\r\n'));
@@ -30,18 +30,18 @@ export function secretPartsOf(value: string): Set<string> {
 }
 
 /** Returns the strings in a value that is a JSON object or list. */
-function textsInJson(value: string): string[] {
+function stringsInJson(value: string): string[] {
   if (!/^\s*[[{]/.test(value)) return [];
-  const texts: string[] = [];
+  const strings: string[] = [];
   try {
     JSON.parse(value, (_key, item: unknown) => {
-      if (typeof item === 'string' && item.trim().length >= MIN_PART_CHARS) texts.push(item);
+      if (typeof item === 'string' && item.trim().length >= MIN_PART_CHARS) strings.push(item);
       return item;
     });
   } catch {
     return [];
   }
-  return texts;
+  return strings;
 }
 
 /** Returns every form in which a text can occur in data: unchanged, in JSON, in URLs, and in base64. */
@@ -85,10 +85,10 @@ function urlForms(text: string): string[] {
 
 /** Returns the text in lower case, as hosts are written, and as part of a URL. */
 function hostForms(text: string): string[] {
-  const alone = URL.parse(`http://${text}/`);
-  const isHost = alone?.href === `http://${alone?.host}/`;
+  const hostUrl = URL.parse(`http://${text}/`);
+  const isHost = hostUrl?.href === `http://${hostUrl?.host}/`;
   const address = URL.parse(text)?.href.replace(/\/$/, '');
-  return [text.toLowerCase(), ...(isHost && alone ? [alone.host] : []), ...(address ? [address] : [])];
+  return [text.toLowerCase(), ...(isHost && hostUrl ? [hostUrl.host] : []), ...(address ? [address] : [])];
 }
 
 /**

@@ -49,10 +49,10 @@ export class FormAutomaton {
   }
 
   /** Returns the state after another character. Takes constant time on average, times the logarithm of the number of forms. */
-  next(from: State, code: number): State {
-    for (let state: State | undefined = from; state && state !== this.#root; state = state.fallback) {
-      const found = this.#longer(state, code);
-      if (found) return found;
+  next(current: State, code: number): State {
+    for (let state: State | undefined = current; state && state !== this.#root; state = state.fallback) {
+      const next = this.#extend(state, code);
+      if (next) return next;
     }
     return this.#start(code) ?? this.#root;
   }
@@ -63,12 +63,12 @@ export class FormAutomaton {
   }
 
   #start(code: number): State | undefined {
-    if (!this.#starts.has(code)) this.#starts.set(code, this.#longer(this.#root, code));
+    if (!this.#starts.has(code)) this.#starts.set(code, this.#extend(this.#root, code));
     return this.#starts.get(code);
   }
 
   /** Returns the state one character deeper; undefined if no form has this prefix. */
-  #longer(state: State, code: number): State | undefined {
+  #extend(state: State, code: number): State | undefined {
     const { depth } = state;
     const first = this.#bound(state, code);
     if (first === state.last || this.#codeAt(first, depth) !== code) return undefined;
@@ -84,21 +84,21 @@ export class FormAutomaton {
   #create({ state, code, first, key }: { state: State; code: number; first: number; key: number }): State {
     const depth = state.depth + 1;
     const last = this.#bound({ ...state, first }, code + 1);
-    const fallback = state === this.#root ? undefined : this.#longest(state.fallback, code);
-    const ends = this.#forms[first]?.length === depth;
+    const fallback = state === this.#root ? undefined : this.#longestSuffix(state.fallback, code);
+    const isForm = this.#forms[first]?.length === depth;
     const created: State = {
       ...{ first, last, depth, fallback },
-      form: ends ? this.#forms[first] : fallback?.form,
+      form: isForm ? this.#forms[first] : fallback?.form,
       open: fallback?.open,
     };
-    if (!ends || last - first > 1) created.open = created;
+    if (!isForm || last - first > 1) created.open = created;
     this.#states.set(key, created);
     return created;
   }
 
-  #longest(from: State | undefined, code: number): State | undefined {
-    const found = this.next(from ?? this.#root, code);
-    return found === this.#root ? undefined : found;
+  #longestSuffix(prefix: State | undefined, code: number): State | undefined {
+    const suffix = this.next(prefix ?? this.#root, code);
+    return suffix === this.#root ? undefined : suffix;
   }
 
   /** Returns the first form of the state whose next character is at least `code`. A form that ends comes before all others. */

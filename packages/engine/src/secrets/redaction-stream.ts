@@ -48,7 +48,7 @@ interface HeldRange {
 }
 
 /** Minimum of the limit, so that the length of a short secret has no effect. */
-const LEAST_LIMIT = 64;
+const MIN_LIMIT = 64;
 /** Maximum of the limit if secrets contain white space. */
 const FIXED_LIMIT = 256;
 
@@ -81,7 +81,7 @@ export class FormStream implements RedactionStream {
     this.#automaton = automaton;
     this.#replacement = replacement;
     this.#state = automaton.root;
-    const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.longest, LEAST_LIMIT)));
+    const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.longest, MIN_LIMIT)));
     this.#limit = automaton.hasSpace ? Math.min(limit, FIXED_LIMIT) : limit;
   }
 
@@ -113,9 +113,9 @@ export class FormStream implements RedactionStream {
   end(options?: { isCut: boolean }): string {
     this.#state = this.#automaton.root;
     if (options?.isCut) return '';
-    const rest = this.#half + this.#publish(this.#length);
+    const remaining = this.#half + this.#publish(this.#length);
     this.#half = '';
-    return rest;
+    return remaining;
   }
 
   /** Adds a range that ends where the text ends. Overlapping ranges get the name of the range that begins first. */
@@ -134,7 +134,7 @@ export class FormStream implements RedactionStream {
   #publish(until: number): string {
     const parts: string[] = [];
     let position = this.#length - this.#held.length;
-    let done = 0;
+    let count = 0;
     for (const { start, end, name } of this.#ranges) {
       if (end > until) {
         until = Math.min(until, start);
@@ -143,9 +143,9 @@ export class FormStream implements RedactionStream {
       parts.push(this.#held.take(start - position), this.#replacement(name));
       this.#held.take(end - start);
       position = end;
-      done++;
+      count++;
     }
-    this.#ranges.splice(0, done);
+    this.#ranges.splice(0, count);
     parts.push(this.#held.take(until - position));
     return parts.join('');
   }
@@ -174,13 +174,13 @@ class TextQueue {
 
   /** Removes the next characters and returns them. */
   take(chars: number): string {
-    const taken: string[] = [];
+    const pieces: string[] = [];
     this.length -= chars;
-    for (let missing = chars; missing > 0 && this.#taken < this.#parts.length;) {
+    for (let remaining = chars; remaining > 0 && this.#taken < this.#parts.length;) {
       const part = this.#parts[this.#taken] ?? '';
-      const piece = part.slice(this.#offset, this.#offset + missing);
-      taken.push(piece);
-      missing -= piece.length;
+      const piece = part.slice(this.#offset, this.#offset + remaining);
+      pieces.push(piece);
+      remaining -= piece.length;
       this.#offset += piece.length;
       if (this.#offset < part.length) break;
       this.#taken++;
@@ -190,7 +190,7 @@ class TextQueue {
       this.#parts.splice(0, this.#taken);
       this.#taken = 0;
     }
-    return taken.join('');
+    return pieces.join('');
   }
 
   text(): string {

@@ -32,23 +32,26 @@ interface TextRange {
   name: string;
 }
 
-/** Returns a redactor for these values. Overlapping values are all removed, and replaced by the name of the longest one. */
+/**
+ * Returns a redactor for these values. Overlapping values are removed together, and replaced by the name of the one
+ * that begins first.
+ */
 export function createRedactor(values: SecretValues): Redactor {
   const { names, numbers } = formsOf(values);
   if (names.size === 0) return NO_SECRETS;
   const finder = new Finder([...names.keys()]);
-  const text = (given: string): string => {
-    const ranges = finder.rangesIn(given, names);
-    return ranges.length === 0 ? given : replaced(given, ranges);
+  const text = (value: string): string => {
+    const ranges = finder.rangesIn(value, names);
+    return ranges.length === 0 ? value : replaceRanges(value, ranges);
   };
-  const number = (given: number): Json => {
-    const name = numbers.size === 0 ? undefined : numbers.get(given);
-    return name === undefined ? given : placeholder(name);
+  const number = (value: number): Json => {
+    const name = numbers.size === 0 ? undefined : numbers.get(value);
+    return name === undefined ? value : placeholder(name);
   };
   let automaton: FormAutomaton | undefined;
   return {
     text,
-    json: (value) => redacted(value, { text, number }),
+    json: (value) => redactJson(value, { text, number }),
     stream: () => new FormStream((automaton ??= new FormAutomaton(names)), placeholder),
   };
 }
@@ -63,8 +66,8 @@ function formsOf(values: SecretValues): { names: Map<string, string>; numbers: M
   const add = (form: string, name: string): void => {
     if (form.length >= MIN_SECRET_CHARS && !LITERALS.has(form) && !names.has(form)) names.set(form, name);
   };
-  for (const [given, value] of Object.entries(values)) {
-    const name = given.replace(/[^\w.-]/g, '_');
+  for (const [key, value] of Object.entries(values)) {
+    const name = key.replace(/[^\w.-]/g, '_');
     for (const part of [value].flat().flatMap((each) => [...secretPartsOf(each)])) {
       if (part.length < MIN_SECRET_CHARS || LITERALS.has(part)) continue;
       for (const form of encodingsOf(part)) add(form, name);
@@ -100,8 +103,8 @@ class Finder {
 
   #add(form: string): void {
     const prefix = form.slice(0, this.#minLength);
-    const same = this.#byPrefix.get(prefix);
-    if (same) same.push(form);
+    const forms = this.#byPrefix.get(prefix);
+    if (forms) forms.push(form);
     else this.#byPrefix.set(prefix, [form]);
     for (let at = 1; at < this.#minLength; at++) {
       const pair = pairAt(prefix, at);
@@ -128,8 +131,8 @@ class Finder {
   }
 
   #formAt(text: string, start: number): string | undefined {
-    const same = this.#byPrefix.get(text.slice(start, start + this.#minLength));
-    return same?.find((form) => text.startsWith(form, start));
+    const forms = this.#byPrefix.get(text.slice(start, start + this.#minLength));
+    return forms?.find((form) => text.startsWith(form, start));
   }
 }
 
@@ -142,7 +145,7 @@ function placeholder(name: string): string {
   return `«redacted:${name}»`;
 }
 
-function replaced(text: string, ranges: readonly TextRange[]): string {
+function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   let result = '';
   let at = 0;
   for (const { start, end, name } of ranges) {
@@ -153,27 +156,27 @@ function replaced(text: string, ranges: readonly TextRange[]): string {
 }
 
 interface Scalars {
-  text(given: string): string;
-  number(given: number): Json;
+  text(value: string): string;
+  number(value: number): Json;
 }
 
-function redacted(value: Json, scalars: Scalars): Json {
+function redactJson(value: Json, scalars: Scalars): Json {
   if (typeof value === 'string') return scalars.text(value);
   if (typeof value === 'number') return scalars.number(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item) => redacted(item, scalars));
+    const items = value.map((item) => redactJson(item, scalars));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const entries = Object.entries(value);
   const changed = new Map<string, Json>();
   const counts = new Map<string, number>();
   for (const [key, item] of entries)
-    changed.set(uniqueKey(scalars.text(key), changed, counts), redacted(item, scalars));
-  const same = [...changed].every(
+    changed.set(uniqueKey(scalars.text(key), changed, counts), redactJson(item, scalars));
+  const isUnchanged = [...changed].every(
     ([key, item], index) => key === entries[index]?.[0] && item === entries[index][1],
   );
-  return same ? value : Object.fromEntries(changed);
+  return isUnchanged ? value : Object.fromEntries(changed);
 }
 
 /**

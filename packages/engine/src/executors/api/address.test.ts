@@ -46,7 +46,7 @@ describe('references in an authored address (decision 58)', () => {
   ])('fail the block when %s gets a dot segment from %j', async (url, v) => {
     const failure = await failureOf(() => address(url, { v, w: '.' }, { env: { DOT: '.' } }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
-    expect(failure.message).toContain('<a.v> makes "." or ".." of a segment of the path');
+    expect(failure.message).toContain('<a.v> turns a segment of the path into "." or ".."');
   });
 
   it('leave authored dot segments', () => {

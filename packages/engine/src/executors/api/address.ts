@@ -11,7 +11,10 @@ interface Value {
   name: string;
 }
 
-/** Marks the position of a value in a URL. Authored text cannot contain it, because line breaks and tabs are removed from it. */
+/**
+ * Marks the position of a value in a URL. Authored text cannot contain it, because its line breaks and tabs are
+ * removed.
+ */
 const SLOT = '\n';
 
 const LABELS = String.raw`[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*`;
@@ -35,12 +38,12 @@ export function readAddress(template: Template, { lookup, compat }: FieldContext
   const pieces =
     template.kind === 'text' && !compat && !wholeHole(template) ? piecesOf(template.parts, lookup) : [];
   if (pieces.every((piece) => typeof piece === 'string'))
-    return unquoted(asText(resolveTemplate(template, lookup, 'text')).trim());
+    return unquote(asText(resolveTemplate(template, lookup, 'text')).trim());
   const values = pieces.filter((piece) => typeof piece !== 'string');
-  const address = unquoted(
+  const address = unquote(
     pieces.map((piece) => (typeof piece === 'string' ? piece.replace(/[\t\n\r]/g, '') : SLOT)).join(''),
   );
-  return filledAddress(address, values);
+  return fillAddress(address, values);
 }
 
 function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | Value)[] {
@@ -51,7 +54,7 @@ function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | Value)[
 }
 
 /** Returns the text without surrounding spaces and one pair of quotes. Keeps slots, which are not spaces. */
-function unquoted(text: string): string {
+function unquote(text: string): string {
   const trimmed = text.replace(/^ +| +$/g, '');
   const quote = trimmed[0];
   return trimmed.length > 1 && (quote === '"' || quote === "'") && trimmed.endsWith(quote)
@@ -59,15 +62,15 @@ function unquoted(text: string): string {
     : trimmed;
 }
 
-function filledAddress(address: string, values: readonly Value[]): string {
+function fillAddress(address: string, values: readonly Value[]): string {
   const [first] = values;
-  const rest = address.slice(SLOT.length);
-  if (first === undefined || !address.startsWith(SLOT) || /^:[/\\]/.test(rest))
+  const remainder = address.slice(SLOT.length);
+  if (first === undefined || !address.startsWith(SLOT) || /^:[/\\]/.test(remainder))
     return new Filler(values).fill(address);
-  const base = unquoted(first.text.trim()).replace(/[\t\n\r]/g, '');
-  if (!/^[/\\?#\n]/.test(rest) && !ORIGIN.test(base))
-    throw refused(first, 'is followed by more of the host, so its value must be a scheme and a host');
-  return new Filler(values.slice(1)).fill(`${base}${rest}`);
+  const base = unquote(first.text.trim()).replace(/[\t\n\r]/g, '');
+  if (!/^[/\\?#\n]/.test(remainder) && !ORIGIN.test(base))
+    throw addressError(first, 'is followed by more of the host, so its value must be a scheme and a host');
+  return new Filler(values.slice(1)).fill(`${base}${remainder}`);
 }
 
 /** Inserts values into the slots of a URL, from left to right. */
@@ -81,13 +84,13 @@ class Filler {
 
   fill(address: string): string {
     const parts = /^([a-z\n][a-z0-9+.\n-]*:)?([/\\]*)([^/\\?#]*)([^?#]*)(.*)$/is.exec(address) ?? [];
-    const [, scheme = '', slashes = '', authority = '', path = '', rest = ''] = parts;
+    const [, scheme = '', slashes = '', authority = '', path = '', queryAndFragment = ''] = parts;
     return [
-      this.#put(scheme, (value) => matching(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https')),
+      this.#put(scheme, (value) => requireMatch(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https')),
       slashes,
       this.#authority(authority),
       path.replace(/[^/\\]+/g, (segment) => this.#segment(segment)),
-      this.#put(rest, encoded),
+      this.#put(queryAndFragment, percentEncode),
     ].join('');
   }
 
@@ -102,56 +105,56 @@ class Filler {
     const user = authority.slice(0, authority.lastIndexOf('@') + 1);
     const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(.*)$/s.exec(authority.slice(user.length)) ?? [];
     return [
-      this.#put(user, encoded),
+      this.#put(user, percentEncode),
       this.#host(host, port !== ''),
-      this.#put(port, (value) => matching(value, /^\d{1,5}$/, 'the port', 'a port number')),
+      this.#put(port, (value) => requireMatch(value, /^\d{1,5}$/, 'the port', 'a port number')),
     ].join('');
   }
 
   #host(host: string, hasPort: boolean): string {
     if (host === SLOT) {
       const pattern = hasPort ? WHOLE_HOST : HOST_WITH_PORT;
-      return this.#put(host, (value) => matching(value, pattern, 'the host', 'a host name'));
+      return this.#put(host, (value) => requireMatch(value, pattern, 'the host', 'a host name'));
     }
     const inBrackets = host.startsWith('[');
     const filled = this.#put(host.slice(0, host.length - SLOT.length), (value) =>
-      matching(value, inBrackets ? IN_BRACKETS : HOST, 'the host', 'part of a host name'),
+      requireMatch(value, inBrackets ? IN_BRACKETS : HOST, 'the host', 'part of a host name'),
     );
     return `${filled}${this.#endOfHost(filled, host.slice(host.length - SLOT.length))}`;
   }
 
   /** A value directly after a host would change it: `example.com` and `.org`. */
-  #endOfHost(before: string, end: string): string {
-    if (before.endsWith('.'))
-      return this.#put(end, (value) => matching(value, HOST, 'the host', 'a host name'));
+  #endOfHost(host: string, end: string): string {
+    if (host.endsWith('.'))
+      return this.#put(end, (value) => requireMatch(value, HOST, 'the host', 'a host name'));
     return this.#put(end, (value) => {
-      if (before.includes('.'))
-        throw refused(value, 'directly follows the host: write a / before it, or pass it as a parameter');
-      return matching(value, /^[\p{L}\p{N}\p{M}_-]+$/u, 'the host', 'part of a host name without dots');
+      if (host.includes('.'))
+        throw addressError(value, 'directly follows the host: write a / before it, or pass it as a parameter');
+      return requireMatch(value, /^[\p{L}\p{N}\p{M}_-]+$/u, 'the host', 'part of a host name without dots');
     });
   }
 
   #segment(segment: string): string {
-    const inside = this.#values.at(-1);
-    const filled = this.#put(segment, encoded);
-    if (inside !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
-      throw refused(inside, 'makes "." or ".." of a segment of the path, which would lead to another path');
+    const firstValue = this.#values.at(-1);
+    const filled = this.#put(segment, percentEncode);
+    if (firstValue !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
+      throw addressError(firstValue, 'turns a segment of the path into "." or "..", which would lead to another path');
     return filled;
   }
 }
 
-function encoded({ text }: Value): string {
+function percentEncode({ text }: Value): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-function matching(value: Value, pattern: RegExp, place: string, expected: string): string {
+function requireMatch(value: Value, pattern: RegExp, position: string, expected: string): string {
   if (!pattern.test(value.text))
-    throw refused(value, `is in the position of ${place}, but its value is not ${expected}`);
+    throw addressError(value, `is in the position of ${position}, but its value is not ${expected}`);
   return value.text;
 }
 
-function refused({ name }: Value, why: string): BlockError {
-  return new BlockError('BLOCK_CONFIG_INVALID', `In the URL of the request, ${name} ${why}.`, {
+function addressError({ name }: Value, reason: string): BlockError {
+  return new BlockError('BLOCK_CONFIG_INVALID', `In the URL of the request, ${name} ${reason}.`, {
     retryable: false,
   });
 }

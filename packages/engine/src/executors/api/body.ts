@@ -11,8 +11,8 @@ const FORM = 'application/x-www-form-urlencoded';
  * Returns the body of a request: text, or a value that is sent as JSON.
  *
  * Values cannot change the authored structure: JSON text is filled in by `fillJsonText`. Depending on the Content-Type
- * header, a form keeps its fields and a multipart body its parts. An object or a table becomes a form. Other text gets
- * the values unchanged.
+ * header, a form keeps its fields and a multipart body its parts. An object or a table becomes a form. Values are
+ * inserted unchanged into other text.
  *
  * Throws BLOCK_CONFIG_INVALID for a value that contains the boundary of a multipart body.
  */
@@ -39,7 +39,7 @@ function formBody(template: Template, lookup: Lookup): Json {
   if (pairs.length > 0) return new URLSearchParams(pairs).toString();
   if (template.kind !== 'text' || wholeHole(template)) return asText(value);
   return template.parts
-    .map((part) => (typeof part === 'string' ? part : filled(part, lookup, formEncoded)))
+    .map((part) => (typeof part === 'string' ? part : fillHole(part, lookup, encodeForm)))
     .join('');
 }
 
@@ -48,14 +48,14 @@ function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Loo
   const delimiter = `--${boundary}`;
   let inHeaders = false;
   let delimiters = 0;
-  const texts = parts.map((part) => {
-    if (typeof part !== 'string') return filled(part, lookup, inHeaders ? headerEncoded : String);
+  const pieces = parts.map((part) => {
+    if (typeof part !== 'string') return fillHole(part, lookup, inHeaders ? encodeHeader : String);
     const partStart = part.lastIndexOf(delimiter);
     inHeaders = (inHeaders || partStart >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(partStart, 0)));
     delimiters += countOf(part, delimiter);
     return part;
   });
-  const body = texts.join('');
+  const body = pieces.join('');
   if (countOf(body, delimiter) === delimiters) return body;
   throw new BlockError(
     'BLOCK_CONFIG_INVALID',
@@ -64,18 +64,18 @@ function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Loo
   );
 }
 
-function filled(hole: TextPart, lookup: Lookup, encode: (text: string) => string): string {
+function fillHole(hole: TextPart, lookup: Lookup, encode: (text: string) => string): string {
   return encode(asText(resolveTemplate({ kind: 'text', parts: [hole] }, lookup, 'text')));
 }
 
-function formEncoded(text: string): string {
+function encodeForm(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
-function headerEncoded(text: string): string {
+function encodeHeader(text: string): string {
   return text.replace(/["\r\n]/g, encodeURIComponent);
 }
 
-function countOf(text: string, searched: string): number {
-  return text.split(searched).length - 1;
+function countOf(text: string, substring: string): number {
+  return text.split(substring).length - 1;
 }

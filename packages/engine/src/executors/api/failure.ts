@@ -42,12 +42,12 @@ export function statusFailure(
 export function connectionFailure(request: ApiRequest, error: unknown): BlockError {
   const code = codeOf(error);
   const reason = error instanceof Error ? error.message : String(error);
-  const policy = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
+  const isPolicyError = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
   return new BlockError(
     'HTTP_FAILED',
     `${request.method} ${redactedUrl(request.url)} got no answer: ${reason}`,
     {
-      retryable: !policy,
+      retryable: !isPolicyError,
       cause: error,
       details: { method: request.method, url: redactedUrl(request.url), reason: code },
     },

@@ -26,12 +26,13 @@ export function readRequest(context: EngineContext): ApiRequest | undefined {
   const method = methodOf(asText(context.field('method')).trim());
   const headers = pairsOf(context, 'headers');
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(context);
-  if (body !== undefined && body.isJson && !has(headers, 'content-type'))
+  if (body !== undefined && body.isJson && !hasHeader(headers, 'content-type'))
     headers.push(['Content-Type', 'application/json']);
   const hasKey = addIdempotencyKey(context, headers);
   checkHeaders(headers, 'request');
-  const sent = withCallChain(headers, context.services.run.callChain);
-  return { url: urlOf(address, pairsOf(context, 'params')), method, headers: sent, body: body?.text, hasKey };
+  const sentHeaders = withCallChain(headers, context.services.run.callChain);
+  const url = urlOf(address, pairsOf(context, 'params'));
+  return { url, method, headers: sentHeaders, body: body?.text, hasKey };
 }
 
 function methodOf(text: string): string {
@@ -47,7 +48,7 @@ export function pairsOf(context: BlockContext, name: string): [string, string][]
   return pairs;
 }
 
-/** Returns the URL with more query parameters. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the URL with these query parameters added. Throws BLOCK_CONFIG_INVALID. */
 export function urlOf(address: string, params: readonly [string, string][]): string {
   if (!URL.canParse(address))
     throw invalid(
@@ -61,8 +62,7 @@ export function urlOf(address: string, params: readonly [string, string][]): str
 }
 
 /**
- * Returns the text of the body, and true if it is sent as JSON: for values other than text, and for authored text that is
- * JSON.
+ * Returns the text of the body. `isJson`: true for values other than strings, and for authored text that is JSON.
  */
 export function bodyOf(context: BlockContext): { text: string; isJson: boolean } | undefined {
   const value = context.field('body');
@@ -78,8 +78,8 @@ function addIdempotencyKey(context: BlockContext, headers: [string, string][]): 
   const setting = context.field('idempotencyHeader', 'native');
   const name = typeof setting === 'string' && setting !== 'true' && setting !== 'false' ? setting.trim() : '';
   const key = isOn(setting) ? KEY_HEADER : name;
-  if (key !== '' && !has(headers, key)) headers.push([key, context.idempotencyKey]);
-  return key !== '' || has(headers, KEY_HEADER);
+  if (key !== '' && !hasHeader(headers, key)) headers.push([key, context.idempotencyKey]);
+  return key !== '' || hasHeader(headers, KEY_HEADER);
 }
 
 /** Adds the call chain. Replaces an authored header, so that it cannot shorten the call chain. */
@@ -92,7 +92,7 @@ export function withCallChain(
   return [...authored, [CALL_CHAIN_HEADER, callChain.join(',')]];
 }
 
-function has(headers: readonly (readonly [string, string])[], name: string): boolean {
+function hasHeader(headers: readonly (readonly [string, string])[], name: string): boolean {
   return headers.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }
 

@@ -10,7 +10,7 @@ const BINARY =
  * base64. Header names are in lower case; values of repeated headers are joined with a comma.
  */
 export function apiOutput(response: EgressResponse): JsonObject {
-  const headers = joined(response.headers);
+  const headers = joinHeaders(response.headers);
   return { data: dataOf(response.body, headers['content-type'] ?? ''), status: response.status, headers };
 }
 
@@ -34,11 +34,11 @@ function isCharset(label: string): boolean {
   }
 }
 
-function joined(pairs: readonly (readonly [string, string])[]): { [name: string]: string } {
+function joinHeaders(pairs: readonly (readonly [string, string])[]): { [name: string]: string } {
   const headers = new Map<string, string>();
   for (const [name, value] of pairs) {
-    const before = headers.get(name);
-    headers.set(name, before === undefined ? value : `${before}, ${value}`);
+    const existing = headers.get(name);
+    headers.set(name, existing === undefined ? value : `${existing}, ${value}`);
   }
   return Object.fromEntries(headers);
 }

@@ -18,20 +18,20 @@ const MAX_RETRIES = 10;
  * or the request has a key.
  */
 export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry {
-  const safe =
+  const mayRetry =
     IDEMPOTENT.has(request.method) || request.hasKey || isOn(context.field('retryNonIdempotent', 'native'));
   const delayMs = count(context.field('retryDelayMs'), 500);
   return {
-    retries: safe ? Math.min(Math.floor(count(context.field('retries'), 0)), MAX_RETRIES) : 0,
+    retries: mayRetry ? Math.min(Math.floor(count(context.field('retries'), 0)), MAX_RETRIES) : 0,
     delayMs,
     maxDelayMs: Math.max(count(context.field('retryMaxDelayMs'), 30_000), delayMs),
   };
 }
 
-function count(value: Json | undefined, otherwise: number): number {
+function count(value: Json | undefined, fallback: number): number {
   const text = asText(value).trim();
-  const number = text === '' ? otherwise : Number(text);
-  return Number.isFinite(number) && number >= 0 ? number : otherwise;
+  const number = text === '' ? fallback : Number(text);
+  return Number.isFinite(number) && number >= 0 ? number : fallback;
 }
 
 /**

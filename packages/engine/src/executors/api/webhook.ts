@@ -30,17 +30,17 @@ function webhookRequest(context: EngineContext): ApiRequest {
   const body = bodyOf(context)?.text ?? '';
   const timestamp = String(context.clock.now());
   const secret = asText(context.field('secret'));
-  const own: [string, string][] = [
+  const ownHeaders: [string, string][] = [
     ['Content-Type', 'application/json'],
     ['X-Webhook-Timestamp', timestamp],
     ['X-Delivery-ID', hash(context.idempotencyKey)],
     ...(secret === '' ? [] : [signature(secret, timestamp, body)]),
   ];
   const authored = pairsOf(context, 'headers');
-  const headers = [...authored, ...own.filter((header) => !isReplaced(header, authored))];
+  const headers = [...authored, ...ownHeaders.filter((header) => !isReplaced(header, authored))];
   checkHeaders(headers, 'request');
-  const sent = withCallChain(headers, context.services.run.callChain);
-  return { url: urlOf(address, []), method: 'POST', headers: sent, body, hasKey: true };
+  const sentHeaders = withCallChain(headers, context.services.run.callChain);
+  return { url: urlOf(address, []), method: 'POST', headers: sentHeaders, body, hasKey: true };
 }
 
 function signature(secret: string, timestamp: string, body: string): [string, string] {
@@ -48,11 +48,11 @@ function signature(secret: string, timestamp: string, body: string): [string, st
   return ['X-Webhook-Signature', `t=${timestamp},v1=${mac}`];
 }
 
-/** Block ids may contain characters that a header cannot contain. */
+/** Returns a hash, because block ids may contain characters that a header cannot contain. */
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, DELIVERY_CHARS);
 }
 
 function isReplaced([name]: [string, string], authored: readonly (readonly [string, string])[]): boolean {
-  return authored.some(([given]) => given.toLowerCase() === name.toLowerCase());
+  return authored.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }

@@ -76,7 +76,7 @@ export async function createLeasedEngine(
   const close = async (graceMs: number): Promise<void> => {
     await service.stop();
     const grace = timeLimit(parts.clock, graceMs);
-    await runs.close(grace.over);
+    await runs.close(grace.elapsed);
     grace.cancel();
     closed = true;
     ownership.forgetAll();
