@@ -31,7 +31,7 @@ export type ControlHandler = (request: ControlRequest) => Promise<Json | undefin
 export interface RequestStore {
   /** Stores the request and returns its id. */
   add(request: NewControlRequest): Promise<string>;
-  /** Undefined while the request is open. */
+  /** Returns the outcome; undefined while the request is open. */
   outcome(id: string): Promise<ControlOutcome | undefined> | ControlOutcome | undefined;
 }
 
@@ -68,8 +68,8 @@ export async function sendControlRequest(
     const outcome = control.outcome(id);
     const nowMs = wait.clock.now();
     if (outcome || nowMs >= endMs) return { id, outcome };
-    await new Promise<void>((resume) => {
-      wait.clock.at(Math.min(nowMs + OUTCOME_POLL_MS, endMs), resume);
+    await new Promise<void>((resolve) => {
+      wait.clock.at(Math.min(nowMs + OUTCOME_POLL_MS, endMs), resolve);
     });
   }
 }

@@ -1,15 +1,15 @@
 import { EngineError, InvariantError } from '@heddle/core';
 
-/** Returns JOURNAL_CORRUPT for a run. */
-export function journalCorrupt(runId: string, what: string, cause?: unknown): EngineError {
+/** Returns the error JOURNAL_CORRUPT for a run. `problem` continues "is damaged:". */
+export function journalCorrupt(runId: string, problem: string, cause?: unknown): EngineError {
   return new EngineError(
     'JOURNAL_CORRUPT',
-    `The journal of run "${runId}" is damaged: ${what}. The run cannot continue; start it again, or restore the data folder from a backup.`,
+    `The journal of run "${runId}" is damaged: ${problem}. The run cannot continue; start it again, or restore the data folder from a backup.`,
     { details: { runId }, cause },
   );
 }
 
-/** Returns RUN_NOT_FOUND for a write to a run that does not exist. */
+/** Returns the error RUN_NOT_FOUND for a write to a run that does not exist. */
 export function unknownRun(runId: string): EngineError {
   return new EngineError(
     'RUN_NOT_FOUND',
@@ -23,15 +23,16 @@ export function duplicateEntry(runId: string): InvariantError {
 }
 
 /**
- * Returns the value of stored JSON text. Throws JOURNAL_CORRUPT, with `what` in the message, for text that is not JSON.
+ * Returns the value of stored JSON text. Throws JOURNAL_CORRUPT, with `label` in the message, for text that is not
+ * JSON.
  */
-export function parseStored<T>(text: string, what: string): T {
+export function parseStored<T>(text: string, label: string): T {
   try {
     return JSON.parse(text) as T;
   } catch (error) {
     throw new EngineError(
       'JOURNAL_CORRUPT',
-      `The stored ${what} is damaged: it is not JSON. Restore the data folder from a backup.`,
+      `The stored ${label} is damaged: it is not JSON. Restore the data folder from a backup.`,
       { cause: error },
     );
   }

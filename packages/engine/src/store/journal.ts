@@ -63,11 +63,11 @@ function isEntry(value: unknown): value is Entry {
   );
 }
 
-const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+const ENDED_STATUSES: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** True for the status of an ended run. */
 export function isEnded(status: string): boolean {
-  return ENDED.has(status);
+  return ENDED_STATUSES.has(status);
 }
 
 /** True if the run does not continue by itself: it has ended, is suspended, or waits for a person. */

@@ -29,13 +29,13 @@ export interface LeaseStore {
   /** Removes the processes whose time has expired. */
   expireOwners(): Promise<void>;
   /**
-   * Takes free runs that can continue, oldest first: the fair share of this process, at most `most`. A child run is free
-   * only after its parent has ended; until then the holder of the parent acquires it.
+   * Takes free runs that can continue, oldest first: the fair share of this process, at most `limit`. A child run is
+   * free only after its parent has ended; until then the holder of the parent acquires it.
    */
-  claim(owner: string, most: number): Promise<Lease[]>;
+  claim(owner: string, limit: number): Promise<Lease[]>;
   /** Takes the run. Returns undefined if another process holds it or it has ended. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
-  /** Returns the given runs that should continue but have no live holder. */
+  /** Returns those of the runs that should continue but have no live holder. */
   findUnowned(runIds: readonly string[]): Promise<string[]>;
   /** Releases a run that waits for a person, because no process needs to hold it until the answer. */
   release(lease: Lease): Promise<void>;
@@ -63,7 +63,7 @@ export interface LeasedStores extends SharedStores {
   readonly requests: LeasedRequestStore;
 }
 
-/** Returns RUN_ELSEWHERE for a run that another process holds. */
+/** Returns the error RUN_ELSEWHERE for a run that another process holds. */
 export function heldByOther(runId: string): EngineError {
   return new EngineError(
     'RUN_ELSEWHERE',
@@ -75,8 +75,8 @@ export function heldByOther(runId: string): EngineError {
 /** True for an error of `heldByOther`, for this run or, without an id, for any run. */
 export function isHeldByOther(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
-  const { held, runId: which } = error.details;
-  return held === true && (runId === undefined || which === runId);
+  const { held, runId: heldRunId } = error.details;
+  return held === true && (runId === undefined || heldRunId === runId);
 }
 
 /** Thrown in a process that was removed because it did not renew its leases in time. */

@@ -1,4 +1,4 @@
-/** Maximum number of characters, and of events, that are kept for a run. Older events are removed. */
+/** Maximum number of characters, and of events, that are stored for a run. Older events are removed. */
 export const KEPT_LIVE_CHARS = 1_048_576;
 export const KEPT_LIVE_EVENTS = 10_000;
 /** The events of a run are removed after this time without a new event. */
@@ -19,17 +19,17 @@ export interface LiveEvent extends NewLiveEvent {
 
 /**
  * Events of runs that are not part of their journals, such as the text of a model as it arrives. They may be lost when
- * their storage fails, and are kept for a limited time. Any number of processes may publish events of a run: the store
- * gives them consecutive numbers. `describeLiveEvents` tests an implementation.
+ * their storage fails, and are stored for a limited time. Any number of processes may publish events of a run: the
+ * store gives them consecutive numbers. `describeLiveEvents` tests an implementation.
  */
 export interface LiveEventStore {
   /** Milliseconds for which a publisher collects events, so that many small events need only few writes. */
   readonly batchMs: number;
   /** Adds one or more events in order, and returns the number of the last. */
   publish(runId: string, events: readonly NewLiveEvent[]): Promise<number> | number;
-  /** Returns kept events with numbers above `after`, in order, at most `limit`. */
+  /** Returns stored events with numbers above `after`, in order, at most `limit`. */
   read(runId: string, after: number, limit: number): Promise<LiveEvent[]> | LiveEvent[];
-  /** Returns the places with kept events. */
+  /** Returns the places with stored events. */
   places(runId: string): Promise<string[]> | string[];
   /** Returns the number of the last event; 0 if there is none. */
   last(runId: string): Promise<number> | number;

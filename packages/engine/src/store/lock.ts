@@ -27,7 +27,7 @@ export interface OwnerLock extends DataLock {
 }
 
 /** The statements that take the lock: exclusively, or shared with other processes. */
-const LOCKS = {
+const LOCK_STATEMENTS = {
   exclusive: 'BEGIN EXCLUSIVE',
   // A transaction holds its read lock from the first read to its end.
   shared: 'BEGIN; SELECT count(*) FROM sqlite_schema',
@@ -54,8 +54,8 @@ export function lockData(data: string, clock: Clock): OwnerLock {
   const info = join(data, 'owner.json');
   const db = acquire('exclusive', data);
   const startedAt = new Date(clock.now()).toISOString();
-  const writeInfo = (more: Pick<DataOwner, 'opened'>): void => {
-    const owner: DataOwner = { pid: process.pid, hostname: hostname(), startedAt, ...more };
+  const writeInfo = (openedRuns: Pick<DataOwner, 'opened'>): void => {
+    const owner: DataOwner = { pid: process.pid, hostname: hostname(), startedAt, ...openedRuns };
     try {
       writeFileSync(`${info}.new`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
       renameSync(`${info}.new`, info);
@@ -133,7 +133,7 @@ export function isShared(data: string): boolean {
   let db: DatabaseSync | undefined;
   try {
     db = new Database(file, { timeout: 0 });
-    db.exec(LOCKS.exclusive);
+    db.exec(LOCK_STATEMENTS.exclusive);
     return false;
   } catch (error) {
     if (isBusy(error)) return true;
@@ -152,13 +152,13 @@ function isBusy(error: unknown): boolean {
   return ((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY;
 }
 
-function acquire(mode: keyof typeof LOCKS, data: string): DatabaseSync {
+function acquire(mode: keyof typeof LOCK_STATEMENTS, data: string): DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
   const file = join(data, 'lock.db');
   let db: DatabaseSync | undefined;
   try {
     db = new Database(file, { timeout: mode === 'exclusive' ? LOCK_TIMEOUT_MS : SHARED_LOCK_TIMEOUT_MS });
-    db.exec(LOCKS[mode]);
+    db.exec(LOCK_STATEMENTS[mode]);
     return db;
   } catch (error) {
     db?.close();
@@ -180,14 +180,14 @@ function readOwner(info: string): DataOwner | undefined {
   }
 }
 
-function lockedByOne(data: string, mode: keyof typeof LOCKS): EngineError {
+function lockedByOne(data: string, mode: keyof typeof LOCK_STATEMENTS): EngineError {
   const owner = readOwner(join(data, 'owner.json'));
-  const who = owner
+  const holder = owner
     ? `process ${owner.pid} on ${owner.hostname} (since ${owner.startedAt})`
     : 'another process, which has just started';
   return new EngineError(
     'DATA_LOCKED',
-    `The data folder "${data}" is locked by ${who}. ` +
+    `The data folder "${data}" is locked by ${holder}. ` +
       `Wait until it ends, stop it, ${mode === 'shared' ? 'start it so that it shares the folder, ' : ''}or use another data folder. ` +
       'Runs in this folder can still be listed, shown, tailed, cancelled and resumed.',
     {

@@ -36,7 +36,7 @@ export class MemoryConversations implements ConversationStore {
 }
 
 /**
- * Compares texts in the order of the databases. JavaScript's order puts characters beyond 16 bits before some smaller
+ * Compares strings in the order of the databases. JavaScript's order puts characters beyond 16 bits before some smaller
  * ones.
  */
 function byCodePoint(one: string, other: string): number {

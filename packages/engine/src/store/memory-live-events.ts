@@ -12,7 +12,7 @@ interface Stream {
   events: LiveEvent[];
   /** Number of the last event. */
   last: number;
-  /** Characters of the kept events. */
+  /** Characters of the stored events. */
   chars: number;
   touchedMs: number;
 }
@@ -76,7 +76,7 @@ export class MemoryLiveEvents implements LiveEventStore {
   }
 }
 
-/** Removes a tenth of the kept events at once, because each removal moves the others. */
+/** Removes a tenth of the stored events if there are too many, because each removal moves the remaining ones. */
 function removeOldest(stream: Stream): void {
   const { events } = stream;
   if (events.length <= KEPT_LIVE_EVENTS && stream.chars <= KEPT_LIVE_CHARS) return;

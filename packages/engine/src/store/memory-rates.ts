@@ -1,4 +1,4 @@
-import { isUnlimited, taken, UNUSED_KEY, waitFor } from './rates.ts';
+import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from './rates.ts';
 import type { RateDemand, RateState, RateStore } from './rates.ts';
 
 /** Rates of keys in memory. */
@@ -8,7 +8,7 @@ export class MemoryRates implements RateStore {
   take(key: string, demand: RateDemand): number {
     const state = this.#state(key);
     const wait = waitFor(state, demand);
-    if (wait === 0 && !isUnlimited(demand)) this.#keys.set(key, taken(state, demand));
+    if (wait === 0 && !isUnlimited(demand)) this.#keys.set(key, stateAfter(state, demand));
     return wait;
   }
 

@@ -3,7 +3,7 @@ import type { NewReservation, SpendingRefusal, SpendingStore } from './spending.
 /** Later than every time, so that an expired reservation does not expire again. */
 const EXPIRED = Infinity;
 
-interface Reserved {
+interface Reservation {
   accounts: readonly string[];
   counted: number;
   least: number;
@@ -13,30 +13,30 @@ interface Reserved {
 /** Sums of spending in memory. */
 export class MemorySpending implements SpendingStore {
   readonly #sums = new Map<string, { micros: number; untilMs: number }>();
-  readonly #reserved = new Map<string, Reserved>();
+  readonly #reservations = new Map<string, Reservation>();
 
   reserve({ id, accounts, most, least, nowMs, expiresMs }: NewReservation): SpendingRefusal | undefined {
     this.#expire(nowMs);
-    const refused = accounts.find((account) => this.sum(account.id) + most > account.cap);
-    if (refused) return { account: refused.id, micros: this.sum(refused.id) };
+    const exceeded = accounts.find((account) => this.sum(account.id) + most > account.cap);
+    if (exceeded) return { account: exceeded.id, micros: this.sum(exceeded.id) };
     for (const account of accounts)
       this.#sums.set(account.id, { micros: this.sum(account.id), untilMs: account.untilMs });
-    const reserved = { accounts: accounts.map((account) => account.id), counted: 0, least, expiresMs };
-    this.#reserved.set(id, reserved);
-    this.#count(reserved, most);
+    const reservation = { accounts: accounts.map((account) => account.id), counted: 0, least, expiresMs };
+    this.#reservations.set(id, reservation);
+    this.#count(reservation, most);
     return undefined;
   }
 
-  renew(id: string, renewed: { least: number; expiresMs: number }): void {
-    const reserved = this.#reserved.get(id);
-    if (reserved && reserved.expiresMs !== EXPIRED) Object.assign(reserved, renewed);
+  renew(id: string, renewal: { least: number; expiresMs: number }): void {
+    const reservation = this.#reservations.get(id);
+    if (reservation && reservation.expiresMs !== EXPIRED) Object.assign(reservation, renewal);
   }
 
   settle(id: string, micros: number): void {
-    const reserved = this.#reserved.get(id);
-    if (!reserved) return;
-    this.#reserved.delete(id);
-    this.#count(reserved, micros);
+    const reservation = this.#reservations.get(id);
+    if (!reservation) return;
+    this.#reservations.delete(id);
+    this.#count(reservation, micros);
   }
 
   sum(account: string): number {
@@ -45,23 +45,23 @@ export class MemorySpending implements SpendingStore {
 
   prune(nowMs: number): void {
     for (const [account, { untilMs }] of this.#sums) if (untilMs <= nowMs) this.#sums.delete(account);
-    for (const [id, { accounts }] of this.#reserved)
-      if (!accounts.some((account) => this.#sums.has(account))) this.#reserved.delete(id);
+    for (const [id, { accounts }] of this.#reservations)
+      if (!accounts.some((account) => this.#sums.has(account))) this.#reservations.delete(id);
   }
 
   #expire(nowMs: number): void {
-    for (const reserved of this.#reserved.values())
-      if (reserved.expiresMs <= nowMs) {
-        this.#count(reserved, reserved.least);
-        reserved.expiresMs = EXPIRED;
+    for (const reservation of this.#reservations.values())
+      if (reservation.expiresMs <= nowMs) {
+        this.#count(reservation, reservation.least);
+        reservation.expiresMs = EXPIRED;
       }
   }
 
-  #count(reserved: Reserved, micros: number): void {
-    for (const account of reserved.accounts) {
+  #count(reservation: Reservation, micros: number): void {
+    for (const account of reservation.accounts) {
       const sum = this.#sums.get(account);
-      if (sum) sum.micros += micros - reserved.counted;
+      if (sum) sum.micros += micros - reservation.counted;
     }
-    reserved.counted = micros;
+    reservation.counted = micros;
   }
 }

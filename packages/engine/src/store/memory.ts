@@ -59,15 +59,15 @@ export class MemoryRunStore implements TailableRunStore {
     return true;
   }
 
-  append(runId: string, added: readonly Entry[], saved?: RunProjection): void {
+  append(runId: string, newEntries: readonly Entry[], projection?: RunProjection): void {
     const { entries } = this.#run(runId);
     let last = entries.at(-1)?.seq ?? -1;
-    for (const { seq } of added) {
+    for (const { seq } of newEntries) {
       if (seq <= last) throw duplicateEntry(runId);
       last = seq;
     }
-    for (const entry of added) entries.push(entry);
-    if (saved) this.saveRecord(saved.record, saved.logs);
+    for (const entry of newEntries) entries.push(entry);
+    if (projection) this.saveRecord(projection.record, projection.logs);
   }
 
   upsert(runId: string, entries: readonly Entry[]): void {
@@ -114,32 +114,32 @@ export class MemoryRunStore implements TailableRunStore {
     const limit = pageLimit(query);
     const after = decodeCursor(query);
     const compare = query.order === 'asc' ? oldestFirst : newestFirst;
-    const found: RunRecord[] = [];
+    const runs: RunRecord[] = [];
     for (const { record } of this.#runs.values()) {
-      if (record && matchesQuery(record, query) && (!after || compare(record, after) > 0)) found.push(record);
+      if (record && matchesQuery(record, query) && (!after || compare(record, after) > 0)) runs.push(record);
     }
-    const page = found.toSorted(compare).slice(0, limit + 1);
+    const page = runs.toSorted(compare).slice(0, limit + 1);
     const last = page.length > limit ? page[limit - 1] : undefined;
     return { runs: page.slice(0, limit).map(copyOf), cursor: last && encodeCursor(last) };
   }
 
   open(): string[] {
-    const open = [...this.#runs].filter(([, { record }]) => !record || !isEnded(record.status));
-    return open
+    const openRuns = [...this.#runs].filter(([, { record }]) => !record || !isEnded(record.status));
+    return openRuns
       .map(([runId, { header }]) => ({ runId, createdMs: header.createdMs }))
       .toSorted(oldestFirst)
       .map(({ runId }) => runId);
   }
 
   children(runId: string, { open } = { open: false }): string[] {
-    const all = [...(this.#children.get(runId) ?? [])];
-    return open ? all.filter((id) => !isEnded(this.#runs.get(id)?.record?.status ?? 'queued')) : all;
+    const ids = [...(this.#children.get(runId) ?? [])];
+    return open ? ids.filter((id) => !isEnded(this.#runs.get(id)?.record?.status ?? 'queued')) : ids;
   }
 
   #childrenOf(runId: string): Set<string> {
-    const known = this.#children.get(runId) ?? new Set();
-    this.#children.set(runId, known);
-    return known;
+    const children = this.#children.get(runId) ?? new Set();
+    this.#children.set(runId, children);
+    return children;
   }
 
   remove(runId: string): string[] | undefined {
@@ -158,19 +158,19 @@ export class MemoryRunStore implements TailableRunStore {
 
   steps(runId: string, place: Place): StoredStep[] {
     const steps = this.#runs.get(runId)?.steps?.get(stepPlace(place)) ?? [];
-    return [...steps].map(([key, result]) => ({ key, result: parsed(result) }));
+    return [...steps].map(([key, result]) => ({ key, result: parseResult(result) }));
   }
 
   beginStep(runId: string, place: Place, key: string): StoredStep | undefined {
     const steps = this.#stepsAt(runId, place);
-    if (steps.has(key)) return { key, result: parsed(steps.get(key)) };
+    if (steps.has(key)) return { key, result: parseResult(steps.get(key)) };
     steps.set(key, undefined);
     return undefined;
   }
 
   endStep(runId: string, place: Place, key: string, result: Stored): Stored {
     const steps = this.#stepsAt(runId, place);
-    const recorded = parsed(steps.get(key));
+    const recorded = parseResult(steps.get(key));
     if (!recorded) steps.set(key, JSON.stringify(result));
     return recorded ?? result;
   }
@@ -187,10 +187,10 @@ export class MemoryRunStore implements TailableRunStore {
 
   #stepsAt(runId: string, place: Place): Map<string, string | undefined> {
     const run = this.#run(runId);
-    const at = stepPlace(place);
+    const placeName = stepPlace(place);
     run.steps ??= new Map();
-    const steps = run.steps.get(at) ?? new Map<string, string | undefined>();
-    run.steps.set(at, steps);
+    const steps = run.steps.get(placeName) ?? new Map<string, string | undefined>();
+    run.steps.set(placeName, steps);
     return steps;
   }
 
@@ -201,13 +201,13 @@ export class MemoryRunStore implements TailableRunStore {
   }
 }
 
-/** Returns all texts of the run that can contain keys of values. */
+/** Returns the JSON text of all data of the run that can contain keys of values. */
 function textOf({ entries, steps = new Map() }: MemoryRun): string {
-  const results = [...steps.values()].flatMap((at) => [...at.values()]);
+  const results = [...steps.values()].flatMap((ofPlace) => [...ofPlace.values()]);
   return `${JSON.stringify(entries)} ${results.join(' ')}`;
 }
 
-function parsed(result: string | undefined): Stored | undefined {
+function parseResult(result: string | undefined): Stored | undefined {
   return result === undefined ? undefined : (JSON.parse(result) as Stored);
 }
 
@@ -265,12 +265,12 @@ export class MemoryDefinitionStore implements DefinitionStore {
   }
 
   find(workflow: string, version?: number): Deployment | undefined {
-    const versions = this.#deployments.get(workflow) ?? this.#named(workflow);
-    const found = version === undefined ? versions?.at(-1) : versions?.[version - 1];
-    return found && { ...found };
+    const versions = this.#deployments.get(workflow) ?? this.#byName(workflow);
+    const deployment = version === undefined ? versions?.at(-1) : versions?.[version - 1];
+    return deployment && { ...deployment };
   }
 
-  #named(name: string): Deployment[] | undefined {
+  #byName(name: string): Deployment[] | undefined {
     return [...this.#deployments.values()].findLast((versions) => versions.at(-1)?.name === name);
   }
 }

@@ -73,7 +73,9 @@ it('refuses a file that is not a database', () => {
   const data = dataFolder();
   writeFileSync(join(data, 'heddle.db'), 'hello '.repeat(1000));
   for (const readOnly of [false, true]) {
-    expect(() => openStores({ data, readOnly })).toThrow(/heddle\.db" is damaged or no data file of Heddle/);
+    expect(() => openStores({ data, readOnly })).toThrow(
+      /heddle\.db" is damaged, or it is not a data file of Heddle/,
+    );
   }
 });
 

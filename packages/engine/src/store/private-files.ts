@@ -12,7 +12,7 @@ const STICKY = 0o1000;
 
 /** The files and folders that Heddle creates in a data folder. */
 const DATABASES = ['heddle.db', 'live.db', 'api.db'].flatMap((name) =>
-  ['', '-wal', '-shm', '-journal'].map((end) => name + end),
+  ['', '-wal', '-shm', '-journal'].map((suffix) => name + suffix),
 );
 const FILES = [
   ...DATABASES,
@@ -69,13 +69,16 @@ export function makePrivateFile(file: string): void {
 /** Restricts the data folder to this user. Returns the problem if it stays accessible for others. */
 function restrictFolder(data: string, names: readonly string[]): string | undefined {
   const { mode } = statSync(data);
-  const wanted = process.geteuid?.() === 0 && names.includes(IMAGES) ? TRAVERSABLE_FOLDER : PRIVATE_FOLDER;
-  const others = names.filter((name) => ![...FILES, ...FOLDERS, IMAGES].includes(name));
-  const isShared = others.length > 0 || (mode & STICKY) !== 0;
-  if ((mode & OTHERS) === 0 || !isShared) return restrict(data, wanted);
-  const what =
-    others.length > 0 ? `${JSON.stringify(others[0])}, which Heddle did not create` : 'files of other users';
-  return `The data folder "${data}" stays accessible for other users (${octal(mode)}), since it contains ${what}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
+  const permissions =
+    process.geteuid?.() === 0 && names.includes(IMAGES) ? TRAVERSABLE_FOLDER : PRIVATE_FOLDER;
+  const foreignNames = names.filter((name) => ![...FILES, ...FOLDERS, IMAGES].includes(name));
+  const isShared = foreignNames.length > 0 || (mode & STICKY) !== 0;
+  if ((mode & OTHERS) === 0 || !isShared) return restrict(data, permissions);
+  const content =
+    foreignNames.length > 0
+      ? `${JSON.stringify(foreignNames[0])}, which Heddle did not create`
+      : 'files of other users';
+  return `The data folder "${data}" stays accessible for other users (${octal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
 }
 
 /** Restricts the folder and its content, unless the folder is private already. */
@@ -103,19 +106,19 @@ function entriesOf(folder: string): Dirent[] {
 }
 
 /** Sets the permissions of the path. Returns the problem if other users keep access. */
-function restrict(path: string, wanted: number): string | undefined {
+function restrict(path: string, permissions: number): string | undefined {
   const stat = statOf(path);
-  if (!stat || (stat.mode & PERMISSIONS) === wanted) return undefined;
-  let why = 'its file system ignores the change';
+  if (!stat || (stat.mode & PERMISSIONS) === permissions) return undefined;
+  let reason = 'its file system ignores the change';
   try {
-    chmodSync(path, wanted);
+    chmodSync(path, permissions);
   } catch (error) {
-    why = (error as Error).message;
+    reason = (error as Error).message;
   }
   // Some file systems have fixed permissions, and accept the call.
-  const now = statOf(path);
-  if (!now || (now.mode & OTHERS & ~wanted) === 0) return undefined;
-  return `Other users can read recorded runs: the permissions of "${path}" are ${octal(now.mode)} and cannot be changed (${why}). Let its owner run chmod go= on it, or use another data folder.`;
+  const current = statOf(path);
+  if (!current || (current.mode & OTHERS & ~permissions) === 0) return undefined;
+  return `Other users can read recorded runs: the permissions of "${path}" are ${octal(current.mode)} and cannot be changed (${reason}). Let its owner run chmod go= on it, or use another data folder.`;
 }
 
 function statOf(path: string): Stats | undefined {

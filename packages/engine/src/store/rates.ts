@@ -24,7 +24,7 @@ export interface RateStore {
   correct(key: string, tokensMs: number): Promise<void> | void;
   /** Blocks all calls until `untilMs`. */
   block(key: string, untilMs: number): Promise<void> | void;
-  /** Removes keys that have not been used since that time. */
+  /** Removes the keys whose times are all before `beforeMs`. */
   prune(beforeMs: number): Promise<void> | void;
 }
 
@@ -42,7 +42,7 @@ export function isUnlimited({ requestMs, tokensMs }: Pick<RateDemand, 'requestMs
 }
 
 /** Returns the state after the call. */
-export function taken(
+export function stateAfter(
   state: RateState,
   { nowMs, requestMs, tokensMs }: Pick<RateDemand, 'nowMs' | 'requestMs' | 'tokensMs'>,
 ): RateState {

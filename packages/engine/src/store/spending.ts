@@ -33,9 +33,9 @@ export interface SpendingStore {
    */
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
   /** Extends a reservation, with a new `least`. Does nothing if it is settled. */
-  renew(id: string, renewed: { least: number; expiresMs: number }): Promise<void> | void;
+  renew(id: string, renewal: { least: number; expiresMs: number }): Promise<void> | void;
   /**
-   * Replaces the amount of a reservation by the cost of the call, even after the reservation has expired. Later calls
+   * Replaces the amount of a reservation with the cost of the call, even after the reservation has expired. Later calls
    * do nothing.
    */
   settle(id: string, micros: number): Promise<void> | void;

@@ -56,7 +56,10 @@ export interface RunChangeStore {
   bytesOf(runIds: readonly string[]): Promise<Map<string, number>> | Map<string, number>;
 }
 
-/** Returns true if every store can keep the text as an id or name: PostgreSQL stores neither NUL nor half a surrogate pair. */
+/**
+ * Returns true if every store can store the text as an id or name: PostgreSQL stores neither NUL nor half a surrogate
+ * pair.
+ */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }

@@ -16,9 +16,9 @@ import { Membership } from './membership.ts';
 import { PeerRuns } from './peer-runs.ts';
 import { PeerService } from './peer-service.ts';
 
-/** Time without a heartbeat after which other processes take over the runs of a process. */
+/** Default time without a heartbeat after which other processes take over the runs of a process. */
 export const DEFAULT_LEASE_MS = 10_000;
-const SHORTEST_LEASE_MS = 500;
+const MIN_LEASE_MS = 500;
 
 /** The duration and the clock of leases: the machine's clock, even if runs use another one. */
 export interface LeaseTiming {
@@ -28,10 +28,10 @@ export interface LeaseTiming {
 
 /** Returns the duration of a lease. Throws OPTIONS_INVALID. */
 export function validLease(leaseMs: number = DEFAULT_LEASE_MS): number {
-  if (Number.isInteger(leaseMs) && leaseMs >= SHORTEST_LEASE_MS) return leaseMs;
+  if (Number.isInteger(leaseMs) && leaseMs >= MIN_LEASE_MS) return leaseMs;
   throw new EngineError(
     'OPTIONS_INVALID',
-    `postgres.leaseMs must be a whole number of milliseconds, at least ${SHORTEST_LEASE_MS}: ${leaseMs} is not allowed.`,
+    `postgres.leaseMs must be a whole number of milliseconds, at least ${MIN_LEASE_MS}: ${leaseMs} is not allowed.`,
   );
 }
 
@@ -54,10 +54,10 @@ export async function createLeasedEngine(
     leases,
     clock,
     leaseMs,
-    onLost: (why) => {
+    onLost: (reason) => {
       ownership.forgetAll();
       runs.stopAll(heldByOther);
-      report(new Error(why));
+      report(new Error(reason));
     },
   });
   const retry = (runId: string): void => void recoverRun(local, runId);
@@ -71,7 +71,7 @@ export async function createLeasedEngine(
   const runs = new RunRegistry(parts, ownership);
   const local = { ...parts, runs };
   const service = new PeerService({ local, leases, requests, membership, ownership, clock, recover, report });
-  const peers = new PeerRuns({ runtime: parts, requests, clock, closed: () => closed });
+  const peers = new PeerRuns({ runtime: parts, requests, clock, isClosed: () => closed });
 
   const close = async (graceMs: number): Promise<void> => {
     await service.stop();

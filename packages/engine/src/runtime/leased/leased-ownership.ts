@@ -27,7 +27,7 @@ interface Retry {
 export class LeasedRunOwnership implements RunOwnership {
   readonly shared = true;
   readonly #parts: OwnershipParts;
-  readonly #held = new Map<string, Lease>();
+  readonly #leases = new Map<string, Lease>();
   /** Claimed runs that are not recovered yet. */
   readonly #claimed = new Set<string>();
   readonly #retries = new Map<string, Retry>();
@@ -49,7 +49,7 @@ export class LeasedRunOwnership implements RunOwnership {
   }
 
   writer(runId: string): TailableRunStore {
-    const lease = this.#held.get(runId);
+    const lease = this.#leases.get(runId);
     if (!lease) throw heldByOther(runId);
     return this.#parts.leases.runStore(lease);
   }
@@ -65,14 +65,14 @@ export class LeasedRunOwnership implements RunOwnership {
   }
 
   onEvicted(runId: string): void {
-    const lease = this.#held.get(runId);
+    const lease = this.#leases.get(runId);
     this.forget(runId);
     // If this fails, the process keeps the lease and acquires the run when it is needed.
     if (lease) this.#parts.leases.release(lease).catch((error: unknown) => this.#parts.report(error, runId));
   }
 
   forget(runId: string): void {
-    this.#held.delete(runId);
+    this.#leases.delete(runId);
     this.#claimed.delete(runId);
     this.#retries.get(runId)?.cancel();
     this.#retries.delete(runId);
@@ -80,7 +80,7 @@ export class LeasedRunOwnership implements RunOwnership {
 
   /** Schedules the next recovery of a run that this process still owns. */
   onFailure(runId: string): void {
-    if (!this.#held.has(runId)) return;
+    if (!this.#leases.has(runId)) return;
     const { clock, retry } = this.#parts;
     const count = this.#retries.get(runId)?.count ?? 0;
     const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** count);
@@ -94,11 +94,11 @@ export class LeasedRunOwnership implements RunOwnership {
   }
 
   forgetAll(): void {
-    for (const runId of [...this.#held.keys()]) this.forget(runId);
+    for (const runId of [...this.#leases.keys()]) this.forget(runId);
   }
 
   #hold(lease: Lease): TailableRunStore {
-    this.#held.set(lease.runId, lease);
+    this.#leases.set(lease.runId, lease);
     return this.#parts.leases.runStore(lease);
   }
 

@@ -22,9 +22,9 @@ export class LeasedRuntime extends LocalRuntime {
     this.#peers = peers;
   }
 
-  /** Another process may take over a run that starts here. */
-  protected override live(started: ActiveRun, after: EventPosition): LiveRun {
-    const local = super.live(started, after);
+  /** Returns the live run, which continues even if another process takes over the run. */
+  protected override live(run: ActiveRun, after: EventPosition): LiveRun {
+    const local = super.live(run, after);
     const { runId } = local;
     return {
       runId,
@@ -33,10 +33,10 @@ export class LeasedRuntime extends LocalRuntime {
           await local.whenIdle();
         } catch (error) {
           if (!isHeldByOther(error, runId)) throw error;
-          await this.#peers.whenIdle(runId, started.lastNotifiedSeq);
+          await this.#peers.whenIdle(runId, run.lastNotifiedSeq);
         }
       },
-      events: () => this.#eventsAcrossOwners(local.events(), started, after),
+      events: () => this.#eventsAcrossOwners(local.events(), run, after),
     };
   }
 
@@ -90,8 +90,8 @@ export class LeasedRuntime extends LocalRuntime {
    */
   async #onlyOpenPoint(runId: string): Promise<string | undefined> {
     const { pauses = [] } = (await this.record(runId)) ?? {};
-    const open = pauses.filter(({ kind }) => kind === 'human');
-    return open.length === 1 ? open[0]?.token : undefined;
+    const openPauses = pauses.filter(({ kind }) => kind === 'human');
+    return openPauses.length === 1 ? openPauses[0]?.token : undefined;
   }
 
   override cancel(runId: string, reason: string | undefined): Promise<boolean> {

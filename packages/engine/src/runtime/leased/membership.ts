@@ -10,11 +10,11 @@ export interface MembershipParts {
   /** Time without a heartbeat after which a process loses its runs. */
   leaseMs: number;
   /** Called when this process has lost all its runs. */
-  onLost: (why: string) => void;
+  onLost: (reason: string) => void;
 }
 
-const UNREACHABLE = 'it could not renew its lease in the database in time';
-const REMOVED = 'the database received no heartbeat for the duration of a lease';
+const RENEWAL_FAILED = 'it could not renew its lease in the database in time';
+const LEASE_EXPIRED = 'the database received no heartbeat for the duration of a lease';
 
 /** Number of heartbeats during one lease. */
 const BEATS_PER_LEASE = 3;
@@ -74,16 +74,19 @@ export class Membership {
 
   /** Detects an expired lease without waiting for the timer, which may be late after the process was frozen. */
   checkExpiry(): void {
-    if (this.#joined && this.#parts.clock.now() >= this.#expiresMs) this.#lose(UNREACHABLE);
+    if (this.#joined && this.#parts.clock.now() >= this.#expiresMs) this.#lose(RENEWAL_FAILED);
   }
 
-  /** Resolves with the owner id once the process may own runs. `removed`: an id that the database no longer accepts. Throws the errors of the database. */
-  member(removed?: string): Promise<string> {
+  /**
+   * Resolves with the owner id once the process may own runs. `removedId`: an id that the database no longer accepts.
+   * Throws the errors of the database.
+   */
+  member(removedId?: string): Promise<string> {
     if (this.#ended)
       return Promise.reject(
         new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.'),
       );
-    if (removed !== undefined && removed === this.owner) this.#lose(REMOVED);
+    if (removedId !== undefined && removedId === this.owner) this.#lose(LEASE_EXPIRED);
     if (this.#joined) return Promise.resolve(this.#id);
     this.#joining ??= this.#join().finally(() => (this.#joining = undefined));
     return this.#joining;
@@ -114,15 +117,15 @@ export class Membership {
     const { clock, leaseMs } = this.#parts;
     this.#cancelExpiry();
     this.#expiresMs = requestedMs + leaseMs;
-    this.#cancelExpiry = clock.at(this.#expiresMs, () => this.#lose(UNREACHABLE));
+    this.#cancelExpiry = clock.at(this.#expiresMs, () => this.#lose(RENEWAL_FAILED));
   }
 
-  #lose(because: string): void {
+  #lose(reason: string): void {
     if (!this.#joined) return;
     this.#cancelExpiry();
     this.#retire();
     this.#parts.onLost(
-      `This process has lost its runs: ${because}. Other processes continue them, and this process joins again once it reaches the database.`,
+      `This process has lost its runs: ${reason}. Other processes continue them, and this process joins again once it reaches the database.`,
     );
   }
 

@@ -23,7 +23,7 @@ interface PeerRunsParts {
   requests: LeasedRequestStore;
   /** Clock for polling other processes: the machine's clock, even if runs use another one. */
   clock: Clock;
-  closed: () => boolean;
+  isClosed: () => boolean;
 }
 
 /** Reads the runs that other processes own from the stores, and sends requests to their owners. */
@@ -62,8 +62,8 @@ export class PeerRuns {
 
   /** Returns the events after a position. */
   events(runId: string, after: EventPosition): AsyncIterable<RunEvent> {
-    const { runtime, clock, closed } = this.#parts;
-    return eventsAfter({ ...runtime, clock, isServed: () => !closed() }, runId, after);
+    const { runtime, clock, isClosed } = this.#parts;
+    return eventsAfter({ ...runtime, clock, isServed: () => !isClosed() }, runId, after);
   }
 
   /**
@@ -72,7 +72,7 @@ export class PeerRuns {
    * owner rejects it.
    */
   async request<T>(
-    ask: NewControlRequest,
+    request: NewControlRequest,
     local: () => Promise<T>,
     fromOutcome: (value: Json) => Promise<T> | T,
   ): Promise<T> {
@@ -85,7 +85,7 @@ export class PeerRuns {
         } catch (error) {
           if (!isHeldByOther(error)) throw error;
         }
-        id ??= await requests.add(await this.#redacted(ask));
+        id ??= await requests.add(await this.#redact(request));
         const outcome = await this.#outcome(id);
         if (outcome?.status === 'done') return await fromOutcome(outcome.value);
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
@@ -96,12 +96,12 @@ export class PeerRuns {
   }
 
   /** Returns the request without the secrets that the run's blocks can read, because the request is stored. */
-  async #redacted(ask: NewControlRequest): Promise<NewControlRequest> {
+  async #redact(request: NewControlRequest): Promise<NewControlRequest> {
     const { stores, definitions, environments } = this.#parts.runtime;
-    const header = await stores.runs.header(ask.runId);
-    if (!header) return ask;
+    const header = await stores.runs.header(request.runId);
+    if (!header) return request;
     const environment = await environments.open(await definitions.plan(header.planHash));
-    return { ...ask, payload: environment.json(ask.payload) };
+    return { ...request, payload: environment.json(request.payload) };
   }
 
   async #outcome(id: string): Promise<ControlOutcome | undefined> {
@@ -115,9 +115,9 @@ export class PeerRuns {
 
   /** Yields at growing intervals. Throws ENGINE_CLOSED once this engine is closed. */
   async *#polls(): AsyncGenerator<void> {
-    const { clock, closed } = this.#parts;
+    const { clock, isClosed } = this.#parts;
     for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(MAX_POLL_MS, waitMs * 2)) {
-      if (closed())
+      if (isClosed())
         throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes continue the run.');
       yield;
       await new Promise<void>((resolve) => {

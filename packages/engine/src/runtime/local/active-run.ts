@@ -127,12 +127,14 @@ export class ActiveRun {
 
   /** Publishes the held-back text of attempts that these entries stop, before listeners get the entries. */
   #endEmissions(batch: readonly AppliedEntry[]): Promise<void> | undefined {
-    let ended = false;
+    let hasEnded = false;
     for (const { applied } of batch)
       for (const command of applied.commands)
-        if (command.type === 'abort' && this.#emissions.end(this.replica.index.placeOf(command.at), CUT))
-          ended = true;
-    return ended ? this.#emissions.flushed() : undefined;
+        if (command.type === 'abort') {
+          const place = this.replica.index.placeOf(command.at);
+          if (this.#emissions.end(place, STOPPED_ATTEMPT)) hasEnded = true;
+        }
+    return hasEnded ? this.#emissions.flushed() : undefined;
   }
 
   #createEmissions(): Emissions {
@@ -199,19 +201,20 @@ export class ActiveRun {
   }
 
   /**
-   * Applies the journal of a run that is recovered; `saved` is its stored record. Nothing is executed before `proceed`.
+   * Applies the journal of a run that is recovered; `record` is its stored record. Nothing is executed before
+   * `proceed`.
    *
    * Throws JOURNAL_CORRUPT.
    */
-  restore(entries: readonly Entry[], saved: RunRecord | undefined): void {
+  restore(entries: readonly Entry[], record: RunRecord | undefined): void {
     for (const entry of entries) {
       const applied = applyEntry(this.replica, entry);
       // The stored logs include all entries up to that of the stored record.
-      if (entry.seq > (saved?.seq ?? 0)) this.#saver.changed(applied.logs);
+      if (entry.seq > (record?.seq ?? 0)) this.#saver.changed(applied.logs);
     }
     if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
     this.lastNotifiedSeq = this.replica.seq;
-    if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.#saver.markSaved();
+    if (record?.seq === this.replica.seq && record.suspended === this.suspended) this.#saver.markSaved();
   }
 
   /** Executes the pending commands of a restored run, unless it is suspended. */
@@ -300,8 +303,8 @@ export class ActiveRun {
 
   /** True if the run can leave memory until it is needed again. */
   evictable(): boolean {
-    const quiet = this.#executor.idle && !this.#driver.busy && !this.pauses.busy && this.#listeners.empty;
-    return quiet && this.#lastIdleState === 'human' && this.suspended === undefined;
+    const isQuiet = this.#executor.idle && !this.#driver.busy && !this.pauses.busy && this.#listeners.empty;
+    return isQuiet && this.#lastIdleState === 'human' && this.suspended === undefined;
   }
 
   /** Returns the current record, which never includes an entry that the journal lacks. */
@@ -387,8 +390,9 @@ export class ActiveRun {
   /** Notifies listeners of a new idle state, even if the run left it and returned to it. */
   #checkIdleState(): void {
     const [idleState, seq] = [this.replica.idleState(), this.replica.seq];
-    const same = idleState === this.#lastIdleState && (idleState === 'running' || seq === this.#lastIdleSeq);
-    if (this.stopError || same) return;
+    const isUnchanged =
+      idleState === this.#lastIdleState && (idleState === 'running' || seq === this.#lastIdleSeq);
+    if (this.stopError || isUnchanged) return;
     this.#lastIdleState = idleState;
     this.#lastIdleSeq = seq;
     if (idleState === 'running') return this.#emit({ type: 'idle-state', idleState });
@@ -416,7 +420,7 @@ export class ActiveRun {
     this.stop(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Stops at once because of `error`; nothing more is written. */
+  /** Stops immediately because of `error`; nothing more is written. */
   stop(error: Error): void {
     if (this.stopError) return;
     this.#life = { state: 'stopped', error };
@@ -437,8 +441,8 @@ export class ActiveRun {
   }
 }
 
-/** The texts of an attempt that was stopped may be incomplete. */
-const CUT = { isCut: true };
+/** The text of an attempt that was stopped may be incomplete. */
+const STOPPED_ATTEMPT = { isCut: true };
 
 function entryOf({ entry }: AppliedEntry): Entry {
   return entry;

@@ -56,7 +56,10 @@ export async function callChild(
   }
 }
 
-/** Reports to the parent if the attempt can continue, and the reason if it cannot. The machine ignores repeated reports. */
+/**
+ * Reports to the parent whether the attempt can continue, and the reason if it cannot. The machine ignores repeated
+ * reports.
+ */
 function postBlocked({ parent, place, task, call }: ChildCall, childRunId: string): void {
   if (task.stopped) return;
   const on = task.children.blockedOn;
@@ -71,12 +74,12 @@ async function openChild(
   call: ChildCall,
 ): Promise<ActiveRun | undefined> {
   const { header } = call.parent;
-  const known = await findChildRun(stores.runs, header, call);
-  if (known) return runs.open(known.runId);
+  const existing = await findChildRun(stores.runs, header, call);
+  if (existing) return runs.open(existing.runId);
   return runs.start(await childRequest(definitions, header, call));
 }
 
-/** Resolves when the child has ended. Rejects if it stops here, or with the reason of the call's signal. */
+/** Resolves when the child has ended. Rejects if the child stops here, or with the reason of the call's signal. */
 function childEnd(child: ActiveRun, call: ChildCall): Promise<void> {
   const { parent, task } = call;
   const { signal } = task;

@@ -18,7 +18,10 @@ export function serveControl(parts: ResumeParts & { stores: Stores }, recover: b
   );
 }
 
-/** Cancels or resumes a run as requested. The result of a resume contains `seq`: the journal entry by which it is recorded. */
+/**
+ * Cancels or resumes a run as requested. The result of a resume contains `seq`: the number of the journal entry that
+ * records it.
+ */
 export async function executeControl(parts: ResumeParts, request: ControlRequest): Promise<Json> {
   const { runId, kind } = request;
   const payload = isJsonObject(request.payload) ? request.payload : {};

@@ -69,10 +69,10 @@ export class Driver {
     this.#inbox.close();
   }
 
-  async #pump(first: readonly Command[] = []): Promise<void> {
+  async #pump(commands: readonly Command[] = []): Promise<void> {
     this.busy = true;
     try {
-      for (const command of first) this.#parts.execute(command);
+      for (const command of commands) this.#parts.execute(command);
       for (let batches = 1; !this.#inbox.empty; batches++) {
         const batch = this.#apply();
         if (batch.length === 0) continue;
@@ -127,16 +127,16 @@ function hasRareFields({ port, set, resumes }: Extract<EntryBody, { type: 'compl
 }
 
 /** A linked list: there is usually one element, and an array would reserve space for seventeen. */
-interface Posted {
+interface PostedEntry {
   body: EntryBody;
   listener: PostListener | undefined;
-  next: Posted | undefined;
+  next: PostedEntry | undefined;
 }
 
 /** Entries posted to a run and not yet written, with the listeners that wait for the result. */
 class Inbox {
-  #first: Posted | undefined;
-  #last: Posted | undefined;
+  #first: PostedEntry | undefined;
+  #last: PostedEntry | undefined;
   /** Listeners of the batch that is being written. */
   readonly #batchListeners: PostListener[] = [];
   #closed = false;
@@ -150,7 +150,7 @@ class Inbox {
       listener?.('stopped');
       return;
     }
-    const posted: Posted = { body, listener, next: undefined };
+    const posted: PostedEntry = { body, listener, next: undefined };
     if (this.#last) this.#last.next = posted;
     else this.#first = posted;
     this.#last = posted;
@@ -160,8 +160,8 @@ class Inbox {
   takeAll(accept: (body: EntryBody) => boolean): void {
     for (let posted = this.#removeAll(); posted; posted = posted.next) {
       const { body, listener } = posted;
-      const accepted = accept(body);
-      if (listener && accepted) this.#batchListeners.push(listener);
+      const isAccepted = accept(body);
+      if (listener && isAccepted) this.#batchListeners.push(listener);
       else if (listener) listener('ignored');
     }
   }
@@ -180,7 +180,7 @@ class Inbox {
     for (let posted = this.#removeAll(); posted; posted = posted.next) posted.listener?.('stopped');
   }
 
-  #removeAll(): Posted | undefined {
+  #removeAll(): PostedEntry | undefined {
     const first = this.#first;
     this.#first = this.#last = undefined;
     return first;

@@ -9,7 +9,7 @@ export class RunListeners {
   readonly #all = new Set<(event: RawEvent) => void>();
   readonly #idleState = new Set<(event: IdleStateEvent) => void>();
 
-  /** Returns a function that removes the listener. */
+  /** Adds a listener for all events. Returns a function that removes it. */
   addForAll(listener: (event: RawEvent) => void): () => void {
     this.#all.add(listener);
     return () => this.#all.delete(listener);
@@ -80,7 +80,7 @@ export function runEvents(run: EventSource, options: EventOptions): AsyncGenerat
     wake();
   });
   const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve));
-  return read(run, { ...options, upTo: lastNotifiedSeq, buffer, nextEvent, stop });
+  return streamEvents(run, { ...options, upTo: lastNotifiedSeq, buffer, nextEvent, stop });
 }
 
 interface Subscription extends EventOptions {
@@ -90,7 +90,7 @@ interface Subscription extends EventOptions {
   stop(): void;
 }
 
-async function* read(run: EventSource, subscription: Subscription): AsyncGenerator<RunEvent> {
+async function* streamEvents(run: EventSource, subscription: Subscription): AsyncGenerator<RunEvent> {
   try {
     const emission = yield* missedEvents(run, subscription);
     for await (const event of laterEvents(run, subscription))

@@ -30,7 +30,10 @@ export class LocalRuntime implements RuntimePort {
     return this.live(run, RUN_START);
   }
 
-  /** The signal may outlive the run, so its listener refers only to the run's id and is removed at the run's end. */
+  /**
+   * Cancels the run when the signal is aborted. The signal may outlive the run, so its listener is removed when the run
+   * ends.
+   */
   #cancelOnAbort(signal: AbortSignal, run: ActiveRun): void {
     if (run.ended()) return;
     const { runId } = run;
@@ -47,24 +50,24 @@ export class LocalRuntime implements RuntimePort {
     });
   }
 
-  /** `after`: the position after which its events begin. */
-  protected live(started: ActiveRun, after: EventPosition): LiveRun {
+  /** Returns the live run. `after`: the position after which its events begin. */
+  protected live(startedRun: ActiveRun, after: EventPosition): LiveRun {
     const { runs } = this.parts;
-    const { runId } = started;
-    let held = started;
-    /** Opens the run again if it was evicted; undefined if it has ended in the meantime. */
-    const current = async (): Promise<ActiveRun | undefined> => {
-      if (held.evicted) held = (await runs.open(runId)) ?? held;
-      return held.evicted ? undefined : held;
+    const { runId } = startedRun;
+    let latestRun = startedRun;
+    /** Returns the run, opened again if it was evicted; undefined if it has ended in the meantime. */
+    const reopen = async (): Promise<ActiveRun | undefined> => {
+      if (latestRun.evicted) latestRun = (await runs.open(runId)) ?? latestRun;
+      return latestRun.evicted ? undefined : latestRun;
     };
     const reopened = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
-      const run = await current();
+      const run = await reopen();
       yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readParts(), runId, after);
     };
     return {
       runId,
-      whenIdle: () => (held.evicted ? current().then((run) => run?.whenIdle()) : held.whenIdle()),
-      events: () => (held.evicted ? reopened.call(this) : this.#eventsOf(held, after)),
+      whenIdle: () => (latestRun.evicted ? reopen().then((run) => run?.whenIdle()) : latestRun.whenIdle()),
+      events: () => (latestRun.evicted ? reopened.call(this) : this.#eventsOf(latestRun, after)),
     };
   }
 

@@ -28,15 +28,15 @@ export class Pauses {
   }
 
   /** Returns the open points, in the order in which they opened. */
-  open(): PausePoint[] {
+  openPoints(): PausePoint[] {
     return [...this.#parts.replica.pauses.values()].filter((pause) => pause.kind === 'human');
   }
 
   /** Returns the open point with `token`; without a token, the only open point. */
   find(token: string | undefined): PausePoint | undefined {
-    const open = this.open();
-    if (token === undefined) return open.length === 1 ? open[0] : undefined;
-    return open.find((pause) => pause.token === token);
+    const points = this.openPoints();
+    if (token === undefined) return points.length === 1 ? points[0] : undefined;
+    return points.find((pause) => pause.token === token);
   }
 
   /** Returns the resume with this token that is being recorded. */
@@ -55,8 +55,8 @@ export class Pauses {
 
   async #record(point: PausePoint, input: Json, output: Json): Promise<void> {
     const { replica, sanitizer, post, stopReason } = this.#parts;
-    const what = `The answer to "${point.blockName}"`;
-    const stored = await sanitizer.storeAllForCaller({ input, output }, what);
+    const label = `The answer to "${point.blockName}"`;
+    const stored = await sanitizer.storeAllForCaller({ input, output }, label);
     const place = { block: point.blockId, scope: point.scope };
     const result = await new Promise<PostResult>((resolve) =>
       post({ type: 'resumed', ...place, token: point.token, ...point.continues, ...stored }, resolve),

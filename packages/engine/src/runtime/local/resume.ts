@@ -10,8 +10,8 @@ export type ResumeParts = Pick<RuntimeParts, 'stores' | 'registry' | 'values' | 
 };
 
 /**
- * Submits `input` to a pause point and resolves with what `then` returns for the resumed run. `then` receives undefined if
- * the same token was resumed before and the run has ended in the meantime.
+ * Submits `input` to a pause point, and resolves with the result of `onResumed`, which is called with the resumed run.
+ * It is called with undefined if the same token was resumed before and the run has ended in the meantime.
  *
  * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING. A
  * rejected resume changes nothing.
@@ -20,14 +20,14 @@ export async function resumeRun<T>(
   parts: ResumeParts,
   runId: string,
   { token, input = {} }: { token?: string; input?: Json },
-  then: (run: ActiveRun | undefined) => Promise<T>,
+  onResumed: (run: ActiveRun | undefined) => Promise<T>,
 ): Promise<T> {
   const run = await parts.runs.open(runId);
   // A listener prevents the eviction of the run.
   const release = run?.listen(() => undefined);
   try {
     await submit(parts, run, { runId, token, input });
-    return await then(run);
+    return await onResumed(run);
   } finally {
     release?.();
   }
@@ -47,5 +47,5 @@ async function submit(
   const repeated =
     token !== undefined &&
     (run?.pauses.resumeInProgress(token) ?? hasTokenEntry(parts, runId, token, 'resumed'));
-  if ((await repeated) === false) await rejectResume(parts, runId, { open: run?.pauses.open(), token });
+  if ((await repeated) === false) await rejectResume(parts, runId, { open: run?.pauses.openPoints(), token });
 }

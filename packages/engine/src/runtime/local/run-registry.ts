@@ -58,8 +58,8 @@ export class RunRegistry {
   async start(request: RunRequest): Promise<ActiveRun> {
     this.#expectOpen();
     const { runId } = request;
-    const before = this.#runs.get(runId);
-    if (before && before.state !== 'evicted') throw runIdTaken(runId);
+    const previous = this.#runs.get(runId);
+    if (previous && previous.state !== 'evicted') throw runIdTaken(runId);
     const starting = this.#create(request);
     if (!(starting instanceof Promise)) return starting;
     const registration: Registration = { state: 'opening', opened: starting.catch(() => undefined) };
@@ -67,11 +67,11 @@ export class RunRegistry {
     try {
       return await starting;
     } finally {
-      this.#unregister(runId, registration, before);
+      this.#unregister(runId, registration, previous);
     }
   }
 
-  /** Synchronous if the stores are synchronous. */
+  /** Creates and starts the run; synchronously if the stores are synchronous. */
   #create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
     return chain(this.#parts.environments.open(request.plan), (environment) =>
       chain(this.#storePlan(request.plan), () =>
@@ -103,9 +103,9 @@ export class RunRegistry {
     });
   }
 
-  #unregister(runId: string, registration: Registration, before?: Registration): void {
+  #unregister(runId: string, registration: Registration, previous?: Registration): void {
     if (this.#runs.get(runId) !== registration) return;
-    if (before) this.#runs.set(runId, before);
+    if (previous) this.#runs.set(runId, previous);
     else this.#runs.delete(runId);
   }
 
@@ -128,10 +128,10 @@ export class RunRegistry {
 
   async #openWith(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     this.#expectOpen();
-    const known = this.#runs.get(runId);
-    if (known?.state === 'active') return known.run;
-    if (known?.state === 'opening') return known.opened;
-    const opened = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration, known));
+    const previous = this.#runs.get(runId);
+    if (previous?.state === 'active') return previous.run;
+    if (previous?.state === 'opening') return previous.opened;
+    const opened = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration, previous));
     const registration: Registration = { state: 'opening', opened };
     this.#runs.set(runId, registration);
     return opened;
@@ -140,17 +140,17 @@ export class RunRegistry {
   async #load(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     const { runs } = this.#parts.stores;
     const header = await runs.header(runId);
-    const known = await runs.record(runId);
-    if (!header || (known && isEnded(known.status))) return undefined;
+    const record = await runs.record(runId);
+    if (!header || (record && isEnded(record.status))) return undefined;
     if (header.elsewhere) throw runElsewhere(header);
     const store = await this.#acquire(header);
     // The previous owner may have written the record after it was read above.
-    const saved = store === runs ? known : await store.record(runId);
+    const latestRecord = store === runs ? record : await store.record(runId);
     const plan = await this.#parts.definitions.plan(header.planHash);
     const environment = await this.#parts.environments.open(plan);
     const suspended = missingEnvironment(header, environment.values);
     const run = this.#createRun(plan, { header, store, environment, isNew: false, suspended });
-    run.restore(await store.journal(runId), saved);
+    run.restore(await store.journal(runId), latestRecord);
     this.#expectOpen();
     this.#ownership.writer(runId);
     this.#runs.set(runId, { state: 'active', run });
@@ -208,14 +208,17 @@ export class RunRegistry {
     return run.replica.state.end?.status === 'cancelled';
   }
 
-  /** Closes all runs. Running blocks may finish until `graceOver` resolves; unfinished runs continue at the next start. */
-  async close(graceOver: Promise<void>): Promise<void> {
+  /**
+   * Closes all runs. Running blocks may finish until `graceElapsed` resolves; unfinished runs continue at the next
+   * start.
+   */
+  async close(graceElapsed: Promise<void>): Promise<void> {
     this.#closing = true;
     await Promise.allSettled(
       [...this.#runs.values()].flatMap((each) => (each.state === 'opening' ? [each.opened] : [])),
     );
     const runs = this.#activeRuns();
-    await Promise.race([Promise.all(runs.map((run) => run.drain())), graceOver]);
+    await Promise.race([Promise.all(runs.map((run) => run.drain())), graceElapsed]);
     // All runs stop accepting entries before any is stopped, so that a stopping parent does not reach a child that still accepts them.
     for (const run of runs) run.beginClose();
     for (const result of await Promise.allSettled(runs.map((run) => run.close())))
@@ -241,12 +244,12 @@ export class RunRegistry {
     }
   }
 
-  /** Writes the reason why the run does not continue to its record. */
+  /** Writes to the run's record why the run does not continue. */
   async recordFailure(runId: string, reason: unknown): Promise<void> {
     try {
       const stores = { ...this.#parts.stores, runs: this.#ownership.writer(runId) };
-      const why = reason instanceof Error ? reason.message : String(reason);
-      await recordSuspension({ ...this.#parts, stores }, runId, why);
+      const message = reason instanceof Error ? reason.message : String(reason);
+      await recordSuspension({ ...this.#parts, stores }, runId, message);
     } catch {
       // The error that stopped the run also prevents this write; it has been reported already.
     }

@@ -44,13 +44,13 @@ export class ChildCalls {
   /** Records the child, or returns the already recorded child. Throws errors of the caller, or an InfrastructureError. */
   async record(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     try {
-      return (await this.#recorded(parent, child)) ?? (await this.#create(parent, child));
+      return (await this.#find(parent, child)) ?? (await this.#create(parent, child));
     } catch (error) {
       throw childError(error);
     }
   }
 
-  async #recorded(parent: NewRun, child: ChildAttempt): Promise<RecordedRun | undefined> {
+  async #find(parent: NewRun, child: ChildAttempt): Promise<RecordedRun | undefined> {
     const header = await findChildRun(this.#parts.stores.runs, parent, child);
     return header && readRecordedRun(this.#parts, header);
   }
@@ -61,6 +61,6 @@ export class ChildCalls {
       await childRequest(this.#parts.definitions, parent, child),
     );
     // If the id is taken, another worker has recorded the same child.
-    return created ?? ((await this.#recorded(parent, child)) as RecordedRun);
+    return created ?? ((await this.#find(parent, child)) as RecordedRun);
   }
 }

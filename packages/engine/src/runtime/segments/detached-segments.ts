@@ -5,7 +5,7 @@ import type { Segment } from './segment.ts';
 /** A detached segment that is not claimed within this time is stopped: another worker then runs its blocks. */
 const CLAIM_TIMEOUT_MS = 10_000;
 
-interface Detached {
+interface DetachedSegment {
   segment: Segment;
   follower: Follower;
   lastItemId: string;
@@ -14,7 +14,7 @@ interface Detached {
 
 /** Segments that exceeded their time limit and continue until a request with more time claims them. */
 export class DetachedSegments {
-  readonly #byRun = new Map<string, Detached>();
+  readonly #byRun = new Map<string, DetachedSegment>();
 
   /** Keeps `segment` running. `lastItemId`: the item that its entries so far will become. */
   add(segment: Segment, follower: Follower, lastItemId: string): void {
@@ -27,22 +27,22 @@ export class DetachedSegments {
 
   /** Returns the run's segment if it continues exactly at `position`. A segment at another position is stopped. */
   claim(runId: string, { tip }: Position): { segment: Segment; follower: Follower } | undefined {
-    const found = this.#byRun.get(runId);
-    if (!found) return undefined;
-    if (found.lastItemId !== tip) {
+    const detached = this.#byRun.get(runId);
+    if (!detached) return undefined;
+    if (detached.lastItemId !== tip) {
       this.#stop(runId);
       return undefined;
     }
-    clearTimeout(found.timer);
+    clearTimeout(detached.timer);
     this.#byRun.delete(runId);
-    return found;
+    return detached;
   }
 
   #stop(runId: string): void {
-    const found = this.#byRun.get(runId);
-    if (!found) return;
-    clearTimeout(found.timer);
+    const detached = this.#byRun.get(runId);
+    if (!detached) return;
+    clearTimeout(detached.timer);
     this.#byRun.delete(runId);
-    found.segment.halt();
+    detached.segment.halt();
   }
 }

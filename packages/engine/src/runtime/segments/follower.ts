@@ -52,9 +52,10 @@ export class Follower {
     if (!this.#isAt(seq, tip)) {
       // Speculative entries may not be part of the journal.
       if (!this.canReach({ seq, tip, unwritten })) this.#restart();
-      const from = this.replica.seq;
-      const at = written.findIndex((entry) => entry.seq === from + 1);
-      const entries = at >= 0 ? written.slice(at) : await runs.tail(runId, from === 0 ? -1 : from);
+      const currentSeq = this.replica.seq;
+      const index = written.findIndex((entry) => entry.seq === currentSeq + 1);
+      const entries =
+        index >= 0 ? written.slice(index) : await runs.tail(runId, currentSeq === 0 ? -1 : currentSeq);
       for (const entry of entries)
         if (entry.seq <= seq) this.#logsChanged(applyEntry(this.replica, entry).logs);
       if (this.replica.seq !== seq)
@@ -88,8 +89,8 @@ export class Follower {
 
   /** True if `items` contain the speculative entries at the same place as the replica. */
   #confirmedBy(items: readonly OrderItem[]): boolean {
-    const at = items.findIndex(({ id }) => id === this.#lastItemId);
-    return at >= 0 && items[at + 1]?.seq === this.replica.seq + 1;
+    const index = items.findIndex(({ id }) => id === this.#lastItemId);
+    return index >= 0 && items[index + 1]?.seq === this.replica.seq + 1;
   }
 
   #restart(): void {
@@ -115,8 +116,8 @@ export class Follower {
 
   /** Writes the entries that end the run, with the record and the logs. The replica already includes the entries. */
   async close(entries: readonly TimedEntry[]): Promise<void> {
-    const first = this.replica.seq - entries.length + 1;
-    await this.#upsert(entries.map((body, index): Entry => ({ ...body, seq: first + index })));
+    const firstSeq = this.replica.seq - entries.length + 1;
+    await this.#upsert(entries.map((body, index): Entry => ({ ...body, seq: firstSeq + index })));
     await this.save();
   }
 
@@ -149,8 +150,8 @@ export class Follower {
     const entries: Entry[] = [];
     for (const { seq, chunk, skip = [] } of items) {
       const bodies = (await this.#parts.values.load(chunk)) as unknown as TimedEntry[];
-      const counted = bodies.filter((_, index) => !skip.includes(index));
-      counted.forEach((body, index) => entries.push({ ...body, seq: seq + index }));
+      const accepted = bodies.filter((_, index) => !skip.includes(index));
+      accepted.forEach((body, index) => entries.push({ ...body, seq: seq + index }));
     }
     return entries;
   }

@@ -9,7 +9,7 @@ export interface OrderItem {
   seq: number;
   /** Unique within the run. */
   id: string;
-  /** A JSON list of entries without their numbers. */
+  /** A JSON array of entries without their numbers. */
   chunk: Stored;
   /** Indexes of late entries, which changed nothing and have no number. */
   skip?: number[];

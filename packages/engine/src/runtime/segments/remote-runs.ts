@@ -25,7 +25,8 @@ export interface ResumeAnswer {
 }
 
 /**
- * The engine's part in runs that another process drives: records them, reads them, and prepares the entries of callers.
+ * The engine's part in runs that another process drives: records them, reads them, and prepares the entries for
+ * requests of callers.
  */
 export class RemoteRuns {
   readonly #parts: RuntimeParts;
@@ -59,9 +60,9 @@ export class RemoteRuns {
     return header && readRecordedRun(this.#parts, header);
   }
 
-  /** Writes the reason why the run does not continue to its record. */
-  suspend(runId: string, why: string): Promise<void> {
-    return recordSuspension(this.#parts, runId, why);
+  /** Writes to the run's record why the run does not continue. */
+  suspend(runId: string, reason: string): Promise<void> {
+    return recordSuspension(this.#parts, runId, reason);
   }
 
   /**
@@ -132,23 +133,25 @@ export class RemoteRuns {
   ): Promise<ResumeAnswer | undefined> {
     // Callers may know a token from the journal before it is in the record.
     const record = await latestRecord(this.#parts, runId);
-    const open =
+    const openPauses =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
-    const point = token === undefined ? onlyOne(open) : open?.find((pause) => pause.token === token);
+    const point =
+      token === undefined ? onlyOne(openPauses) : openPauses?.find((pause) => pause.token === token);
     if (!record || !point) {
       if (token !== undefined && (await hasTokenEntry(this.#parts, runId, token, 'resumed')))
         return undefined;
-      return rejectResume(this.#parts, runId, { open, token });
+      return rejectResume(this.#parts, runId, { open: openPauses, token });
     }
     const plan = (await this.planOf(runId)) as Plan;
     const output = await resumedOutput(this.#parts, plan, point, input);
     const { sanitizer } = await this.#parts.environments.open(plan);
-    const what = `The answer to "${point.blockName}"`;
-    const stored = await sanitizer.storeAllForCaller({ input, output }, what);
-    const { blockId: block, scope, token: found, continues } = point;
+    const label = `The answer to "${point.blockName}"`;
+    const stored = await sanitizer.storeAllForCaller({ input, output }, label);
+    const { blockId: block, scope, token: pointToken, continues } = point;
     const atMs = this.#parts.clock.now();
-    const entry = { atMs, type: 'resumed' as const, block, scope, token: found, ...continues, ...stored };
-    return { token: found, seq: record.seq, at: indexPlan(plan).addressOf(block, scope), entry };
+    const resumed = { atMs, type: 'resumed' as const, block, scope, token: pointToken };
+    const entry = { ...resumed, ...continues, ...stored };
+    return { token: pointToken, seq: record.seq, at: indexPlan(plan).addressOf(block, scope), entry };
   }
 }
 

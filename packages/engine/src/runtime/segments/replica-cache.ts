@@ -24,12 +24,12 @@ export class ReplicaCache {
 
   /** Returns a follower at `position`, with the stores written up to there. It belongs to the caller until `release`. */
   async take(runId: string, position: Position): Promise<Follower> {
-    return this.#caughtUp(runId, position, false);
+    return this.#followerAt(runId, position, false);
   }
 
   /** Returns a follower at `position` for reading only, with the stores written up to there. */
   async read(runId: string, position: Position): Promise<Follower> {
-    return this.#caughtUp(runId, position, true);
+    return this.#followerAt(runId, position, true);
   }
 
   release(follower: Follower): void {
@@ -59,8 +59,8 @@ export class ReplicaCache {
   }
 
   /** Serves one request at a time for each run, so that the second reuses the entries that the first has read. */
-  async #caughtUp(runId: string, position: Position, shared: boolean): Promise<Follower> {
-    for (let other; (other = this.#catchingUp.get(runId));) await other;
+  async #followerAt(runId: string, position: Position, isShared: boolean): Promise<Follower> {
+    for (let pending; (pending = this.#catchingUp.get(runId));) await pending;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#catchingUp.set(runId, promise);
     try {
@@ -69,7 +69,7 @@ export class ReplicaCache {
       await follower.catchUp(position);
       if (this.#isSavedByOther(follower)) follower.forgetLogs();
       else await follower.save();
-      if (shared) this.release(follower);
+      if (isShared) this.release(follower);
       return follower;
     } finally {
       this.#catchingUp.delete(runId);
@@ -83,9 +83,9 @@ export class ReplicaCache {
    */
   #nearest(runId: string, position: Position): Follower | undefined {
     const siblings = [...(this.#byRun.get(runId) ?? [])];
-    const before = siblings.filter((follower) => follower.canReach(position));
-    const [last] = before.toSorted((a, b) => b.replica.seq - a.replica.seq);
-    return last ?? (siblings.length < MAX_FOLLOWERS_PER_RUN ? undefined : siblings[0]);
+    const candidates = siblings.filter((follower) => follower.canReach(position));
+    const [nearest] = candidates.toSorted((a, b) => b.replica.seq - a.replica.seq);
+    return nearest ?? (siblings.length < MAX_FOLLOWERS_PER_RUN ? undefined : siblings[0]);
   }
 
   /** True if another follower has already saved a later state of the run. */

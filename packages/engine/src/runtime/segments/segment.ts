@@ -159,9 +159,11 @@ export class Segment {
     const replayedCommands = this.#replayedCommands;
     if (!replayedCommands && !this.#parts.beyond) return commands;
     this.#replayedCommands = undefined;
-    const local = (replayedCommands ?? []).filter((command) => this.#canRunHere(command)) as PendingCommand[];
+    const localCommands = (replayedCommands ?? []).filter((command) =>
+      this.#canRunHere(command),
+    ) as PendingCommand[];
     const { plan, state } = this.#replica;
-    return [...commands, ...local].filter((command) => isPending(plan.skeleton, state, command));
+    return [...commands, ...localCommands].filter((command) => isPending(plan.skeleton, state, command));
   }
 
   /** Stops all blocks, discards their results and closes their connections. */

@@ -27,7 +27,10 @@ export interface SegmentRequest {
   softMs: number;
   /** Milliseconds after which the segment is detached: it continues in this process until the next request claims it. */
   hardMs?: number;
-  /** True if nothing else is running in the run and no message can arrive: if the run ends here, its end is written at once. */
+  /**
+   * True if nothing else is running in the run and no message can arrive: if the run ends here, its end is written
+   * immediately.
+   */
   alone?: boolean | undefined;
   /** Aborted to stop all blocks. */
   signal: AbortSignal;
@@ -125,8 +128,8 @@ export class Segments {
   async #createSegment({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
     const follower = await (beyond ? this.#cache.take(runId, position) : this.#cache.read(runId, position));
     const environment = await this.#parts.environments.open(follower.plan);
-    const missing = missingEnvironment(follower.header, environment.values);
-    if (missing !== undefined) throw new EngineError('ENV_MISSING', missing, { details: { runId } });
+    const reason = missingEnvironment(follower.header, environment.values);
+    if (reason !== undefined) throw new EngineError('ENV_MISSING', reason, { details: { runId } });
     const { concurrency } = this.#parts;
     const segment = new Segment({
       runtime: this.#parts,

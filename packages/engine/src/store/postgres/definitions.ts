@@ -52,7 +52,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
     const query = build
       .selectFrom('deployments')
       .select(['workflow_id as workflowId', 'name', 'version', 'plan_hash as planHash'])
-      .where((eb) => eb('workflow_id', '=', eb.fn.coalesce(byId, this.#named(workflow))))
+      .where((eb) => eb('workflow_id', '=', eb.fn.coalesce(byId, this.#idByName(workflow))))
       .$if(version !== undefined, (db) => db.where('version', '=', version as number))
       .orderBy('version', 'desc')
       .limit(1);
@@ -63,7 +63,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
    * Returns the id of the workflow with this name: the name of its newest version counts. If several workflows have the name,
    * returns the one that was deployed last.
    */
-  #named(name: string) {
+  #idByName(name: string) {
     return this.#database.build
       .selectFrom('deployments as d')
       .select('d.workflow_id')
@@ -71,7 +71,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
       .where('d.version', '=', (eb) =>
         eb
           .selectFrom('deployments as other')
-          .select((of) => of.fn.max('other.version').as('newest'))
+          .select(({ fn }) => fn.max('other.version').as('newest'))
           .whereRef('other.workflow_id', '=', 'd.workflow_id'),
       )
       .orderBy('d.position', 'desc')
@@ -106,7 +106,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
                 sql<string>`${planHash}::text`.as('plan_hash'),
                 sql<number>`${atMs}::bigint`.as('deployed_ms'),
               ])
-              .where((no) => no.not(no.exists(no.selectFrom('same').select('version')))),
+              .where((eb) => eb.not(eb.exists(eb.selectFrom('same').select('version')))),
           )
           .onConflict((conflict) => conflict.columns(['workflow_id', 'version']).doNothing())
           .returning('version'),

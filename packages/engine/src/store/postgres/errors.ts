@@ -22,31 +22,34 @@ const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
 /** The code, and the end of the message: the problem and the remedy. */
 type Explanation = readonly [EngineErrorCode, (location: DatabaseLocation) => string];
 
-const REFUSED: Explanation = [
+const LOGIN_REFUSED: Explanation = [
   'DATA_UNREACHABLE',
   ({ user }) =>
     `it refuses the user "${user}". Check the user, the password and the access rules of the server`,
 ];
-const FULL: Explanation = [
+const NO_FREE_CONNECTION: Explanation = [
   'DATA_UNREACHABLE',
   () => 'it has no free connection. Raise its connection limit, or lower maxConnections',
 ];
-const LOST: Explanation = [
+const CONNECTION_LOST: Explanation = [
   'DATA_UNREACHABLE',
   () =>
     'the connection was lost, and the last write may or may not have been made. Try again when the database is available',
 ];
-const STARTING: Explanation = ['DATA_UNREACHABLE', () => 'it is starting or stopping. Try again in a moment'];
-const SLOW: Explanation = [
+const SERVER_STARTING: Explanation = [
+  'DATA_UNREACHABLE',
+  () => 'it is starting or stopping. Try again in a moment',
+];
+const RESPONSE_TIMEOUT: Explanation = [
   'DATA_UNREACHABLE',
   () => 'it did not answer in time. Check its load, then try again',
 ];
-const CHANGED: Explanation = [
+const SCHEMA_CHANGED: Explanation = [
   'DATA_FORMAT_UNSUPPORTED',
   ({ schema }) =>
     `the tables in the schema "${schema}" were changed outside Heddle. Restore the schema from a backup`,
 ];
-const DAMAGED: Explanation = ['JOURNAL_CORRUPT', () => 'its files are damaged. Restore it from a backup'];
+const FILES_DAMAGED: Explanation = ['JOURNAL_CORRUPT', () => 'its files are damaged. Restore it from a backup'];
 
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: [
@@ -56,43 +59,43 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ENOENT: ['DATA_UNREACHABLE', () => 'the socket does not exist. Start the database, or correct the host'],
   ENOTFOUND: ['DATA_UNREACHABLE', () => 'the host name is unknown. Correct it'],
   EAI_AGAIN: ['DATA_UNREACHABLE', () => 'the host name cannot be resolved at the moment. Check the network'],
-  ECONNRESET: LOST,
-  EPIPE: LOST,
-  ETIMEDOUT: SLOW,
+  ECONNRESET: CONNECTION_LOST,
+  EPIPE: CONNECTION_LOST,
+  ETIMEDOUT: RESPONSE_TIMEOUT,
   EHOSTUNREACH: ['DATA_UNREACHABLE', () => 'the host is unreachable. Check the network'],
   ENETUNREACH: ['DATA_UNREACHABLE', () => 'the host is unreachable. Check the network'],
   '25006': ['DATA_UNWRITABLE', () => 'it is read-only. Use the address of the primary server'],
-  '28000': REFUSED,
-  '28P01': REFUSED,
+  '28000': LOGIN_REFUSED,
+  '28P01': LOGIN_REFUSED,
   '3D000': [
     'DATA_UNREACHABLE',
     ({ database }) => `it has no database "${database}". Create it, or correct its name`,
   ],
-  '3F000': CHANGED,
+  '3F000': SCHEMA_CHANGED,
   '42501': [
     'DATA_UNWRITABLE',
     ({ user, schema }) =>
       `the user "${user}" lacks the rights. Let it create schemas, or make it the owner of the schema "${schema}"`,
   ],
-  '42703': CHANGED,
-  '42P01': CHANGED,
+  '42703': SCHEMA_CHANGED,
+  '42P01': SCHEMA_CHANGED,
   '53100': ['DATA_UNWRITABLE', () => 'its disk is full. Free some space, then try again'],
   '53200': ['DATA_UNWRITABLE', () => 'it is out of memory. Free some, then try again'],
-  '53300': FULL,
-  '57014': SLOW,
-  '57P01': LOST,
-  '57P02': LOST,
-  '57P03': STARTING,
-  '57P05': LOST,
-  XX001: DAMAGED,
-  XX002: DAMAGED,
+  '53300': NO_FREE_CONNECTION,
+  '57014': RESPONSE_TIMEOUT,
+  '57P01': CONNECTION_LOST,
+  '57P02': CONNECTION_LOST,
+  '57P03': SERVER_STARTING,
+  '57P05': CONNECTION_LOST,
+  XX001: FILES_DAMAGED,
+  XX002: FILES_DAMAGED,
 };
 
 /** Messages of `pg` errors that have no code. */
-const MESSAGES: readonly (readonly [RegExp, Explanation])[] = [
-  [/timeout/i, SLOW],
-  [/connection (was )?terminated|connection error|not queryable/i, LOST],
-  [/SASL|password must be|no password/i, REFUSED],
+const MESSAGE_PATTERNS: readonly (readonly [RegExp, Explanation])[] = [
+  [/timeout/i, RESPONSE_TIMEOUT],
+  [/connection (was )?terminated|connection error|not queryable/i, CONNECTION_LOST],
+  [/SASL|password must be|no password/i, LOGIN_REFUSED],
 ];
 
 /** Returns the SQLSTATE or system error code of a `pg` error; undefined for other errors. */
@@ -120,18 +123,18 @@ export function databaseError(error: unknown, location: DatabaseLocation): Engin
   const explanation =
     state === undefined
       ? fromMessage(error)
-      : (EXPLANATIONS[state] ?? (state.startsWith('08') ? LOST : undefined));
+      : (EXPLANATIONS[state] ?? (state.startsWith('08') ? CONNECTION_LOST : undefined));
   if (!explanation) return undefined;
   const { host, port, database } = location;
-  const [code, what] = explanation;
+  const [code, explain] = explanation;
   return new EngineError(
     code,
-    `The database "${database}" at ${host}:${port} cannot be used: ${what(location)}.`,
+    `The database "${database}" at ${host}:${port} cannot be used: ${explain(location)}.`,
     { details: { host, port, database }, cause: error },
   );
 }
 
-/** Returns ENGINE_CLOSED for calls of closed stores. */
+/** Returns the error ENGINE_CLOSED for calls of closed stores. */
 export function databaseClosed({ host, port, database }: DatabaseLocation): EngineError {
   return new EngineError(
     'ENGINE_CLOSED',
@@ -141,5 +144,5 @@ export function databaseClosed({ host, port, database }: DatabaseLocation): Engi
 
 function fromMessage(error: unknown): Explanation | undefined {
   if (!(error instanceof Error)) return undefined;
-  return MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1];
+  return MESSAGE_PATTERNS.find(([pattern]) => pattern.test(error.message))?.[1];
 }

@@ -31,14 +31,18 @@ export class LeasedRunStore extends PostgresRunStore {
   }
 
   /** Writes the entries, the record and the logs in one statement. */
-  override async append(_runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
+  override async append(
+    _runId: string,
+    entries: readonly Entry[],
+    projection?: RunProjection,
+  ): Promise<void> {
     const rows = toRows(entries);
     const leased = this.#database.build.with('leased', (db) => lockLeasedRun(db, this.#lease));
     const written = leased.with('written', (db) => addEntries(db, rows));
-    const query = saved
+    const query = projection
       ? written
-          .with('saved', (db) => saveLeasedRun(db, saved.record))
-          .with('added', (db) => addLogs(db, saved.logs))
+          .with('saved', (db) => saveLeasedRun(db, projection.record))
+          .with('added', (db) => addLogs(db, projection.logs))
           .selectFrom('leased')
           .select('number')
       : written.selectFrom('leased').select('number');

@@ -10,7 +10,7 @@ import { LeasedRunStore } from './leased-runs.ts';
 import { insertRun, rowOf } from './run-queries.ts';
 import type { Tables } from './schema.ts';
 
-const FREE = sql<boolean>`owner IS NULL AND NOT ended AND NOT resting AND NOT elsewhere`;
+const IS_FREE = sql<boolean>`owner IS NULL AND NOT ended AND NOT resting AND NOT elsewhere`;
 
 /** The current time of the database; `now()` would be the start of the transaction, which may have waited. */
 const NOW = sql<Date>`clock_timestamp()`;
@@ -48,14 +48,14 @@ export class PostgresLeaseStore implements LeaseStore {
     await this.#database.run(this.#database.build.deleteFrom('processes').where('expires', '<=', NOW));
   }
 
-  async claim(owner: string, most: number): Promise<Lease[]> {
+  async claim(owner: string, limit: number): Promise<Lease[]> {
     const { build } = this.#database;
     const query = build
       .with('claimed', (db) =>
         db
           .selectFrom('runs as r')
           .select('r.number')
-          .where(FREE)
+          .where(IS_FREE)
           .where((eb) =>
             eb.not(
               eb.exists(
@@ -69,7 +69,7 @@ export class PostgresLeaseStore implements LeaseStore {
           )
           .orderBy('r.created_ms')
           .orderBy('r.run_id')
-          .limit(fairShare(db, most))
+          .limit(fairShare(db, limit))
           .forNoKeyUpdate()
           .skipLocked(),
       )
@@ -131,15 +131,15 @@ export class PostgresLeaseStore implements LeaseStore {
 
 /**
  * Returns the number of free runs that one process takes, so that all processes get an equal share; at least 1, at most
- * `most`.
+ * `limit`.
  */
-function fairShare(db: QueryCreator<Tables>, most: number) {
-  const processes = db.selectFrom('processes').select((of) => of.fn.countAll<number>().as('count'));
-  const each = sql<number>`ceil(count(*)::numeric / greatest(1, ${processes}))`;
+function fairShare(db: QueryCreator<Tables>, limit: number) {
+  const processes = db.selectFrom('processes').select(({ fn }) => fn.countAll<number>().as('count'));
+  const share = sql<number>`ceil(count(*)::numeric / greatest(1, ${processes}))`;
   return db
     .selectFrom('runs')
-    .select(sql<number>`greatest(1, least(${most}::bigint, ${each}))::bigint`.as('share'))
-    .where(FREE);
+    .select(sql<number>`greatest(1, least(${limit}::bigint, ${share}))::bigint`.as('share'))
+    .where(IS_FREE);
 }
 
 function timeIn(ms: number) {

@@ -8,7 +8,7 @@ import { LiveListener } from './live-listener.ts';
 
 /** Number of new events after which the oldest events of a run are removed. */
 const TRIM_EVERY = 64;
-/** A longer id does not fit into a notification, which then wakes the listeners of all runs. */
+/** Maximum length of a run id in a notification. A notification without an id wakes the listeners of all runs. */
 const MAX_NOTIFIED_CHARS = 1000;
 
 /**
@@ -35,8 +35,8 @@ export class PostgresLiveEvents implements LiveEventStore {
     let end = 0;
     const ends = events.map(({ json }) => (end += json.length) - chars);
     const places = events.map(({ place }) => place);
-    const texts = events.map(({ json }) => json);
-    const notified = runId.length <= MAX_NOTIFIED_CHARS ? runId : '';
+    const jsons = events.map(({ json }) => json);
+    const payload = runId.length <= MAX_NOTIFIED_CHARS ? runId : '';
     const { rows } = await this.#run<{ last: number; chars: number }>(sql`
       WITH stream AS (
         INSERT INTO ${this.#table('live_streams')} AS streams (run_id, last, chars, touched)
@@ -47,10 +47,10 @@ export class PostgresLiveEvents implements LiveEventStore {
       ), added AS (
         INSERT INTO ${this.#table('live_events')} (stream, number, ends, place, json)
           SELECT stream.number, stream.last - ${count}::bigint + new.nth, stream.chars + new.ends, new.place, new.json
-          FROM stream, unnest(${ends}::bigint[], ${places}::text[], ${texts}::text[])
+          FROM stream, unnest(${ends}::bigint[], ${places}::text[], ${jsons}::text[])
             WITH ORDINALITY AS new (ends, place, json, nth)
       )
-      SELECT last, chars, pg_notify(${this.#channel}, ${notified})::text FROM stream`);
+      SELECT last, chars, pg_notify(${this.#channel}, ${payload})::text FROM stream`);
     const [stream] = rows as [{ last: number; chars: number }];
     if (Math.floor(stream.last / TRIM_EVERY) > Math.floor((stream.last - count) / TRIM_EVERY))
       await this.#trim(runId, stream);

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { LiveWatchers } from '../live-events.ts';
 import type { Database } from './database.ts';
 
-/** First delay before a lost connection is opened again. It doubles up to the maximum. */
+/** First delay before a lost connection is opened again. The delay doubles each time, up to the maximum. */
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
 
@@ -45,11 +45,11 @@ export class LiveListener {
     this.#connecting = this.#listen().finally(() => (this.#connecting = undefined));
   }
 
-  /** Never rejects. */
+  /** Connects and listens. Never rejects. */
   async #listen(): Promise<void> {
     const client = this.#database.client();
-    const lost = (): void => this.#lost(client);
-    client.on('error', lost).on('end', lost);
+    const onLost = (): void => this.#onLost(client);
+    client.on('error', onLost).on('end', onLost);
     client.on('notification', ({ payload }) => {
       if (payload === undefined || payload === '') this.#watchers.wakeAll();
       else this.#watchers.wake(payload);
@@ -62,11 +62,11 @@ export class LiveListener {
       this.#watchers.wakeAll();
     } catch {
       this.#client = client;
-      lost();
+      onLost();
     }
   }
 
-  #lost(client: Client): void {
+  #onLost(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     client.end().catch(() => undefined);

@@ -17,7 +17,7 @@ export const MIGRATIONS: readonly string[] = [
 ];
 
 /** First half of the key of the advisory lock; the second half is the hash of the schema's name. */
-const LOCK = 1_751_475_300;
+const LOCK_KEY = 1_751_475_300;
 
 interface SchemaState {
   encoding: string;
@@ -33,21 +33,21 @@ interface SchemaState {
  */
 export async function migrate(database: Database, migrations: readonly string[] = MIGRATIONS): Promise<void> {
   const { location } = database;
-  const schema = quoted(location.schema);
+  const schema = quoteIdentifier(location.schema);
   await database.transaction(async (client) => {
     // Usually no migration is necessary, and the lock is not taken.
     if (
       checkFormat(await readState(client, location.schema), location, migrations.length) === migrations.length
     )
       return;
-    await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK, location.schema]);
-    const found = await readState(client, location.schema);
-    const from = checkFormat(found, location, migrations.length);
-    if (from === migrations.length) return;
-    if (!found.exists) await client.query(`CREATE SCHEMA ${schema}`);
+    await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK_KEY, location.schema]);
+    const state = await readState(client, location.schema);
+    const format = checkFormat(state, location, migrations.length);
+    if (format === migrations.length) return;
+    if (!state.exists) await client.query(`CREATE SCHEMA ${schema}`);
     await client.query(`SET LOCAL search_path TO ${schema}`);
-    if (from === 0) await client.query('CREATE TABLE format (format integer NOT NULL)');
-    for (const statements of migrations.slice(from)) await client.query(statements);
+    if (format === 0) await client.query('CREATE TABLE format (format integer NOT NULL)');
+    for (const statements of migrations.slice(format)) await client.query(statements);
     await client.query('DELETE FROM format');
     await client.query('INSERT INTO format (format) VALUES ($1)', [migrations.length]);
   });
@@ -61,12 +61,12 @@ async function readState(client: PoolClient, schema: string): Promise<SchemaStat
       (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS tables`,
     [schema],
   );
-  const [{ marked, ...found }] = rows as [(typeof rows)[0]];
-  if (!marked) return { ...found, format: 0 };
+  const [{ marked, ...state }] = rows as [(typeof rows)[0]];
+  if (!marked) return { ...state, format: 0 };
   const { rows: formats } = await client.query<{ format: number }>(
-    `SELECT format FROM ${quoted(schema)}.format`,
+    `SELECT format FROM ${quoteIdentifier(schema)}.format`,
   );
-  return { ...found, format: formats[0]?.format ?? 0 };
+  return { ...state, format: formats[0]?.format ?? 0 };
 }
 
 function checkFormat(
@@ -89,14 +89,14 @@ function checkFormat(
   return format;
 }
 
-function unsupported({ schema, database, host, port }: DatabaseLocation, why: string): EngineError {
+function unsupported({ schema, database, host, port }: DatabaseLocation, reason: string): EngineError {
   return new EngineError(
     'DATA_FORMAT_UNSUPPORTED',
-    `The schema "${schema}" of the database "${database}" at ${host}:${port} cannot be used: it ${why}.`,
+    `The schema "${schema}" of the database "${database}" at ${host}:${port} cannot be used: it ${reason}.`,
     { details: { host, port, database, schema } },
   );
 }
 
-function quoted(name: string): string {
+function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

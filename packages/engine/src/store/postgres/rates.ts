@@ -1,4 +1,4 @@
-import { isUnlimited, taken, UNUSED_KEY, waitFor } from '../rates.ts';
+import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { Database, Transaction } from './database.ts';
 
@@ -17,7 +17,7 @@ export class PostgresRates implements RateStore {
     }
     return this.#change(key, async (state, set) => {
       const wait = waitFor(state, demand);
-      if (wait === 0) await set(taken(state, demand));
+      if (wait === 0) await set(stateAfter(state, demand));
       return wait;
     });
   }

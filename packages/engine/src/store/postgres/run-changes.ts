@@ -74,8 +74,8 @@ export class PostgresRunChanges implements RunChangeStore {
             .select(sum('json'))
             .whereRef('run', '=', 'runs.number'),
         ].map((query) => sql`coalesce((${query}), 0)`);
-        const own = sql`octet_length(runs.header) + coalesce(octet_length(runs.record), 0)`;
-        return ['run_id', sql<number>`(${sql.join([own, ...sums], sql` + `)})::bigint`.as('bytes')];
+        const ownBytes = sql`octet_length(runs.header) + coalesce(octet_length(runs.record), 0)`;
+        return ['run_id', sql<number>`(${sql.join([ownBytes, ...sums], sql` + `)})::bigint`.as('bytes')];
       })
       .where(sql<boolean>`run_id = any(${runIds}::text[])`);
     const { rows } = await this.#database.run(query);

@@ -33,11 +33,11 @@ export function projectionOf(record: RunRecord) {
 /** Inserts a run and its first entry, in one statement. Inserts nothing if the id exists. */
 export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, first: Entry) {
   return db
-    .with('created', (to) =>
-      to
+    .with('created', (query) =>
+      query
         .insertInto('runs')
         .values(row)
-        .onConflict((taken) => taken.column('run_id').doNothing())
+        .onConflict((conflict) => conflict.column('run_id').doNothing())
         .returning('number'),
     )
     .insertInto('journal')
@@ -54,7 +54,7 @@ export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, f
 }
 
 /** Returns the entries as a table expression, so that their number does not change the text of the statement. */
-function givenEntries(rows: readonly JournalRow[]) {
+function entriesTable(rows: readonly JournalRow[]) {
   const seqs = rows.map((row) => row.seq);
   const entries = rows.map((row) => row.entry);
   return sql<{ seq: number; entry: string }>`unnest(${seqs}::bigint[], ${entries}::text[])`.as<'given'>(
@@ -68,7 +68,7 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
     .expression((eb) =>
-      eb.selectFrom(givenEntries(rows)).select([numberOf(db, runId).as('run'), 'given.seq', 'given.entry']),
+      eb.selectFrom(entriesTable(rows)).select([numberOf(db, runId).as('run'), 'given.seq', 'given.entry']),
     );
 }
 
@@ -92,7 +92,7 @@ export function addEntries(db: QueryCreator<Tables & Leased>, rows: readonly Jou
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
     .expression((eb) =>
-      eb.selectFrom(['leased', givenEntries(rows)]).select(['leased.number', 'given.seq', 'given.entry']),
+      eb.selectFrom(['leased', entriesTable(rows)]).select(['leased.number', 'given.seq', 'given.entry']),
     );
 }
 
@@ -112,7 +112,7 @@ export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunReco
 export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>, logs: readonly BlockLog[]) {
   // Uses the last log of each number, because one statement may change a row only once.
   const byOrder = new Map(logs.map((log) => [log.executionOrder, JSON.stringify(log)]));
-  const given = sql<{
+  const logsTable = sql<{
     execution_order: number;
     log: string;
   }>`unnest(${[...byOrder.keys()]}::bigint[], ${[...byOrder.values()]}::text[])`;
@@ -121,7 +121,7 @@ export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>
     .columns(['run', 'execution_order', 'log'])
     .expression((eb) =>
       eb
-        .selectFrom(['saved', given.as<'given'>(sql`given(execution_order, log)`)])
+        .selectFrom(['saved', logsTable.as<'given'>(sql`given(execution_order, log)`)])
         .select(['saved.number', 'given.execution_order', 'given.log']),
     )
     .onConflict((conflict) =>

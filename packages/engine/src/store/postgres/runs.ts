@@ -25,10 +25,10 @@ export class PostgresRunStore implements TailableRunStore {
     return (await this.#database.run(query)).changed === 1;
   }
 
-  async append(runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
+  async append(runId: string, entries: readonly Entry[], projection?: RunProjection): Promise<void> {
     const insert = insertEntries(this.#database.build, runId, toRows(entries));
     await this.#database.run(insert, (error) => translateError(error, runId));
-    if (saved) await this.saveRecord(saved.record, saved.logs);
+    if (projection) await this.saveRecord(projection.record, projection.logs);
   }
 
   async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
@@ -118,12 +118,12 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async children(runId: string, { open } = { open: false }): Promise<string[]> {
-    const all = this.#database.build
+    const children = this.#database.build
       .selectFrom('runs')
       .select('run_id')
       .where('parent', '=', runId)
       .orderBy('number');
-    const query = open ? all.where('ended', '=', false) : all;
+    const query = open ? children.where('ended', '=', false) : children;
     return (await this.#database.run(query)).rows.map((row) => row.run_id);
   }
 
@@ -142,7 +142,9 @@ export class PostgresRunStore implements TailableRunStore {
       .with('steps_removed', (db) =>
         db.deleteFrom('steps').using('deleted').whereRef('run', '=', 'deleted.number'),
       )
-      .with('shown', (db) => db.deleteFrom('logs').using('deleted').whereRef('run', '=', 'deleted.number'))
+      .with('logs_removed', (db) =>
+        db.deleteFrom('logs').using('deleted').whereRef('run', '=', 'deleted.number'),
+      )
       .with('used', (db) =>
         db.deleteFrom('value_uses').using('deleted').whereRef('run', '=', 'deleted.number').returning('key'),
       )

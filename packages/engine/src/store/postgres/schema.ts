@@ -301,7 +301,10 @@ export const FORMAT_7 = `
   );
 `;
 
-/** Format 8: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` is null once it has expired. */
+/**
+ * Format 8: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` of a reservation is null
+ * once it has expired.
+ */
 export const FORMAT_8 = `
   CREATE TABLE spending (
     account text COLLATE "C" PRIMARY KEY,

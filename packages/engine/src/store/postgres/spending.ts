@@ -18,8 +18,8 @@ export class PostgresSpending implements SpendingStore {
         sums.set(account.id, await this.#expire(run, account.id, nowMs));
       }
       const sumOf = (account: string): number => sums.get(account) ?? 0;
-      const refused = accounts.find((account) => sumOf(account.id) + most > account.cap);
-      if (refused) return { account: refused.id, micros: sumOf(refused.id) };
+      const exceeded = accounts.find((account) => sumOf(account.id) + most > account.cap);
+      if (exceeded) return { account: exceeded.id, micros: sumOf(exceeded.id) };
       const { build } = this.#database;
       for (const account of accounts) {
         await this.#add(run, account.id, most);
@@ -50,12 +50,12 @@ export class PostgresSpending implements SpendingStore {
   async settle(id: string, micros: number): Promise<void> {
     const { build } = this.#database;
     await this.#database.queries(async (run) => {
-      const of = build.selectFrom('spending_calls').select('account').where('id', '=', id);
+      const accounts = build.selectFrom('spending_calls').select('account').where('id', '=', id);
       await run(
         build
           .selectFrom('spending')
           .select('account')
-          .where('account', 'in', of)
+          .where('account', 'in', accounts)
           .orderBy('account')
           .forUpdate(),
       );

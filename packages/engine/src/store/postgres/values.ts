@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 
 const NOW = sql<Date>`clock_timestamp()`;
 /** `put_at` is updated only if it is older than this. */
-const RECENT = sql<Date>`clock_timestamp() - interval '10 minutes'`;
+const TOUCH_THRESHOLD = sql<Date>`clock_timestamp() - interval '10 minutes'`;
 /** For longer values, a query checks whether the value exists before the value is sent. */
 const CHECK_FIRST_CHARS = 64 * 1024;
 
@@ -27,7 +27,7 @@ export class PostgresValueStore implements ValueStore {
         conflict
           .column('key')
           .doUpdateSet({ put_at: NOW })
-          .where(sql.ref('stored_values.put_at'), '<', RECENT),
+          .where(sql.ref('stored_values.put_at'), '<', TOUCH_THRESHOLD),
       );
     await this.#database.run(query);
     return key;
@@ -43,7 +43,7 @@ export class PostgresValueStore implements ValueStore {
     const query = this.#database.build
       .deleteFrom('stored_values')
       .where('key', 'in', keys)
-      .where('put_at', '<=', before(unusedMs))
+      .where('put_at', '<=', timeAgo(unusedMs))
       .where((eb) =>
         eb.not(
           eb.exists(
@@ -56,17 +56,17 @@ export class PostgresValueStore implements ValueStore {
 
   /** Updates `put_at`, so that the value is not pruned before it is used. Returns false if it does not exist. */
   async #touch(key: string): Promise<boolean> {
-    const touched = this.#database.build
+    const touch = this.#database.build
       .updateTable('stored_values')
       .set({ put_at: NOW })
       .where('key', '=', key)
-      .where('put_at', '<', RECENT);
-    if ((await this.#database.run(touched)).changed > 0) return true;
+      .where('put_at', '<', TOUCH_THRESHOLD);
+    if ((await this.#database.run(touch)).changed > 0) return true;
     const query = this.#database.build.selectFrom('stored_values').select('key').where('key', '=', key);
     return (await this.#database.run(query)).rows.length > 0;
   }
 }
 
-function before(ms: number) {
+function timeAgo(ms: number) {
   return sql<Date>`clock_timestamp() - make_interval(secs => ${ms / 1000}::float8)`;
 }

@@ -2,7 +2,7 @@ import { watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A file in the data folder that processes write to, so that other processes check for changes at once.
+ * A file in the data folder that processes write to, so that other processes check for changes immediately.
  *
  * Watching the database file or its log would wake the owner at each of its own commits. Notifications are only an
  * optimization: on a file system that reports no changes, readers poll.

@@ -25,7 +25,7 @@ const POLL_MS = 250;
 const INSERT = 'INSERT INTO control (id, run_id, kind, payload, created_ms) VALUES (?, ?, ?, ?, ?)';
 const SETTLE = 'UPDATE control SET outcome = ? WHERE id = ?';
 const PRUNE = 'DELETE FROM control WHERE outcome IS NOT NULL AND created_ms < ?';
-const OPEN = `SELECT id, run_id AS runId, kind, payload, created_ms AS createdMs FROM control
+const OPEN_REQUESTS = `SELECT id, run_id AS runId, kind, payload, created_ms AS createdMs FROM control
   WHERE outcome IS NULL ORDER BY position`;
 
 /** A connection that can write. */
@@ -111,17 +111,17 @@ export class SqliteControlStore implements ControlStore {
    */
   #checkOf(server: ControlServer): (force: boolean) => void {
     const { db, file, onError } = this.#parts;
-    const version = db.prepare('PRAGMA data_version');
+    const dataVersion = db.prepare('PRAGMA data_version');
     const openRequests = this.#openRequests();
-    let checked: unknown;
+    let checkedVersion: unknown;
     return (force) => {
       try {
-        const current = withFileErrors(file, () => version.get()?.['data_version']);
-        if (current === checked && !force && !server.hasUnsavedOutcomes) return;
+        const version = withFileErrors(file, () => dataVersion.get()?.['data_version']);
+        if (version === checkedVersion && !force && !server.hasUnsavedOutcomes) return;
         server.check(openRequests());
-        checked = current;
+        checkedVersion = version;
       } catch (error) {
-        // After an I/O error `checked` is unchanged, so the next call tries again.
+        // After an I/O error `checkedVersion` is unchanged, so the next call tries again.
         if (!isEngineError(error)) throw error;
         onError(error);
       }
@@ -130,8 +130,8 @@ export class SqliteControlStore implements ControlStore {
 
   #openRequests(): () => ControlRequest[] {
     const { db, file } = this.#parts;
-    const open = db.prepare(OPEN);
-    return () => (withFileErrors(file, () => open.all()) as unknown as ControlRow[]).map(readControlRow);
+    const statement = db.prepare(OPEN_REQUESTS);
+    return () => (withFileErrors(file, () => statement.all()) as unknown as ControlRow[]).map(readControlRow);
   }
 
   async #write(sql: string, values: (string | number)[]): Promise<void> {

@@ -14,7 +14,7 @@ const FILE_ERRORS: Readonly<Record<number, string>> = {
   13: 'the disk is full. Free some space, then try again',
   14: 'it cannot be opened. Check that the data folder exists and is writable',
 };
-const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
+const DAMAGED_CODES: ReadonlySet<number> = new Set([11, 26]);
 
 /** Extended result code of a violated foreign key. */
 export const FOREIGN_KEY = 787;
@@ -25,26 +25,26 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined;
 }
 
-/** Returns ENGINE_CLOSED for calls of closed stores. */
+/** Returns the error ENGINE_CLOSED for calls of closed stores. */
 export function storeClosed(): EngineError {
   return new EngineError('ENGINE_CLOSED', 'The data folder is closed. Open it again before you use it.');
 }
 
 /**
- * Returns DATA_UNWRITABLE or JOURNAL_CORRUPT for an error of the file or the disk, ENGINE_CLOSED for a closed
+ * Returns the error DATA_UNWRITABLE or JOURNAL_CORRUPT for an error of the file or the disk, ENGINE_CLOSED for a closed
  * connection; undefined for other errors.
  */
 export function fileError(error: unknown, file: string): EngineError | undefined {
   const code = sqliteCode(error);
   if (code === undefined) {
-    const closed = (error as NodeJS.ErrnoException | null)?.code === 'ERR_INVALID_STATE';
-    return closed ? storeClosed() : undefined;
+    const isClosed = (error as NodeJS.ErrnoException | null)?.code === 'ERR_INVALID_STATE';
+    return isClosed ? storeClosed() : undefined;
   }
   const primary = code & 0xff;
-  if (DAMAGED.has(primary)) {
+  if (DAMAGED_CODES.has(primary)) {
     return new EngineError(
       'JOURNAL_CORRUPT',
-      `The file "${file}" is damaged or no data file of Heddle. Restore the data folder from a backup, or choose another one.`,
+      `The file "${file}" is damaged, or it is not a data file of Heddle. Restore the data folder from a backup, or choose another one.`,
       { details: { file }, cause: error },
     );
   }
@@ -52,7 +52,7 @@ export function fileError(error: unknown, file: string): EngineError | undefined
   return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
 }
 
-/** Returns DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:" and contains the remedy. */
+/** Returns the error DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:" and contains the remedy. */
 export function fileUnwritable(file: string, explanation: string, cause: unknown): EngineError {
   return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${explanation}.`, {
     details: { file },
@@ -69,7 +69,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only. Choose another data folder',
 };
 
-/** Returns DATA_UNWRITABLE for an error of `node:fs`. */
+/** Returns the error DATA_UNWRITABLE for an error of `node:fs`. */
 export function systemError(error: unknown, file: string): EngineError {
   const { code, message } = error as NodeJS.ErrnoException;
   return fileUnwritable(file, SYSTEM_ERRORS[code ?? ''] ?? `${message}. Check the data folder`, error);

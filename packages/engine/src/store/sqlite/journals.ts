@@ -13,8 +13,8 @@ interface JournalEnd {
   last: number;
 }
 
-/** The last entry of the search. */
-interface FoundEntry extends JournalEnd {
+/** The last entry of a run up to a number, with the end of the journal there. */
+interface LastEntry extends JournalEnd {
   position: number;
   entry: string;
 }
@@ -28,12 +28,12 @@ function prepare(db: DatabaseSync) {
   return {
     append: db.prepare('INSERT INTO journal (run, seq, entry) VALUES (?, ?, ?)'),
     mark: db.prepare('INSERT INTO journal_marks (run, seq, first, last) VALUES (?, ?, ?, ?)'),
-    found: db.prepare(`
+    lastEntry: db.prepare(`
       SELECT journal.run, seq AS lastSeq, last, position, entry FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
       WHERE position BETWEEN first AND last AND seq <= ?2 ORDER BY position DESC LIMIT 1`),
     replace: db.prepare('UPDATE journal SET entry = ? WHERE position = ?'),
-    use: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
-    used: db.prepare('DELETE FROM value_uses WHERE run = ? RETURNING key'),
+    addUse: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
+    removeUses: db.prepare('DELETE FROM value_uses WHERE run = ? RETURNING key'),
     removeEntries: db.prepare(`
       DELETE FROM journal WHERE position IN (
         SELECT journal.position FROM journal_marks AS mark CROSS JOIN journal
@@ -71,7 +71,7 @@ export class SqliteJournals {
   /** Appends the rows. Throws RUN_NOT_FOUND, and an InvariantError for an existing entry. */
   append(runId: string, rows: readonly JournalRow[]): void {
     let end = this.#ends.get(runId);
-    if (!end) this.#ends.set(runId, (end = this.#lastOf(runId)));
+    if (!end) this.#ends.set(runId, (end = this.#endOf(runId)));
     for (const row of rows) {
       if (row.seq <= end.lastSeq) throw duplicateEntry(runId);
       this.#insert(end, row, MARK_SPAN);
@@ -84,10 +84,10 @@ export class SqliteJournals {
     const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
     if (run === undefined) throw unknownRun(runId);
     for (const row of rows) {
-      const found = this.#sql.found.get(runId, row.seq) as FoundEntry | undefined;
-      if (found?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, last: -1 }, row, 1);
-      else if (found.entry !== row.entry) {
-        this.#sql.replace.run(row.entry, found.position);
+      const last = this.#sql.lastEntry.get(runId, row.seq) as LastEntry | undefined;
+      if (last?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, last: -1 }, row, 1);
+      else if (last.entry !== row.entry) {
+        this.#sql.replace.run(row.entry, last.position);
         this.#recordUses(run, row.entry);
       }
     }
@@ -98,7 +98,7 @@ export class SqliteJournals {
     this.#ends.delete(runId);
     this.#sql.removeEntries.run(run);
     this.#sql.removeMarks.run(run);
-    return this.#sql.used.all(run).map((row) => row['key'] as string);
+    return this.#sql.removeUses.all(run).map((row) => row['key'] as string);
   }
 
   /** Returns the rows after `afterSeq`, in order. */
@@ -128,12 +128,12 @@ export class SqliteJournals {
   }
 
   #recordUses(run: number, entry: string): void {
-    for (const key of valueKeysIn(entry)) this.#sql.use.run(key, run);
+    for (const key of valueKeysIn(entry)) this.#sql.addUse.run(key, run);
   }
 
-  #lastOf(runId: string): JournalEnd {
-    const found = this.#sql.found.get(runId, Number.MAX_SAFE_INTEGER) as JournalEnd | undefined;
-    if (found) return found;
+  #endOf(runId: string): JournalEnd {
+    const end = this.#sql.lastEntry.get(runId, Number.MAX_SAFE_INTEGER) as JournalEnd | undefined;
+    if (end) return end;
     throw unknownRun(runId);
   }
 }

@@ -16,7 +16,7 @@ import { withFileErrors } from './database.ts';
 import { storeClosed } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
-/** A file of another format is replaced, because events are kept only for a limited time. */
+/** A file of another format is replaced, because events are stored only for a limited time. */
 const FORMAT = 1;
 /** Short: the write lock is held for one small commit without a flush of the disk. */
 const BUSY_TIMEOUT_MS = 100;
@@ -87,15 +87,15 @@ export class SqliteLiveEvents implements LiveEventStore {
 
   #add({ db, touch, insert }: Connection, runId: string, events: readonly NewLiveEvent[]): number {
     const nowMs = this.#clock.now();
-    const added = events.reduce((sum, { json }) => sum + json.length, 0);
+    const addedChars = events.reduce((sum, { json }) => sum + json.length, 0);
     return inTransaction(db, () => {
       const {
         number: stream,
         last,
         chars,
-      } = touch.get(runId, events.length, added, nowMs) as unknown as Counters;
+      } = touch.get(runId, events.length, addedChars, nowMs) as unknown as Counters;
       let number = last - events.length;
-      let ends = chars - added;
+      let ends = chars - addedChars;
       for (const { place, json } of events)
         insert.run(stream, (number += 1), (ends += json.length), place, json);
       if (Math.floor(last / TRIM_EVERY) > Math.floor((last - events.length) / TRIM_EVERY))
@@ -162,7 +162,7 @@ export class SqliteLiveEvents implements LiveEventStore {
     if (this.#connection?.db.isOpen) this.#connection.db.close();
   }
 
-  /** Returns `empty` for a folder without events. */
+  /** Calls `work` with the connection. Returns `empty` for a folder without events. */
   #use<T>(empty: T, work: (connection: Connection) => T): T {
     if (this.#closed) throw storeClosed();
     return withFileErrors(this.#file, () => {
@@ -175,12 +175,12 @@ export class SqliteLiveEvents implements LiveEventStore {
     if (!this.#writes) return this.#openReader();
     makePrivateFile(this.#file);
     try {
-      return prepared(openWriter(this.#file));
+      return prepareStatements(openWriter(this.#file));
     } catch (error) {
       if (!isDamaged(error)) throw error;
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${this.#file}${suffix}`, { force: true });
       makePrivateFile(this.#file);
-      return prepared(openWriter(this.#file));
+      return prepareStatements(openWriter(this.#file));
     }
   }
 
@@ -188,7 +188,7 @@ export class SqliteLiveEvents implements LiveEventStore {
     const { DatabaseSync: Database } = loadSqlite();
     const db = new Database(this.#file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     // The writer has created the file but not the tables yet.
-    if (formatOf(db) === FORMAT) return prepared(db);
+    if (formatOf(db) === FORMAT) return prepareStatements(db);
     db.close();
     return undefined;
   }
@@ -216,7 +216,7 @@ function openWriter(file: string): DatabaseSync {
   }
 }
 
-function prepared(db: DatabaseSync): Connection {
+function prepareStatements(db: DatabaseSync): Connection {
   return {
     db,
     touch: db.prepare(`INSERT INTO streams (run_id, last, chars, touched_ms) VALUES (?, ?, ?, ?)

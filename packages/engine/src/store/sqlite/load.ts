@@ -11,14 +11,14 @@ export function loadSqlite(): typeof Sqlite {
  */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const emit = process.emitWarning.bind(process);
-  const before = Object.getOwnPropertyDescriptor(process, 'emitWarning');
-  process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
-    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
-    Reflect.apply(emit, process, [warning, ...rest]);
+  const original = Object.getOwnPropertyDescriptor(process, 'emitWarning');
+  process.emitWarning = (warning: string | Error, ...args: unknown[]): void => {
+    if (args[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
+    Reflect.apply(emit, process, [warning, ...args]);
   };
   try {
     return load();
   } finally {
-    if (before) Object.defineProperty(process, 'emitWarning', before);
+    if (original) Object.defineProperty(process, 'emitWarning', original);
   }
 }

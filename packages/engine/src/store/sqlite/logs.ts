@@ -39,7 +39,7 @@ export class SqliteLogs {
   }
 
   /** Returns the logs of a run in execution order. */
-  of(runId: string): BlockLog[] {
+  read(runId: string): BlockLog[] {
     return this.#sql.all.all(runId).flatMap((row) => parseLogs(row['logs'], `run "${runId}"`));
   }
 }
@@ -50,6 +50,6 @@ function mergeLogs(stored: readonly BlockLog[], changed: readonly BlockLog[]): B
   return [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder);
 }
 
-function parseLogs(text: unknown, what: string): BlockLog[] {
-  return parseStored<BlockLog[]>(text as string, `log of ${what}`);
+function parseLogs(text: unknown, owner: string): BlockLog[] {
+  return parseStored<BlockLog[]>(text as string, `log of ${owner}`);
 }

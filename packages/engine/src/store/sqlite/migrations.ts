@@ -50,10 +50,10 @@ export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMA
   while (checkFormat(db, file, migrations.length) < migrations.length) {
     db.exec('BEGIN IMMEDIATE');
     // Checked again, because another process may have made the step while this process waited for the transaction.
-    const found = checkFormat(db, file, migrations.length);
-    const isNew = found === 0 && newest !== undefined;
-    const next = isNew ? migrations.length : Math.min(found + 1, migrations.length);
-    db.exec(`${(isNew ? newest : migrations[found]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
+    const format = checkFormat(db, file, migrations.length);
+    const isNew = format === 0 && newest !== undefined;
+    const next = isNew ? migrations.length : Math.min(format + 1, migrations.length);
+    db.exec(`${(isNew ? newest : migrations[format]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
   }
 }
 
@@ -62,36 +62,36 @@ export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMA
  * program.
  */
 function checkFormat(db: DatabaseSync, file: string, newest: number): number {
-  const found = formatOf(db);
-  if (found > newest) throw newerFormat(file, found, newest);
+  const format = formatOf(db);
+  if (format > newest) throw newerFormat(file, format, newest);
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (found === 0 && tables > 0) {
+  if (format === 0 && tables > 0) {
     throw unsupported(file, 'it is a database, but not one of Heddle. Choose another data folder');
   }
-  return found;
+  return format;
 }
 
 /** Throws DATA_FORMAT_UNSUPPORTED unless the file has the newest format. For processes that may not migrate it. */
 export function expectNewest(db: DatabaseSync, file: string, newest = MIGRATIONS.length): void {
-  const found = formatOf(db);
-  if (found > newest) throw newerFormat(file, found, newest);
-  if (found < newest) {
+  const format = formatOf(db);
+  if (format > newest) throw newerFormat(file, format, newest);
+  if (format < newest) {
     throw unsupported(
       file,
-      `it has the older format ${found}, and this version reads format ${newest}. Start an engine of this version on the data folder once: it migrates the file`,
+      `it has the older format ${format}, and this version reads format ${newest}. Start an engine of this version on the data folder once: it migrates the file`,
     );
   }
 }
 
-function newerFormat(file: string, found: number, newest: number): EngineError {
+function newerFormat(file: string, format: number, newest: number): EngineError {
   return unsupported(
     file,
-    `it has format ${found}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or choose another data folder`,
+    `it has format ${format}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or choose another data folder`,
   );
 }
 
-function unsupported(file: string, why: string): EngineError {
-  return new EngineError('DATA_FORMAT_UNSUPPORTED', `The file "${file}" cannot be read: ${why}.`, {
+function unsupported(file: string, reason: string): EngineError {
+  return new EngineError('DATA_FORMAT_UNSUPPORTED', `The file "${file}" cannot be read: ${reason}.`, {
     details: { file },
   });
 }

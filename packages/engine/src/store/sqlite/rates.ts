@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isUnlimited, taken, UNUSED_KEY, waitFor } from '../rates.ts';
+import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { GroupCommit } from './commit.ts';
 import { preparedAtFirstUse, withFileErrors } from './database.ts';
@@ -35,7 +35,7 @@ export class SqliteRates implements RateStore {
     return this.#commit.run(() => {
       const state = this.#state(key);
       const wait = waitFor(state, demand);
-      if (wait === 0) this.#set(key, taken(state, demand));
+      if (wait === 0) this.#set(key, stateAfter(state, demand));
       return wait;
     });
   }

@@ -52,18 +52,18 @@ export class SqliteRunStore implements TailableRunStore {
   create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
     const { runId, workflowId, createdMs } = run;
     const { status = 'running', seq = 0 } = record ?? {};
-    const texts = [record ? JSON.stringify(record) : null, JSON.stringify(run), run.parent?.runId ?? null];
+    const columns = [record ? JSON.stringify(record) : null, JSON.stringify(run), run.parent?.runId ?? null];
     const row = toRow(first);
     return this.#commit.run(() => {
-      const created = this.#sql.create.run(runId, workflowId, createdMs, status, seq, ...texts);
+      const created = this.#sql.create.run(runId, workflowId, createdMs, status, seq, ...columns);
       if (created.changes === 1) this.#journals.begin(runId, Number(created.lastInsertRowid), row);
       return created.changes === 1;
     });
   }
 
-  append(runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
+  append(runId: string, entries: readonly Entry[], projection?: RunProjection): Promise<void> {
     const rows = toRows(entries);
-    const save = saved && this.#saveOf(saved);
+    const save = projection && this.#saveOf(projection);
     return this.#commit.run(() => {
       this.#journals.append(runId, rows);
       save?.();
@@ -102,11 +102,11 @@ export class SqliteRunStore implements TailableRunStore {
     const ended = isEnded(status) ? 1 : 0;
     const text = JSON.stringify(record);
     return () => {
-      const saved = this.#sql.saveRecord.get(status, ended, seq, text, runId, seq);
-      if (saved) this.#logs.save(saved['number'] as number, logs);
+      const row = this.#sql.saveRecord.get(status, ended, seq, text, runId, seq);
+      if (row) this.#logs.save(row['number'] as number, logs);
       else if (!this.#sql.header.get(runId)) throw unknownRun(runId);
       if (status !== 'running') this.#journals.stopAppending(runId);
-      return saved !== undefined;
+      return row !== undefined;
     };
   }
 
@@ -116,7 +116,7 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   logs(runId: string): BlockLog[] {
-    return this.#read(() => this.#logs.of(runId));
+    return this.#read(() => this.#logs.read(runId));
   }
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
@@ -157,7 +157,7 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   steps(runId: string, place: Place): StoredStep[] {
-    return this.#read(() => this.#steps.of(runId, place));
+    return this.#read(() => this.#steps.read(runId, place));
   }
 
   beginStep(runId: string, place: Place, key: string): Promise<StoredStep | undefined> {

@@ -47,9 +47,9 @@ const LOGS = `
  * `journal_marks` says that the entries of a run from `seq` on, up to the next mark, are between the positions `first` and
  * `last`, mixed with entries of other runs.
  *
- * `record` and `logs` are projections of the journal: the record in the row of its run, the logs as JSON lists by their
- * numbers. `seq` is the last entry that the record reflects. The indexes of `runs` contain the columns that lists filter
- * by, so a filter reads only the records that it returns.
+ * `record` and `logs` are projections of the journal: the record in the row of its run, the logs as JSON arrays by
+ * their numbers. `seq` is the last entry that the record reflects. The indexes of `runs` contain the columns that lists
+ * filter by, so a filter reads only the records that it returns.
  */
 export const FORMAT_2 = `
   CREATE TABLE plans (
@@ -190,7 +190,10 @@ export const FROM_5_TO_6 = `
   CREATE INDEX exchanges_order ON exchanges (tenant, conversation, position);
 `;
 
-/** From format 6 to 7: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` is null once it has expired. */
+/**
+ * From format 6 to 7: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` of a
+ * reservation is null once it has expired.
+ */
 export const FROM_6_TO_7 = `
   CREATE TABLE spending (
     account TEXT PRIMARY KEY,

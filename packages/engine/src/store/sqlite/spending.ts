@@ -43,8 +43,8 @@ export class SqliteSpending implements SpendingStore {
     return this.#commit.run(() => {
       const { id, accounts, most, least, nowMs, expiresMs } = reservation;
       for (const account of accounts) this.#expire(account.id, nowMs);
-      const refused = accounts.find((account) => this.#sum(account.id) + most > account.cap);
-      if (refused) return { account: refused.id, micros: this.#sum(refused.id) };
+      const exceeded = accounts.find((account) => this.#sum(account.id) + most > account.cap);
+      if (exceeded) return { account: exceeded.id, micros: this.#sum(exceeded.id) };
       for (const account of accounts) {
         this.#sql().open.run(account.id, account.untilMs);
         this.#sql().add.run(most, account.id);

@@ -8,7 +8,7 @@ import type { StoredStep } from '../stores.ts';
 function prepare(db: DatabaseSync) {
   return {
     run: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
-    of: db.prepare(
+    read: db.prepare(
       'SELECT key, result FROM steps WHERE run = (SELECT number FROM runs WHERE run_id = ?) AND place = ?',
     ),
     get: db.prepare('SELECT result FROM steps WHERE run = ? AND place = ? AND key = ?'),
@@ -17,7 +17,7 @@ function prepare(db: DatabaseSync) {
       INSERT INTO steps (run, place, key, result) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET result = excluded.result WHERE result IS NULL`),
     forget: db.prepare('DELETE FROM steps WHERE run = ? AND place = ? AND key = ? AND result IS NULL'),
-    use: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
+    addUse: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
     remove: db.prepare('DELETE FROM steps WHERE run = ?'),
   };
 }
@@ -30,8 +30,8 @@ export class SqliteSteps {
     this.#sql = prepare(db);
   }
 
-  of(runId: string, place: Place): StoredStep[] {
-    return this.#sql.of.all(runId, stepPlace(place)).map((row) => ({
+  read(runId: string, place: Place): StoredStep[] {
+    return this.#sql.read.all(runId, stepPlace(place)).map((row) => ({
       key: row['key'] as string,
       result: parseResult(row['result'], runId),
     }));
@@ -39,19 +39,19 @@ export class SqliteSteps {
 
   begin(runId: string, place: Place, key: string): StoredStep | undefined {
     const run = this.#run(runId);
-    const at = stepPlace(place);
-    if (this.#sql.begin.run(run, at, key).changes === 1) return undefined;
-    return { key, result: parseResult(this.#sql.get.get(run, at, key)?.['result'], runId) };
+    const placeName = stepPlace(place);
+    if (this.#sql.begin.run(run, placeName, key).changes === 1) return undefined;
+    return { key, result: parseResult(this.#sql.get.get(run, placeName, key)?.['result'], runId) };
   }
 
   /** Returns the recorded result: `result`, or the result of an earlier call. */
   end(runId: string, place: Place, key: string, result: Stored): Stored {
     const run = this.#run(runId);
-    const at = stepPlace(place);
+    const placeName = stepPlace(place);
     const text = JSON.stringify(result);
-    if (this.#sql.end.run(run, at, key, text).changes === 0)
-      return parseResult(this.#sql.get.get(run, at, key)?.['result'], runId) ?? result;
-    for (const value of valueKeysIn(text)) this.#sql.use.run(value, run);
+    if (this.#sql.end.run(run, placeName, key, text).changes === 0)
+      return parseResult(this.#sql.get.get(run, placeName, key)?.['result'], runId) ?? result;
+    for (const value of valueKeysIn(text)) this.#sql.addUse.run(value, run);
     return result;
   }
 

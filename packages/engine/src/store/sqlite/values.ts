@@ -7,7 +7,7 @@ import { withFileErrors } from './database.ts';
 import type { ValueFiles } from './value-files.ts';
 
 /** `put_ms` is updated only if it is older than this. */
-const RECENT_MS = 10 * 60_000;
+const TOUCH_INTERVAL_MS = 10 * 60_000;
 /** Larger values are stored as files: SQLite would spread them over many pages and write each page twice. */
 const TABLE_LIMIT_BYTES = 256 * 1024;
 
@@ -64,7 +64,7 @@ export class SqliteValueStore implements ValueStore {
   /** Updates `put_ms`, so that the value is not pruned before it is used. Returns false if it was pruned in the meantime. */
   async #touch(key: string, putMs: number | null): Promise<boolean> {
     const now = this.#clock.now();
-    if (putMs === null || now - putMs < RECENT_MS) return true;
+    if (putMs === null || now - putMs < TOUCH_INTERVAL_MS) return true;
     return this.#commit.run(() => this.#sql.touch.run(now, key).changes === 1);
   }
 
@@ -80,11 +80,11 @@ export class SqliteValueStore implements ValueStore {
   async get(key: string): Promise<string | undefined> {
     const row = this.#row(key);
     if (!row) return undefined;
-    const found = row.json ?? (await this.#files.read(key));
-    if (found === undefined) throw missing(key, `its file "${this.#files.path(key)}" is gone`);
-    const bytes = Buffer.byteLength(found);
-    if (bytes !== row.bytes) throw missing(key, `it has ${bytes} bytes instead of ${row.bytes}`);
-    return found.toString();
+    const content = row.json ?? (await this.#files.read(key));
+    if (content === undefined) throw valueMissing(key, `its file "${this.#files.path(key)}" is gone`);
+    const bytes = Buffer.byteLength(content);
+    if (bytes !== row.bytes) throw valueMissing(key, `it has ${bytes} bytes instead of ${row.bytes}`);
+    return content.toString();
   }
 
   #row(key: string): Row | undefined {
@@ -99,10 +99,10 @@ interface Row {
   put_ms: number | null;
 }
 
-function missing(key: string, why: string): EngineError {
+function valueMissing(key: string, reason: string): EngineError {
   return new EngineError(
     'VALUE_MISSING',
-    `The stored value ${key} cannot be read: ${why}. Restore the data folder from a backup, or run the workflow again.`,
+    `The stored value ${key} cannot be read: ${reason}. Restore the data folder from a backup, or run the workflow again.`,
     { details: { key } },
   );
 }
