@@ -22,7 +22,6 @@ const INNER = new Set([
   'core#MAX_ROWS',
   'core#MAX_SHOWN',
   'core#MAX_STEPS',
-  'engine#LONGEST_DELAY_MS',
   'engine#MAX_ATTEMPTS',
   'engine#MAX_DELAY_MS',
   'engine#MAX_ENTRIES',

@@ -7,7 +7,7 @@ const { longWaitUnit, waitAmount, waitUnit } = fieldSchemas;
 const UNIT_MS = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 
 /** The last time that a Date can represent. */
-const MAX_DATE_MS = 8.64e15;
+const DATE_LIMIT_MS = 8.64e15;
 
 /** Waits for a duration of any length. Meanwhile the run is suspended and uses no resources. */
 export const waitExecutor: BlockExecutor = {
@@ -22,7 +22,7 @@ function waitFor(context: BlockContext): BlockResult {
   const unit = unitOf(fields, suspends);
   const waitDuration = Math.round(amountOf(own(fields, 'timeValue')) * unit);
   const waitUntilMs = context.clock.now() + waitDuration;
-  if (waitUntilMs > MAX_DATE_MS)
+  if (waitUntilMs > DATE_LIMIT_MS)
     throw invalid('The end of the wait is beyond the last date that can be represented.');
   const resumeAt = new Date(waitUntilMs).toISOString();
   return {
