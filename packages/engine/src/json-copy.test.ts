@@ -40,7 +40,7 @@ describe('jsonCopy', () => {
     [{ a: [0, { b: 1n }] }, '"a.1.b" is a bigint'],
     [() => 1, 'it is a function'],
     [{ a: Symbol('s') }, '"a" is a symbol'],
-  ])('is refused with its path', (value, message) => {
+  ])('rejects a value that is not JSON, with its path', (value, message) => {
     expect(() => jsonCopy(value, 'It')).toThrow(message);
   });
 

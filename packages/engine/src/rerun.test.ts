@@ -6,7 +6,7 @@ import { work } from '../../../test/support/scripted.ts';
 import { loop } from '../../../test/support/workflow.ts';
 import { reuse } from './rerun.ts';
 
-const NOT = 'BLOCK_NOT_RESTARTABLE';
+const NOT_RESTARTABLE = 'BLOCK_NOT_RESTARTABLE';
 const plan = compiled(
   [work('A'), work('B'), work('C'), work('D'), loop('L', { loopType: 'for', count: 1 }, work('I'))],
   ['Start -> A -> B -> C', 'Start -> D', 'C -> L -> I'],
@@ -28,8 +28,8 @@ function journal(
     scope: [],
   }));
   if (!open) bodies.push({ type: 'cancelled' });
-  const later = bodies.map((body, index): Entry => ({ seq: index + 2, atMs: 0, ...body }));
-  return { runId: 'old', plan, entries: [{ ...started(), start: 'Start' } as Entry, ...later] };
+  const laterEntries = bodies.map((body, index): Entry => ({ seq: index + 2, atMs: 0, ...body }));
+  return { runId: 'old', plan, entries: [{ ...started(), start: 'Start' } as Entry, ...laterEntries] };
 }
 
 describe('a run that starts at a block of an earlier run', () => {
@@ -41,8 +41,18 @@ describe('a run that starts at a block of an earlier run', () => {
   });
 
   it.each([
-    { title: 'a block whose upstream did not run', block: 'C', code: NOT, message: /"B", which leads to it/ },
-    { title: 'a block in a container', block: 'I', code: NOT, message: /inside the container "L"/ },
+    {
+      title: 'a block whose upstream did not run',
+      block: 'C',
+      code: NOT_RESTARTABLE,
+      message: /"B", which leads to it/,
+    },
+    {
+      title: 'a block in a container',
+      block: 'I',
+      code: NOT_RESTARTABLE,
+      message: /inside the container "L"/,
+    },
     { title: 'an unknown block', block: 'Nope', code: 'BLOCK_NOT_FOUND', message: /Nope/ },
     {
       title: 'a run that has not ended',

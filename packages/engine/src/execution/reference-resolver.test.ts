@@ -12,8 +12,8 @@ import { Values } from '../records/values.ts';
 
 const work = (name: string, fields = {}) => block(name, 'work', fields);
 
-/** Returns a run after these entries: `A` and `B` both lead to `C`, and a field of `C` reads `A`. */
-function running(): { replica: Replica; complete: (block: string, output: Stored) => void } {
+/** Returns a run in which `A` and `B` both lead to `C`, and a field of `C` reads `A`. Its start block has completed. */
+function startedRun(): { replica: Replica; complete: (block: string, output: Stored) => void } {
   const plan = compiled(
     [work('A'), work('B'), work('C', { text: '<a.text>' })],
     ['Start -> A -> C', 'Start -> B -> C'],
@@ -38,42 +38,42 @@ const partsOf = (values = new Values(new MemoryValueStore())) => ({
 
 describe('ReferenceResolver', () => {
   it('does not fetch values if all are inline', () => {
-    const { replica, complete } = running();
+    const { replica, complete } = startedRun();
     complete('A', { v: { text: 'small' } });
-    const reader = new ReferenceResolver(replica, place, { values: {} });
-    expect(reader.prepare(partsOf())).toBeUndefined();
-    expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('small');
+    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    expect(resolver.prepare(partsOf())).toBeUndefined();
+    expect(resolveTemplate(textOf(replica), resolver, 'text')).toBe('small');
   });
 
   it('fetches the large values that its block reads', async () => {
-    const { replica, complete } = running();
+    const { replica, complete } = startedRun();
     const values = new Values(new MemoryValueStore());
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
-    const reader = new ReferenceResolver(replica, place, { values: {} });
-    await reader.prepare(partsOf(values));
-    expect(resolveTemplate(textOf(replica), reader, 'text')).toHaveLength(10_000);
+    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    await resolver.prepare(partsOf(values));
+    expect(resolveTemplate(textOf(replica), resolver, 'text')).toHaveLength(10_000);
   });
 
   it('keeps the outputs of `prepare` while its block waits', async () => {
-    const { replica, complete } = running();
+    const { replica, complete } = startedRun();
     const values = new Values(new MemoryValueStore());
-    const reader = new ReferenceResolver(replica, place, { values: {} });
-    await reader.prepare(partsOf(values));
+    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    await resolver.prepare(partsOf(values));
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
-    expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('');
+    expect(resolveTemplate(textOf(replica), resolver, 'text')).toBe('');
   });
 
   it('uses the source block that ended last as the live source', async () => {
-    const { replica, complete } = running();
+    const { replica, complete } = startedRun();
     complete('B', { v: { n: 1 } });
     complete('A', { v: { n: 2 } });
-    const reader = new ReferenceResolver(replica, place, { values: {} });
-    await reader.prepare(partsOf());
-    expect(reader.liveSource()).toBe('A');
+    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    await resolver.prepare(partsOf());
+    expect(resolver.liveSource()).toBe('A');
   });
 
   it('does not resolve an inherited name as an environment value', () => {
-    const reader = new ReferenceResolver(running().replica, place, { values: { KEY: 'k' } });
-    expect([reader.env('KEY'), reader.env('constructor')]).toEqual(['k', undefined]);
+    const resolver = new ReferenceResolver(startedRun().replica, place, { values: { KEY: 'k' } });
+    expect([resolver.env('KEY'), resolver.env('constructor')]).toEqual(['k', undefined]);
   });
 });

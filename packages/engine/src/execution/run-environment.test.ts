@@ -11,12 +11,12 @@ import { Values } from '../records/values.ts';
 function planOf(code: string): Plan {
   const parsed = parseWorkflow(workflow([fn('F', code)], ['Start -> F']));
   const compiled = parsed.workflow && compile(parsed.workflow);
-  if (!compiled?.ok) throw new Error('The workflow has faults.');
+  if (!compiled?.ok) throw new Error('The workflow is invalid.');
   return compiled.plan;
 }
 
 /** Returns environments for workflows that all belong to tenant `a`, or without `tenants` to no tenant. */
-function environments({
+function createEnvironments({
   env = {},
   tenants,
 }: {
@@ -25,7 +25,7 @@ function environments({
 }) {
   const reported: string[] = [];
   const clock = new TestClock();
-  const created = new Environments({
+  const environments = new Environments({
     env,
     tenants,
     tenant: () => (tenants ? 'a' : undefined),
@@ -33,7 +33,7 @@ function environments({
     clock,
     report: (error) => void reported.push((error as Error).message),
   });
-  return { created, clock, reported };
+  return { environments, clock, reported };
 }
 
 const SECRET = planOf('return {{KEY}}');
@@ -41,17 +41,17 @@ const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name 
 
 describe('the environment of a run', () => {
   it('is opened without a promise if there are no tenants', () => {
-    const { created } = environments({
+    const { environments } = createEnvironments({
       env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
     });
-    const opened = created.open(SECRET);
+    const opened = environments.open(SECRET);
     expect(opened).toMatchObject({ values: { KEY: 'a-secret-value' } });
-    expect(created.open(planOf('return 1'))).toMatchObject({ values: {} });
+    expect(environments.open(planOf('return 1'))).toMatchObject({ values: {} });
   });
 
   it('redacts the credentials of its blocks, but not in other runs of the plan', async () => {
-    const { created } = environments({ env: { KEY: 'a-secret' } });
-    const [first, second] = [await created.open(SECRET), await created.open(SECRET)];
+    const { environments } = createEnvironments({ env: { KEY: 'a-secret' } });
+    const [first, second] = [await environments.open(SECRET), await environments.open(SECRET)];
     first.addSecret('Key of the shop', 'a-secret-of-the-shop');
     first.addSecret('Key of the shop', 'its-later-value');
     expect(first.text('a-secret a-secret-of-the-shop its-later-value')).toBe(
@@ -71,8 +71,8 @@ describe('the environment of a run', () => {
         return { KEY: key, OTHER: 'never requested' };
       },
     };
-    const { created, clock } = environments({ tenants });
-    const opened = await created.open(SECRET);
+    const { environments, clock } = createEnvironments({ tenants });
+    const opened = await environments.open(SECRET);
     expect(opened.values).toEqual({ KEY: 'first-value' });
     expect(opened.refresh(blockOf(SECRET))).toBeUndefined();
     key = 'second-value';
@@ -82,7 +82,7 @@ describe('the environment of a run', () => {
     expect(opened.values).toEqual({ KEY: 'second-value' });
     expect(opened.text('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
     expect(requested).toEqual([['KEY'], ['KEY']]);
-    const all = await created.open(planOf('return environmentVariables'));
+    const all = await environments.open(planOf('return environmentVariables'));
     expect(Object.keys(all.values)).toEqual(['KEY', 'OTHER']);
   });
 
@@ -95,8 +95,8 @@ describe('the environment of a run', () => {
         return { KEY: 'a-secret-value' };
       },
     };
-    const { created, clock, reported } = environments({ tenants });
-    const opened = await created.open(SECRET);
+    const { environments, clock, reported } = createEnvironments({ tenants });
+    const opened = await environments.open(SECRET);
     broken = true;
     clock.advance(1000);
     await expect(opened.refresh(blockOf(SECRET))).rejects.toMatchObject({
@@ -115,14 +115,14 @@ describe('the environment of a run', () => {
       NONE: '',
       N: '12',
     };
-    expect(environments({ env }).reported).toEqual([
+    expect(createEnvironments({ env }).reported).toEqual([
       expect.stringContaining('{{PIN}}'),
       expect.stringMatching(/\{\{N\}\}.*not redacted/s),
     ]);
     const tenants: TenantEnvironments = { names: () => [], values: () => ({ KEY: 'short' }) };
-    const { created, reported } = environments({ tenants });
-    await created.open(SECRET);
-    await created.open(SECRET);
+    const { environments, reported } = createEnvironments({ tenants });
+    await environments.open(SECRET);
+    await environments.open(SECRET);
     expect(reported).toEqual([expect.stringContaining('{{KEY}}')]);
     expect(reported.join()).not.toContain('short.');
   });

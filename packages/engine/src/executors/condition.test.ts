@@ -21,7 +21,7 @@ const execute = (scene: Scene): unknown => {
   return decide({ ...scene, services: { sandbox: async () => sandbox, ...scene.services } });
 };
 
-const scripted = (outcome: Partial<ExpressionOutcome>, jobs: ExpressionJob[] = []): CodeSandbox => ({
+const scriptedSandbox = (outcome: Partial<ExpressionOutcome>, jobs: ExpressionJob[] = []): CodeSandbox => ({
   run: () => Promise.reject(new Error('no functions here')),
   evaluate: async (job) => {
     jobs.push(job);
@@ -37,7 +37,7 @@ const scripted = (outcome: Partial<ExpressionOutcome>, jobs: ExpressionJob[] = [
   },
 });
 
-const taken = (id: string): JsonObject => ({
+const outputFor = (id: string): JsonObject => ({
   conditionResult: true,
   selectedPath: { blockId: `to${id}`, blockType: 'function', blockTitle: `to${id}` },
   selectedOption: id,
@@ -57,7 +57,7 @@ describe('a condition', () => {
     [5, 'c-else'],
   ])('with n=%i takes the first true row (r072–r075)', async (n, id) => {
     expect(await execute({ rows: ladder, outputs: { Start: { n } } })).toEqual({
-      output: { n, ...taken(id) },
+      output: { n, ...outputFor(id) },
       port: `condition-${id}`,
     });
   });
@@ -76,7 +76,7 @@ describe('a condition', () => {
           ['c-if', 'if', 'true'],
         ],
       }),
-    ).toEqual({ output: taken('e'), port: 'condition-e' });
+    ).toEqual({ output: outputFor('e'), port: 'condition-e' });
   });
 
   it('returns null as selectedPath for a branch without an edge (r079, C31)', async () => {
@@ -108,7 +108,7 @@ describe('a condition', () => {
   });
 
   it('does not copy fields that concern only the source (C36–C38)', async () => {
-    const own = {
+    const sourceFields = {
       error: 'x',
       model: 'm',
       tokens: {},
@@ -117,7 +117,7 @@ describe('a condition', () => {
       providerTiming: {},
       _pauseMetadata: {},
     };
-    expect(await decide({ rows: [], outputs: { A: { ...own, content: 'kept' } } })).toEqual({
+    expect(await decide({ rows: [], outputs: { A: { ...sourceFields, content: 'kept' } } })).toEqual({
       output: { content: 'kept', ...NONE },
     });
   });
@@ -184,7 +184,7 @@ describe('a condition', () => {
     await decide({
       rows: ladder,
       outputs: { Start: { n: 1 } },
-      services: { sandbox: async () => scripted({ index: 1 }, jobs) },
+      services: { sandbox: async () => scriptedSandbox({ index: 1 }, jobs) },
     });
     expect(jobs).toHaveLength(1);
     expect(jobs[0]).toMatchObject({ mode: 'first-true', globals: {}, runId: 'run-1' });
@@ -202,7 +202,7 @@ describe('a condition', () => {
       decide({
         rows: ladder,
         outputs: { Start: { n: 1 } },
-        services: { sandbox: async () => scripted({ ok: false, index: -1, error }) },
+        services: { sandbox: async () => scriptedSandbox({ ok: false, index: -1, error }) },
       }),
     );
     expect(failure).toMatchObject({

@@ -41,14 +41,14 @@ const P: Scene = {
   env: { A: 'x"y' },
 };
 
-const over = async (collection: CollectionSource): Promise<Json[] | undefined> =>
+const itemsOf = async (collection: CollectionSource): Promise<Json[] | undefined> =>
   (await expandContainer({ kind: 'forEach', collection }, context(P))).items;
 
 const reference = (path: string): CollectionSource => {
   const template = fieldTemplate(`<${path}>`, P);
   const part = template.kind === 'text' ? template.parts[0] : undefined;
   if (part === undefined || typeof part === 'string' || !('ref' in part))
-    throw new Error(`${path} is no reference`);
+    throw new Error(`${path} is not a reference`);
   return { reference: part.ref };
 };
 
@@ -69,14 +69,14 @@ describe('a collection', () => {
   ])(
     'of <%s> has its items, the pairs of an object, or nothing for null and empty values (r455–r491)',
     async (path, items) => {
-      expect(await over(reference(path))).toEqual(items);
+      expect(await itemsOf(reference(path))).toEqual(items);
     },
   );
 
   it.each(['p.result.s', 'p.result.n', 'p.result.b', 'p.result.j'])(
     'cannot be <%s> (r460–r468)',
     async (path) => {
-      expect(await failureOf(() => over(reference(path)))).toMatchObject({
+      expect(await failureOf(() => itemsOf(reference(path)))).toMatchObject({
         code: 'COLLECTION_INVALID',
         message: expect.stringContaining(`<${path}>`) as string,
       });
@@ -84,30 +84,32 @@ describe('a collection', () => {
   );
 
   it('does not parse JSON text from a reference, and the failure names the remedy (r461)', async () => {
-    expect((await failureOf(() => over(reference('p.result.j')))).message).toContain('Parse JSON text first');
+    expect((await failureOf(() => itemsOf(reference('p.result.j')))).message).toContain(
+      'Parse JSON text first',
+    );
   });
 
-  it('has the number of its items in the plan if it is constant', async () => {
+  it('comes from the plan if it is constant', async () => {
     expect(
       await expandContainer({ kind: 'parallelCollection', collection: { static: [1, 2] } }, context(P)),
     ).toEqual({ count: 2, items: [1, 2] });
   });
 
   it('resolves placeholders after parsing, so a value cannot break it (r409)', async () => {
-    expect(await over({ template: fieldTemplate(['{{A}}', 'b'], P) })).toEqual(['x"y', 'b']);
+    expect(await itemsOf({ template: fieldTemplate(['{{A}}', 'b'], P) })).toEqual(['x"y', 'b']);
   });
 
   it('fails the container with the message of the compiler if it is invalid (r438, r447)', async () => {
-    expect(await failureOf(() => over({ invalid: 'The collection is no JSON.' }))).toMatchObject({
+    expect(await failureOf(() => itemsOf({ invalid: 'The collection is not JSON.' }))).toMatchObject({
       code: 'COLLECTION_INVALID',
-      message: 'The collection is no JSON.',
+      message: 'The collection is not JSON.',
     });
   });
 });
 
 describe('a count', () => {
-  const count = (text: string, given = context(P)): Promise<unknown> =>
-    expandContainer({ kind: 'for', count: { expression: loopExpression(text, P) } }, given);
+  const count = (text: string, expandContext = context(P)): Promise<unknown> =>
+    expandContainer({ kind: 'for', count: { expression: loopExpression(text, P) } }, expandContext);
 
   it.each([
     ['<p.result.n>', 3],

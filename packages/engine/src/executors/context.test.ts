@@ -26,21 +26,21 @@ describe('the context of a block', () => {
     expect(context.field('a')).toBe('{"v": "","role":"admin"}');
   });
 
-  it('reports the parsed value of a field by every accessor', () => {
+  it('reports the parsed value of a field, whichever accessor reads it', () => {
     const { services, block, clock, signal, step } = contextOf({
       type: 'api',
       params: { url: 'https://h.test/<a.v>', body: '{"v": "<a.v>"}', headers: { 'X-A': '<a.v>' } },
       outputs: { A: { v: '../"' } },
     });
-    const read: JsonObject = {};
+    const reported: JsonObject = {};
     const context = createBlockContext({
       ...{ runId: 'r', workflowId: 'w', scope: [], try: 1, block, signal, clock, step, services },
-      onRead: (name, value) => (read[name] = value),
+      onRead: (name, value) => (reported[name] = value),
     });
-    const sent = { url: 'https://h.test/..%2F%22', body: '{"v": "../\\""}', headers: { 'X-A': '../"' } };
-    expect(context.fields()).toEqual(sent);
-    expect(read).toEqual(sent);
-    expect(context.field('url', 'native')).toBe(sent.url);
+    const expected = { url: 'https://h.test/..%2F%22', body: '{"v": "../\\""}', headers: { 'X-A': '../"' } };
+    expect(context.fields()).toEqual(expected);
+    expect(reported).toEqual(expected);
+    expect(context.field('url', 'native')).toBe(expected.url);
   });
 
   it('has only the fields of the block, even for inherited names', () => {

@@ -45,20 +45,20 @@ describe('packages of a function block', () => {
           new SandboxError('IMAGE_FAILED', `The image "${id}" could not be built (load_failed): no.`),
         ),
     };
-    const own = createSandbox({ maxProcesses: 1, images });
-    onTestFinished(() => own.close());
+    const sandboxWithImages = createSandbox({ maxProcesses: 1, images });
+    onTestFinished(() => sandboxWithImages.close());
     const scene = {
       code: 'return 1',
       params: { sandboxId: 'tools' },
-      services: { sandbox: async () => own },
+      services: { sandbox: async () => sandboxWithImages },
     };
     expect(await failureOf(() => run(scene))).toMatchObject({
       code: 'BLOCK_FAILED',
       message: 'The image "tools" could not be built (load_failed): no.',
       details: { reason: 'IMAGE_FAILED' },
     });
-    const without = await failureOf(() => runInSandbox({ code: 'return 1', params: { sandboxId: 'tools' } }));
-    expect(without).toMatchObject({ details: { reason: 'IMAGE_NOT_FOUND' } });
+    const failure = await failureOf(() => runInSandbox({ code: 'return 1', params: { sandboxId: 'tools' } }));
+    expect(failure).toMatchObject({ details: { reason: 'IMAGE_NOT_FOUND' } });
   });
 });
 
@@ -196,13 +196,13 @@ describe('a function block', () => {
     });
   });
 
-  it('names the values to mount in advance from a list or JSON text, or all if a reference selects them', () => {
-    const named = (mountedSecrets: Json, secretScope = 'selected'): ReadonlySet<string> | 'all' =>
+  it('determines the mounted values before the run, from a list or JSON text; all values if a reference selects them', () => {
+    const mountedFor = (mountedSecrets: Json, secretScope = 'selected'): ReadonlySet<string> | 'all' =>
       mountedNames(blockOf({ code: 'return environmentVariables', params: { secretScope, mountedSecrets } }));
-    expect(named(['A'])).toEqual(new Set(['A']));
-    expect(named('["A", {"name": "B"}]')).toEqual(new Set(['A', 'B']));
-    expect(named('["{{A}}"]')).toBe('all');
-    expect(named(['A'], 'all')).toBe('all');
+    expect(mountedFor(['A'])).toEqual(new Set(['A']));
+    expect(mountedFor('["A", {"name": "B"}]')).toEqual(new Set(['A', 'B']));
+    expect(mountedFor('["{{A}}"]')).toBe('all');
+    expect(mountedFor(['A'], 'all')).toBe('all');
   });
 
   it('mounts the environment values that the block selects, and fails for an unknown scope (F7, F8)', async () => {
@@ -210,8 +210,8 @@ describe('a function block', () => {
     const env = { A: '1', B: '2' };
     const job = await jobOf({ code, env, params: { secretScope: 'selected', mountedSecrets: ['A'] } });
     expect(job.globals?.['environmentVariables']).toBe('{"A":"1"}');
-    const named = { secretScope: 'selected', mountedSecrets: '["<q.v>"]' };
-    const hostile = await jobOf({ code, env, params: named, outputs: { Q: { v: 'A","B' } } });
+    const params = { secretScope: 'selected', mountedSecrets: '["<q.v>"]' };
+    const hostile = await jobOf({ code, env, params, outputs: { Q: { v: 'A","B' } } });
     expect(hostile.globals?.['environmentVariables']).toBe('{}');
     expect(await failureOf(() => jobOf({ code, env, params: { secretScope: 'some' } }))).toMatchObject({
       code: 'BLOCK_CONFIG_INVALID',

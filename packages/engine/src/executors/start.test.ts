@@ -25,7 +25,7 @@ const start = (
 };
 
 /** The values of the cases r001–r005. */
-const GIVEN: JsonObject = {
+const INPUT_VALUES: JsonObject = {
   str: 'hello',
   numstr: '42',
   float: ' 3.5 ',
@@ -48,7 +48,7 @@ const GIVEN: JsonObject = {
   badJson: '{k: 1}',
   nul: null,
 };
-const { nul: _nul, ...NOT_NULL } = GIVEN;
+const { nul: _nul, ...NOT_NULL } = INPUT_VALUES;
 
 describe('start_trigger', () => {
   it.each<[string, JsonObject]>([
@@ -98,8 +98,8 @@ describe('start_trigger', () => {
     (type, expected) => {
       expect(
         start(
-          Object.keys(GIVEN).map((name): Field => [name, type]),
-          GIVEN,
+          Object.keys(INPUT_VALUES).map((name): Field => [name, type]),
+          INPUT_VALUES,
         ),
       ).toEqual(expected);
     },

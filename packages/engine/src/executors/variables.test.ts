@@ -42,7 +42,7 @@ describe('JSON text in a row (decision 57)', () => {
     expect(await failureOf(() => assign(rows, { outputs }))).toMatchObject({ code: 'VARIABLE_INVALID' });
   });
 
-  it('stays text in a row of the type text', () => {
+  it('stays text in a row of the type string', () => {
     expect(assign([row('s', 'string', '{"k": "<q.v>"}')], { outputs })).toMatchObject({
       output: { s: '{"k": "","role":"admin"}' },
     });

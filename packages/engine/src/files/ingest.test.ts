@@ -20,14 +20,14 @@ await new Promise<void>((resolve) => {
   server.listen(0, '127.0.0.1', resolve);
 });
 const { port } = server.address() as AddressInfo;
-const here = `http://127.0.0.1:${port}`;
+const origin = `http://127.0.0.1:${port}`;
 
-const guarded = await createEngine();
-const open = await createEngine({ egress: { allowPrivate: ['127.0.0.1/32'], ports: [port, 80] } });
+const defaultEngine = await createEngine();
+const localEngine = await createEngine({ egress: { allowPrivate: ['127.0.0.1/32'], ports: [port, 80] } });
 afterAll(async () => {
   server.close();
-  await guarded.close();
-  await open.close();
+  await defaultEngine.close();
+  await localEngine.close();
 });
 
 /** Returns the content of a file for an unrelated run of the same tenant. */
@@ -53,27 +53,27 @@ const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj'
 
 describe('files of an input', () => {
   it('become records that give access to their contents', async () => {
-    const stored = await guarded.takeFiles(SOURCE, { doc: [ABC], note: 'x' });
+    const stored = await defaultEngine.takeFiles(SOURCE, { doc: [ABC], note: 'x' });
     const [file] = filesIn(stored);
     if (!file) throw new Error('There is no file.');
     expect(stored).toEqual({ note: 'x', doc: [file] });
     expect(file).toMatchObject({ name: 'abc.txt', size: 3, type: 'text/plain' });
-    expect(await contentOf(guarded, file)).toBe('YWJj');
+    expect(await contentOf(defaultEngine, file)).toBe('YWJj');
   });
 
   it('are stored separately even if equal: the key of one file does not reveal the other', async () => {
-    const [one, other] = filesIn(await guarded.takeFiles(SOURCE, { doc: [ABC, ABC] }));
+    const [one, other] = filesIn(await defaultEngine.takeFiles(SOURCE, { doc: [ABC, ABC] }));
     expect(one?.key).not.toBe(other?.key);
     const swapped = { id: one?.id ?? '', key: other?.key ?? '' };
-    expect(await contentOf(guarded, swapped)).toBeUndefined();
-    expect(await contentOf(guarded, { id: 'x', key: `sha256:${'0'.repeat(64)}` })).toBeUndefined();
+    expect(await contentOf(defaultEngine, swapped)).toBeUndefined();
+    expect(await contentOf(defaultEngine, { id: 'x', key: `sha256:${'0'.repeat(64)}` })).toBeUndefined();
   });
 
   it('cannot be forged from the key of another stored value', async () => {
     const input = { note: 'x'.repeat(10_000) };
-    const { runId } = await guarded.execute(SOURCE, input);
+    const { runId } = await defaultEngine.execute(SOURCE, input);
     const key = valueKey(JSON.stringify(input));
-    expect(await contentOf(guarded, { id: runId, key })).toBeUndefined();
+    expect(await contentOf(defaultEngine, { id: runId, key })).toBeUndefined();
   });
 
   it.each<[string, Json, (stored: unknown) => Json]>([
@@ -81,23 +81,25 @@ describe('files of an input', () => {
     ['as JSON text', { doc: JSON.stringify([ABC]) }, (stored) => (stored as { doc: Json }).doc],
     ['inside `input`', { input: { doc: [ABC] } }, (stored) => (stored as { input: { doc: Json } }).input.doc],
     ['in `files`, which every start has', { files: [ABC] }, (stored) => (stored as { files: Json }).files],
-  ])('are accepted %s', async (_what, input, at) => {
-    expect(at(await guarded.takeFiles(SOURCE, input))).toEqual([expect.objectContaining({ size: 3 })]);
+  ])('are accepted %s', async (_what, input, select) => {
+    expect(select(await defaultEngine.takeFiles(SOURCE, input))).toEqual([
+      expect.objectContaining({ size: 3 }),
+    ]);
   });
 
   it.each<[string, Json]>([
     ['a field of another type', { note: [ABC] }],
     ['an undeclared key', { other: [ABC] }],
     ['entries of another form', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
-    ['a text', { doc: 'no JSON' }],
-    ['no object', [ABC]],
+    ['a string', { doc: 'not JSON' }],
+    ['an array', [ABC]],
     ['nothing', null],
   ])('are not searched for in %s, which stays unchanged', async (_what, input) => {
-    expect(await guarded.takeFiles(SOURCE, input)).toEqual(input);
+    expect(await defaultEngine.takeFiles(SOURCE, input)).toEqual(input);
   });
 
   it('are stored without entries of another form', async () => {
-    const stored = await guarded.takeFiles(SOURCE, {
+    const stored = await defaultEngine.takeFiles(SOURCE, {
       doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
     });
     expect(stored).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
@@ -108,7 +110,7 @@ describe('files of an input', () => {
       egress: { allowPrivate: ['127.0.0.1/32'], ports: [port], maxResponseBytes: 3 },
     });
     onTestFinished(() => engine.close());
-    const url = `${here}/table.csv`;
+    const url = `${origin}/table.csv`;
     const stored = await engine.takeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
     expect(filesIn(stored)).toMatchObject([{ size: 4 }]);
     const request = workflow([block('Get', 'api', { url })], ['Start -> Get']);
@@ -123,8 +125,8 @@ describe('files of an input', () => {
   });
 
   it('are readable by blocks: `base64` after a record is its content', async () => {
-    const stored = await guarded.takeFiles(SOURCE, { doc: ABC });
-    const { output } = await guarded.execute(SOURCE, stored);
+    const stored = await defaultEngine.takeFiles(SOURCE, { doc: ABC });
+    const { output } = await defaultEngine.execute(SOURCE, stored);
     expect(output).toMatchObject({ data: { text: 'YWJj' } });
   });
 
@@ -142,14 +144,14 @@ describe('files of an input', () => {
         { inputFormat: [{ name: 'doc', type: 'file[]' }] },
       ),
     };
-    const ran = await guarded.execute(source, await guarded.takeFiles(source, { doc: ABC }));
-    expect(ran.output).toMatchObject({ data: 'YWJj' });
+    const result = await defaultEngine.execute(source, await defaultEngine.takeFiles(source, { doc: ABC }));
+    expect(result.output).toMatchObject({ data: 'YWJj' });
   });
 });
 
-describe('an invalid file', () => {
+describe('a file with inline content', () => {
   it.each<[string, { [key: string]: Json }, string]>([
-    ['no data URL', { data: 'YWJj' }, 'its data is not a data URL'],
+    ['data that is not a data URL', { data: 'YWJj' }, 'its data is not a data URL'],
     ['a data URL without Base64', { data: 'data:text/plain,abc' }, 'its data is not a data URL'],
     ['wrong Base64', { data: 'data:text/plain;base64,a*b' }, 'its content is not Base64'],
     [
@@ -157,13 +159,13 @@ describe('an invalid file', () => {
       { data: `data:text/plain;base64,${'='.repeat(100_000)}YWJj` },
       'its content is not Base64',
     ],
-    ['cut off Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is not Base64'],
-    ['too much', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
-  ])('is refused with its name: %s', async (_what, more, why) => {
-    const refused = guarded.takeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
-    await expect(refused).rejects.toMatchObject({
+    ['truncated Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is not Base64'],
+    ['too much content', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
+  ])('is refused with its name: %s', async (_what, more, reason) => {
+    const result = defaultEngine.takeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
+    await expect(result).rejects.toMatchObject({
       code: 'INPUT_INVALID',
-      message: expect.stringMatching(`^Failed to upload file: abc.txt \\(${why}`),
+      message: expect.stringMatching(`^Failed to upload file: abc.txt \\(${reason}`),
     });
   });
 
@@ -173,7 +175,7 @@ describe('an invalid file', () => {
       { ...ABC, data: 'data:text/plain;base64,' },
       { ...ABC, data: full },
     ];
-    const files = filesIn(await guarded.takeFiles(SOURCE, { doc: sent }));
+    const files = filesIn(await defaultEngine.takeFiles(SOURCE, { doc: sent }));
     expect(files.map(({ size, type }) => [size, type])).toEqual([
       [0, 'text/plain'],
       [MAX_FILE_BYTES, 'application/octet-stream'],
@@ -182,36 +184,36 @@ describe('an invalid file', () => {
 
   it('is refused if there are too many files', async () => {
     const doc = Array.from({ length: 51 }, () => ABC);
-    await expect(guarded.takeFiles(SOURCE, { doc })).rejects.toMatchObject({
+    await expect(defaultEngine.takeFiles(SOURCE, { doc })).rejects.toMatchObject({
       message: 'The input has 51 files, more than the maximum of 50: send fewer',
     });
   });
 });
 
-describe('a file with an address', () => {
+describe('a file with a URL', () => {
   const url = (data: string, more: { [key: string]: Json } = {}): Json => ({
     doc: { type: 'url', name: 'far.csv', data, ...more },
   });
 
   it('is downloaded, with the type from the caller or from the response', async () => {
-    const [file] = filesIn(await open.takeFiles(SOURCE, url(`${here}/ok`)));
+    const [file] = filesIn(await localEngine.takeFiles(SOURCE, url(`${origin}/ok`)));
     expect(file).toMatchObject({ name: 'far.csv', size: 4, type: 'text/csv' });
-    expect(Buffer.from((await contentOf(open, file ?? { id: '', key: '' })) ?? '', 'base64').toString()).toBe(
-      'a,b\n',
-    );
-    const named = filesIn(await open.takeFiles(SOURCE, url(`${here}/ok`, { mime: 'text/plain' })));
+    expect(
+      Buffer.from((await contentOf(localEngine, file ?? { id: '', key: '' })) ?? '', 'base64').toString(),
+    ).toBe('a,b\n');
+    const named = filesIn(await localEngine.takeFiles(SOURCE, url(`${origin}/ok`, { mime: 'text/plain' })));
     expect(named[0]?.type).toBe('text/plain');
   });
 
   it.each([
-    ['this machine', here],
+    ['this machine', origin],
     ['this machine by name', `http://localhost:${port}/`],
     ['metadata of a cloud', 'http://169.254.169.254/latest/meta-data/'],
     ['a private network', 'http://10.0.0.1/'],
     ['a file of the server', 'file:///etc/passwd'],
-    ['no address', 'far.csv'],
+    ['a string that is not a URL', 'far.csv'],
   ])('is not downloaded from %s', async (_what, address) => {
-    await expect(guarded.takeFiles(SOURCE, url(address))).rejects.toMatchObject({
+    await expect(defaultEngine.takeFiles(SOURCE, url(address))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
     });
@@ -219,27 +221,27 @@ describe('a file with an address', () => {
 
   it('is not downloaded from an address that only an egress exception allows, and the refusal names no option', async () => {
     const egress = { exceptions: ['127.0.0.1:*'], remedy: 'use --allow-host {target}' };
-    const excepting = await createEngine({ egress });
-    onTestFinished(() => excepting.close());
-    await expect(excepting.takeFiles(SOURCE, url(here))).rejects.toMatchObject({
+    const engine = await createEngine({ egress });
+    onTestFinished(() => engine.close());
+    await expect(engine.takeFiles(SOURCE, url(origin))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.not.stringMatching(/allow-host|exceptions/),
     });
   });
 
   it.each([
-    ['redirects into another network', `?to=${encodeURIComponent('http://169.254.169.254/')}`],
+    ['redirects to another network', `?to=${encodeURIComponent('http://169.254.169.254/')}`],
     ['responds that the file does not exist', 'gone'],
-    ['gives too much', 'large'],
-  ])('is refused when the address %s', async (_what, path) => {
-    await expect(open.takeFiles(SOURCE, url(`${here}/${path}`))).rejects.toMatchObject({
+    ['sends too much', 'large'],
+  ])('is refused when its server %s', async (_what, path) => {
+    await expect(localEngine.takeFiles(SOURCE, url(`${origin}/${path}`))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });
 
   it('is not downloaded after the caller disconnects', async () => {
     const signal = AbortSignal.abort();
-    await expect(open.takeFiles(SOURCE, url(here), { signal })).rejects.toMatchObject({
+    await expect(localEngine.takeFiles(SOURCE, url(origin), { signal })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });

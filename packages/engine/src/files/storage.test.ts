@@ -19,7 +19,7 @@ async function openEngine() {
   const stores = openStores({});
   const { values } = stores;
   const reads: string[] = [];
-  const counted = {
+  const countedValues = {
     put: (json: string) => values.put(json),
     get: (key: string) => {
       reads.push(key);
@@ -27,13 +27,17 @@ async function openEngine() {
     },
     prune: (keys: readonly string[], unusedMs: number) => values.prune(keys, unusedMs),
   };
-  const engine = await createEngineOn({ ...stores, values: counted }, createRegistry(builtInExecutors, []), {
-    tenant: (id) => id.split('-', 1)[0],
-  });
+  const engine = await createEngineOn(
+    { ...stores, values: countedValues },
+    createRegistry(builtInExecutors, []),
+    {
+      tenant: (id) => id.split('-', 1)[0],
+    },
+  );
   onTestFinished(() => engine.close({ graceMs: 0 }));
   for (const id of ['a-read', 'b-read']) await engine.deploy(reading(id));
   /** Returns a file as stored by versions without owners. */
-  const older = async (): Promise<FileRecord & { [field: string]: Json }> => {
+  const putOlderFile = async (): Promise<FileRecord & { [field: string]: Json }> => {
     const id = crypto.randomUUID();
     const key = await values.put(JSON.stringify({ file: id, data: 'YWJj' }));
     return { id, name: 'abc.txt', size: 3, type: 'text/plain', key };
@@ -42,13 +46,13 @@ async function openEngine() {
     const { output, runId } = await engine.execute(id, { doc }, { olderFiles });
     return [(output as { data: { text: Json } }).data.text, runId];
   };
-  return { engine, values, reads, older, text };
+  return { engine, values, reads, putOlderFile, text };
 }
 
 describe('a file that was stored without an owner', () => {
   it('can be opened by the run that received it, and by a run that continues it', async () => {
-    const { engine, older, text } = await openEngine();
-    const file = await older();
+    const { engine, putOlderFile, text } = await openEngine();
+    const file = await putOlderFile();
     const [read, runId] = await text('a-read', [file], true);
     expect(read).toBe('YWJj');
     expect(await (await engine.fileReader(runId))(file)).toBe('YWJj');
@@ -59,25 +63,25 @@ describe('a file that was stored without an owner', () => {
   });
 
   it('can be opened by a child of the run that received it', async () => {
-    const { engine, older } = await openEngine();
+    const { engine, putOlderFile } = await openEngine();
     const call = block('W', 'workflow_input', { workflowId: 'a-read', inputMapping: '{"doc": <start.doc>}' });
     await engine.deploy(workflow([call], ['Start -> W'], { id: 'a-call', name: 'a-call', ...DOC }));
-    const { output } = await engine.execute('a-call', { doc: [await older()] }, { olderFiles: true });
+    const { output } = await engine.execute('a-call', { doc: [await putOlderFile()] }, { olderFiles: true });
     expect(output).toMatchObject({ result: { data: { text: 'YWJj' } } });
   });
 
   it('is plain data for a run that receives its record later, in any workspace', async () => {
-    const { older, text } = await openEngine();
-    const file = await older();
+    const { putOlderFile, text } = await openEngine();
+    const file = await putOlderFile();
     await text('a-read', [file], true);
     expect((await text('b-read', [file]))[0]).toBe('');
     expect((await text('a-read', [file]))[0]).toBe('');
   });
 
   it('is plain data for an older run whose input does not contain it, or has another id', async () => {
-    const { engine, older, text } = await openEngine();
-    const file = await older();
-    const [, runId] = await text('b-read', [await older()], true);
+    const { engine, putOlderFile, text } = await openEngine();
+    const file = await putOlderFile();
+    const [, runId] = await text('b-read', [await putOlderFile()], true);
     expect(await (await engine.fileReader(runId))(file)).toBeUndefined();
     expect((await text('b-read', [{ ...file, id: 'x' }], true))[0]).toBe('');
   });

@@ -227,7 +227,9 @@ async function isOlderFile(
   for (let step = 0; ancestor && step < MAX_ORIGINS; step += 1) {
     if ((await parts.tenant(ancestor.workflowId)) !== reader) return false;
     if (!ancestor.ownsFiles)
-      return filesIn(await inputOf(parts, ancestor)).some(({ id, key }) => id === file.id && key === file.key);
+      return filesIn(await inputOf(parts, ancestor)).some(
+        ({ id, key }) => id === file.id && key === file.key,
+      );
     const origin: string | undefined = ancestor.parent?.runId ?? (await reusedBy(parts, ancestor.runId));
     ancestor = origin === undefined ? undefined : await parts.stores.runs.header(origin);
   }

@@ -17,13 +17,13 @@ import type { StoredEmission } from './emissions.ts';
 const T = { block: 'T', scope: [] };
 const replica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
 const sanitizerOf = (redactor: Redactor) => new Sanitizer(new Values(new MemoryValueStore()), redactor);
-const text = (of: string): BlockEmission => ({ type: 'text', text: of });
+const text = (value: string): BlockEmission => ({ type: 'text', text: value });
 
-function open(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, of = replica } = {}) {
+function open(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, run = replica } = {}) {
   const errors: unknown[] = [];
   const events: RunEvent[] = [];
   const emissions = new Emissions({
-    replica: of,
+    replica: run,
     store,
     clock: new TestClock(),
     sanitizer: sanitizerOf(redactor),
@@ -79,7 +79,7 @@ describe('emissions', () => {
     const store = new SlowStore();
     const { emissions, events } = open(store);
     expect(emissions.flushed()).toBeUndefined();
-    for (const of of ['a', 'b', 'c']) emissions.add(T, text(of), of === 'a');
+    for (const word of ['a', 'b', 'c']) emissions.add(T, text(word), word === 'a');
     expect(store.writes.map((write) => write.events.length)).toEqual([1]);
     let flushed = false;
     const flushing = emissions.flushed()?.then(() => (flushed = true));
@@ -129,9 +129,9 @@ describe('emissions', () => {
 
   it('have limited sizes: a long text is split into parts of whole characters', () => {
     fc.assert(
-      fc.property(fc.nat(3), fc.constantFrom('😀', 'ab'), (before, of) => {
+      fc.property(fc.nat(3), fc.constantFrom('😀', 'ab'), (offset, unit) => {
         const store = new MemoryLiveEvents(new TestClock());
-        const long = 'x'.repeat(before) + of.repeat(20_000);
+        const long = 'x'.repeat(offset) + unit.repeat(20_000);
         open(store).emissions.add(T, text(long), true);
         const pieces = published(store).map((each) => (each.type === 'text' ? each.text : ''));
         expect(pieces.join('')).toBe(long);
@@ -188,7 +188,7 @@ describe('emissions', () => {
 });
 
 describe('emitted texts with a secret', () => {
-  const thinking = (of: string): BlockEmission => ({ type: 'thinking', text: of });
+  const thinking = (value: string): BlockEmission => ({ type: 'thinking', text: value });
   const tool: BlockEmission = { type: 'tool', phase: 'start', id: '1', name: 'search' };
   const reset: BlockEmission = { type: 'reset' };
   const redactor = createRedactor({ KEY: 'sesame-open' });
@@ -208,10 +208,10 @@ describe('emitted texts with a secret', () => {
     emissions.add(other, text('ame-open'), true);
     emissions.add(T, text('-open!'), false);
     emissions.add(T, thinking('-open'), false);
-    const before = [text('- '), thinking('? '), tool];
-    expect(published(store)).toEqual(before);
+    const earlier = [text('- '), thinking('? '), tool];
+    expect(published(store)).toEqual(earlier);
     for (const place of [T, other]) emissions.end(place, WHOLE);
-    expect(published(store)).toEqual([...before, text(`${HIDDEN}!`), thinking(HIDDEN), text('ame-open')]);
+    expect(published(store)).toEqual([...earlier, text(`${HIDDEN}!`), thinking(HIDDEN), text('ame-open')]);
   });
 
   it('end with the held-back text, before the result of the block', () => {
@@ -256,7 +256,7 @@ describe('emitted texts with a secret', () => {
   it('have the time of their emission, even if they are published at the end of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const moving = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
-    const { emissions } = open(store, { redactor, of: moving });
+    const { emissions } = open(store, { redactor, run: moving });
     emit(emissions, text('ses'));
     Object.assign(moving, { seq: 4 });
     emissions.end(T, WHOLE);
@@ -269,12 +269,12 @@ describe('emitted texts with a secret', () => {
       fc.property(fc.array(fc.tuple(fc.boolean(), part), { minLength: 1, maxLength: 30 }), (parts) => {
         const store = new MemoryLiveEvents(new TestClock());
         const { emissions } = open(store, { redactor });
-        emit(emissions, ...parts.map(([isText, of]) => (isText ? text(of) : thinking(of))));
+        emit(emissions, ...parts.map(([isText, value]) => (isText ? text(value) : thinking(value))));
         emissions.end(T, WHOLE);
         const joined = (all: readonly BlockEmission[], type: string): string =>
           all.flatMap((each) => (each.type === type && 'text' in each ? [each.text] : [])).join('');
         for (const type of ['text', 'thinking']) {
-          const whole = parts.map(([isText, of]) => (isText === (type === 'text') ? of : '')).join('');
+          const whole = parts.map(([isText, value]) => (isText === (type === 'text') ? value : '')).join('');
           expect(joined(published(store), type)).toBe(redactor.text(whole));
         }
       }),

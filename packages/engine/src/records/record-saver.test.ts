@@ -5,7 +5,7 @@ import { TestClock } from '../../../../test/support/test-clock.ts';
 import type { AppliedEntry } from './fold.ts';
 import { RecordSaver } from './record-saver.ts';
 
-function saving(): {
+function createSaver(): {
   saver: RecordSaver;
   clock: TestClock;
   run: { seq: number; writing: boolean; idle: boolean; refuses?: Error };
@@ -13,7 +13,7 @@ function saving(): {
 } {
   const clock = new TestClock();
   const saved: { seq: number; logs: number[] }[] = [];
-  const run: ReturnType<typeof saving>['run'] = { seq: 1, writing: false, idle: false };
+  const run: ReturnType<typeof createSaver>['run'] = { seq: 1, writing: false, idle: false };
   const saver = new RecordSaver({
     clock,
     record: () => record('r', { seq: run.seq }),
@@ -30,7 +30,7 @@ function saving(): {
 
 describe('RecordSaver', () => {
   it('saves half a second after the first change, and each log once', async () => {
-    const { saver, clock, saved } = saving();
+    const { saver, clock, saved } = createSaver();
     saver.changed([log('r', 1)]);
     saver.saveSoon();
     clock.advance(400);
@@ -44,7 +44,7 @@ describe('RecordSaver', () => {
   });
 
   it('waits for the entry that is being written', async () => {
-    const { saver, run, saved } = saving();
+    const { saver, run, saved } = createSaver();
     run.writing = true;
     const done = saver.save();
     expect(saved).toEqual([]);
@@ -56,7 +56,7 @@ describe('RecordSaver', () => {
   });
 
   it('saves logs again if their first write failed', async () => {
-    const { saver, run, saved } = saving();
+    const { saver, run, saved } = createSaver();
     saver.changed([log('r', 1)]);
     run.refuses = new Error('full');
     await expect(saver.save()).rejects.toBe(run.refuses);
@@ -66,7 +66,7 @@ describe('RecordSaver', () => {
   });
 
   it('returns record and logs for the commit of an entry that makes the run idle, and does not save them again', async () => {
-    const { saver, clock, run, saved } = saving();
+    const { saver, clock, run, saved } = createSaver();
     const applied = (order: number): AppliedEntry => ({
       entry: entry(order),
       applied: { changed: true, commands: [], notices: [], logs: [log('r', order)] },
@@ -85,14 +85,14 @@ describe('RecordSaver', () => {
   });
 
   it('does not save an unchanged record again', async () => {
-    const { saver, saved } = saving();
+    const { saver, saved } = createSaver();
     await saver.save();
     await saver.save();
     expect(saved).toHaveLength(1);
   });
 
   it('saves nothing once an entry will never be written', async () => {
-    const { saver, run, saved } = saving();
+    const { saver, run, saved } = createSaver();
     run.writing = true;
     const waiting = saver.save();
     const error = new Error('full');

@@ -20,17 +20,17 @@ const STORED = {
  * Returns an executor that waits for `ready`, gets the credential of its fields, and puts it into all kinds of run
  * data.
  */
-const user = (ready: Promise<void>): EngineExecutor => ({
+const credentialUser = (ready: Promise<void>): EngineExecutor => ({
   types: ['use'],
   class: 'effect',
   async execute(context) {
     await ready;
-    const found = await context.services.credential(context.field('query', 'json') as CredentialQuery);
-    if (!found) return { output: { found: false, secret: null } };
-    context.emit({ type: 'text', text: `I have ${found.secret}` });
-    await context.step('call', async () => ({ echoed: found.secret }));
-    if (context.field('fails') === true) throw new BlockError('SHOP_FAILED', `401 for ${found.secret}`);
-    return { output: { found: true, secret: found.secret, inside: [`Bearer ${found.secret}`] } };
+    const credential = await context.services.credential(context.field('query', 'json') as CredentialQuery);
+    if (!credential) return { output: { found: false, secret: null } };
+    context.emit({ type: 'text', text: `I have ${credential.secret}` });
+    await context.step('call', async () => ({ echoed: credential.secret }));
+    if (context.field('fails') === true) throw new BlockError('SHOP_FAILED', `401 for ${credential.secret}`);
+    return { output: { found: true, secret: credential.secret, inside: [`Bearer ${credential.secret}`] } };
   },
 });
 
@@ -45,7 +45,7 @@ async function run({ credentials, fields = {}, engine: options }: Setting) {
   const errors: unknown[] = [];
   const { promise: listening, resolve: listen } = Promise.withResolvers<void>();
   const engine = await createEngine({
-    blocks: [user(listening)],
+    blocks: [credentialUser(listening)],
     tenantCredentials: credentials,
     tenant: () => 'a',
     onError: (error) => void errors.push(error),

@@ -15,9 +15,13 @@ function published(stream: RedactionStream, parts: readonly string[]): string[] 
   return [...parts.map((part) => stream.push(part)), stream.end()];
 }
 
-/** Divides the text at the given positions, in any order. */
-function divided(text: string, at: readonly number[]): string[] {
-  const cuts = [0, ...at.map((position) => position % (text.length + 1)).sort((a, b) => a - b), text.length];
+/** Splits the text at the positions, which may have any order and size. */
+function splitAt(text: string, positions: readonly number[]): string[] {
+  const cuts = [
+    0,
+    ...positions.map((position) => position % (text.length + 1)).sort((a, b) => a - b),
+    text.length,
+  ];
   return cuts.slice(1).map((cut, index) => text.slice(cuts[index], cut));
 }
 
@@ -50,7 +54,7 @@ describe('a stream of redacted text', () => {
     ]);
   });
 
-  it('returns all but the same number of characters if a secret contains white space', () => {
+  it('holds back a fixed number of characters if a secret contains white space', () => {
     const spaced = createRedactor({ PHRASE: 'correct horse battery' });
     const text = 'a correct hors'.repeat(10);
     const parts = [text.slice(0, 60), text.slice(60, 70), text.slice(70)];
@@ -62,7 +66,7 @@ describe('a stream of redacted text', () => {
     ]);
   });
 
-  it('divides no character', () => {
+  it('splits no character', () => {
     const parts = ['😀'.repeat(40), 'a', '😀'.repeat(40), 'b'];
     const all = published(redactor.stream(), parts);
     expect(all.join('')).toBe(parts.join(''));
@@ -76,7 +80,7 @@ describe('a stream of redacted text', () => {
     }
   });
 
-  it('returns each part at the same time for each secret, so that the timing reveals nothing about a secret', () => {
+  it('returns each part at the same time for any secret, so that the timing reveals nothing about a secret', () => {
     const noSpace = fc.string({
       unit: fc.constantFrom('a', 'b', '+', '"'),
       minLength: 4,
@@ -106,7 +110,7 @@ describe('a stream of redacted text', () => {
         secrets,
         fc.array(fc.oneof(letters, fc.nat(40)), { maxLength: 8 }),
         fc.array(fc.nat(), { maxLength: 20 }),
-        (values, pieces, at) => {
+        (values, pieces, positions) => {
           const created = createRedactor(values);
           const known = Object.values(values).flatMap((value) => [
             value,
@@ -118,7 +122,7 @@ describe('a stream of redacted text', () => {
             .map((piece) => (typeof piece === 'string' ? piece : (known[piece % (known.length || 1)] ?? '')))
             .join('');
           const whole = created.text(text);
-          expect(published(created.stream(), divided(text, at)).join('')).toBe(whole);
+          expect(published(created.stream(), splitAt(text, positions)).join('')).toBe(whole);
           expect(published(created.stream(), text.split('')).join('')).toBe(whole);
         },
       ),

@@ -104,7 +104,7 @@ it('reads a folder without data as empty, and creates nothing', () => {
   expect(existsSync(data)).toBe(false);
 });
 
-it('shows each commit of the owner to two readers at once, which cannot write', async () => {
+it('shows each commit of the owner immediately to two readers, which cannot write', async () => {
   const data = dataFolder();
   const owner = open({ data });
   const readers = [open({ data, readOnly: true }), open({ data, readOnly: true })];

@@ -14,8 +14,8 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString
 function openPaths(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
     const path = join(folder, name);
-    const wanted = statSync(path).isDirectory() ? '700' : '600';
-    return modeOf(path) === wanted ? [] : [`${name} ${modeOf(path)}`];
+    const expected = statSync(path).isDirectory() ? '700' : '600';
+    return modeOf(path) === expected ? [] : [`${name} ${modeOf(path)}`];
   });
 }
 
@@ -25,7 +25,7 @@ function withUmask(mask: number): void {
 }
 
 /** Opens a data folder that contains a run and a large value. */
-async function working(data: string, reported: string[] = []) {
+async function openWithRun(data: string, reported: string[] = []) {
   const stores = openStores({ data, onError: (error) => void reported.push((error as Error).message) });
   onTestFinished(() => stores.close());
   await stores.values.put(JSON.stringify('x'.repeat(300_000)));
@@ -37,7 +37,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
   it.each([0o000, 0o022, 0o077])('is private, with all its files, for any umask (%i)', async (mask) => {
     const data = join(dataFolder(), 'of', 'runs');
     withUmask(mask);
-    await working(data);
+    await openWithRun(data);
     expect(readdirSync(data)).toEqual(
       expect.arrayContaining([
         'heddle.db',
@@ -54,7 +54,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
 
   it('becomes private, with its files, when it is opened again', async () => {
     const data = dataFolder();
-    (await working(data)).close();
+    (await openWithRun(data)).close();
     mkdirSync(join(data, 'temporal'));
     writeFileSync(join(data, 'temporal', 'server.log'), '');
     writeFileSync(join(data, 'api.db'), '');
@@ -64,7 +64,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     }
     chmodSync(data, 0o755);
     const reported: string[] = [];
-    await working(data, reported);
+    await openWithRun(data, reported);
     expect(modeOf(data)).toBe('700');
     expect(openPaths(data)).toEqual([]);
     expect(reported).toEqual([]);
@@ -75,7 +75,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     writeFileSync(join(data, 'notes.txt'), '', { mode: 0o644 });
     chmodSync(data, 0o755);
     const reported: string[] = [];
-    await working(data, reported);
+    await openWithRun(data, reported);
     expect(modeOf(data)).toBe('755');
     expect(openPaths(data)).toEqual([expect.stringMatching(/^notes\.txt 6/)]);
     expect(reported).toEqual([expect.stringMatching(/stays accessible .*0755.*"notes.txt"/)]);
@@ -92,16 +92,16 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
 
   it.runIf(isRoot)('cannot be locked or read by another user, who could stop the engine', async () => {
     const data = dataFolder();
-    (await working(data)).close();
-    const asStranger = (command: string): number | null =>
+    (await openWithRun(data)).close();
+    const asOtherUser = (command: string): number | null =>
       spawnSync('/bin/sh', ['-c', command, data], { uid: 65_534, gid: 65_534, cwd: '/' }).status;
     chmodSync(data, 0o755);
     chmodSync(join(data, 'lock.db'), 0o644);
-    expect(asStranger('exec 3<"$0/lock.db"')).toBe(0);
-    const stores = await working(data);
-    expect(asStranger('exec 3<"$0/lock.db"')).not.toBe(0);
-    expect(asStranger('cat "$0/heddle.db-wal"')).not.toBe(0);
-    expect(asStranger('ls "$0"')).not.toBe(0);
+    expect(asOtherUser('exec 3<"$0/lock.db"')).toBe(0);
+    const stores = await openWithRun(data);
+    expect(asOtherUser('exec 3<"$0/lock.db"')).not.toBe(0);
+    expect(asOtherUser('cat "$0/heddle.db-wal"')).not.toBe(0);
+    expect(asOtherUser('ls "$0"')).not.toBe(0);
     expect(readFileSync(join(data, 'owner.json'), 'utf8')).toContain(String(process.pid));
     stores.close();
   });

@@ -49,7 +49,7 @@ describe('references in an authored address (decision 58)', () => {
     expect(failure.message).toContain('<a.v> turns a segment of the path into "." or ".."');
   });
 
-  it('leave authored dot segments', () => {
+  it('do not change authored dot segments', () => {
     expect(address('https://h.test/a/../<a.v>', { v: 'b' })).toBe('https://h.test/a/../b');
   });
 
@@ -166,7 +166,7 @@ describe('arbitrary values in authored addresses', () => {
         fc.record({ v: value, w: value, x: value }),
         (start, segments, query, values) => {
           const authored = `${start}/${segments.join('/')}${query.length === 0 ? '' : `?${query.map(([name, text]) => `${name}=${text}`).join('&')}`}`;
-          const filled = filledAddress(authored, values);
+          const filled = readOrRefuse(authored, values);
           fc.pre(filled !== undefined);
           const url = new URL(filled);
           expect(url.origin).toBe(new URL(start).origin);
@@ -181,7 +181,7 @@ describe('arbitrary values in authored addresses', () => {
   });
 
   /** Returns the address, or undefined if a value is refused. */
-  function filledAddress(authored: string, values: { [name: string]: Json }): string | undefined {
+  function readOrRefuse(authored: string, values: { [name: string]: Json }): string | undefined {
     try {
       return asText(address(authored, values));
     } catch (error) {

@@ -9,7 +9,7 @@ import { apiExecutor } from './api.ts';
 
 type Answer = { status?: number; headers?: [string, string][]; body?: string | Uint8Array } | Error;
 
-const answered = ({
+const responseOf = ({
   status = 200,
   headers = [['content-type', 'application/json']],
   body = '{}',
@@ -36,7 +36,7 @@ const call = (
     requests.push(request);
     const answer = answers[Math.min(turn++, answers.length - 1)] ?? {};
     if (answer instanceof Error) throw answer;
-    return answered(answer);
+    return responseOf(answer);
   };
   const context = contextOf({
     type: 'api',
@@ -44,7 +44,7 @@ const call = (
     services: {
       egress: async () => ({
         fetch,
-        addresses: () => Promise.reject(new Error('unused')),
+        addresses: () => Promise.reject(new Error('not used')),
         open: () => Promise.reject(new Error('not used')),
       }),
     },
@@ -251,10 +251,10 @@ describe('retries of an api block', () => {
   it('stop when the run is cancelled, even while waiting', async () => {
     const controller = new AbortController();
     const clock = new TestClock();
-    const called = call({ retries: 5 }, { answers: [busy], clock, signal: controller.signal });
+    const result = call({ retries: 5 }, { answers: [busy], clock, signal: controller.signal });
     await expect.poll(() => clock.waiting).toBe(1);
     controller.abort(new Error('stopped'));
-    await expect(called).rejects.toThrow('stopped');
+    await expect(result).rejects.toThrow('stopped');
     expect(clock.waiting).toBe(0);
   });
 });

@@ -3,17 +3,17 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
 import { readRequest } from './request.ts';
 
-interface Sent {
+interface SentRequest {
   body: string | undefined;
   headers: [string, string][];
 }
 
 /** Returns the request that an api block sends, with the outputs of a block `a` before it. */
-function sent(
+function send(
   body: Json,
   values: JsonObject,
   { headers = {}, env = {} }: { headers?: JsonObject; env?: { [name: string]: string } } = {},
-): Sent {
+): SentRequest {
   const context = contextOf({
     type: 'api',
     params: { url: 'https://h.test/', method: 'POST', headers, body },
@@ -32,7 +32,7 @@ const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
 describe('a body of JSON text (decision 57)', () => {
   it('keeps its fields for all values, and is sent as JSON', () => {
     expect(
-      sent('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
+      send('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
     ).toEqual({
       body: '{"name": "x\\",\\"role\\":\\"admin", "n": [1], "id": 12345678901234567890}',
       headers: [JSON_TYPE],
@@ -42,24 +42,24 @@ describe('a body of JSON text (decision 57)', () => {
   it('resolves GraphQL variables, and a query text as one string', () => {
     const body =
       '{"query": "query ($id: ID!) { user(id: $id) { name } }", "variables": {"id": <a.v>, "note": "<a.v>"}}';
-    expect(JSON.parse(sent(body, { v: '1") { x } #' }).body ?? '')).toEqual({
+    expect(JSON.parse(send(body, { v: '1") { x } #' }).body ?? '')).toEqual({
       query: 'query ($id: ID!) { user(id: $id) { name } }',
       variables: { id: '1") { x } #', note: '1") { x } #' },
     });
   });
 
   it('is sent as text if only its values make it JSON', () => {
-    expect(sent('{<a.k>: 1}', { k: '"k"' })).toEqual({ body: '{"k": 1}', headers: [] });
+    expect(send('{<a.k>: 1}', { k: '"k"' })).toEqual({ body: '{"k": 1}', headers: [] });
   });
 
   it('is the value itself if it is exactly one reference', () => {
-    expect(sent('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE] });
-    expect(sent('<a.v>\n', { v: 'plain' })).toEqual({ body: 'plain', headers: [] });
-    expect(sent('{{B}}', {}, { env: { B: '{"a": 1}' } })).toEqual({ body: '{"a": 1}', headers: [JSON_TYPE] });
+    expect(send('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE] });
+    expect(send('<a.v>\n', { v: 'plain' })).toEqual({ body: 'plain', headers: [] });
+    expect(send('{{B}}', {}, { env: { B: '{"a": 1}' } })).toEqual({ body: '{"a": 1}', headers: [JSON_TYPE] });
   });
 
   it('treats placeholders like references', () => {
-    expect(sent('{"key": "{{K}}", "n": {{N}}}', {}, { env: { K: 'a"b', N: '5' } }).body).toBe(
+    expect(send('{"key": "{{K}}", "n": {{N}}}', {}, { env: { K: 'a"b', N: '5' } }).body).toBe(
       '{"key": "a\\"b", "n": 5}',
     );
   });
@@ -68,7 +68,7 @@ describe('a body of JSON text (decision 57)', () => {
 describe('a body of a form', () => {
   it('keeps its fields for all values', () => {
     expect(
-      sent('name=<a.v>&key={{K}}&role=user', { v: 'x&role=admin +é' }, { headers: FORM, env: { K: 'a&b' } })
+      send('name=<a.v>&key={{K}}&role=user', { v: 'x&role=admin +é' }, { headers: FORM, env: { K: 'a&b' } })
         .body,
     ).toBe('name=x%26role%3Dadmin+%2B%C3%A9&key=a%26b&role=user');
   });
@@ -83,16 +83,16 @@ describe('a body of a form', () => {
       ],
     ],
   ])('is built from the object or table %j', (body) => {
-    expect(sent(body, { v: 'x&y' }, { headers: FORM })).toEqual({
+    expect(send(body, { v: 'x&y' }, { headers: FORM })).toEqual({
       body: 'a=x%26y&b=%5B1%5D',
       headers: Object.entries(FORM),
     });
   });
 
   it('is sent unchanged if it is text without references, or exactly one reference', () => {
-    expect(sent('a=b&c=%20', {}, { headers: FORM }).body).toBe('a=b&c=%20');
-    expect(sent('<a.v>', { v: 'a=b&c' }, { headers: FORM }).body).toBe('a=b&c');
-    expect(sent([1, 2], {}, { headers: FORM }).body).toBe('[1,2]');
+    expect(send('a=b&c=%20', {}, { headers: FORM }).body).toBe('a=b&c=%20');
+    expect(send('<a.v>', { v: 'a=b&c' }, { headers: FORM }).body).toBe('a=b&c');
+    expect(send([1, 2], {}, { headers: FORM }).body).toBe('[1,2]');
   });
 });
 
@@ -100,7 +100,7 @@ describe('a multipart body', () => {
   const body = '--xyz\r\nContent-Disposition: form-data; name="<a.n>"\r\n\r\n<a.v>\r\n--xyz--\r\n';
 
   it('keeps its parts and their headers', () => {
-    expect(sent(body, { n: 'f"; filename="x\r\nA: b', v: 'a "b"\r\n' }, { headers: MULTIPART }).body).toBe(
+    expect(send(body, { n: 'f"; filename="x\r\nA: b', v: 'a "b"\r\n' }, { headers: MULTIPART }).body).toBe(
       '--xyz\r\nContent-Disposition: form-data; name="f%22; filename=%22x%0D%0AA: b"\r\n\r\na "b"\r\n\r\n--xyz--\r\n',
     );
   });
@@ -109,7 +109,7 @@ describe('a multipart body', () => {
     ['n', '\r\n--xyz\r\nContent-Disposition: form-data; name="role"\r\n\r\nadmin'],
     ['--xyz', 'v'],
   ])('fails the block if a value contains its boundary', async (v, n) => {
-    const failure = await failureOf(() => sent(body, { n: v, v: `${n}--xyz` }, { headers: MULTIPART }));
+    const failure = await failureOf(() => send(body, { n: v, v: `${n}--xyz` }, { headers: MULTIPART }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('boundary');
   });
@@ -121,7 +121,7 @@ describe('headers of a request', () => {
     [{ 'X-A': '\u0000' }, 'the character U+0000'],
     [{ 'X A': 'a' }, 'with the name "X A"'],
   ])('%j fail the block (decision 57)', async (headers, message) => {
-    const failure = await failureOf(() => sent(null, { v: 'a\r\nX-B: c' }, { headers }));
+    const failure = await failureOf(() => send(null, { v: 'a\r\nX-B: c' }, { headers }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain(message);
   });

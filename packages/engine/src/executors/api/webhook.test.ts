@@ -22,7 +22,7 @@ async function send(params: JsonObject, scene: Scene = {}, status = 200) {
     services: {
       egress: async () => ({
         fetch,
-        addresses: () => Promise.reject(new Error('unused')),
+        addresses: () => Promise.reject(new Error('not used')),
         open: () => Promise.reject(new Error('not used')),
       }),
     },

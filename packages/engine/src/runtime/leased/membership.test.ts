@@ -34,7 +34,7 @@ class FakeLeases implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   }
 }
 
-async function member() {
+async function joinedMember() {
   const clock = new TestClock();
   const leases = new FakeLeases(clock);
   const losses: string[] = [];
@@ -42,7 +42,7 @@ async function member() {
     leases: leases as unknown as LeaseStore,
     clock,
     leaseMs: LEASE_MS,
-    onLost: (why) => losses.push(why),
+    onLost: (reason) => losses.push(reason),
   });
   await membership.begin();
   const pass = async (ms: number): Promise<void> => {
@@ -56,7 +56,7 @@ const unreachable = (): Promise<never> => Promise.reject(new Error('unreachable'
 
 describe('Membership', () => {
   it('renews its lease three times before it would expire', async () => {
-    const { clock, leases, losses, membership, pass } = await member();
+    const { clock, leases, losses, membership, pass } = await joinedMember();
     const { owner = '' } = membership;
     for (let beats = 0; beats < 10; beats++) {
       await pass(LEASE_MS / 3);
@@ -69,7 +69,7 @@ describe('Membership', () => {
   });
 
   it('keeps its runs if it misses some heartbeats, and loses them when the lease expires, with a request pending or not', async () => {
-    const { leases, losses, membership, pass } = await member();
+    const { leases, losses, membership, pass } = await joinedMember();
     const { owner } = membership;
     leases.responses = unreachable();
     leases.responses.catch(() => undefined);
@@ -83,7 +83,7 @@ describe('Membership', () => {
   });
 
   it('joins again under another id once the database is reachable, and removes the former id', async () => {
-    const { leases, membership, pass } = await member();
+    const { leases, membership, pass } = await joinedMember();
     const { owner: before = '' } = membership;
     leases.responses = unreachable();
     leases.responses.catch(() => undefined);
@@ -97,7 +97,7 @@ describe('Membership', () => {
   });
 
   it('loses all runs at the next heartbeat after the database has removed it', async () => {
-    const { leases, losses, membership, pass } = await member();
+    const { leases, losses, membership, pass } = await joinedMember();
     const { owner: before } = membership;
     leases.expires.clear();
     await pass(LEASE_MS / 3);
@@ -107,7 +107,7 @@ describe('Membership', () => {
   });
 
   it('reports the loss once, even if many writes were refused', async () => {
-    const { leases, losses, membership } = await member();
+    const { leases, losses, membership } = await joinedMember();
     const { owner: before = '' } = membership;
     leases.expires.clear();
     const after = await Promise.all([1, 2, 3].map(() => membership.member(before)));
@@ -118,7 +118,7 @@ describe('Membership', () => {
   });
 
   it('counts the lease from the request: a late response does not prolong it', async () => {
-    const { leases, losses, membership, pass } = await member();
+    const { leases, losses, membership, pass } = await joinedMember();
     let respond = (): void => undefined;
     leases.responses = new Promise((resolve) => (respond = resolve));
     await pass(LEASE_MS / 3);
@@ -136,7 +136,7 @@ describe('Membership', () => {
   });
 
   it('detects an expired lease by the clock before the timer fires', async () => {
-    const { clock, losses, membership } = await member();
+    const { clock, losses, membership } = await joinedMember();
     membership.checkExpiry();
     expect(losses).toEqual([]);
     clock.now = () => LEASE_MS;
@@ -145,7 +145,7 @@ describe('Membership', () => {
   });
 
   it('owns nothing after its end and does not join again', async () => {
-    const { membership } = await member();
+    const { membership } = await joinedMember();
     await membership.end();
     expect(membership.owner).toBeUndefined();
     await expect(membership.member()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });

@@ -8,7 +8,7 @@ import { parallel } from '../../../../../test/support/workflow.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { Driver } from './driver.ts';
 
-const done = (block: string): EntryBody => ({
+const completed = (block: string): EntryBody => ({
   type: 'completed',
   try: 1,
   startedMs: 0,
@@ -24,10 +24,13 @@ interface Started {
   commands: Command[];
 }
 
-/** Returns a driver that logs its calls in order. `append` stands for the store. `answers`: blocks end as soon as they run. */
+/**
+ * Returns a driver that logs its calls in order. `append` stands for the store. `autoComplete`: blocks end as soon as
+ * they run.
+ */
 function startDriver(
   append: () => Promise<void> | undefined,
-  { plan = compiled([work('A'), work('B')], ['Start -> A -> B']), answers = false } = {},
+  { plan = compiled([work('A'), work('B')], ['Start -> A -> B']), autoComplete = false } = {},
 ): Started {
   const calls: string[] = [];
   const replica = new Replica('r', plan);
@@ -36,7 +39,7 @@ function startDriver(
     if (command.type !== 'run') return void calls.push(command.type);
     const place = replica.index.placeOf(command.at);
     calls.push(`run ${[place.block, ...place.scope].join('.')}`);
-    if (answers) driver.post({ ...done(place.block), scope: place.scope } as EntryBody);
+    if (autoComplete) driver.post({ ...completed(place.block), scope: place.scope } as EntryBody);
   };
   const driver = new Driver({
     replica,
@@ -57,7 +60,7 @@ function startDriver(
 describe('Driver', () => {
   it('executes the commands of an entry synchronously if the write is synchronous', () => {
     const { driver, calls } = startDriver(() => undefined);
-    driver.post(done('Start'));
+    driver.post(completed('Start'));
     expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect(driver.busy).toBe(false);
   });
@@ -69,10 +72,10 @@ describe('Driver', () => {
     );
     const { driver, calls, commands } = startDriver(() => undefined, {
       plan: { ...plan, start: 'P' },
-      answers: true,
+      autoComplete: true,
     });
     driver.begin(commands);
-    expect(calls.filter((what) => what.startsWith('run'))).toEqual([
+    expect(calls.filter((call) => call.startsWith('run'))).toEqual([
       'run A.0',
       'run A.1',
       'run B.0',
@@ -91,7 +94,7 @@ describe('Driver', () => {
   it('executes no command before the entry is written', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { driver, calls } = startDriver(() => promise);
-    driver.post(done('Start'));
+    driver.post(completed('Start'));
     await Promise.resolve();
     expect(calls).toEqual(['write 2']);
     expect([driver.busy, driver.writing]).toEqual([true, true]);
@@ -103,9 +106,9 @@ describe('Driver', () => {
 
   it('writes entries that arrive during a write as one batch, in order', async () => {
     const { driver, calls } = startDriver(() => Promise.resolve());
-    driver.post(done('Start'));
-    driver.post(done('A'));
-    driver.post(done('B'));
+    driver.post(completed('Start'));
+    driver.post(completed('A'));
+    driver.post(completed('B'));
     await driver.flushed();
     expect(calls).toEqual([
       'write 2',
@@ -123,20 +126,20 @@ describe('Driver', () => {
     const { driver, calls } = startDriver(() => Promise.resolve());
     const results: string[] = [];
     const note = (name: string) => (result: string) => void results.push(`${name} ${result}`);
-    driver.post(done('Start'), note('first'));
-    driver.post(done('Start'), note('again'));
+    driver.post(completed('Start'), note('first'));
+    driver.post(completed('Start'), note('again'));
     await driver.flushed();
     driver.stop();
-    driver.post(done('A'), note('late'));
+    driver.post(completed('A'), note('late'));
     expect(results).toEqual(['first written', 'again ignored', 'late stopped']);
-    expect(calls.filter((what) => what.startsWith('write'))).toEqual(['write 2']);
+    expect(calls.filter((call) => call.startsWith('write'))).toEqual(['write 2']);
   });
 
   it('finishes the current write after a stop, and drops further entries', async () => {
     const { driver, calls } = startDriver(() => Promise.resolve());
     const results: string[] = [];
-    driver.post(done('Start'), (result) => results.push(result));
-    driver.post(done('A'), (result) => results.push(result));
+    driver.post(completed('Start'), (result) => results.push(result));
+    driver.post(completed('A'), (result) => results.push(result));
     driver.stop();
     await driver.flushed();
     expect(results).toEqual(['stopped', 'written']);
@@ -146,7 +149,7 @@ describe('Driver', () => {
   it('reports a failed write to the run and to the caller who posted the entry', async () => {
     const { driver, calls } = startDriver(() => Promise.reject(new Error('full')));
     const results: string[] = [];
-    driver.post(done('Start'), (result) => results.push(result));
+    driver.post(completed('Start'), (result) => results.push(result));
     await driver.flushed();
     expect(results).toEqual(['stopped']);
     expect(calls).toEqual(['write 2', 'error full', 'idle']);

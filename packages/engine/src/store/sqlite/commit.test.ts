@@ -18,7 +18,10 @@ function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: Sq
 }
 
 /** Returns a connection that records its statements; the statement `fail` fails with an SQLite error. */
-function scripted(fail: { sql: string; errcode: number } | undefined): { db: DatabaseSync; ran: string[] } {
+function scriptedConnection(fail: { sql: string; errcode: number } | undefined): {
+  db: DatabaseSync;
+  ran: string[];
+} {
   const ran: string[] = [];
   const db = { isTransaction: false };
   const prepare = (sql: string): { run: () => void } => ({
@@ -32,7 +35,7 @@ function scripted(fail: { sql: string; errcode: number } | undefined): { db: Dat
 }
 
 it('commits the writes of one turn in one transaction, in order, and settles them after it', async () => {
-  const { db, ran } = scripted(undefined);
+  const { db, ran } = scriptedConnection(undefined);
   const commit = new GroupCommit(db, 'file');
   const write = (name: string): Promise<number> => commit.run(() => ran.push(name));
   const first = write('a').then(() => ran.push('a is settled'));
@@ -53,7 +56,7 @@ it('commits the writes of one turn in one transaction, in order, and settles the
 
 it('rejects the whole group and rolls back if the commit fails, and commits the next group', async () => {
   const fail = { sql: 'COMMIT', errcode: 10 };
-  const { db, ran } = scripted(fail);
+  const { db, ran } = scriptedConnection(fail);
   const commit = new GroupCommit(db, '/data/heddle.db');
   const answers = await Promise.allSettled([commit.run(() => 1), commit.run(() => 2)]);
   for (const answer of answers) {
@@ -71,7 +74,7 @@ it('rejects the whole group and rolls back if the commit fails, and commits the 
 });
 
 it('names the remedy if another process has locked the file', async () => {
-  const { db } = scripted({ sql: 'BEGIN IMMEDIATE', errcode: 5 });
+  const { db } = scriptedConnection({ sql: 'BEGIN IMMEDIATE', errcode: 5 });
   const commit = new GroupCommit(db, 'file');
   await expect(commit.run(() => 1)).rejects.toThrow(/another process has locked it/);
 });

@@ -30,7 +30,7 @@ describe('live events in a data folder', () => {
 
   it('replace a file that is damaged', () => {
     const data = dataFolder();
-    writeFileSync(join(data, 'live.db'), 'This is no database. '.repeat(100));
+    writeFileSync(join(data, 'live.db'), 'This is not a database. '.repeat(100));
     const store = open(data);
     expect(store.publish('r', [EVENT])).toBe(1);
     expect(store.read('r', 0, 10)).toHaveLength(1);

@@ -51,7 +51,7 @@ it('leaves the file in the previous format if a step fails', () => {
 });
 
 /** Creates a file of format 1 with a run that has this many entries and logs, mixed with those of another run. */
-function format1(db: DatabaseSync, file: string, size: number): void {
+function createFormat1(db: DatabaseSync, file: string, size: number): void {
   migrate(db, file, { migrations: MIGRATIONS.slice(0, 1) });
   const run = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');
   run.run('fresh', 2000, 0, JSON.stringify(newRun('fresh', { createdMs: 2000 })));
@@ -76,15 +76,15 @@ it('creates the same tables in a new file as the migrations', () => {
   const files = [database(), database()];
   migrate((files[0] as Opened).db, 'new');
   migrate((files[1] as Opened).db, 'converted', { migrations: MIGRATIONS });
-  const [made, converted] = files.map(({ db }) =>
+  const [created, migrated] = files.map(({ db }) =>
     db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all(),
   );
-  expect(made).toEqual(converted);
+  expect(created).toEqual(migrated);
 });
 
 it('migrates a file of format 1 without loss', async () => {
   const { db, file } = database();
-  format1(db, file, 300);
+  createFormat1(db, file, 300);
   migrate(db, file);
   const runs = new SqliteRunStore(db, file, new GroupCommit(db, file));
   const entries = [started(), ...Array.from({ length: 299 }, (_, index) => entry(index + 2))];

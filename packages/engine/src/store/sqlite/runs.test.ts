@@ -15,7 +15,7 @@ function open(options: StoreOptions): Stores {
 }
 
 /** Returns the stores of a data folder with run `r`, which has three entries, after executing `sql` on its file. */
-async function damaged(sql: string): Promise<Stores> {
+async function openDamaged(sql: string): Promise<Stores> {
   const data = dataFolder();
   const first = openStores({ data });
   await first.runs.create(newRun('r'), started());
@@ -37,7 +37,7 @@ it.each([
   ['DELETE FROM journal WHERE seq = 1', /its first entry is "completed"/],
   ['DELETE FROM journal', /it has no entries/],
 ])('throws JOURNAL_CORRUPT with the run in the message after %s', async (sql, message) => {
-  const { runs } = await damaged(sql);
+  const { runs } = await openDamaged(sql);
   const fault = expect.objectContaining({
     code: 'JOURNAL_CORRUPT',
     message: expect.stringMatching(message) as string,
@@ -47,7 +47,7 @@ it.each([
 });
 
 it('names the damaged record or log', async () => {
-  const { runs } = await damaged("UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'");
+  const { runs } = await openDamaged("UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'");
   expect(() => runs.record('r')).toThrow(/record of run "r" is damaged/);
   expect(() => runs.list({})).toThrow(/record of run "r" is damaged/);
   expect(() => runs.logs('r')).toThrow(/log of run "r" is damaged/);
