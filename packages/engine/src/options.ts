@@ -52,8 +52,8 @@ export interface EngineOptions {
   /** The addresses that `api` blocks and `fetch` in function blocks may access. Default: public addresses. */
   egress?: EgressOptions;
   /**
-   * Addresses that replace those of services, by name: `{ openai: 'http://localhost:8080/v1' }`. Blocks that use the service
-   * reach its address even if `egress` does not allow it.
+   * Base URLs of services, by name, which replace their defaults: `{ openai: 'http://localhost:8080/v1' }`. Blocks may
+   * access the base URL of a service that they use even if `egress` does not allow it.
    */
   services?: { readonly [name: string]: string };
   /** Credentials of services, by name. Every workflow may use them, and they take precedence over the credentials of a block. */

@@ -52,9 +52,9 @@ export function reuse(
   if (!block.trigger)
     expectUpstream(plan, { block, index, runId: source.runId, hasRun: (id) => outputs.has(id) });
   const rerunIndexes = downstreamOf(plan, index);
-  const keptOutputs = plan.skeleton.nodes.flatMap((node, at): [string, Stored][] => {
+  const keptOutputs = plan.skeleton.nodes.flatMap((node, nodeIndex): [string, Stored][] => {
     const output = outputs.get(node.id);
-    return output && !rerunIndexes.has(at) ? [[node.id, output.value]] : [];
+    return output && !rerunIndexes.has(nodeIndex) ? [[node.id, output.value]] : [];
   });
   const outputsById = Object.fromEntries(keptOutputs);
   const isInside = iterations !== undefined && iterations.length + block.containers.length > 0;
@@ -116,18 +116,21 @@ export function previewReuse(
   const topId = outermost?.id ?? block.id;
   const index = plan.skeleton.nodes.findIndex((node) => node.id === topId);
   const rerunIndexes = index < 0 ? new Set<number>() : downstreamOf(plan, index);
-  const blocks = plan.skeleton.nodes.map((node, at) => ({
-    at,
+  const blocks = plan.skeleton.nodes.map((node, nodeIndex) => ({
+    nodeIndex,
     ...previewEntry(plan, node.id, outputs.has(node.id)),
   }));
   const upstream = index < 0 ? new Set<number>() : upstreamOf(plan, index);
-  const toEntry = ({ at: _at, ...entry }: (typeof blocks)[number]): RestartPreview['rerun'][number] => entry;
+  const toEntry = ({
+    nodeIndex: _nodeIndex,
+    ...entry
+  }: (typeof blocks)[number]): RestartPreview['rerun'][number] => entry;
   return {
     blockId: block.id,
     refusal: refusalOf(() => reuse(plan, reference, source, { iterations })),
     continued: outermost ? { blockId: outermost.id, name: outermost.name } : null,
-    rerun: blocks.filter(({ at }) => rerunIndexes.has(at)).map(toEntry),
-    upstream: blocks.filter(({ at }) => upstream.has(at)).map(toEntry),
+    rerun: blocks.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(toEntry),
+    upstream: blocks.filter(({ nodeIndex }) => upstream.has(nodeIndex)).map(toEntry),
   };
 }
 
@@ -186,13 +189,13 @@ function expectUpstream(
 /** Returns the indexes of the top-level blocks that lead to the block at `index`. */
 function upstreamOf(plan: Plan, index: number): Set<number> {
   const reached = new Set((plan.skeleton.nodes[index]?.ins ?? []).map(({ from }) => from));
-  for (const at of reached) for (const { from } of plan.skeleton.nodes[at]?.ins ?? []) reached.add(from);
+  for (const node of reached) for (const { from } of plan.skeleton.nodes[node]?.ins ?? []) reached.add(from);
   return reached;
 }
 
 /** Returns the indexes of the top-level blocks downstream of the block at `index`, including the block itself. */
 function downstreamOf(plan: Plan, index: number): Set<number> {
   const reached = new Set([index]);
-  for (const at of reached) for (const out of plan.skeleton.nodes[at]?.outs ?? []) reached.add(out);
+  for (const node of reached) for (const out of plan.skeleton.nodes[node]?.outs ?? []) reached.add(out);
   return reached;
 }

@@ -38,19 +38,19 @@ export interface FlowPolicy {
 
 /** The parameters of calls to a provider. */
 export interface HookCall {
-  /** The address at which the trigger receives events. It is unique, so it identifies the hook. */
+  /** The URL at which the trigger receives events. It is unique, so it identifies the hook. */
   url: string;
   /** The secret with which the provider signs. */
   secret: string;
   /** The provider's id of the hook; undefined if it is unknown. */
   hookId: string | undefined;
-  /** Earlier addresses of the trigger. */
+  /** Earlier URLs of the trigger. */
   formerUrls: readonly string[];
-  /** Ids of other hooks of the trigger. The hook to remove is not among them, even if it has the same address. */
+  /** Ids of other hooks of the trigger. The hook to remove is not among them, even if it has the same URL. */
   otherHookIds: readonly string[];
   /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
   credential(id: string): Promise<string>;
-  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
+  /** Returns the base URL that the operator has configured for a service, and a client that may access it. */
   service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
   nowMs: number;
   signal: AbortSignal;
@@ -118,9 +118,9 @@ export interface FeedCall {
   text(template: string): Promise<string>;
   /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
   credential(id: string): Promise<string>;
-  /** The client for addresses of the configuration. */
+  /** The client for URLs of the configuration. */
   http: HttpClient;
-  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
+  /** Returns the base URL that the operator has configured for a service, and a client that may access it. */
   service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
   nowMs: number;
   signal: AbortSignal;

@@ -193,7 +193,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
   const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
   const host = { tenant, report: (error: unknown) => parts.report(error, run.header.runId) };
   const services: ExecutorServices = {
-    sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
+    sandbox: async () => parts.code.gatedSandbox((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: async (name) => {
       const service = await parts.service(name);

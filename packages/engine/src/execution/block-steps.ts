@@ -46,7 +46,7 @@ export class BlockSteps {
       const reason = `The key of a step has 1 to ${MAX_KEY_CHARS} characters, this one has ${key.length}`;
       throw new BlockError('BLOCK_FAILED', `${this.#parts.block.name}: ${reason}.`, { retryable: false });
     }
-    const running = this.#running.get(key) ?? this.#once(key, work, options.idempotent === true);
+    const running = this.#running.get(key) ?? this.#runOnce(key, work, options.idempotent === true);
     this.#running.set(key, running);
     try {
       return (await running) as T;
@@ -55,7 +55,7 @@ export class BlockSteps {
     }
   };
 
-  async #once(
+  async #runOnce(
     key: string,
     work: (step: StepCall) => Promise<Json> | Json,
     idempotent: boolean,
@@ -65,7 +65,7 @@ export class BlockSteps {
     const loaded = steps.get(key);
     if (loaded?.result) return this.#read(loaded.result);
     if (!idempotent) {
-      const existing = loaded ?? (await this.#stored(() => store.beginStep(runId, place, key)));
+      const existing = loaded ?? (await this.#access(() => store.beginStep(runId, place, key)));
       if (existing?.result) return this.#read(existing.result);
       if (existing) throw this.#unknownOutcome(key);
       steps.set(key, { key, result: undefined });
@@ -74,8 +74,8 @@ export class BlockSteps {
     const json = await this.#work(key, () => work({ idempotencyKey }), idempotent);
     const { values, sanitizer } = this.#parts;
     const value = sanitizer.json(json, `The result of step "${key}"`);
-    const stored = await this.#stored(() => values.store(value));
-    const result = await this.#stored(() => store.endStep(runId, place, key, stored));
+    const stored = await this.#access(() => values.store(value));
+    const result = await this.#access(() => store.endStep(runId, place, key, stored));
     steps.set(key, { key, result });
     return result === stored ? value : this.#read(result);
   }
@@ -94,7 +94,7 @@ export class BlockSteps {
       return result;
     } catch (error) {
       if (!idempotent && !(hasBegun && task.stopped)) {
-        await this.#stored(() => store.forgetStep(runId, place, key));
+        await this.#access(() => store.forgetStep(runId, place, key));
         (await this.#loading)?.delete(key);
       }
       throw error;
@@ -103,7 +103,7 @@ export class BlockSteps {
 
   async #load(): Promise<Map<string, StoredStep>> {
     const { store, runId, place } = this.#parts;
-    const steps = await this.#stored(() => store.steps(runId, place));
+    const steps = await this.#access(() => store.steps(runId, place));
     return new Map(steps.map((step) => [step.key, step]));
   }
 
@@ -113,11 +113,11 @@ export class BlockSteps {
   }
 
   async #read(result: Stored): Promise<Json> {
-    return structuredClone(await this.#stored(() => this.#parts.values.load(result)));
+    return structuredClone(await this.#access(() => this.#parts.values.load(result)));
   }
 
   /** Accesses the store. Keeps an error for the attempt, because the executor may catch it. */
-  async #stored<T>(access: () => T | Promise<T>): Promise<T> {
+  async #access<T>(access: () => T | Promise<T>): Promise<T> {
     try {
       return await asInfrastructure(access);
     } catch (error) {

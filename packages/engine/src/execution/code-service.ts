@@ -22,7 +22,7 @@ export class CodeService {
   }
 
   /** Returns the sandbox for one tenant's code. Its jobs pass through `gate`. */
-  async gated(
+  async gatedSandbox(
     gate: <T>(work: () => Promise<T>) => Promise<T>,
     tenant: string | undefined,
   ): Promise<CodeSandbox> {

@@ -47,7 +47,7 @@ export class CommandExecutor {
   readonly #timers: Timers;
   readonly #tasks = new Map<string, BlockTask>();
   readonly #drainListeners: (() => void)[] = [];
-  #accepting = true;
+  #isAccepting = true;
 
   constructor(parts: CommandExecutorParts) {
     this.#parts = parts;
@@ -57,7 +57,7 @@ export class CommandExecutor {
   execute(command: Command): void {
     if (command.type === 'abort') this.#abort(command.at, command.why);
     else if (command.type === 'end') this.#timers.clear();
-    else if (!this.#accepting) return;
+    else if (!this.#isAccepting) return;
     else if (command.type === 'run') this.#run(command);
     else if (command.type === 'expand') void this.#expand(command);
     else if (command.type === 'timer') this.#setTimer(command);
@@ -75,7 +75,7 @@ export class CommandExecutor {
 
   /** Ignores further commands, which remain pending for the next start. Running tasks continue. */
   stopAccepting(): void {
-    this.#accepting = false;
+    this.#isAccepting = false;
     this.#timers.clear();
   }
 
@@ -193,7 +193,7 @@ export class CommandExecutor {
     const context = createBlockContext(attempt);
     const running =
       executor.class === 'effect' || (executor.class === 'pause' && this.#isEffect(place))
-        ? this.#gated(attempt, async () => executor.execute(context))
+        ? this.#runGated(attempt, async () => executor.execute(context))
         : executor.execute(context);
     return running instanceof Promise
       ? running.then((result) => this.#entryFor(attempt, result))
@@ -235,7 +235,7 @@ export class CommandExecutor {
     return resultEntry(result, header, { name: block.name, token: tokenOf }, environment.sanitizer);
   }
 
-  #gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
+  #runGated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
     const slot = new Slot(this.#parts.gate, attempt.signal);
     attempt.task.slot = slot;
     return slot.run(() => {

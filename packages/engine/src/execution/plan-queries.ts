@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core';
 import type { NewRun, Plan } from '@heddle/core';
 import { envNamesIn, normalizeName } from '@heddle/core/blocks';
 import type { BlockConfig, Region } from '@heddle/core/blocks';
-import { authored } from '../executors/authored.ts';
+import { authoredValue } from '../executors/authored.ts';
 import { mountedNames } from '../executors/function.ts';
 import { inputFields } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
@@ -88,7 +88,7 @@ export function missingEnvironment(
 
 /** Returns the inputs that the plan's start block declares. */
 export function declaredInputs(plan: Plan): InputField[] {
-  return inputFields(authored(plan.blocks[plan.start]?.params['inputFormat']));
+  return inputFields(authoredValue(plan.blocks[plan.start]?.params['inputFormat']));
 }
 
 /** Returns the block with the id or name `reference`; names match as in references. Throws BLOCK_NOT_FOUND. */

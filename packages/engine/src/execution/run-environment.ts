@@ -90,20 +90,23 @@ export class Environments {
   }
 
   #withoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
-    let read = this.#untenanted.get(plan);
-    if (!read) {
+    let runValues = this.#untenanted.get(plan);
+    if (!runValues) {
       const { env } = this.#parts;
       const readable = pick(env, reads.all ? Object.keys(env) : reads.names);
       const secrets = secretsOf(readable);
-      read = { strings: stringsOf(readable), secrets, redactor: createRedactor(secrets) };
-      this.#untenanted.set(plan, read);
+      runValues = { strings: stringsOf(readable), secrets, redactor: createRedactor(secrets) };
+      this.#untenanted.set(plan, runValues);
     }
-    return this.#constant(plan, read);
+    return this.#constant(plan, runValues);
   }
 
-  #constant(plan: Plan, read: RunValues): RunEnvironment {
+  #constant(plan: Plan, runValues: RunValues): RunEnvironment {
     const { values } = this.#parts;
-    return new ConstantEnvironment({ values, redactor: (secrets) => this.#redactorOf(plan, secrets) }, read);
+    return new ConstantEnvironment(
+      { values, redactor: (secrets) => this.#redactorOf(plan, secrets) },
+      runValues,
+    );
   }
 
   async #ofTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
@@ -187,12 +190,12 @@ class ConstantEnvironment implements RunEnvironment {
   /** Every secret so far, by name: the run's data may contain secrets that have been replaced since then. */
   readonly #allSecrets = new Map<string, Set<string>>();
 
-  constructor({ values, redactor }: EnvironmentParts, read: RunValues) {
-    this.values = read.strings;
+  constructor({ values, redactor }: EnvironmentParts, initial: RunValues) {
+    this.values = initial.strings;
     this.sanitizer = new Sanitizer(values, this);
     this.#redactorOf = redactor;
-    this.#redactor = read.redactor;
-    for (const [name, value] of Object.entries(read.secrets)) this.#remember(name, value);
+    this.#redactor = initial.redactor;
+    for (const [name, value] of Object.entries(initial.secrets)) this.#remember(name, value);
   }
 
   text(text: string): string {
@@ -256,9 +259,9 @@ class TenantEnvironment extends ConstantEnvironment {
 
   /** Reads the values. Throws ENVIRONMENT_UNAVAILABLE. */
   async load(): Promise<void> {
-    const read = await this.#parts.read();
-    this.addSecrets(secretsOf(read));
-    this.values = stringsOf(read);
+    const values = await this.#parts.read();
+    this.addSecrets(secretsOf(values));
+    this.values = stringsOf(values);
     this.#readMs = this.#parts.clock.now();
   }
 }

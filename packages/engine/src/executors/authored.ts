@@ -1,7 +1,7 @@
 import type { Json, Template } from '@heddle/core/blocks';
 
 /** Returns the authored value of a field, with references and placeholders as unresolved text. */
-export function authored(template: Template | undefined): Json | undefined {
+export function authoredValue(template: Template | undefined): Json | undefined {
   if (template === undefined) return undefined;
   switch (template.kind) {
     case 'literal':
@@ -9,9 +9,9 @@ export function authored(template: Template | undefined): Json | undefined {
     case 'text':
       return template.parts.map((part) => textOf(part)).join('');
     case 'list':
-      return template.items.map((item) => authored(item) ?? null);
+      return template.items.map((item) => authoredValue(item) ?? null);
     case 'object':
-      return Object.fromEntries(template.entries.map(([key, value]) => [key, authored(value) ?? null]));
+      return Object.fromEntries(template.entries.map(([key, value]) => [key, authoredValue(value) ?? null]));
   }
 }
 

@@ -1,6 +1,6 @@
 import { BlockError, bindExpression, isBlockError } from '@heddle/core/blocks';
 import type { BlockError as Failure, BlockResult, ConditionRow, Json, JsonObject } from '@heddle/core/blocks';
-import { authored } from './authored.ts';
+import { authoredValue } from './authored.ts';
 import { describeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asText } from './values.ts';
@@ -26,7 +26,7 @@ export const conditionExecutor: EngineExecutor = {
 async function decide(context: EngineContext): Promise<BlockResult> {
   const rows = rowsOf(context);
   const source = context.sourceOutput();
-  const row = await firstTrue(context, rows, source);
+  const row = await firstTrueRow(context, rows, source);
   const passedFields = Object.fromEntries(Object.entries(source).filter(([key]) => !OMITTED_FIELDS.has(key)));
   if (row === undefined)
     return { output: { ...passedFields, conditionResult: false, selectedPath: null, selectedOption: null } };
@@ -44,7 +44,7 @@ async function decide(context: EngineContext): Promise<BlockResult> {
 
 function rowsOf({ block }: EngineContext): readonly ConditionRow[] {
   if (block.conditions !== undefined) return block.conditions;
-  const conditions = authored(block.params['conditions']) ?? '';
+  const conditions = authoredValue(block.params['conditions']) ?? '';
   if (asText(conditions).trim() === '') return [];
   throw new BlockError('CONDITION_INVALID', `The conditions are not a list of rows${jsonIssue(conditions)}.`, {
     retryable: false,
@@ -68,7 +68,7 @@ interface BoundRow {
 }
 
 /** Returns the first true row, else the `otherwise` row. Rows after the `otherwise` row are ignored. */
-async function firstTrue(
+async function firstTrueRow(
   context: EngineContext,
   rows: readonly ConditionRow[],
   source: JsonObject,

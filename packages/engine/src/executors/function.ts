@@ -2,7 +2,7 @@ import { BlockError, bindCode, envNamesIn, fieldSchemas, referencesIn } from '@h
 import type { BlockConfig, BlockResult, CodeTemplate, Json } from '@heddle/core/blocks';
 import { parsedText, parseJson } from '@heddle/core/fields';
 import type { Limits } from '@heddle/sandbox';
-import { authored } from './authored.ts';
+import { authoredValue } from './authored.ts';
 import { codeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
@@ -80,8 +80,8 @@ export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string>
   const isFixed = [secretScope, mountedSecrets].every(
     (template) => !template || (referencesIn(template).length === 0 && envNamesIn(template).length === 0),
   );
-  if (!isFixed || authored(secretScope) !== 'selected') return 'all';
-  return namesOf(parsedText(authored(mountedSecrets) ?? null)) ?? 'all';
+  if (!isFixed || authoredValue(secretScope) !== 'selected') return 'all';
+  return namesOf(parsedText(authoredValue(mountedSecrets) ?? null)) ?? 'all';
 }
 
 /**

@@ -1,7 +1,7 @@
 import { own } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import { parsedText } from '@heddle/core/fields';
-import { authored } from './authored.ts';
+import { authoredValue } from './authored.ts';
 import { resumeOutput } from './human-resume.ts';
 import { inputFields } from '@heddle/core/fields';
 import { coerceField } from './input-format.ts';
@@ -54,7 +54,7 @@ function structureOf(entries: Json | undefined): Json {
 /** Returns the authored rows of a pause's notification tools. */
 function notificationRows({ type, params }: BlockConfig): JsonObject[] {
   if (type !== 'human_in_the_loop') return [];
-  return asRows(parsedText(authored(params['notification']) ?? null)) ?? [];
+  return asRows(parsedText(authoredValue(params['notification']) ?? null)) ?? [];
 }
 
 /** Returns the failed outcome of a notification, for an engine that cannot send it. The pause still opens. */

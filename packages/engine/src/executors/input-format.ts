@@ -58,10 +58,10 @@ export function fillFields(
   nested: Json | undefined,
 ): Map<string, Json> {
   const inner = isJsonObject(nested) ? nested : {};
-  const filled = new Map<string, Json>();
+  const values = new Map<string, Json>();
   for (const field of fields) {
     const value = own(inner, field.name) ?? own(top, field.name) ?? field.value;
-    if (value !== undefined) filled.set(field.name, coerceField(value, field.type));
+    if (value !== undefined) values.set(field.name, coerceField(value, field.type));
   }
-  return filled;
+  return values;
 }

@@ -213,7 +213,10 @@ export interface HttpClient {
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Sends the request like `fetch`, and returns as soon as the head of the response has arrived. */
   open(request: EgressRequest): Promise<EgressStream>;
-  /** Returns the addresses of a server of another protocol to which connections are allowed. Throws EGRESS_DENIED. */
+  /**
+   * Returns the IP addresses to which a caller may connect, for a server with a protocol other than HTTP. Throws
+   * EGRESS_DENIED.
+   */
   addresses: Egress['addresses'];
 }
 
@@ -225,13 +228,13 @@ export interface ServiceRate {
 
 /** The configuration of a service. */
 export interface ConfiguredService {
-  /** Undefined: the service has its default address. */
+  /** Base URL; undefined: the default of the service. */
   address: string | undefined;
   /** Undefined: the operator has configured no credential. */
   credential: string | undefined;
   /** Rate limit of each credential; undefined: the operator has configured none. */
   rate: ServiceRate | undefined;
-  /** The guarded HTTP client, which also reaches `address`. */
+  /** The guarded HTTP client, which may also access `address`. */
   http: HttpClient;
 }
 

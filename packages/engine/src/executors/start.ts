@@ -1,6 +1,6 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
-import { authored } from './authored.ts';
+import { authoredValue } from './authored.ts';
 import { inputFields } from '@heddle/core/fields';
 import { fillFields } from './input-format.ts';
 import type { InputField } from '@heddle/core/fields';
@@ -35,9 +35,9 @@ const OUTPUTS: { [K in Kind]: (start: Start) => Map<string, Json> } = {
  */
 export function startOutput(block: BlockConfig, input: Json, metadata = (): JsonObject => ({})): JsonObject {
   const kind = kindOf(block);
-  const fields = inputFields(authored(block.params['inputFormat']));
+  const fields = inputFields(authoredValue(block.params['inputFormat']));
   const top = isJsonObject(input) ? input : wrap(input);
-  const withMetadata = isOn(authored(block.params['runMetadata']));
+  const withMetadata = isOn(authoredValue(block.params['runMetadata']));
   if (kind !== 'chat')
     refuseReserved(block, [...fields.map((field) => field.name), ...namesOf(kind, top)], RESERVED);
   if (withMetadata)
@@ -54,7 +54,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
 
 /** Names of the fields of the start block that contain files: those of the type `file[]`, and `files`. */
 export function fileFields(block: BlockConfig): string[] {
-  const declared = inputFields(authored(block.params['inputFormat']));
+  const declared = inputFields(authoredValue(block.params['inputFormat']));
   const names = declared.filter(({ type }) => type === 'file[]').map(({ name }) => name);
   if (takesFiles(kindOf(block)) && !declared.some(({ name }) => name === 'files')) names.push('files');
   return [...new Set(names)];
@@ -80,7 +80,7 @@ function kindOf(block: BlockConfig): Kind {
     case 'manual_trigger':
       return 'manual';
     case 'starter':
-      return authored(block.params['startWorkflow']) === 'chat' ? 'chat' : 'api';
+      return authoredValue(block.params['startWorkflow']) === 'chat' ? 'chat' : 'api';
     default:
       return 'external';
   }

@@ -74,9 +74,9 @@ export class Emissions {
   #publishing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lostAt: Place | undefined;
-  #failed = false;
-  #reported = false;
-  #stopped = false;
+  #hasFailed = false;
+  #hasReported = false;
+  #isStopped = false;
 
   constructor(parts: EmissionsParts) {
     this.#parts = parts;
@@ -120,7 +120,7 @@ export class Emissions {
   flushed(): Promise<void> | undefined {
     if (this.#queue.length === 0 && !this.#publishing) return undefined;
     if (!this.#publishing) this.#publish();
-    if (!this.#publishing || this.#failed) return undefined;
+    if (!this.#publishing || this.#hasFailed) return undefined;
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, FLUSH_LIMIT_MS)));
     return Promise.race([this.#settled(), limit]).finally(() => clearTimeout(timer));
@@ -128,7 +128,7 @@ export class Emissions {
 
   /** Stops publishing. */
   stop(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
     this.#attempts.clear();
     this.#queue = [];
     clearTimeout(this.#timer);
@@ -194,7 +194,7 @@ export class Emissions {
   /** Collects further emissions for a while, by the machine's clock, even if the run uses another clock. */
   #collect(): void {
     const { batchMs } = this.#parts.store;
-    if (batchMs === 0 || this.#publishing || this.#stopped) return;
+    if (batchMs === 0 || this.#publishing || this.#isStopped) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#publish(), batchMs);
     this.#timer.unref();
@@ -224,7 +224,7 @@ export class Emissions {
         emission: { type: 'error', message: LOST_MESSAGE },
       });
     return chain(store.publish(replica.runId, events.map(toLiveEvent)), (last) => {
-      this.#failed = false;
+      this.#hasFailed = false;
       this.#notify(events, last);
     });
   }
@@ -239,10 +239,10 @@ export class Emissions {
   }
 
   #fail(error: unknown, batch: readonly QueuedEmission[]): void {
-    this.#failed = true;
+    this.#hasFailed = true;
     this.#lostAt = batch.at(-1)?.place;
-    if (this.#reported || this.#stopped) return;
-    this.#reported = true;
+    if (this.#hasReported || this.#isStopped) return;
+    this.#hasReported = true;
     this.#parts.report(error);
   }
 }

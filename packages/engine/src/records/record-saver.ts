@@ -26,7 +26,7 @@ export class RecordSaver {
   readonly #waiting: { begin: () => void; reject: (error: Error) => void }[] = [];
   #stoppedBy: Error | undefined;
   #cancelDelay: (() => void) | undefined;
-  #dirty = true;
+  #isDirty = true;
   #lastWrite: Promise<void> = Promise.resolve();
   #writes = 0;
 
@@ -35,7 +35,7 @@ export class RecordSaver {
   }
 
   changed(logs: readonly BlockLog[]): void {
-    this.#dirty = true;
+    this.#isDirty = true;
     for (const log of logs) this.#addLog(log);
   }
 
@@ -50,12 +50,12 @@ export class RecordSaver {
 
   /** True if the stored record and logs are up to date. */
   get saved(): boolean {
-    return !this.#dirty && this.#writes === 0 && !this.#stoppedBy && !this.#parts.writing();
+    return !this.#isDirty && this.#writes === 0 && !this.#stoppedBy && !this.#parts.writing();
   }
 
   /** Saves within SAVE_DELAY_MS. */
   saveSoon(): void {
-    if (!this.#dirty) return;
+    if (!this.#isDirty) return;
     const { clock, report } = this.#parts;
     this.#cancelDelay ??= clock.at(clock.now() + SAVE_DELAY_MS, () => {
       this.save().catch(report);
@@ -65,7 +65,7 @@ export class RecordSaver {
   /** Resolves when the current state of the run is saved. */
   save(): Promise<void> {
     return this.betweenEntries(() => {
-      if (this.#dirty) this.#lastWrite = this.#write();
+      if (this.#isDirty) this.#lastWrite = this.#write();
       return this.#lastWrite;
     });
   }
@@ -82,13 +82,13 @@ export class RecordSaver {
     this.#base += this.#logs.length;
     this.#logs = [];
     this.#older.clear();
-    this.#dirty = false;
+    this.#isDirty = false;
     return { record: this.#parts.record(), logs };
   }
 
   /** Marks the stored record and logs as up to date. */
   markSaved(): void {
-    this.#dirty = false;
+    this.#isDirty = false;
   }
 
   /** Runs `work` while the run's state equals its journal: now, or once the entry being written is stored. */
@@ -130,7 +130,7 @@ export class RecordSaver {
     try {
       await this.#parts.save(record, logs);
     } catch (error) {
-      this.#dirty = true;
+      this.#isDirty = true;
       for (const log of logs) this.#addLog(log);
       throw error;
     } finally {

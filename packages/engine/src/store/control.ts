@@ -105,7 +105,7 @@ export class ControlServer {
   readonly #parts: ControlServerParts;
   readonly #inProgress = new Map<string, Promise<void>>();
   readonly #unsaved = new Map<string, ControlOutcome>();
-  #stopped = false;
+  #isStopped = false;
 
   constructor(parts: ControlServerParts) {
     this.#parts = parts;
@@ -118,7 +118,7 @@ export class ControlServer {
 
   /** Handles the open requests that are not in progress, oldest first, and retries the storing of outcomes. */
   check(openRequests: readonly ControlRequest[]): void {
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     for (const [id, outcome] of this.#unsaved) this.#inProgress.set(id, this.#save(id, outcome));
     for (const request of openRequests) {
       if (!this.#inProgress.has(request.id)) this.#inProgress.set(request.id, this.#process(request));
@@ -127,7 +127,7 @@ export class ControlServer {
 
   /** Ignores later checks, and waits for requests in progress. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     await Promise.all(this.#inProgress.values());
   }
 

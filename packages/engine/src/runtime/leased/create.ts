@@ -48,7 +48,7 @@ export async function createLeasedEngine(
   const { leases, requests } = stores;
   const parts = partsOf(stores, registry, options);
   const report = (error: unknown): void => onError(error, undefined);
-  let closed = false;
+  let isClosed = false;
 
   const membership = new Membership({
     leases,
@@ -71,14 +71,14 @@ export async function createLeasedEngine(
   const runs = new RunRegistry(parts, ownership);
   const local = { ...parts, runs };
   const service = new PeerService({ local, leases, requests, membership, ownership, clock, recover, report });
-  const peers = new PeerRuns({ runtime: parts, requests, clock, isClosed: () => closed });
+  const peers = new PeerRuns({ runtime: parts, requests, clock, isClosed: () => isClosed });
 
   const close = async (graceMs: number): Promise<void> => {
     await service.stop();
     const grace = timeLimit(parts.clock, graceMs);
     await runs.close(grace.elapsed);
     grace.cancel();
-    closed = true;
+    isClosed = true;
     ownership.forgetAll();
     // Leases that cannot be released expire.
     await membership.end().catch(report);

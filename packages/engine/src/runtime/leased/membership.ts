@@ -31,8 +31,8 @@ export class Membership {
   readonly #parts: MembershipParts;
   /** Id of the process. It changes after each loss, so that leases of an earlier membership are never valid again. */
   #id = randomUUID() as string;
-  #joined = false;
-  #ended = false;
+  #hasJoined = false;
+  #hasEnded = false;
   #joining: Promise<string> | undefined;
   #expiresMs = 0;
   /** Ids of earlier memberships that are still in the database. */
@@ -46,7 +46,7 @@ export class Membership {
 
   /** The id under which the process may own runs now; undefined: it owns none. */
   get owner(): string | undefined {
-    return this.#joined ? this.#id : undefined;
+    return this.#hasJoined ? this.#id : undefined;
   }
 
   /** Joins and starts heartbeats. Throws the errors of the database. */
@@ -64,7 +64,7 @@ export class Membership {
 
   /** Leaves, so that other processes can take over all runs of this process. */
   async end(): Promise<void> {
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#cancelExpiry();
     await this.#stopHeartbeats();
     await this.#joining?.catch(() => undefined);
@@ -74,7 +74,7 @@ export class Membership {
 
   /** Detects an expired lease without waiting for the timer, which may be late after the process was frozen. */
   checkExpiry(): void {
-    if (this.#joined && this.#parts.clock.now() >= this.#expiresMs) this.#lose(RENEWAL_FAILED);
+    if (this.#hasJoined && this.#parts.clock.now() >= this.#expiresMs) this.#lose(RENEWAL_FAILED);
   }
 
   /**
@@ -82,12 +82,12 @@ export class Membership {
    * Throws the errors of the database.
    */
   member(removedId?: string): Promise<string> {
-    if (this.#ended)
+    if (this.#hasEnded)
       return Promise.reject(
         new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.'),
       );
     if (removedId !== undefined && removedId === this.owner) this.#lose(LEASE_EXPIRED);
-    if (this.#joined) return Promise.resolve(this.#id);
+    if (this.#hasJoined) return Promise.resolve(this.#id);
     this.#joining ??= this.#join().finally(() => (this.#joining = undefined));
     return this.#joining;
   }
@@ -108,7 +108,7 @@ export class Membership {
     await this.#removeFormer();
     const requestedMs = clock.now();
     await leases.join(this.#id, leaseMs);
-    this.#joined = true;
+    this.#hasJoined = true;
     this.#extend(requestedMs);
     return this.#id;
   }
@@ -121,7 +121,7 @@ export class Membership {
   }
 
   #lose(reason: string): void {
-    if (!this.#joined) return;
+    if (!this.#hasJoined) return;
     this.#cancelExpiry();
     this.#retire();
     this.#parts.onLost(
@@ -132,7 +132,7 @@ export class Membership {
   #retire(): void {
     this.#formerIds.add(this.#id);
     this.#id = randomUUID();
-    this.#joined = false;
+    this.#hasJoined = false;
   }
 
   /** Removes earlier memberships, so that other processes need not wait for their expiry. */

@@ -10,7 +10,7 @@ export function repeat(
   work: () => Promise<void>,
   report: (error: unknown) => void,
 ): () => Promise<void> {
-  let stopped = false;
+  let isStopped = false;
   let current: Promise<void> = Promise.resolve();
   let cancel = (): void => undefined;
   const schedule = (): void => {
@@ -18,13 +18,13 @@ export function repeat(
       current = work()
         .catch(report)
         .then(() => {
-          if (!stopped) schedule();
+          if (!isStopped) schedule();
         });
     });
   };
   schedule();
   return () => {
-    stopped = true;
+    isStopped = true;
     cancel();
     return current;
   };

@@ -76,11 +76,11 @@ export class Driver {
       for (let batches = 1; !this.#inbox.empty; batches++) {
         const batch = this.#apply();
         if (batch.length === 0) continue;
-        const written = this.#parts.append(batch);
-        this.writing = written !== undefined;
-        if (written ?? batches % BATCHES_PER_TURN === 0) {
+        const write = this.#parts.append(batch);
+        this.writing = write !== undefined;
+        if (write ?? batches % BATCHES_PER_TURN === 0) {
           this.#parts.onYield();
-          await (written ?? new Promise(setImmediate));
+          await (write ?? new Promise(setImmediate));
         }
         this.writing = false;
         this.#parts.onWritten(batch);
@@ -139,14 +139,14 @@ class Inbox {
   #last: PostedEntry | undefined;
   /** Listeners of the batch that is being written. */
   readonly #batchListeners: PostListener[] = [];
-  #closed = false;
+  #isClosed = false;
 
   get empty(): boolean {
     return this.#first === undefined;
   }
 
   post(body: EntryBody, listener: PostListener | undefined): void {
-    if (this.#closed) {
+    if (this.#isClosed) {
       listener?.('stopped');
       return;
     }
@@ -176,7 +176,7 @@ class Inbox {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     for (let posted = this.#removeAll(); posted; posted = posted.next) posted.listener?.('stopped');
   }
 

@@ -46,7 +46,7 @@ export class RunRegistry {
   readonly #idleRuns = new Set<ActiveRun>();
   readonly #storedPlans = new Set<string>();
   readonly #queue: PQueue;
-  #closing = false;
+  #isClosing = false;
 
   constructor(parts: RuntimeParts, ownership: RunOwnership) {
     this.#parts = parts;
@@ -213,7 +213,7 @@ export class RunRegistry {
    * start.
    */
   async close(graceElapsed: Promise<void>): Promise<void> {
-    this.#closing = true;
+    this.#isClosing = true;
     await Promise.allSettled(
       [...this.#runs.values()].flatMap((each) => (each.state === 'opening' ? [each.opened] : [])),
     );
@@ -268,7 +268,7 @@ export class RunRegistry {
   }
 
   async #removeStopped(run: ActiveRun, error: Error): Promise<void> {
-    if (this.#closing) return;
+    if (this.#isClosing) return;
     if (isHeldByOther(error, run.runId)) return this.#forget(run);
     await this.recordFailure(run.runId, error);
     this.#remove(run);
@@ -289,7 +289,7 @@ export class RunRegistry {
   }
 
   #expectOpen(): void {
-    if (this.#closing)
+    if (this.#isClosing)
       throw new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.');
   }
 }

@@ -24,11 +24,11 @@ export class Follower {
   /** Id of the last item that the replica includes. */
   #lastItemId = 'start';
   /** True if the replica includes entries whose place in the journal is not confirmed. */
-  #speculative = false;
+  #isSpeculative = false;
   readonly #parts: FollowerParts;
   /** Changed logs that are not saved yet, by their execution order. */
   #logs = new Map<number, BlockLog>();
-  #dirty = true;
+  #isDirty = true;
 
   private constructor(parts: FollowerParts, header: NewRun, plan: Plan) {
     this.#parts = parts;
@@ -62,7 +62,7 @@ export class Follower {
         throw journalCorrupt(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
     }
     this.#lastItemId = tip;
-    this.#speculative = false;
+    this.#isSpeculative = false;
   }
 
   /** Writes the unwritten entries and does not change the replica. */
@@ -75,12 +75,12 @@ export class Follower {
   /** True if the replica is at `position` or can reach it by applying further entries. */
   canReach({ seq, tip, unwritten }: Position): boolean {
     if (this.#isAt(seq, tip)) return true;
-    return this.replica.seq < seq && (!this.#speculative || this.#confirmedBy(unwritten));
+    return this.replica.seq < seq && (!this.#isSpeculative || this.#confirmedBy(unwritten));
   }
 
   /** True if this follower has confirmed more entries than `other` includes. */
   isAheadOf(other: Follower): boolean {
-    return !this.#speculative && this.replica.seq > other.replica.seq;
+    return !this.#isSpeculative && this.replica.seq > other.replica.seq;
   }
 
   #isAt(seq: number, itemId: string): boolean {
@@ -96,11 +96,11 @@ export class Follower {
   #restart(): void {
     this.replica = new Replica(this.header.runId, this.plan);
     this.#logs.clear();
-    this.#speculative = false;
+    this.#isSpeculative = false;
   }
 
   #logsChanged(logs: readonly BlockLog[]): void {
-    this.#dirty = true;
+    this.#isDirty = true;
     for (const log of logs) this.#logs.set(log.executionOrder, log);
   }
 
@@ -110,7 +110,7 @@ export class Follower {
    */
   advancedBy(id: string, logs: readonly BlockLog[]): void {
     this.#lastItemId = id;
-    this.#speculative = true;
+    this.#isSpeculative = true;
     this.#logsChanged(logs);
   }
 
@@ -123,10 +123,10 @@ export class Follower {
 
   /** Writes the record and the changed logs. `suspended`: the reason why the run does not continue. */
   async save(suspended?: string): Promise<void> {
-    if (!this.#dirty && suspended === undefined) return;
+    if (!this.#isDirty && suspended === undefined) return;
     const logs = [...this.#logs];
     const record = recordOf(this.replica, this.header, suspended);
-    this.#dirty = suspended !== undefined;
+    this.#isDirty = suspended !== undefined;
     const changed = logs.map(([, log]) => log);
     this.#parts.stalls.expectNoStall(record.runId);
     // The store refuses the record if a lost process has saved a later one, whose logs may be wrong: the logs stay unsaved.
@@ -137,7 +137,7 @@ export class Follower {
   /** Drops the changed logs, because another follower has saved them. */
   forgetLogs(): void {
     this.#logs.clear();
-    this.#dirty = false;
+    this.#isDirty = false;
   }
 
   async #upsert(entries: readonly Entry[]): Promise<void> {

@@ -63,14 +63,14 @@ export class Segment {
   readonly #inbox: EntryBody[] = [];
   /** Keys of the places whose blocks run in this segment. */
   readonly #ownPlaces = new Set<string>();
-  #processing = false;
+  #isProcessing = false;
   /** While entries of an earlier attempt are replayed: the commands that resulted from them. */
   #replayedCommands: Command[] | undefined;
   /** Uses the machine's clock, because working time is independent of the runs' clock. */
   #startedMs = performance.now();
   #failure: { error: unknown } | undefined;
   /** True if the segment will produce no more entries. */
-  #ended = false;
+  #hasEnded = false;
   #interrupt: () => void = () => undefined;
 
   constructor(parts: SegmentParts) {
@@ -125,7 +125,7 @@ export class Segment {
     this.#startedMs = performance.now();
     const interrupted = new Promise<void>((resolve) => {
       this.#interrupt = resolve;
-      if (stop.aborted || this.#ended) resolve();
+      if (stop.aborted || this.#hasEnded) resolve();
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
     if (!stop.aborted) this.#beginAll(this.#stillPending(commands));
@@ -179,7 +179,7 @@ export class Segment {
 
   /** Starts all commands before it processes the first result, as a runtime in one process does. */
   #beginAll(commands: readonly PendingCommand[]): void {
-    this.#processing = true;
+    this.#isProcessing = true;
     for (const command of commands) if (!this.#isUnderWay(command)) this.#begin(command);
     this.#processAll();
   }
@@ -195,17 +195,17 @@ export class Segment {
 
   #post(body: EntryBody): void {
     this.#inbox.push(body);
-    if (!this.#processing) this.#processAll();
+    if (!this.#isProcessing) this.#processAll();
   }
 
   #processAll(): void {
-    this.#processing = true;
+    this.#isProcessing = true;
     try {
       for (let next; (next = this.#inbox.shift());) this.#process(next);
     } catch (error) {
       this.#fail(error);
     }
-    this.#processing = false;
+    this.#isProcessing = false;
   }
 
   #process(body: EntryBody, atMs = this.#parts.runtime.clock.now()): void {
@@ -293,7 +293,7 @@ export class Segment {
   }
 
   #finish(): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#interrupt();
   }
 

@@ -18,7 +18,7 @@ export class LiveListener {
   #connecting: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #delayMs = FIRST_DELAY_MS;
-  #closed = false;
+  #isClosed = false;
 
   constructor(database: Database, channel: string) {
     this.#database = database;
@@ -32,7 +32,7 @@ export class LiveListener {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     clearTimeout(this.#retry);
     await this.#connecting;
     const client = this.#client;
@@ -41,7 +41,8 @@ export class LiveListener {
   }
 
   #connect(): void {
-    if (this.#closed || this.#client || this.#connecting || this.#retry || this.#watchers.size === 0) return;
+    if (this.#isClosed || this.#client || this.#connecting || this.#retry || this.#watchers.size === 0)
+      return;
     this.#connecting = this.#listen().finally(() => (this.#connecting = undefined));
   }
 
@@ -70,7 +71,7 @@ export class LiveListener {
     if (this.#client !== client) return;
     this.#client = undefined;
     client.end().catch(() => undefined);
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#retry = setTimeout(() => {
       this.#retry = undefined;
       this.#connect();

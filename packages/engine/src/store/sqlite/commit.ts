@@ -27,7 +27,7 @@ export class GroupCommit {
   readonly #rollback: StatementSync;
   readonly #rollbackListeners: (() => void)[] = [];
   #queue: Write[] = [];
-  #closed = false;
+  #isClosed = false;
 
   constructor(db: DatabaseSync, file: string) {
     this.#db = db;
@@ -40,7 +40,7 @@ export class GroupCommit {
 
   /** Resolves with the result of `apply` after the commit. `translate` converts errors of its statements. */
   run<T>(apply: () => T, translate: (error: unknown) => unknown = (error) => error): Promise<T> {
-    if (this.#closed) return Promise.reject(storeClosed());
+    if (this.#isClosed) return Promise.reject(storeClosed());
     return new Promise<T>((resolve, reject) => {
       if (this.#queue.length === 0) setImmediate(() => this.flush());
       this.#queue.push({ apply, resolve: resolve as (result: unknown) => void, reject, translate });
@@ -63,7 +63,7 @@ export class GroupCommit {
   /** Commits all waiting writes. Later writes fail with ENGINE_CLOSED. */
   close(): void {
     this.flush();
-    this.#closed = true;
+    this.#isClosed = true;
   }
 
   /** Commits the group. Returns false if the statements of one of several writes failed; then no write is settled. */

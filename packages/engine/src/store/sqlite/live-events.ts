@@ -60,24 +60,24 @@ export class SqliteLiveEvents implements LiveEventStore {
   readonly batchMs = 4;
   readonly #file: string;
   readonly #clock: Clock;
-  readonly #writes: boolean;
+  readonly #canWrite: boolean;
   readonly #notifier: ChangeNotifier;
   readonly #watchers = new LiveWatchers();
   #connection: Connection | undefined;
   #stopWatching: (() => void) | undefined;
   #prunedMs = -Infinity;
-  #closed = false;
+  #isClosed = false;
 
   /** `writes`: false for readers of a folder that other processes own. */
   constructor(data: string, { clock, writes }: { clock: Clock; writes: boolean }) {
     this.#file = join(data, 'live.db');
     this.#clock = clock;
-    this.#writes = writes;
+    this.#canWrite = writes;
     this.#notifier = new ChangeNotifier(data, 'live-changes');
   }
 
   publish(runId: string, events: readonly NewLiveEvent[]): number {
-    if (this.#closed) throw storeClosed();
+    if (this.#isClosed) throw storeClosed();
     this.#connection ??= withFileErrors(this.#file, () => this.#open());
     const last = this.#use(0, (connection) => this.#add(connection, runId, events));
     this.#notifier.notify();
@@ -157,14 +157,14 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#stopWatching?.();
     if (this.#connection?.db.isOpen) this.#connection.db.close();
   }
 
   /** Calls `work` with the connection. Returns `empty` for a folder without events. */
   #use<T>(empty: T, work: (connection: Connection) => T): T {
-    if (this.#closed) throw storeClosed();
+    if (this.#isClosed) throw storeClosed();
     return withFileErrors(this.#file, () => {
       if (!this.#connection && existsSync(this.#file)) this.#connection = this.#open();
       return this.#connection ? work(this.#connection) : empty;
@@ -172,7 +172,7 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 
   #open(): Connection | undefined {
-    if (!this.#writes) return this.#openReader();
+    if (!this.#canWrite) return this.#openReader();
     makePrivateFile(this.#file);
     try {
       return prepareStatements(openWriter(this.#file));
