@@ -30,7 +30,7 @@ export interface ExecuteOptions {
   version?: number;
   /** Block (id or name) at which the run starts; default the plan's start. */
   start?: string;
-  /** Block (id or name, top level) after which nothing new starts. */
+  /** Block (id or name, top level) after which no further block starts. */
   until?: string;
   /** Time limit of the run, in milliseconds. */
   timeoutMs?: number;

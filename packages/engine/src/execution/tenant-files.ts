@@ -41,7 +41,7 @@ export interface TenantFileQuery {
   folderPath: string;
   /** True to include the content of subfolders, at any depth. */
   recursive: boolean;
-  /** Only entries whose names contain this text, ignoring case. */
+  /** Only entries whose names contain this string, ignoring case. */
   search?: string;
   /** Only the files with exactly this name, and no folders. */
   name?: string;

@@ -29,7 +29,7 @@ export interface KnowledgeTagFilter {
 /** A search: a query, filters, or both. */
 export interface KnowledgeSearch {
   knowledgeBaseId: string;
-  /** A text to search for by meaning. Undefined: everything that the filters match. */
+  /** Text to search for by meaning. Undefined: everything that the filters match. */
   query: string | undefined;
   /** Maximum number of results. */
   topK: number;
@@ -107,7 +107,7 @@ export interface KnowledgeChunkQuery extends Page {
   enabled: 'all' | 'enabled' | 'disabled';
 }
 
-/** A text to store as a document. */
+/** A document to store, as text. */
 export interface NewKnowledgeDocument {
   name: string;
   content: string;

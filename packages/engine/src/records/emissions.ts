@@ -42,7 +42,7 @@ type TextEmission = Extract<BlockEmission, { text: string }>;
 
 /** An attempt that has emitted and not ended. */
 interface OpenAttempt extends Omit<QueuedEmission, 'emission'> {
-  /** Its texts. The end of each text is held back while it may be part of a secret. */
+  /** Streams of its text, by type. The end of a text is held back while it may be part of a secret. */
   streams: Map<TextEmission['type'], RedactionStream>;
 }
 
@@ -94,9 +94,9 @@ export class Emissions {
     const key = placeKey(place);
     const existing = isFirst ? undefined : this.#attempts.get(key);
     if (!isFirst && !existing) return;
-    const at = { seq: replica.seq, atMs: clock.now() };
-    const attempt = existing ?? { place, key, isFirst, ...at, streams: new Map() };
-    this.#attempts.set(key, Object.assign(attempt, at));
+    const position = { seq: replica.seq, atMs: clock.now() };
+    const attempt = existing ?? { place, key, isFirst, ...position, streams: new Map() };
+    this.#attempts.set(key, Object.assign(attempt, position));
     if (redacted) this.#enqueue(attempt, redacted);
     else if (isText) this.#addText(attempt, emission);
     this.#publishSoon();

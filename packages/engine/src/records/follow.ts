@@ -64,7 +64,7 @@ export async function* eventsBetween(
   after: EventPosition,
   upTo: number,
 ): AsyncGenerator<RunEvent> {
-  // If nothing is new since the position, the journal, which may be long, is not read.
+  // Does not read the journal, which may be long, if nothing is new since the position.
   if (upTo <= after.seq && (await stores.live.last(runId)) <= after.emission) return;
   const journal = await stores.runs.journal(runId);
   const { replica } = foldJournal(

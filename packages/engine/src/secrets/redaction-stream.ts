@@ -66,7 +66,8 @@ export class FormStream implements RedactionStream {
   /** Ranges in the text that is held, in order. They do not overlap. */
   readonly #ranges: HeldRange[] = [];
   /**
-   * Maximum number of characters that are held back. A power of two, because it reveals how long the longest form is.
+   * Maximum number of characters that are held back. A power of two, so that the limit reveals little about the
+   * length of the longest form.
    */
   readonly #limit: number;
   #state: State;
@@ -91,8 +92,8 @@ export class FormStream implements RedactionStream {
 
   push(part: string): string {
     this.#held.add(part);
-    for (let at = 0; at < part.length; at++) {
-      const code = part.charCodeAt(at);
+    for (let index = 0; index < part.length; index++) {
+      const code = part.charCodeAt(index);
       this.#state = this.#automaton.next(this.#state, code);
       this.#length++;
       if (!this.#automaton.hasSpace && isSpace(code)) this.#wordStart = this.#length;

@@ -4,7 +4,7 @@ import { FormAutomaton } from './form-automaton.ts';
 import { FormStream, PLAIN_STREAM } from './redaction-stream.ts';
 import type { RedactionStream } from './redaction-stream.ts';
 
-/** Values that occur in most JSON texts. */
+/** JSON keywords, which occur in most JSON documents. */
 const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
 
 /** Replaces secret values with `«redacted:NAME»`. */
@@ -12,7 +12,7 @@ export interface Redactor {
   text(text: string): string;
   /** Replaces secrets in all strings, numbers and keys. Returns the same object if it contains no secret. */
   json(value: Json): Json;
-  /** Returns a stream that redacts one text that arrives in parts, with the result of `text` for the whole. */
+  /** Returns a stream that redacts a text that arrives in parts. The result is that of `text` for the whole text. */
   stream(): RedactionStream;
 }
 
@@ -106,9 +106,9 @@ class Finder {
     const forms = this.#byPrefix.get(prefix);
     if (forms) forms.push(form);
     else this.#byPrefix.set(prefix, [form]);
-    for (let at = 1; at < this.#minLength; at++) {
-      const pair = pairAt(prefix, at);
-      this.#skips[pair] = Math.min(this.#skips[pair] ?? 0, this.#minLength - 1 - at);
+    for (let index = 1; index < this.#minLength; index++) {
+      const pair = pairAt(prefix, index);
+      this.#skips[pair] = Math.min(this.#skips[pair] ?? 0, this.#minLength - 1 - index);
     }
   }
 
@@ -136,9 +136,9 @@ class Finder {
   }
 }
 
-/** Returns a hash of the character at `at` and the one before it. */
-function pairAt(text: string, at: number): number {
-  return ((text.charCodeAt(at - 1) << 8) ^ text.charCodeAt(at)) & (PAIRS - 1);
+/** Returns a hash of the character at `index` and the one before it. */
+function pairAt(text: string, index: number): number {
+  return ((text.charCodeAt(index - 1) << 8) ^ text.charCodeAt(index)) & (PAIRS - 1);
 }
 
 function placeholder(name: string): string {
@@ -147,12 +147,12 @@ function placeholder(name: string): string {
 
 function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   let result = '';
-  let at = 0;
+  let position = 0;
   for (const { start, end, name } of ranges) {
-    result += text.slice(at, start) + placeholder(name);
-    at = end;
+    result += text.slice(position, start) + placeholder(name);
+    position = end;
   }
-  return result + text.slice(at);
+  return result + text.slice(position);
 }
 
 interface Scalars {

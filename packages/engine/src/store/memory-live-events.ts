@@ -47,9 +47,9 @@ export class MemoryLiveEvents implements LiveEventStore {
 
   read(runId: string, after: number, limit: number): LiveEvent[] {
     const { events = [] } = this.#streams.get(runId) ?? {};
-    const first = events[0]?.number ?? 1;
-    const from = Math.max(0, after + 1 - first);
-    return events.slice(from, from + limit);
+    const firstNumber = events[0]?.number ?? 1;
+    const start = Math.max(0, after + 1 - firstNumber);
+    return events.slice(start, start + limit);
   }
 
   places(runId: string): string[] {

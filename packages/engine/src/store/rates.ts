@@ -9,7 +9,10 @@ export interface RateDemand {
   tokenBurstMs: number;
 }
 
-/** The times at which the next units fit into the rates of a key, and at which the provider accepts the key again. */
+/**
+ * The theoretical arrival times of the next request and the next token of a key (generic cell rate algorithm), and the
+ * time at which the provider accepts the key again.
+ */
 export interface RateState {
   requestsMs: number;
   tokensMs: number;

@@ -54,7 +54,7 @@ export class PostgresRates implements RateStore {
       .where('key', '=', key);
   }
 
-  /** Calls `work` with the state of a key, which no other process changes until it resolves. */
+  /** Calls `work` with the state of a key. No other process changes the state until `work` resolves. */
   #change<T>(key: string, work: (state: RateState, set: (state: RateState) => Promise<void>) => Promise<T>) {
     const { build } = this.#database;
     return this.#database.queries(async (run: Transaction) => {
