@@ -61,7 +61,7 @@ export async function expandCount(source: CountSource, context: ExpandContext): 
   if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 1) return count;
   throw new BlockError(
     'COUNT_INVALID',
-    `The count \`${source.expression.authored}\` gives ${excerpt(value)}; it must give a whole number of at least 1.`,
+    `The count \`${source.expression.authored}\` is ${excerpt(value)}; it must be a whole number of at least 1.`,
   );
 }
 

@@ -47,7 +47,7 @@ function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[]
 function duplicateName(): BlockError {
   return new BlockError(
     'BLOCK_CONFIG_INVALID',
-    'A reference in the name of a field gives the name of another field. Put fields whose names come from data into a separate object.',
+    'A reference in the name of a field resolves to the name of another field. Put fields whose names come from data into a separate object.',
     { retryable: false },
   );
 }

@@ -77,7 +77,7 @@ function invalid(name: string, value: Json, expected: string): BlockError {
   const text = JSON.stringify(value);
   return new BlockError(
     'VARIABLE_INVALID',
-    `The variable "${name}" cannot be set to ${text.length > 80 ? `${text.slice(0, 80)}…` : text}: ${expected} is needed.`,
+    `The variable "${name}" cannot be set to ${text.length > 80 ? `${text.slice(0, 80)}…` : text}: it must be ${expected}.`,
     {
       retryable: false,
       details: { variable: name },

@@ -181,7 +181,7 @@ async function* chunksOf(
   for (const [index, key] of parts.entries()) {
     const text = partIn(await values.get(key), { id, owner, index });
     if (text === undefined)
-      throw new EngineError('VALUE_MISSING', `Part ${index + 1} of a stored file is no longer there.`, {
+      throw new EngineError('VALUE_MISSING', `Part ${index + 1} of a stored file is missing.`, {
         details: { key },
       });
     yield Buffer.from(text, 'base64');

@@ -66,7 +66,7 @@ export function makePrivateFile(file: string): void {
   restrict(file, PRIVATE_FILE);
 }
 
-/** Restricts the data folder to this user. Returns the problem if it stays accessible for others. */
+/** Restricts the data folder to this user. Returns the problem if it stays accessible to others. */
 function restrictFolder(data: string, names: readonly string[]): string | undefined {
   const { mode } = statSync(data);
   const permissions =
@@ -78,7 +78,7 @@ function restrictFolder(data: string, names: readonly string[]): string | undefi
     foreignNames.length > 0
       ? `${JSON.stringify(foreignNames[0])}, which Heddle did not create`
       : 'files of other users';
-  return `The data folder "${data}" stays accessible for other users (${octal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
+  return `The data folder "${data}" stays accessible to other users (${octal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
 }
 
 /** Restricts the folder and its content, unless the folder is private already. */
