@@ -1,22 +1,23 @@
-interface Waiting<Item, Result> {
+interface WaitingItem<Item, Result> {
   item: Item;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Passes the items of one turn of the event loop to `run` together, at most `most` at once, so that a burst does not wait for
- * one commit each. `run` is one transaction and returns a result for each item; items that arrive in the meantime wait
- * for the next transaction. If it fails, each item is passed separately, because one of them may be the cause.
+ * Passes the items of one turn of the event loop to `run` together, at most `maxItems` of them, so that a burst does
+ * not wait for one commit per item. `run` is one transaction and returns a result for each item; items that arrive in
+ * the meantime wait for the next transaction. If `run` fails, each item is passed separately, because one of them may
+ * be the cause.
  */
 export class Batches<Item, Result> {
-  readonly #most: number;
+  readonly #maxItems: number;
   readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
-  readonly #waiting: Waiting<Item, Result>[] = [];
+  readonly #waiting: WaitingItem<Item, Result>[] = [];
   #working: Promise<void> | undefined;
 
-  constructor(most: number, run: (items: readonly Item[]) => Promise<readonly Result[]>) {
-    this.#most = most;
+  constructor(maxItems: number, run: (items: readonly Item[]) => Promise<readonly Result[]>) {
+    this.#maxItems = maxItems;
     this.#run = run;
   }
 
@@ -37,19 +38,19 @@ export class Batches<Item, Result> {
     while (this.#waiting.length > 0) {
       // Lets the event loop read more items first: requests of other connections, or runs that have started.
       await new Promise(setImmediate);
-      await this.#runAll(this.#waiting.splice(0, this.#most));
+      await this.#runAll(this.#waiting.splice(0, this.#maxItems));
     }
     // In the same turn as the last check of the items, so that an item that is added later starts the work again.
     this.#working = undefined;
   }
 
-  async #runAll(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #runAll(batch: readonly WaitingItem<Item, Result>[]): Promise<void> {
     let results: readonly Result[];
     try {
       results = await this.#run(batch.map(({ item }) => item));
     } catch (error) {
       if (batch.length === 1) return batch[0]?.reject(error);
-      for (const each of batch) await this.#runAll([each]);
+      for (const item of batch) await this.#runAll([item]);
       return;
     }
     for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);

@@ -3,7 +3,7 @@ import type { Compilable, Kysely } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * Returns a query whose SQL is compiled once. For the queries of every execution: compiling takes longer than running.
+ * Returns a query whose SQL is compiled once, for queries of every execution: compiling takes longer than running.
  * `build` fills its parameters with placeholders; each call passes the values, in the order of the SQL.
  */
 export function compiled<Row>(
@@ -15,21 +15,21 @@ export function compiled<Row>(
 }
 
 /**
- * The same for a query on several items. Its SQL is compiled once for each number of items; `values` are those of all items, in the
- * order of the SQL.
+ * Like `compiledIn`, for a query on several items. Its SQL is compiled once for each number of items; `values` are
+ * those of all items, in the order of the SQL.
  */
 export function compiledForMany<Tables, Row>(
   build: (db: Kysely<Tables>, items: number) => Compilable<Row>,
 ): (db: Kysely<Tables>, items: number, values: readonly unknown[]) => Promise<Row[]> {
   const queries = new Map<number, ReturnType<typeof compiledIn<Tables, Row>>>();
   return (db, items, values) => {
-    const query = queries.get(items) ?? compiledIn<Tables, Row>((on) => build(on, items));
+    const query = queries.get(items) ?? compiledIn<Tables, Row>((builder) => build(builder, items));
     queries.set(items, query);
     return query(db, values);
   };
 }
 
-/** The same for a query that runs in transactions. */
+/** Like `compiled`, for a query that runs in transactions: each call passes its transaction. */
 export function compiledIn<Tables, Row>(
   build: (db: Kysely<Tables>) => Compilable<Row>,
 ): (db: Kysely<Tables>, values: readonly unknown[]) => Promise<Row[]> {

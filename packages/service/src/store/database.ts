@@ -28,9 +28,9 @@ export async function openDatabase(
   location: DatabaseLocation,
   migrations: Migrations = MIGRATIONS,
 ): Promise<OpenDatabase> {
-  const onPostgres = 'url' in location;
-  const schema = onPostgres ? (location.schema ?? DEFAULT_SCHEMA) : undefined;
-  const dialect = onPostgres ? postgres(location, schema ?? DEFAULT_SCHEMA) : nodeSqlite(location.file);
+  const isPostgres = 'url' in location;
+  const schema = isPostgres ? (location.schema ?? DEFAULT_SCHEMA) : undefined;
+  const dialect = isPostgres ? postgres(location, schema ?? DEFAULT_SCHEMA) : nodeSqlite(location.file);
   const db = new Kysely<Tables>({ dialect });
   try {
     await migrate(db, schema, { migrations });
@@ -49,7 +49,10 @@ export async function countOf<DB, TB extends keyof DB>(
   return Number((row as { count: number | string | bigint }).count);
 }
 
-/** Each area has a table for its own migrations, so a process that knows fewer areas can open the database too. */
+/**
+ * Runs new migrations. Each area records its own in a separate table, so a process with fewer areas can open the
+ * database.
+ */
 async function migrate(
   db: Db,
   schema: string | undefined,
@@ -72,7 +75,7 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error('The tables could not be created.', { cause: error });
 }
 
-/** The search path resolves unqualified names to the schema, so that both databases run the same queries. */
+/** Sets the search path to the schema, so that both databases run the same queries with unqualified names. */
 function postgres(location: { url: string; maxConnections?: number }, schema: string): Dialect {
   const pool = new Pool({
     connectionString: location.url,
@@ -89,7 +92,7 @@ const SQLITE_UNIQUE = 2067;
 const SQLITE_PRIMARY_KEY = 1555;
 const POSTGRES_UNIQUE = '23505';
 
-/** True when a row violates a unique constraint. */
+/** Returns whether the error is a violation of a unique constraint. */
 export function isDuplicate(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   return code === POSTGRES_UNIQUE || errcode === SQLITE_UNIQUE || errcode === SQLITE_PRIMARY_KEY;

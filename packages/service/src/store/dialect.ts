@@ -1,7 +1,7 @@
 import { PostgresAdapter } from 'kysely';
 import type { Kysely } from 'kysely';
 
-/** Returns true for a database on PostgreSQL, and for its transactions. */
+/** Returns whether the database or transaction is on PostgreSQL. */
 export function isPostgres(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }

@@ -12,12 +12,12 @@ export const KEY_PREFIX = 'sk-heddle-';
 const KEY_BYTES = 32;
 const HINT_CHARACTERS = 4;
 /** Minimum time between two updates of the time of the last use. */
-const USED_EVERY_MS = 60_000;
+const USE_INTERVAL_MS = 60_000;
 
 /** The owner of a new key. */
 export type KeyOwner = { userId: string } | { workspaceId: string };
 
-/** A key in lists, without the key itself and its hash. */
+/** The data of a key in lists: its row without the hash. */
 export type ApiKeyInfo = Omit<ApiKeyRow, 'hash'>;
 
 const INFO_COLUMNS = [
@@ -39,7 +39,7 @@ export class KeyStore {
     );
   }
 
-  /** Creates a key. Its text cannot be read again. */
+  /** Creates a key. It cannot be read again. */
   async create(
     owner: KeyOwner,
     name: string,
@@ -91,7 +91,7 @@ export class KeyStore {
   }
 
   async #recordUse(row: ApiKeyRow, nowMs: number): Promise<void> {
-    if (row.last_used_at !== null && nowMs - Date.parse(row.last_used_at) < USED_EVERY_MS) return;
+    if (row.last_used_at !== null && nowMs - Date.parse(row.last_used_at) < USE_INTERVAL_MS) return;
     await this.#db
       .updateTable('api_keys')
       .set({ last_used_at: new Date(nowMs).toISOString() })
@@ -123,8 +123,8 @@ export class KeyStore {
   }
 
   /**
-   * Revokes the key, immediately in all processes. `workspaceId`: only if it is a key of this workspace. False for an unknown
-   * key, or one that was revoked before.
+   * Revokes the key, immediately in all processes. `workspaceId`: only if it is a key of this workspace. Returns false
+   * for an unknown key, or a key that was revoked before.
    */
   async revoke(
     id: string,

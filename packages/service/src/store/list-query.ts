@@ -19,7 +19,7 @@ export interface WorkflowListQuery {
   after?: readonly [string | number | null, string] | undefined;
 }
 
-/** A workflow without its draft, which lists do not read, because it is long. */
+/** A workflow without its draft, which is long, so that lists do not read it. */
 export type ListedWorkflow = Omit<WorkflowRow, 'state'>;
 
 type Rows = SelectQueryBuilder<Tables, 'workflows', ListedWorkflow>;
@@ -37,6 +37,7 @@ function sortColumn(sortBy: WorkflowSort) {
   return sql<string | number>`${sql.ref(COLUMNS[sortBy])}`;
 }
 
+/** Returns the query for a page of workflows, and for one more workflow if there is a next page. */
 export function listQuery(db: Db, query: WorkflowListQuery): Rows {
   const { workspaceId, archived, folderPath, deployedOnly, sortOrder, limit } = query;
   const from =
@@ -48,26 +49,26 @@ export function listQuery(db: Db, query: WorkflowListQuery): Rows {
     .select(['deployed_at', 'public_api', 'created_at', 'updated_at', 'archived_at'])
     .where('workspace_id', '=', workspaceId)
     .where('archived_at', archived ? 'is not' : 'is', null)
-    .$if(folderPath !== undefined, (some) => some.where('folder_path', '=', folderPath as string))
-    .$if(deployedOnly === true, (some) => some.where('active_version', 'is not', null));
-  const by = sortColumn(query.sortBy);
-  return after(searched(rows, query.search), query)
-    .orderBy(by, sortOrder)
+    .$if(folderPath !== undefined, (rows) => rows.where('folder_path', '=', folderPath as string))
+    .$if(deployedOnly === true, (rows) => rows.where('active_version', 'is not', null));
+  const sortExpression = sortColumn(query.sortBy);
+  return afterItem(withSearch(rows, query.search), query)
+    .orderBy(sortExpression, sortOrder)
     .orderBy('id', sortOrder)
     .limit(limit + 1);
 }
 
-/** `search` is literal text: wildcards are escaped. */
-function searched(rows: Rows, search: string | undefined): Rows {
+/** Selects the workflows whose name contains `search`, in which wildcards are escaped. */
+function withSearch(rows: Rows, search: string | undefined): Rows {
   if (search === undefined) return rows;
   const pattern = `%${escapeLike(search.toLowerCase())}%`;
   return rows.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
 }
 
-function after(rows: Rows, query: WorkflowListQuery): Rows {
+function afterItem(rows: Rows, query: WorkflowListQuery): Rows {
   if (!query.after) return rows;
   const [value, id] = query.after;
-  const by = sortColumn(query.sortBy);
-  const beyond = sql.raw(query.sortOrder === 'asc' ? '>' : '<');
-  return rows.where(sql<boolean>`(${by}, id) ${beyond} (${value}, ${id})`);
+  const sortExpression = sortColumn(query.sortBy);
+  const operator = sql.raw(query.sortOrder === 'asc' ? '>' : '<');
+  return rows.where(sql<boolean>`(${sortExpression}, id) ${operator} (${value}, ${id})`);
 }

@@ -192,8 +192,9 @@ async function publicRuns(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Adds the number of runs of each workflow. Counting them for a list would take time in proportion to all runs. The
- * database counts, so that every write is counted: a row is added with its workflow, and follows the reservations.
+ * Adds the number of runs of each workflow. Counting them for a list would take time in proportion to all runs.
+ * Database triggers count, so that no write is missed: they add a row with each workflow, and update it with each
+ * reservation.
  */
 async function runCounts(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -203,7 +204,7 @@ async function runCounts(db: Kysely<unknown>): Promise<void> {
     .addColumn('last_at', 'text')
     .execute();
   // Before the table is filled: PostgreSQL then locks the counted tables until the migration ends.
-  for (const { name, event, statement } of COUNTING) {
+  for (const { name, event, statement } of COUNT_TRIGGERS) {
     if (isPostgres(db)) await postgresTrigger(db, { name, event, statement });
     else await sql.raw(`create trigger ${name} ${event} for each row begin ${statement}; end`).execute(db);
   }
@@ -225,7 +226,7 @@ interface Trigger {
   statement: string;
 }
 
-const COUNTING: readonly Trigger[] = [
+const COUNT_TRIGGERS: readonly Trigger[] = [
   {
     name: 'run_counts_workflow',
     event: 'after insert on workflows',

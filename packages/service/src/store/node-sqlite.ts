@@ -4,7 +4,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SqliteDialect } from 'kysely';
 import { NamingSqliteDialect } from './table-names.ts';
 
-/** Time that a connection waits for a lock of another process. */
+/** Maximum time that a connection waits for a lock of another process. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /** Returns kysely's SQLite dialect over node:sqlite. `file` is a path, or `:memory:`. */
@@ -21,15 +21,15 @@ type Parameters = readonly unknown[];
 
 /** Adapts the connection to kysely's interface. Caches statements: they are few, and slow to prepare. */
 function adapter(db: DatabaseSync) {
-  const prepared = new Map<string, ReturnType<typeof statementOf>>();
+  const statements = new Map<string, ReturnType<typeof statementOf>>();
   return {
     close: () => db.close(),
     prepare(sql: string) {
       // Otherwise a transaction that reads first fails to write when another process has written in between.
       const text = sql === 'begin' ? 'begin immediate' : sql;
-      const statement = prepared.get(text) ?? statementOf(db.prepare(text));
+      const statement = statements.get(text) ?? statementOf(db.prepare(text));
       // Schema statements run once.
-      if (/^(select|insert|update|delete|with)/i.test(text)) prepared.set(text, statement);
+      if (/^(select|insert|update|delete|with)/i.test(text)) statements.set(text, statement);
       return statement;
     },
   };

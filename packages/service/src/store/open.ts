@@ -51,7 +51,7 @@ const AREAS = {
   workspaces: WORKSPACE_MIGRATIONS,
 };
 
-/** The location of the records of the service. Without `data` and `postgres`: in memory. */
+/** Where the service stores its records. Without `data` and `postgres`: in memory. */
 export interface ServiceStoreOptions {
   /** A data folder. The store creates `api.db` in it, and the secret for key hashes. */
   data?: string;
@@ -116,7 +116,7 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
 
 /**
  * Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials of
- * workspaces; `refresh` configures how access tokens are refreshed. Without it they are not.
+ * workspaces; `refresh` configures how access tokens are refreshed; without it, they are not.
  */
 export async function openServiceOwnership(
   options: Omit<ServiceStoreOptions, 'secret'>,
@@ -138,14 +138,14 @@ export async function openServiceOwnership(
 }
 
 async function openMigrated(location: DatabaseLocation): Promise<OpenDatabase> {
-  const opened = await openDatabase(location);
+  const database = await openDatabase(location);
   try {
-    for (const [area, migrations] of Object.entries(AREAS)) await opened.migrate(area, migrations);
+    for (const [area, migrations] of Object.entries(AREAS)) await database.migrate(area, migrations);
   } catch (error) {
-    await opened.db.destroy();
+    await database.db.destroy();
     throw error;
   }
-  return opened;
+  return database;
 }
 
 /** Returns the location of the database. Creates its folder and file, readable only by this user. */

@@ -29,7 +29,7 @@ export class PublicRunStore {
     await this.#db.deleteFrom('public_runs').where('run_id', '=', runId).execute();
   }
 
-  /** Returns runs that were requested before that time, oldest first, after `last`. */
+  /** Returns runs that were requested before the time `before`, oldest first, after the run `last`. */
   async page(before: string, last: PublicRunRow | undefined, limit: number): Promise<PublicRunRow[]> {
     return this.#db
       .selectFrom('public_runs')

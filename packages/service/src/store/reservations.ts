@@ -13,8 +13,8 @@ import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 import type { ReservationRow, Tables } from './schema.ts';
 
-/** Maximum number of runs that one statement adds to the queue or takes from it. */
-const AT_ONCE = 64;
+/** Maximum number of runs that one statement adds to the queue or removes from it. */
+const BATCH_SIZE = 64;
 
 /**
  * Reserves the ids of a run and queues it, in the transaction of the caller. No process starts a held run before
@@ -35,17 +35,20 @@ export async function addAllQueued(
   runs: readonly { reservation: NewReservation; start: QueuedStart }[],
   { isHeld = false }: { isHeld?: boolean } = {},
 ): Promise<void> {
-  for (let at = 0; at < runs.length; at += AT_ONCE) {
-    const some = runs.slice(at, at + AT_ONCE);
-    const values = some.flatMap(({ reservation, start }) => {
+  for (let at = 0; at < runs.length; at += BATCH_SIZE) {
+    const chunk = runs.slice(at, at + BATCH_SIZE);
+    const values = chunk.flatMap(({ reservation, start }) => {
       const row = rowOf(reservation);
       return [...COLUMNS.map((column) => row[column]), JSON.stringify(start), isHeld ? 1 : null];
     });
-    await insertQueued(transaction as Db, some.length, values);
+    await insertQueued(transaction as Db, chunk.length, values);
   }
 }
 
-/** Returns the data with which a held run starts; undefined if it was cancelled. No other process releases it until the transaction ends. */
+/**
+ * Returns the data with which a held run starts; undefined if it was cancelled. Locks the run until the transaction
+ * ends.
+ */
 export async function heldStart(transaction: unknown, engineId: string): Promise<QueuedStart | undefined> {
   const found = await (transaction as Db)
     .updateTable('claims')
@@ -178,12 +181,12 @@ export class ReservationStore implements Reservations {
 
 class StoredQueue implements StartQueue {
   readonly #db: Db;
-  readonly #started: Batches<string, boolean>;
+  readonly #removals: Batches<string, boolean>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#started = new Batches(AT_ONCE, async (engineIds) => {
-      const removed = await this.#removed(engineIds, null);
+    this.#removals = new Batches(BATCH_SIZE, async (engineIds) => {
+      const removed = await this.#dequeue(engineIds, null);
       return engineIds.map((engineId) => removed.has(engineId));
     });
   }
@@ -215,12 +218,12 @@ class StoredQueue implements StartQueue {
   }
 
   async remove(engineId: string, failure?: ReservationFailure): Promise<boolean> {
-    if (!failure) return this.#started.add(engineId);
-    return (await this.#removed([engineId], JSON.stringify(failure))).has(engineId);
+    if (!failure) return this.#removals.add(engineId);
+    return (await this.#dequeue([engineId], JSON.stringify(failure))).has(engineId);
   }
 
-  /** Returns the runs that were in the queue. */
-  async #removed(engineIds: readonly string[], failure: string | null): Promise<Set<string>> {
+  /** Removes runs from the queue. Returns those that were in the queue. */
+  async #dequeue(engineIds: readonly string[], failure: string | null): Promise<Set<string>> {
     const rows = await dequeue(this.#db, engineIds.length, [null, null, failure, ...engineIds]);
     return new Set(rows.map(({ engine_id }) => engine_id));
   }

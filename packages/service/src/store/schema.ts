@@ -1,7 +1,8 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { Role } from '@heddle/api';
 
-// SQLite and PostgreSQL have the same columns: timestamps are ISO 8601 text in UTC, booleans are 0 or 1, JSON is text.
+// SQLite and PostgreSQL have the same columns: timestamps are ISO 8601 strings in UTC, booleans are 0 or 1, JSON is a
+// string.
 
 export interface UserRow {
   id: string;
@@ -13,7 +14,7 @@ export interface UserRow {
 export interface WorkspaceRow {
   id: string;
   name: string;
-  /** True if the workspace accepts personal keys. */
+  /** 1 if the workspace accepts personal keys. */
   personal_keys: number;
   created_at: string;
   /** Null: never changed. */
@@ -55,7 +56,7 @@ export interface WorkflowRow {
   state: string;
   active_version: number | null;
   deployed_at: string | null;
-  /** True if callers without a credential may run the live version. */
+  /** 1 if callers without a credential may run the live version. */
   public_api: number;
   created_at: string;
   updated_at: string;
@@ -101,7 +102,9 @@ export interface ReservationRow {
   held: 1 | null;
 }
 
-/** The runs of a workflow. A trigger adds the row with the workflow; the index of the log counts. */
+/**
+ * The number of runs of a workflow. A database trigger adds the row with the workflow; the indexer of the log counts.
+ */
 export interface RunCountRow {
   workflow_id: string;
   /** Runs that have ended. Never decremented: deleted runs are counted, too. */

@@ -11,7 +11,7 @@ export const SESSION_SECONDS = 7 * 24 * 3600;
 
 const NONCE_BYTES = 16;
 
-const content = z.strictObject({
+const payloadSchema = z.strictObject({
   /** The person. */
   u: z.string().optional(),
   /** The id of the key. */
@@ -23,8 +23,8 @@ const content = z.strictObject({
 });
 
 /**
- * Sessions of browsers. A session is a signed text that any process with the same secret reads, so nothing is stored. A session
- * that began with an API key ends when the key is revoked or expires.
+ * Browser sessions. A session is a signed token that any process with the same secret verifies, so nothing is stored. A
+ * session that began with an API key ends when the key is revoked or expires.
  */
 export class Sessions {
   readonly #secret: Buffer;
@@ -32,33 +32,33 @@ export class Sessions {
   readonly #now: () => number;
 
   constructor(secret: string, keys: Pick<KeyStore, 'findById'>, now: () => number = Date.now) {
-    // A separate secret, so that no text is both the hash of a key and a signature.
+    // A separate secret, so that no value is both the hash of a key and a signature.
     this.#secret = createHmac('sha256', secret).update('sessions of browsers').digest();
     this.#keys = keys;
     this.#now = now;
   }
 
-  /** Returns the text of a new session. */
+  /** Returns the token of a new session. */
   create(owner: SessionOwner): string {
-    const person = 'userId' in owner ? { u: owner.userId } : { k: owner.keyId };
+    const identity = 'userId' in owner ? { u: owner.userId } : { k: owner.keyId };
     const e = this.#now() + SESSION_SECONDS * 1000;
-    const session = { ...person, e, n: randomBytes(NONCE_BYTES).toString('base64url') };
-    const text = Buffer.from(JSON.stringify(session)).toString('base64url');
-    return `${text}.${this.#sign(text).toString('base64url')}`;
+    const session = { ...identity, e, n: randomBytes(NONCE_BYTES).toString('base64url') };
+    const payload = Buffer.from(JSON.stringify(session)).toString('base64url');
+    return `${payload}.${this.#sign(payload).toString('base64url')}`;
   }
 
-  /** Returns the caller of a session; undefined for text that is not a session, or one that has ended. */
+  /** Returns the caller of a session; undefined for a string that is no session, or for a session that has ended. */
   async find(session: string): Promise<Principal | undefined> {
-    const [text = '', signature = ''] = session.split('.');
-    const expected = this.#sign(text);
-    const given = Buffer.from(signature, 'base64url');
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+    const [payload = '', signature = ''] = session.split('.');
+    const expected = this.#sign(payload);
+    const actual = Buffer.from(signature, 'base64url');
+    if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return undefined;
     const {
       u: userId,
       k: keyId,
       e: endMs,
       n: id,
-    } = content.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+    } = payloadSchema.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
     if (endMs <= this.#now()) return undefined;
     if (keyId !== undefined) return this.#keys.findById(keyId, this.#now());
     if (userId === undefined) return undefined;
@@ -72,7 +72,7 @@ export class Sessions {
     };
   }
 
-  #sign(text: string): Buffer {
-    return createHmac('sha256', this.#secret).update(text).digest();
+  #sign(payload: string): Buffer {
+    return createHmac('sha256', this.#secret).update(payload).digest();
   }
 }

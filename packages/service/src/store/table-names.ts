@@ -3,7 +3,7 @@ import type { DatabaseIntrospector, Kysely, TableMetadata } from 'kysely';
 
 type Database = Kysely<unknown>;
 
-/** Kysely's dialect for SQLite, for migrations that read only names of tables. */
+/** Kysely's dialect for SQLite, whose introspector reads only the names of tables. */
 export class NamingSqliteDialect extends SqliteDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
     return namesOnly(super.createIntrospector(db), async () => {
@@ -13,7 +13,7 @@ export class NamingSqliteDialect extends SqliteDialect {
   }
 }
 
-/** Kysely's dialect for PostgreSQL, for migrations that read only names of tables. */
+/** Kysely's dialect for PostgreSQL, whose introspector reads only the names of tables. */
 export class NamingPostgresDialect extends PostgresDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
     return namesOnly(super.createIntrospector(db), async () => {
@@ -26,8 +26,8 @@ export class NamingPostgresDialect extends PostgresDialect {
 type Name = Pick<TableMetadata, 'name' | 'schema'>;
 
 /**
- * Returns an introspector whose tables have no columns. Kysely's migrator looks for its tables twice in each area, and reading
- * all columns each time would take most of the time that opening a database takes.
+ * Returns an introspector whose tables have no columns. Kysely's migrator lists the tables twice for each area, and
+ * reading all their columns would take most of the time that opening a database takes.
  */
 function namesOnly(all: DatabaseIntrospector, names: () => Promise<readonly Name[]>): DatabaseIntrospector {
   return {

@@ -62,8 +62,8 @@ export class WorkflowStore {
   }
 
   /**
-   * Replaces the draft with the result of `edit` for the stored one. Returns the ids that another workflow uses; if there
-   * are any, nothing changes.
+   * Replaces the draft with the result of `edit` for the stored draft. Returns the ids that another workflow uses; if
+   * there are any, nothing changes.
    */
   async replaceState(
     workflow: WorkflowRow,
@@ -171,7 +171,10 @@ export class WorkflowStore {
     });
   }
 
-  /** Runs a write in a transaction that locks the workflow. Throws 404 for an archived one, 423 for a locked folder. */
+  /**
+   * Runs a write in a transaction that locks the workflow. Throws 404 for an archived workflow, 423 for a locked
+   * folder.
+   */
   #change<T>(workflowId: string, write: (tx: Db) => Promise<T>): Promise<T> {
     return changeUnlocked(this.#db as unknown as FolderDb, workflowId, (tx) => write(tx as unknown as Db));
   }
@@ -206,30 +209,30 @@ async function setActive(
 }
 
 async function foreignIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const some of chunks(ids)) {
+  const foreign: string[] = [];
+  for (const chunk of chunks(ids)) {
     const rows = await db
       .selectFrom('graph_ids')
       .select('id')
       .where('workspace_id', '=', workflow.workspace_id)
       .where('workflow_id', '!=', workflow.id)
-      .where('id', 'in', some)
+      .where('id', 'in', chunk)
       .execute();
-    for (const { id } of rows) found.push(id);
+    for (const { id } of rows) foreign.push(id);
   }
-  return found;
+  return foreign;
 }
 
 async function insertGraphIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {
-  for (const some of chunks(ids)) {
-    const rows = some.map((id) => ({ workspace_id: workflow.workspace_id, id, workflow_id: workflow.id }));
+  for (const chunk of chunks(ids)) {
+    const rows = chunk.map((id) => ({ workspace_id: workflow.workspace_id, id, workflow_id: workflow.id }));
     await db.insertInto('graph_ids').values(rows).execute();
   }
 }
 
 function chunks(ids: readonly string[]): string[][] {
   const all = [...new Set(ids)];
-  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, part) =>
-    all.slice(part * CHUNK, (part + 1) * CHUNK),
+  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, index) =>
+    all.slice(index * CHUNK, (index + 1) * CHUNK),
   );
 }

@@ -44,12 +44,12 @@ export class WorkspaceStore implements Access {
     return id;
   }
 
-  /** Returns the id of the person with this id; undefined when there is none. */
+  /** Returns the id if it belongs to a person; undefined otherwise. */
   async userById(id: string): Promise<string | undefined> {
     return (await this.#db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst())?.id;
   }
 
-  /** Returns the id of the person with exactly this address; undefined when there is none. */
+  /** Returns the id of the person with exactly this email address; undefined if there is none. */
   async userByEmail(email: string): Promise<string | undefined> {
     return (await this.#db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst())
       ?.id;
@@ -133,7 +133,9 @@ export class WorkspaceStore implements Access {
     )?.id;
   }
 
-  /** Creates the first person and a workspace with that person as admin; undefined when there is a person already. */
+  /**
+   * Creates the first person and a workspace with that person as admin. Returns undefined if a person exists already.
+   */
   async bootstrap(): Promise<{ userId: string; workspaceId: string } | undefined> {
     if (await this.firstUser()) return undefined;
     try {

@@ -30,8 +30,8 @@ export interface Activation {
 }
 
 /**
- * Returns the triggers of a graph that are fired here. `starts` are the blocks at which its runs can start. Throws 400 for
- * triggers whose fields do not define when they fire.
+ * Returns the triggers of a graph whose types this process supports. `starts` are the blocks at which runs of the graph
+ * can start. Throws 400 if a field of a trigger is invalid.
  */
 export function plannedTriggers(
   types: ReadonlyMap<string, TriggerType>,
@@ -43,10 +43,10 @@ export function plannedTriggers(
     const type = types.get(typeName);
     const block = blocks[blockId];
     if (!type || !block) return [];
-    const read = type.read(fieldsOf(block));
-    if ('config' in read) return [{ blockId, name, type, config: read.config }];
+    const parsed = type.read(fieldsOf(block));
+    if ('config' in parsed) return [{ blockId, name, type, config: parsed.config }];
     problems.push(
-      ...read.problems.map(({ field, message }) => `the field "${field}" of "${name}" ${message}`),
+      ...parsed.problems.map(({ field, message }) => `the field "${field}" of "${name}" ${message}`),
     );
     return [];
   });
@@ -73,19 +73,19 @@ function isObject(value: Json | undefined): value is JsonObject {
  */
 export async function activateTriggers(db: Db, activation: Activation): Promise<void> {
   const { workflowId, triggers } = activation;
-  const before = new Map((await lockedRows(db, workflowId)).map((row) => [row.block_id, row]));
+  const obsolete = new Map((await lockedRows(db, workflowId)).map((row) => [row.block_id, row]));
   for (const trigger of triggers) {
-    const known = before.get(trigger.blockId);
-    before.delete(trigger.blockId);
-    const row = known ?? newRow(trigger, activation);
-    if (!known) await db.insertInto('triggers').values(row).execute();
+    const existing = obsolete.get(trigger.blockId);
+    obsolete.delete(trigger.blockId);
+    const row = existing ?? newRow(trigger, activation);
+    if (!existing) await db.insertInto('triggers').values(row).execute();
     await db
       .updateTable('triggers')
       .set(activatedRow(row, trigger, activation))
       .where('id', '=', row.id)
       .execute();
   }
-  for (const { id } of before.values()) await db.deleteFrom('triggers').where('id', '=', id).execute();
+  for (const { id } of obsolete.values()) await db.deleteFrom('triggers').where('id', '=', id).execute();
 }
 
 /** Stops the triggers of a workflow that no longer has a live version. */
@@ -99,7 +99,7 @@ export async function deactivateTriggers(db: Db, workflowId: string): Promise<vo
 
 /** Stops the triggers of the archived workflows of a workspace. Returns the workflows whose triggers were due. */
 export async function stopArchived(db: Db, workspaceId: string): Promise<string[]> {
-  const stopped = await db
+  const rows = await db
     .updateTable('triggers')
     .set(NOT_DUE)
     .where('workspace_id', '=', workspaceId)
@@ -113,7 +113,7 @@ export async function stopArchived(db: Db, workspaceId: string): Promise<string[
     )
     .returning('workflow_id')
     .execute();
-  return [...new Set(stopped.map(({ workflow_id: id }) => id))];
+  return [...new Set(rows.map(({ workflow_id: id }) => id))];
 }
 
 /** Starts the triggers of a restored workflow again. Runs that were due in the meantime are not started. */
@@ -169,17 +169,17 @@ function activatedRow(
   { version, engineVersion, nowMs }: Activation,
 ): Partial<TriggerRow> {
   const next = { ...row, type: type.type, config: JSON.stringify(config) };
-  const about = { name, type: next.type, config: next.config, version, engine_version: engineVersion };
-  if (row.state === 'paused') return { ...about, ...NOT_DUE };
+  const columns = { name, type: next.type, config: next.config, version, engine_version: engineVersion };
+  if (row.state === 'paused') return { ...columns, ...NOT_DUE };
   const healthy = { state: 'active', failures: 0, failing_since_ms: null } as const;
   const wasActive = row.version !== null && row.state === 'active';
   const isSame = wasActive && row.type === next.type && row.config === next.config;
-  // A poll for the previous version is void, so its lease need not expire.
-  if (isSame && type.kind === 'feed') return { ...about, fire_ms: row.due_ms };
+  // The result of a poll for the previous version is discarded, so the next poll need not wait for its lease.
+  if (isSame && type.kind === 'feed') return { ...columns, fire_ms: row.due_ms };
   // Runs that were due before the change and are not claimed yet are still started.
   const isOverdue = wasActive && type.kind !== 'feed' && row.due_ms !== null && row.due_ms <= nowMs;
-  if (isSame || isOverdue) return about;
-  return { ...about, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
+  if (isSame || isOverdue) return columns;
+  return { ...columns, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
 }
 
 async function lockedRows(db: Db, workflowId: string): Promise<TriggerRow[]> {

@@ -34,38 +34,42 @@ export interface OpenedTriggers extends TriggerServices {
  * Returns the area of triggers, which starts their runs when they are due. Pass the same `triggers` to the area of workflows.
  * Opening the area throws a TypeError if it has no database or no queue.
  */
-export function triggers({ triggers: given }: { triggers: Triggers }): Area<OpenedTriggers, typeof TRIGGERS> {
+export function triggers({
+  triggers: registry,
+}: {
+  triggers: Triggers;
+}): Area<OpenedTriggers, typeof TRIGGERS> {
   return {
     name: 'triggers',
     operations: TRIGGERS,
     migrations: TRIGGER_MIGRATIONS,
-    services: (context) => openTriggers(context, given),
+    services: (context) => openTriggers(context, registry),
     close: (services) => services.close(),
   };
 }
 
-function openTriggers(context: AreaContext, given: Triggers): OpenedTriggers {
+function openTriggers(context: AreaContext, registry: Triggers): OpenedTriggers {
   const { queue, database, every } = context;
   if (!queue || !database)
     throw new TypeError('Triggers need reservations with a queue, because their runs are asynchronous.');
-  const { types } = given;
+  const { types } = registry;
   const services = { ...context, queue, db: database as Db };
   const schedules = new Map(
     [...types].filter((entry): entry is [string, ScheduleType] => entry[1].kind === 'schedule'),
   );
-  const held = (): void => given.held();
+  const notifyHeld = (): void => registry.notifyHeld();
   const releaser =
     types.size === 0 ? undefined : new FlowReleaser({ ...services, every, db: database as never });
   const scheduler =
-    schedules.size === 0 ? undefined : new Scheduler({ ...services, every, held, types: schedules });
-  const stops = [given.onChange(() => scheduler?.wake()), given.onHeld(() => releaser?.hurry())];
+    schedules.size === 0 ? undefined : new Scheduler({ ...services, every, notifyHeld, types: schedules });
+  const unsubscribes = [registry.onChange(() => scheduler?.wake()), registry.onHeld(() => releaser?.hurry())];
   return {
     ...services,
     types,
-    ...{ held, changed: () => given.changed() },
-    wantHooks: (transaction, changed) => given.wantHooks(transaction, changed),
+    ...{ notifyHeld, changed: () => registry.changed() },
+    wantHooks: (transaction, changed) => registry.wantHooks(transaction, changed),
     close: async () => {
-      for (const stop of stops) stop();
+      for (const unsubscribe of unsubscribes) unsubscribe();
       await scheduler?.close();
       await releaser?.close();
     },

@@ -12,18 +12,18 @@ export interface ClientOptions {
 /** Returns clients: one for all addresses, and one for each service whose address the operator has set. */
 export function serviceClients({ egress = {}, services = {} }: ClientOptions) {
   const http = createEgress(egress);
-  const own = new Map<string, Egress>();
+  const exceptions = new Map<string, Egress>();
   for (const [name, address] of Object.entries(services))
-    if (/^https?:/i.test(address)) own.set(name, createEgress(withException(egress, address)));
+    if (/^https?:/i.test(address)) exceptions.set(name, createEgress(withException(egress, address)));
   return {
     http,
     service: (name: string) =>
       Promise.resolve({
         address: Object.hasOwn(services, name) ? services[name] : undefined,
-        http: own.get(name) ?? http,
+        http: exceptions.get(name) ?? http,
       }),
     async close() {
-      await Promise.all([http, ...own.values()].map((client) => client.close()));
+      await Promise.all([http, ...exceptions.values()].map((client) => client.close()));
     },
   };
 }

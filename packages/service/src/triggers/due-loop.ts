@@ -1,6 +1,6 @@
-/** Interval at which the process checks whether something is due. It reads nothing in between. */
+/** Interval at which the process compares its clock with the earliest due instant. A comparison reads nothing. */
 const BEAT_MS = 250;
-/** Maximum time until the earliest due instant is read again, because other processes may have changed it. */
+/** Maximum time until the earliest due instant is read again, because another process may have changed it. */
 const POLL_MS = 5000;
 /** Pause after an error. */
 const RETRY_MS = 2000;
@@ -62,7 +62,7 @@ export class DueLoop {
   }
 
   #work(): Promise<void> {
-    this.#working ??= this.#worked().finally(() => {
+    this.#working ??= this.#runWork().finally(() => {
       this.#working = undefined;
       if (!this.#isUrgent) return;
       this.#isUrgent = false;
@@ -71,7 +71,7 @@ export class DueLoop {
     return this.#working;
   }
 
-  async #worked(): Promise<void> {
+  async #runWork(): Promise<void> {
     const { now, report, work } = this.#options;
     // Set before the work, so that the next beat notices a change that happens in the meantime.
     this.#nextMs = now() + POLL_MS;

@@ -6,18 +6,18 @@ import type { TriggerRow } from './tables.ts';
 /** A trigger of a live version that has a due instant. */
 export type DueTrigger = LiveTrigger & { due_ms: number };
 
-/** The triggers that a process handles. */
-interface Watched {
+/** Selects the triggers that a process handles. */
+interface TriggerFilter {
   /** The types that this process supports. Another process on the database may support more. */
   types: ReadonlyMap<string, unknown>;
   /** Ids of workspaces whose triggers are left out. */
   except?: readonly string[];
 }
 
-/** Returns due triggers, workspaces in turn, so that no workspace delays another. */
+/** Returns due triggers. Workspaces take turns, so that none delays another. */
 export async function dueTriggers(
   db: Db,
-  { types, except = [], nowMs, limit }: Watched & { nowMs: number; limit: number },
+  { types, except = [], nowMs, limit }: TriggerFilter & { nowMs: number; limit: number },
 ): Promise<DueTrigger[]> {
   const rows = await db
     .with('due', (query) =>
@@ -27,7 +27,7 @@ export async function dueTriggers(
         .select(turnBy('fire_ms', 'id'))
         .where('fire_ms', '<=', nowMs)
         .where('type', 'in', [...types.keys()])
-        .$if(except.length > 0, (some) => some.where('workspace_id', 'not in', except)),
+        .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except)),
     )
     .selectFrom('due')
     .innerJoin('triggers', 'triggers.id', 'due.id')
@@ -43,14 +43,17 @@ function isDue(row: TriggerRow): row is DueTrigger {
   return isLive(row) && row.due_ms !== null;
 }
 
-/** Returns when the next trigger is handled; undefined if there is none. */
-export async function earliestTrigger(db: Db, { types, except = [] }: Watched): Promise<number | undefined> {
+/** Returns when the next trigger is due; undefined if there is none. */
+export async function earliestTrigger(
+  db: Db,
+  { types, except = [] }: TriggerFilter,
+): Promise<number | undefined> {
   const row = await db
     .selectFrom('triggers')
     .select('fire_ms')
     .where('fire_ms', 'is not', null)
     .where('type', 'in', [...types.keys()])
-    .$if(except.length > 0, (some) => some.where('workspace_id', 'not in', except))
+    .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except))
     .orderBy('fire_ms')
     .limit(1)
     .executeTakeFirst();

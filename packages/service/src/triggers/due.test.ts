@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide, jitterOf } from './due.ts';
-import type { DueCall } from './due.ts';
+import type { DueState } from './due.ts';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import type { ScheduleType } from './types.ts';
 
@@ -24,7 +24,7 @@ function everyMinute(policy: Partial<SchedulePolicy> = {}): ScheduleType {
 }
 
 /** The decision at a minute, in minutes. */
-function at(minute: number, policy: Partial<SchedulePolicy>, more: Partial<DueCall> = {}) {
+function at(minute: number, policy: Partial<SchedulePolicy>, more: Partial<DueState> = {}) {
   const call = { config: {}, dueMs: 10 * MINUTE, held: null, jitterMs: 0, isBusy: false, ...more };
   const decision = decide({ ...call, type: everyMinute(policy), nowMs: minute * MINUTE });
   if ('waits' in decision) return { waits: decision.waits / MINUTE };

@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '@heddle/core';
 import type { ScheduleType } from './types.ts';
 
-/** A run that is later than this counts as missed. */
+/** A run counts as missed if it is late by more than this time. */
 const ON_TIME_MS = 60_000;
 
-/** A due instant that has been reached, with the state of the previous run. */
-export interface DueCall {
+/** A due instant that has been reached, and whether the previous run has ended. */
+export interface DueState {
   type: ScheduleType;
   config: JsonObject;
   /** The earliest due instant that is not handled. */
   dueMs: number;
-  /** The reason for which the due instant has waited. */
+  /** Why the due instant has waited; null: it has not. */
   held: 'overlap' | 'limits' | null;
   nowMs: number;
   /** The delay of this trigger. */
   jitterMs: number;
-  /** The previous run has not ended. */
+  /** Whether the previous run has not ended. */
   isBusy: boolean;
 }
 
@@ -28,35 +28,35 @@ export type DueDecision =
   | { waits: number };
 
 /** Decides which runs are started at `dueMs`, by the policy of the trigger. */
-export function decide(call: DueCall): DueDecision {
-  const { type, config, dueMs, held, nowMs, jitterMs, isBusy } = call;
+export function decide(state: DueState): DueDecision {
+  const { type, config, dueMs, held, nowMs, jitterMs, isBusy } = state;
   const { overlap } = type.policyOf(config);
   const untilMs = nowMs - jitterMs;
-  const wanted = held === 'overlap' ? [dueMs] : wantedOf(call, untilMs);
+  const instants = held === 'overlap' ? [dueMs] : instantsOf(state, untilMs);
   // Without overlap, at most one run is started at a time.
-  const [last] = wanted.slice(-1);
+  const [last] = instants.slice(-1);
   if (overlap === 'queue' && isBusy && last !== undefined) return { waits: last };
   const nextMs = type.nextDue(config, Math.max(untilMs, dueMs));
-  if (overlap === 'allow') return { fire: wanted, nextMs };
+  if (overlap === 'allow') return { fire: instants, nextMs };
   return { fire: isBusy || last === undefined ? [] : [last], nextMs };
 }
 
 /** Returns the due instants up to `untilMs` for which runs are started. */
-function wantedOf({ type, config, dueMs, held }: DueCall, untilMs: number): number[] {
+function instantsOf({ type, config, dueMs, held }: DueState, untilMs: number): number[] {
   const { missed, missedLimit } = type.policyOf(config);
   const afterMs = dueMs - 1;
   // The configuration may have changed since `dueMs` was determined.
   const latest = type.lastDue(config, { afterMs, untilMs }) ?? dueMs;
   if (missed === 'none' && held === null && untilMs - latest > ON_TIME_MS) return [];
   if (missed !== 'all') return [latest];
-  const found = [latest];
-  for (let earliest = latest; found.length < missedLimit;) {
+  const instants = [latest];
+  for (let earliest = latest; instants.length < missedLimit;) {
     const previous = type.lastDue(config, { afterMs, untilMs: earliest - 1 });
     if (previous === undefined) break;
-    found.unshift(previous);
+    instants.unshift(previous);
     earliest = previous;
   }
-  return found;
+  return instants;
 }
 
 /** Returns the delay of a trigger: always the same for one trigger, and different between triggers. */

@@ -3,8 +3,8 @@ import type { Engine } from '@heddle/engine';
 import { isDamage } from '../logs/damage.ts';
 import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './fire.ts';
-import { failed, HEALTHY } from './health.ts';
-import { recordSuspension } from './move.ts';
+import { healthAfterFailure, HEALTHY } from './health.ts';
+import { recordSuspension } from './advance.ts';
 import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
@@ -15,15 +15,15 @@ export type LoggedRun = Pick<
 >;
 
 /** The result of an ended run for the health of its trigger. */
-interface Ended {
+interface RunResult {
   /** The block of the trigger; undefined: the run failed before its first block. */
   blockId: string | undefined;
   /** Why the run failed; undefined: it completed. */
   error: string | undefined;
 }
 
-/** The results by the engine's ids of the runs. */
-export type EndedRuns = ReadonlyMap<string, Ended>;
+/** The results of runs, by the ids of the runs in the engine. */
+export type EndedRuns = ReadonlyMap<string, RunResult>;
 
 /** Reads the results of runs. */
 export interface RunReader {
@@ -39,17 +39,17 @@ const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
  * failures of the same trigger.
  */
 export async function endedRuns(db: Db, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
-  const own = logs.filter(({ trigger, is_child: isChild }) => STARTED_BY.has(trigger) && isChild === 0);
-  const failures = own.filter(({ status }) => status === 'failed');
-  const successes = own.filter(({ status }) => status === 'completed');
+  const roots = logs.filter(({ trigger, is_child: isChild }) => STARTED_BY.has(trigger) && isChild === 0);
+  const failures = roots.filter(({ status }) => status === 'failed');
+  const successes = roots.filter(({ status }) => status === 'completed');
   const failing = await failingWorkflows(db, successes);
   const relevant = [...failures, ...successes.filter(({ workflow_id: id }) => failing.has(id))];
-  const found = new Map<string, Ended>();
+  const results = new Map<string, RunResult>();
   for (const { engine_id: id, status } of relevant) {
     const ended = await endedRun(reader, id, status === 'failed');
-    if (ended) found.set(id, ended);
+    if (ended) results.set(id, ended);
   }
-  return found;
+  return results;
 }
 
 async function failingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<ReadonlySet<string>> {
@@ -68,7 +68,7 @@ async function endedRun(
   { engine, report }: RunReader,
   runId: string,
   isFailed: boolean,
-): Promise<Ended | undefined> {
+): Promise<RunResult | undefined> {
   try {
     const { children, error } = await engine.getTrace(runId);
     // The first block of a run is its trigger.
@@ -96,10 +96,10 @@ export async function countEnded(
   const counted = runs.filter(({ engine_id: id }) => ended.has(id));
   // Always in the same order, so that transactions of several processes cannot deadlock.
   for (const run of counted.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
-    const { blockId, error } = ended.get(run.engine_id) as Ended;
+    const { blockId, error } = ended.get(run.engine_id) as RunResult;
     const row = await activeTrigger(db, run.workflow_id, blockId);
     if (!row || (error === undefined && row.failures === 0)) continue;
-    const health = error === undefined ? HEALTHY : failed(row, error, nowMs);
+    const health = error === undefined ? HEALTHY : healthAfterFailure(row, error, nowMs);
     const change: Partial<TriggerRow> = { ...health, last_check_ms: nowMs };
     await db.updateTable('triggers').set(change).where('id', '=', row.id).execute();
     if (change.state !== 'suspended') continue;
@@ -119,7 +119,7 @@ async function activeTrigger(
   blockId: string | undefined,
 ): Promise<TriggerRow | undefined> {
   const [row, ...others] = await lockedTriggers(db, workflowId)
-    .$if(blockId !== undefined, (some) => some.where('block_id', '=', blockId ?? ''))
+    .$if(blockId !== undefined, (rows) => rows.where('block_id', '=', blockId ?? ''))
     .where('version', 'is not', null)
     .where('state', '=', 'active')
     .execute();

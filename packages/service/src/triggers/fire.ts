@@ -15,7 +15,7 @@ import type { ScheduleType } from './types.ts';
 
 export type Db = Kysely<TriggerTables>;
 
-/** The parts of the HTTP interface that starting runs needs. */
+/** The services of the API that start runs. */
 export type FireServices = Pick<
   AreaContext,
   'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report'
@@ -24,7 +24,7 @@ export type FireServices = Pick<
 /** A trigger of a live version. */
 export type LiveTrigger = TriggerRow & { version: number; engine_version: number };
 
-/** Maximum delay before a start that limits refused is retried. */
+/** Maximum delay before a refused start is retried. */
 const MAX_WAIT_MS = 60_000;
 
 /** Returns the delay after `attempts` failed attempts: `firstMs`, doubled each time, up to `maxMs`, by default a minute. */
@@ -46,19 +46,19 @@ export function isLive(row: TriggerRow): row is LiveTrigger {
   return row.version !== null && row.engine_version !== null;
 }
 
-/** A run that was admitted and is not queued yet. */
+/** A run that is not queued yet. It was admitted, unless flow control holds it. */
 export interface AdmittedRun {
   trigger: LiveTrigger;
   dueMs: number;
   run: QueuedRun;
   release: Release | undefined;
-  /** The event, if flow control decides about its run. Such a run is admitted when it may start. */
+  /** The event, if flow control decides about the run. The run is then admitted when it may start. */
   held: FlowEvent | undefined;
 }
 
 /**
- * Admits the run that a trigger starts for a due instant, like an asynchronous run that its workspace starts. Throws 402, 403,
- * 429, 503.
+ * Admits the run that a trigger starts for a due instant, under the limits of asynchronous runs of its workspace.
+ * Throws 402, 403, 429, 503.
  */
 export async function admitDue(
   services: FireServices,
@@ -74,18 +74,18 @@ export async function admitDue(
     ownsFiles: true,
     ...asyncLimit(services.policy),
   } as const;
-  const admitted = { trigger, dueMs, run: { engineId: runId, runId, workflowId, workspaceId, start } };
+  const fields = { trigger, dueMs, run: { engineId: runId, runId, workflowId, workspaceId, start } };
   const policy = flowOf(config);
   if (policy) {
     const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
-    const about = { source: 'schedule', trigger: 'schedule', receivedMs: services.now() } as const;
-    const held = { ...ids, ...about, policy, start };
+    const origin = { source: 'schedule', trigger: 'schedule', receivedMs: services.now() } as const;
+    const held = { ...ids, ...origin, policy, start };
     await prepareEvent({ ...services, db: services.db as never }, held);
-    return { ...admitted, release: undefined, held };
+    return { ...fields, release: undefined, held };
   }
   const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
   const release = await admitRun(services, request, workspaceId);
-  return { ...admitted, release, held: undefined };
+  return { ...fields, release, held: undefined };
 }
 
 /** Reserves and queues claimed runs in the transaction. Returns the runs without flow control, which may start immediately. */
@@ -94,13 +94,13 @@ export async function queueAllDue(
   runs: readonly AdmittedRun[],
   nowMs: number,
 ): Promise<readonly AdmittedRun[]> {
-  const free = runs.filter(({ held }) => !held);
+  const unheld = runs.filter(({ held }) => !held);
   await addAllQueued(
     db,
-    free.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
+    unheld.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
   );
   for (const { held } of runs) if (held) await placeEvent(db as never, held);
-  return free;
+  return unheld;
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A trigger is suspended after this number of consecutive failures, if the first of them is at least this time ago. */
+/** Number of consecutive failures after which a trigger is suspended, unless the first of them is too recent. */
 const MAX_FAILURES = 10;
+/** Minimum time from the first of these failures to the suspension. */
 const FAILING_MS = 24 * 3_600_000;
 const MAX_ERROR_CHARACTERS = 500;
 
@@ -21,11 +22,11 @@ export function healthOf(
 ): Partial<TriggerRow> {
   const error = refused ?? last.error;
   if (error === undefined) return last.isBusy || last.isUnknown ? {} : HEALTHY;
-  return failed(trigger, error, nowMs);
+  return healthAfterFailure(trigger, error, nowMs);
 }
 
 /** Counts a failure. Suspends a trigger that only fails. */
-export function failed(trigger: TriggerRow, message: string, nowMs: number): Partial<TriggerRow> {
+export function healthAfterFailure(trigger: TriggerRow, message: string, nowMs: number): Partial<TriggerRow> {
   const failures = trigger.failures + 1;
   const since = trigger.failing_since_ms ?? nowMs;
   const counted = { failures, failing_since_ms: since, last_error: errorText(message) };

@@ -14,21 +14,21 @@ export class Jobs {
   }
 
   /** Number of jobs that may begin now. */
-  get room(): number {
+  get freeSlots(): number {
     return this.#limits.total - this.#running.size;
   }
 
   /** Returns the ids of the workspaces for which no further job may begin. */
   fullWorkspaces(): string[] {
     const jobs = Map.groupBy(this.#running.values(), (id) => id);
-    return [...jobs].filter(([, own]) => own.length >= this.#limits.perWorkspace).map(([id]) => id);
+    return [...jobs].filter(([, running]) => running.length >= this.#limits.perWorkspace).map(([id]) => id);
   }
 
-  /** Adds a job, which must not reject. Calls `ended` after its end. */
-  add(workspaceId: string, job: Promise<void>, ended: () => void): void {
+  /** Adds a job, which must not reject. Calls `onEnd` when it ends. */
+  add(workspaceId: string, job: Promise<void>, onEnd: () => void): void {
     const running = job.finally(() => {
       this.#running.delete(running);
-      ended();
+      onEnd();
     });
     this.#running.set(running, workspaceId);
   }
@@ -39,7 +39,7 @@ export class Jobs {
   }
 }
 
-/** The operations with which a process finds, claims and begins due work. */
+/** The operations by which a process finds, claims and begins due work. */
 export interface DueWork<Due extends { workspace_id: string }> {
   jobs: Jobs;
   isClosed: () => boolean;
@@ -52,23 +52,21 @@ export interface DueWork<Due extends { workspace_id: string }> {
   earliest: (query: { except: readonly string[] }) => Promise<number | undefined>;
 }
 
-/**
- * Begins the work that is due. Resolves with the time of the next work; undefined while the maximum number of jobs is running.
- */
+/** Begins due work. Resolves with the time of the next work; undefined while the maximum number of jobs is running. */
 export async function beginDue<Due extends { workspace_id: string }>(
   work: DueWork<Due>,
 ): Promise<number | undefined> {
   const { jobs } = work;
   for (;;) {
-    if (jobs.room <= 0 || work.isClosed()) return undefined;
-    let begun = 0;
-    for (const due of await work.due({ limit: jobs.room, except: jobs.fullWorkspaces() })) {
+    if (jobs.freeSlots <= 0 || work.isClosed()) return undefined;
+    let count = 0;
+    for (const due of await work.due({ limit: jobs.freeSlots, except: jobs.fullWorkspaces() })) {
       if (work.isClosed() || jobs.fullWorkspaces().includes(due.workspace_id)) continue;
       const claimed = await work.claim(due);
       if (!claimed) continue;
       work.begin(claimed);
-      begun += 1;
+      count += 1;
     }
-    if (begun === 0) return work.earliest({ except: jobs.fullWorkspaces() });
+    if (count === 0) return work.earliest({ except: jobs.fullWorkspaces() });
   }
 }

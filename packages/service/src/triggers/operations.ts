@@ -22,8 +22,8 @@ import { withNumbers } from './rows.ts';
 import * as schemas from './schemas.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType, TriggerType } from './types.ts';
-import { readRow, shown, shownRows } from './views.ts';
-import type { Found } from './views.ts';
+import { readRow, shownRows, triggerView } from './views.ts';
+import type { DeployedTrigger } from './views.ts';
 
 /** Dependencies of the operations of triggers. */
 export interface TriggerServices extends FireServices {
@@ -33,7 +33,7 @@ export interface TriggerServices extends FireServices {
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
   wantHooks: (transaction: unknown, changed: { workflowId: string; nowMs: number }) => Promise<void>;
   /** Reports that an event waits for flow control. */
-  held: () => void;
+  notifyHeld: () => void;
 }
 
 const define = operationsOf<TriggerServices>();
@@ -49,7 +49,7 @@ function records(action: string) {
 }
 
 /** The trigger that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-export const trigger = record<Found, TriggerServices>('Trigger', async ({ path }, { db }) => {
+export const trigger = record<DeployedTrigger, TriggerServices>('Trigger', async ({ path }, { db }) => {
   const { triggerId } = path as { triggerId: string };
   const [found] = await shownRows(db).where('triggers.id', '=', triggerId).execute();
   const value = found && readRow(found);
@@ -76,14 +76,14 @@ export const listTriggers = define({
     const [after] = cursors.decode(query.cursor, filters) ?? [];
     const found = await shownRows(db)
       .where('triggers.workspace_id', '=', workspaceId)
-      .$if(workflowId !== undefined, (some) => some.where('triggers.workflow_id', '=', workflowId ?? ''))
-      .$if(type !== undefined, (some) => some.where('triggers.type', '=', type ?? ''))
-      .$if(after !== undefined, (some) => some.where('triggers.id', '>', after ?? ''))
+      .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
+      .$if(type !== undefined, (rows) => rows.where('triggers.type', '=', type ?? ''))
+      .$if(after !== undefined, (rows) => rows.where('triggers.id', '>', after ?? ''))
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
     const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
-    const page = rows.flatMap((row) => readRow(row) ?? []).map(shown);
+    const page = rows.flatMap((row) => readRow(row) ?? []).map(triggerView);
     return { page, nextCursor: next ? cursors.encode(next, filters) : null };
   },
 });
@@ -97,7 +97,7 @@ export const getTrigger = define({
   summary: 'Get a trigger with its health',
   success: [{ status: 200, schema: schemas.shownTrigger, description: 'The trigger' }],
   errors: READ_ERRORS,
-  handle: (_services, _call, row) => Promise.resolve({ data: shown(row) }),
+  handle: (_services, _call, row) => Promise.resolve({ data: triggerView(row) }),
 });
 
 export const pauseTrigger = define({
@@ -114,7 +114,7 @@ export const pauseTrigger = define({
   errors: WRITE_ERRORS,
   async handle(services, { record: audit }, row) {
     const change = { state: 'paused', due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
-    return { data: await changed(services, { row, change }, audit) };
+    return { data: await updateTrigger(services, { row, change }, audit) };
   },
 });
 
@@ -140,7 +140,7 @@ export const resumeTrigger = define({
     if (row.state === 'active') throw conflict('The trigger is active');
     const due = dueAfter(services.types, row, services.now());
     const change = { state: 'active', failures: 0, failing_since_ms: null, ...due } as const;
-    return { data: await changed(services, { row, change }, audit) };
+    return { data: await updateTrigger(services, { row, change }, audit) };
   },
 });
 
@@ -160,9 +160,9 @@ export const runTrigger = define({
     const nowMs = services.now();
     const type = typeOf(services, row);
     const admitted = await admitDue(services, { trigger: row, type, dueMs: nowMs });
-    const { runId = '' } = await submitted(services, admitted, async (tx) => {
-      await unlocked(tx, row);
-      const queued = await queuedRun(tx, admitted, nowMs);
+    const { runId = '' } = await writeAndSubmit(services, admitted, async (tx) => {
+      await requireUnlocked(tx, row);
+      const queued = await queueRun(tx, admitted, nowMs);
       await audit({ resourceId: row.id, details: { runId: queued.runId } }, tx);
       return queued;
     });
@@ -182,7 +182,7 @@ export const backfillTrigger = define({
   success: [{ status: 202, schema: schemas.backfilled, description: 'The runs that were accepted' }],
   errors: RUN_ERRORS,
   async handle(services, { body, record: audit }, row) {
-    await unlocked(services.db, row);
+    await requireUnlocked(services.db, row);
     const dues = duesOf(services, row, body);
     const type = typeOf(services, row);
     const started: { dueAt: string; runId: string }[] = [];
@@ -195,11 +195,11 @@ export const backfillTrigger = define({
       }
       try {
         const admitted = await admitDue(services, { trigger: row, type, dueMs });
-        const { runId } = await submitted(services, admitted, async (tx) => {
-          await unlocked(tx, row);
+        const { runId } = await writeAndSubmit(services, admitted, async (tx) => {
+          await requireUnlocked(tx, row);
           const claimed = await claimDue(tx, [admitted], services.now());
           if (claimed.length === 0) return undefined;
-          const queued = await queuedRun(tx, admitted, services.now());
+          const queued = await queueRun(tx, admitted, services.now());
           await audit({ resourceId: row.id, details: { dueMs, runId: queued.runId } }, tx);
           return queued;
         });
@@ -255,7 +255,7 @@ interface Queued {
 }
 
 /** Queues the run in the transaction. Throws 409 if flow control drops it. */
-async function queuedRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<Queued> {
+async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<Queued> {
   const placed = await queueDue(tx, admitted, nowMs);
   if (placed?.state === 'dropped')
     throw conflict(`The flow control of the trigger drops the run (${placed.reason})`);
@@ -263,11 +263,11 @@ async function queuedRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<
 }
 
 /**
- * Executes `write` in a transaction, starts the run that it has queued, and returns the id of the run. If it has queued none,
- * releases the run and returns no id.
+ * Executes `write` in a transaction, starts the run that `write` has queued, and returns the id of the run. Without a
+ * queued run, releases the admission and returns no id.
  */
-async function submitted(
-  { db, queue, held }: TriggerServices,
+async function writeAndSubmit(
+  { db, queue, notifyHeld }: TriggerServices,
   { run, release }: AdmittedRun,
   write: (tx: Db) => Promise<Queued | undefined>,
 ): Promise<{ runId?: string }> {
@@ -278,19 +278,19 @@ async function submitted(
     if (!queued) release?.();
   }
   if (!queued) return {};
-  if (queued.isHeld) held();
+  if (queued.isHeld) notifyHeld();
   else queue.submit({ ...run, release });
   return { runId: queued.runId };
 }
 
 /** Changes the trigger and returns it. */
-async function changed(
+async function updateTrigger(
   services: TriggerServices,
-  { row, change }: { row: Found; change: Partial<TriggerRow> },
+  { row, change }: { row: DeployedTrigger; change: Partial<TriggerRow> },
   audit: (recorded: { resourceId: string }, transaction: unknown) => Promise<void>,
 ): Promise<z.output<typeof schemas.shownTrigger>> {
   const next = await services.db.transaction().execute(async (tx) => {
-    await unlocked(tx, row);
+    await requireUnlocked(tx, row);
     const after = await tx
       .updateTable('triggers')
       .set(change)
@@ -305,15 +305,18 @@ async function changed(
     return after;
   });
   services.changed();
-  return shown({ ...row, ...withNumbers(next) } as Found);
+  return triggerView({ ...row, ...withNumbers(next) } as DeployedTrigger);
 }
 
 /** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
-async function unlocked(db: Db, { workspace_id: workspaceId, folderPath }: Found): Promise<void> {
+async function requireUnlocked(
+  db: Db,
+  { workspace_id: workspaceId, folderPath }: DeployedTrigger,
+): Promise<void> {
   await holdFolders(db as never, { workspaceId, paths: [folderPath] });
 }
 
-/** Returns the type of a schedule. Throws 409 for other triggers, and when this process does not know it. */
+/** Returns the type of a schedule. Throws 409 for other triggers, and for a type that this process does not support. */
 function typeOf({ types }: TriggerServices, { type }: TriggerRow): ScheduleType {
   const found = types.get(type);
   if (found?.kind === 'schedule') return found;

@@ -3,15 +3,18 @@ import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
 /** `{{NAME}}`. */
 const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
 
-/** A string with its values filled in. */
+/** A string whose placeholders were replaced by their values. */
 interface FilledText {
   text: string;
   /** The values that are secrets, by name. */
   secrets: ReadonlyMap<string, string>;
 }
 
-/** Returns the text with the values of `{{NAME}}` of the workspace; undefined if one of them has no value. */
-export async function filledText(
+/**
+ * Replaces each `{{NAME}}` in the string by its value in the workspace. Returns undefined if one of them has no value
+ * or an empty one.
+ */
+export async function fillPlaceholders(
   environments: Partial<TenantEnvironments> | undefined,
   workspaceId: string,
   text: string,
@@ -20,12 +23,12 @@ export async function filledText(
   if (names.length === 0) return { text, secrets: new Map() };
   const values = (await environments?.values?.(workspaceId, names)) ?? {};
   // The author chooses the names, so a name can be a property of Object.prototype.
-  const known = names.map((name) => [name, Object.hasOwn(values, name) ? values[name] : undefined] as const);
-  const texts = new Map(known.map(([name, value]) => [name, textOf(value)]));
-  if ([...texts.values()].includes('')) return undefined;
+  const pairs = names.map((name) => [name, Object.hasOwn(values, name) ? values[name] : undefined] as const);
+  const strings = new Map(pairs.map(([name, value]) => [name, textOf(value)]));
+  if ([...strings.values()].includes('')) return undefined;
   return {
-    text: text.replaceAll(PLACEHOLDER, (_all, name: string) => texts.get(name) ?? ''),
-    secrets: new Map(known.flatMap(([name, value]) => (isSecret(value) ? [[name, textOf(value)]] : []))),
+    text: text.replaceAll(PLACEHOLDER, (_all, name: string) => strings.get(name) ?? ''),
+    secrets: new Map(pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, textOf(value)]] : []))),
   };
 }
 

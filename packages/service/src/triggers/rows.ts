@@ -11,7 +11,7 @@ const TIMES = [
   'failing_since_ms',
 ] as const satisfies (keyof TriggerRow)[];
 
-/** Returns the row with its times as numbers: PostgreSQL returns them as text. */
+/** Returns the row with its times as numbers: PostgreSQL returns them as strings. */
 export function withNumbers(row: TriggerRow): TriggerRow {
   const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
   return { ...row, ...Object.fromEntries(times), created_ms: Number(row.created_ms) };
@@ -23,7 +23,10 @@ export function turnBy(...columns: readonly [string, string]): AliasedRawBuilder
   return sql<number>`row_number() over (partition by workspace_id order by ${order})`.as('turn');
 }
 
-/** Selects triggers of a workflow. No other process changes them until the transaction ends. */
+/**
+ * Selects the triggers of a workflow and locks them until the transaction ends. It is an update without a change,
+ * because SQLite has no `select for update`.
+ */
 export function lockedTriggers(db: Kysely<TriggerTables>, workflowId: string) {
   return db
     .updateTable('triggers')

@@ -8,17 +8,17 @@ import type { AdmittedRun, FireServices, LiveTrigger } from './fire.ts';
 import { dueTriggers, earliestTrigger } from './due-triggers.ts';
 import type { DueTrigger } from './due-triggers.ts';
 import { errorText, healthOf } from './health.ts';
-import { triggerMover } from './move.ts';
+import { triggerAdvancer } from './advance.ts';
 import { stateOfRun } from './run-state.ts';
 import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
 /** Maximum number of triggers in one transaction. */
-const BATCH = 100;
-/** Number of triggers that are read together, because sorting all due triggers takes time. */
-const READ = 1000;
-/** Interval at which a waiting due instant is checked. */
+const BATCH_SIZE = 100;
+/** Maximum number of triggers in one query. It is large, because each query sorts all due triggers. */
+const READ_LIMIT = 1000;
+/** Interval at which a waiting due instant is checked, and first delay after a failed start. */
 const WAIT_MS = 2000;
 
 /** The runs and the change of a trigger whose due instant has been reached. */
@@ -32,14 +32,14 @@ export interface SchedulerOptions extends FireServices {
   every: (ms: number, beat: () => void) => () => void;
   types: ReadonlyMap<string, ScheduleType>;
   /** Reports that events wait for flow control. */
-  held: () => void;
+  notifyHeld: () => void;
 }
 
 /** Starts the runs of triggers when they are due. Several processes can share one database. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #loop: DueLoop;
-  readonly #move = triggerMover();
+  readonly #advance = triggerAdvancer();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -58,14 +58,14 @@ export class Scheduler {
   async #startDue(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
     for (;;) {
-      const due = await dueTriggers(db, { types, nowMs: now(), limit: READ });
-      let moved = 0;
-      for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH) {
-        const batch = due.slice(from, from + BATCH);
-        moved += await this.#take(await Promise.all(batch.map((trigger) => this.#stepOf(trigger))));
+      const due = await dueTriggers(db, { types, nowMs: now(), limit: READ_LIMIT });
+      let advanced = 0;
+      for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH_SIZE) {
+        const batch = due.slice(from, from + BATCH_SIZE);
+        advanced += await this.#queueRuns(await Promise.all(batch.map((trigger) => this.#stepOf(trigger))));
       }
       // If none was advanced, another process has handled all of them, and it handles the next ones too.
-      if (due.length < READ || moved === 0 || this.#loop.isClosed) break;
+      if (due.length < READ_LIMIT || advanced === 0 || this.#loop.isClosed) break;
     }
     return earliestTrigger(db, { types });
   }
@@ -73,15 +73,15 @@ export class Scheduler {
   /** Decides about the due instant of a trigger, and admits its runs. A trigger that cannot be handled now is retried later. */
   async #stepOf(trigger: DueTrigger): Promise<Step> {
     try {
-      return await this.#decided(trigger);
+      return await this.#decide(trigger);
     } catch (error) {
       this.#options.report(error);
       const at = { dueMs: trigger.due_ms, nowMs: this.#options.now() };
-      return { trigger, runs: [], change: waiting(trigger, at, 'The run could not be started.') };
+      return { trigger, runs: [], change: retryColumns(trigger, at, 'The run could not be started.') };
     }
   }
 
-  async #decided(trigger: DueTrigger): Promise<Step> {
+  async #decide(trigger: DueTrigger): Promise<Step> {
     const type = this.#options.types.get(trigger.type);
     if (!type) throw new TypeError(`There is no type of trigger "${trigger.type}".`);
     const nowMs = this.#options.now();
@@ -98,12 +98,12 @@ export class Scheduler {
       const change = { due_ms: decision.waits, held: 'overlap', fire_ms: nowMs + WAIT_MS } as const;
       return { trigger, runs: [], change: { ...change, last_check_ms: nowMs } };
     }
-    return this.#admitted(trigger, { type, decision, jitterMs, last, nowMs });
+    return this.#admit(trigger, { type, decision, jitterMs, last, nowMs });
   }
 
-  async #admitted(
+  async #admit(
     trigger: LiveTrigger,
-    given: {
+    context: {
       type: ScheduleType;
       decision: Exclude<DueDecision, { waits: number }>;
       jitterMs: number;
@@ -111,7 +111,7 @@ export class Scheduler {
       nowMs: number;
     },
   ): Promise<Step> {
-    const { type, decision, jitterMs, last, nowMs } = given;
+    const { type, decision, jitterMs, last, nowMs } = context;
     const { fire, nextMs = null } = decision;
     const runs: AdmittedRun[] = [];
     let refused: string | undefined;
@@ -124,15 +124,15 @@ export class Scheduler {
           throw error;
         }
         if (isRefusedForNow(error)) {
-          const change = waiting(trigger, { dueMs, nowMs }, error.message);
-          return { trigger, runs, change: { ...change, ...fired(runs, nowMs) } };
+          const change = retryColumns(trigger, { dueMs, nowMs }, error.message);
+          return { trigger, runs, change: { ...change, ...firedColumns(runs, nowMs) } };
         }
         refused = error.message;
         break;
       }
     }
     const next = { due_ms: nextMs, fire_ms: nextMs === null ? null : nextMs + jitterMs };
-    const change = { ...next, held: null, attempts: 0, last_check_ms: nowMs, ...fired(runs, nowMs) };
+    const change = { ...next, held: null, attempts: 0, last_check_ms: nowMs, ...firedColumns(runs, nowMs) };
     return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refused, nowMs }) } };
   }
 
@@ -140,24 +140,24 @@ export class Scheduler {
    * Claims the due instants and queues their runs, in one transaction. Due instants that another process has claimed are left
    * out. Returns the number of advanced triggers.
    */
-  async #take(steps: readonly Step[]): Promise<number> {
+  async #queueRuns(steps: readonly Step[]): Promise<number> {
     if (steps.length === 0) return 0;
-    let moved = 0;
+    let advanced = 0;
     const queued = new Set<AdmittedRun>();
     const all = steps.flatMap(({ runs }) => runs);
     try {
       const { db } = this.#options;
       await db.transaction().execute(async (tx) => {
-        const taken: AdmittedRun[] = [];
+        const advancedRuns: AdmittedRun[] = [];
         for (const step of steps) {
-          if (!(await this.#move(tx, step))) continue;
-          moved += 1;
-          taken.push(...step.runs);
+          if (!(await this.#advance(tx, step))) continue;
+          advanced += 1;
+          advancedRuns.push(...step.runs);
         }
         // In a fixed order, so that transactions of several processes cannot deadlock.
-        taken.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
+        advancedRuns.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
         const nowMs = this.#options.now();
-        const claimed = await claimDue(tx, taken, nowMs);
+        const claimed = await claimDue(tx, advancedRuns, nowMs);
         for (const run of await queueAllDue(tx, claimed, nowMs)) queued.add(run);
       });
     } catch (error) {
@@ -167,19 +167,19 @@ export class Scheduler {
       for (const run of all) if (!queued.has(run)) run.release?.();
     }
     for (const { run, release } of queued) this.#options.queue.submit({ ...run, release });
-    if (all.some(({ held }) => held)) this.#options.held();
-    return moved;
+    if (all.some(({ held }) => held)) this.#options.notifyHeld();
+    return advanced;
   }
 }
 
-/** Returns the columns that the started runs change. */
-function fired(runs: readonly AdmittedRun[], nowMs: number): Partial<TriggerRow> {
+/** Returns the columns that change when these runs are started. */
+function firedColumns(runs: readonly AdmittedRun[], nowMs: number): Partial<TriggerRow> {
   const last = runs.at(-1);
   return last ? { last_run_id: last.run.engineId, last_due_ms: last.dueMs, last_fired_ms: nowMs } : {};
 }
 
-/** Returns the change that retries the due instant later, with a delay that grows each time. */
-function waiting(
+/** Returns the columns that postpone the due instant, by a delay that doubles with each attempt. */
+function retryColumns(
   { attempts }: TriggerRow,
   { dueMs, nowMs }: { dueMs: number; nowMs: number },
   message: string,

@@ -16,12 +16,12 @@ export const listQuery = z.strictObject({
 
 export const position = z.tuple([z.string()]);
 
-const moment = z.iso.datetime({ offset: true });
+const instant = z.iso.datetime({ offset: true });
 
 export const backfillBody = z
   .strictObject({
-    from: moment.describe('The earliest due instant'),
-    to: moment.describe('The latest due instant; not in the future'),
+    from: instant.describe('The earliest due instant'),
+    to: instant.describe('The latest due instant; not in the future'),
     limit: z
       .int()
       .min(1)
@@ -86,7 +86,7 @@ export const shownEvent = z.strictObject({
   key: z.string().describe('The value by which events are grouped'),
   state: flowState,
   reason: flowReason,
-  runId: z.string().describe('The run that it starts, or because of which it starts none'),
+  runId: z.string().describe('The run that the event starts; for a dropped event, the run that caused this'),
   receivedAt: timestamp,
   decidedAt: timestamp.nullable(),
 });

@@ -1,7 +1,7 @@
 import type { ProviderHookRow } from './hooks/tables.ts';
 import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
 
-// Times are milliseconds. PostgreSQL returns them as text: see `withNumbers`.
+// Times are milliseconds. PostgreSQL returns them as strings: see `withNumbers`.
 
 /** A trigger of a workflow: its configuration, its next due instant, and its health. */
 export interface TriggerRow {
@@ -23,9 +23,11 @@ export interface TriggerRow {
   due_ms: number | null;
   /** When the due instant is handled: after the jitter of the trigger, or after a wait. */
   fire_ms: number | null;
-  /** The reason for which a due instant waits: the previous run has not ended, or the limits of the workspace have refused it. */
+  /**
+   * Why the due instant waits: the previous run has not ended, or the run could not be started. null: it does not wait.
+   */
   held: 'overlap' | 'limits' | null;
-  /** Number of times that limits have refused the due instant. */
+  /** Number of failed attempts to start the runs of the due instant. */
   attempts: number;
   /** The engine's id of the last run. */
   last_run_id: string | null;

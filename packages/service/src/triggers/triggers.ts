@@ -17,7 +17,7 @@ import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
 import { hookProblem, hookStates } from './hooks/views.ts';
 import type { HookState } from './hooks/views.ts';
-import { hookedArchived, wantHooks } from './hooks/wanted.ts';
+import { archivedWithHooks, wantHooks } from './hooks/wanted.ts';
 import type { HookRules, HookSettings } from './hooks/wanted.ts';
 import type { HookTables } from './hooks/database.ts';
 import type { TriggerType } from './types.ts';
@@ -34,7 +34,7 @@ export interface TriggerState {
 
 const NO_HOOKS: HookSettings = { missing: 'This server creates no webhooks at providers.' };
 
-/** Changes triggers with deployments: each change is part of the transaction that changes the live version. */
+/** Changes the triggers of workflows in the transactions that change the workflows. */
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
   readonly hooks: HookRules;
@@ -47,39 +47,44 @@ export class Triggers {
     this.hooks = { types: this.types, settings };
   }
 
-  /** Returns the triggers of a graph that are fired here. Throws 400 for triggers that cannot fire with their fields. */
+  /**
+   * Returns the triggers of a graph whose types this process supports. Throws 400 if a field of a trigger is invalid.
+   */
   planned(blocks: { readonly [id: string]: JsonObject }, starts: readonly WorkflowBlock[]): PlannedTrigger[] {
     return plannedTriggers(this.types, blocks, starts);
   }
 
-  /** Throws 409 if another trigger has the path of a webhook. */
+  /**
+   * Activates the triggers of the version that becomes live. Throws 409 if another trigger has the path of a webhook.
+   */
   async activate(transaction: unknown, activation: Activation): Promise<void> {
     await activateTriggers(transaction as Db, activation);
     await activatePaths(transaction as Kysely<WebhookTables>, activation);
     await this.wantHooks(transaction, activation);
     await activateEvents(transaction, activation);
     const { workspaceId, workflowId, version, nowMs: happenedMs } = activation;
-    const about = { workspaceId, workflowId, happenedMs, details: { version } };
-    await recordEvents(transaction, [{ kind: 'workflow_deployed', ...about }]);
+    const fields = { workspaceId, workflowId, happenedMs, details: { version } };
+    await recordEvents(transaction, [{ kind: 'workflow_deployed', ...fields }]);
   }
 
+  /** Stops the triggers of a workflow that is undeployed. */
   async deactivate(
     transaction: unknown,
     undeployed: { workflowId: string; workspaceId: string; nowMs: number },
   ): Promise<void> {
-    const { nowMs: happenedMs, ...about } = undeployed;
-    await deactivateTriggers(transaction as Db, about.workflowId);
+    const { nowMs: happenedMs, ...fields } = undeployed;
+    await deactivateTriggers(transaction as Db, fields.workflowId);
     await this.wantHooks(transaction, undeployed);
-    await deactivateEvents(transaction, about.workflowId);
-    await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...about, happenedMs }]);
-    await forgetCursors(transaction as FeedDb, [about.workflowId]);
+    await deactivateEvents(transaction, fields.workflowId);
+    await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...fields, happenedMs }]);
+    await forgetCursors(transaction as FeedDb, [fields.workflowId]);
   }
 
   /** Stops the triggers of the archived workflows of a workspace. */
   async stopArchived(transaction: unknown, archived: { workspaceId: string; nowMs: number }): Promise<void> {
     const { workspaceId, nowMs } = archived;
     await forgetCursors(transaction as FeedDb, await stopArchived(transaction as Db, workspaceId));
-    for (const workflowId of await hookedArchived(transaction as Kysely<HookTables>, workspaceId))
+    for (const workflowId of await archivedWithHooks(transaction as Kysely<HookTables>, workspaceId))
       await this.wantHooks(transaction, { workflowId, nowMs });
   }
 
@@ -110,7 +115,7 @@ export class Triggers {
       await this.wantHooks(transaction, { workflowId, nowMs: counted.nowMs });
   }
 
-  /** Returns which triggers the live version of a workflow has, and a warning for each that is suspended. */
+  /** Returns the triggers of the live version of a workflow, and warnings for suspended triggers and failed hooks. */
   async stateOf(database: unknown, workflowId: string): Promise<TriggerState> {
     const rows = await (database as Db)
       .selectFrom('triggers')
@@ -127,12 +132,12 @@ export class Triggers {
     const kinds = new Set(rows.map(({ type }) => this.types.get(type)?.kind ?? 'schedule'));
     const webhooks = await webhooksOf(database as Kysely<WebhookTables>, workflowId);
     const hooks = await hookStates(database as Kysely<HookTables>, workflowId);
-    const missing = hooks.filter(({ state }) => state === 'failed');
-    warnings.push(...missing.map(hookProblem));
-    return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#shown(webhook)), warnings };
+    const failedHooks = hooks.filter(({ state }) => state === 'failed');
+    warnings.push(...failedHooks.map(hookProblem));
+    return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#webhookState(webhook)), warnings };
   }
 
-  #shown({ blockId, type: name, path, config }: Awaited<ReturnType<typeof webhooksOf>>[number]) {
+  #webhookState({ blockId, type: name, path, config }: Awaited<ReturnType<typeof webhooksOf>>[number]) {
     const type = this.types.get(name);
     return type?.kind === 'webhook' ? [{ blockId, provider: type.providerOf(config), path }] : [];
   }
@@ -149,7 +154,7 @@ export class Triggers {
   }
 
   /** Reports that an event waits for flow control. */
-  held(): void {
+  notifyHeld(): void {
     for (const listener of this.#heldListeners) listener();
   }
 

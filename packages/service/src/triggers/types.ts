@@ -3,10 +3,10 @@ import type { JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { EventRule, FeedTrigger, ProviderHook, SchedulePolicy } from '@heddle/engine/triggers';
 
-/** A type of trigger that is fired here. `@heddle/blocks/triggers` has the types of Heddle. */
+/** A type of trigger that this process fires. `@heddle/blocks/triggers` has the built-in types. */
 export type TriggerType = ScheduleType | HookedType | EventType | FeedTrigger;
 
-/** A type of trigger that requests of another system fire, whose hook may be created at the provider. */
+/** A type of trigger that fires on requests of another system. Its webhook may be created at that system. */
 export type HookedType = WebhookType & { hook?: ProviderHook };
 
 /** A type of trigger that is due at instants, in milliseconds. */
@@ -21,7 +21,7 @@ export interface ScheduleType extends TriggerInfo {
   inputOf(config: JsonObject, dueMs: number): JsonObject;
 }
 
-/** A type of trigger that events of its workspace fire. */
+/** A type of trigger that fires on events of its workspace. */
 export interface EventType extends TriggerInfo {
   kind: 'event';
   ruleOf(config: JsonObject): EventRule;

@@ -7,13 +7,13 @@ import type * as schemas from './schemas.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** A trigger of a live version, with its workflow. */
-export type Found = LiveTrigger & Shown;
+export type DeployedTrigger = LiveTrigger & JoinedColumns;
 
-/** Data of a trigger that is not in its row. */
-interface Shown {
+/** Data of a trigger from other tables. */
+interface JoinedColumns {
   workflowName: string;
   folderPath: string;
-  /** State of the hook at the provider; null: the trigger has none. */
+  /** Error of the hook at the provider; null: the trigger has no hook, or the hook has no error. */
   hookError: string | null;
   hookExpiresMs: number | string | null;
 }
@@ -36,14 +36,14 @@ export function shownRows(db: Db) {
 }
 
 /** Returns the row; undefined for a trigger without a live version. */
-export function readRow(row: TriggerRow & Shown): Found | undefined {
+export function readRow(row: TriggerRow & JoinedColumns): DeployedTrigger | undefined {
   const { workflowName, folderPath, hookError, hookExpiresMs } = row;
-  const read = withNumbers(row);
-  return isLive(read) ? { ...read, workflowName, folderPath, hookError, hookExpiresMs } : undefined;
+  const trigger = withNumbers(row);
+  return isLive(trigger) ? { ...trigger, workflowName, folderPath, hookError, hookExpiresMs } : undefined;
 }
 
-/** Returns the trigger as responses show it. */
-export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
+/** Returns the trigger in the form of responses. */
+export function triggerView(row: DeployedTrigger): z.output<typeof schemas.shownTrigger> {
   return {
     ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },
     ...{ name: row.name, type: row.type, version: row.version, state: row.state },
@@ -63,12 +63,12 @@ export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
   };
 }
 
-/** Returns the configuration without a secret that is written as text in the block. */
-function configurationOf({ config }: Found): JsonObject {
-  const { secret, ...shown } = JSON.parse(config) as JsonObject;
-  if (secret === undefined) return shown;
+/** Returns the configuration. A literal secret is replaced by null; a reference such as `{{NAME}}` remains. */
+function configurationOf({ config }: DeployedTrigger): JsonObject {
+  const { secret, ...fields } = JSON.parse(config) as JsonObject;
+  if (secret === undefined) return fields;
   const isReference = typeof secret === 'string' && /^\{\{[^{}]+\}\}$/.test(secret);
-  return { ...shown, secret: isReference ? secret : null };
+  return { ...fields, secret: isReference ? secret : null };
 }
 
 function timeOf(ms: number | null): string | null {

@@ -36,7 +36,8 @@ function openEvents(context: AreaContext, triggers: Triggers): OpenedEvents {
   );
   if (types.size === 0) return { close: () => Promise.resolve() };
   const db = database as Kysely<EventTables>;
-  const dispatcher = new EventDispatcher({ ...context, queue, db, types, held: () => triggers.held() });
+  const notifyHeld = (): void => triggers.notifyHeld();
+  const dispatcher = new EventDispatcher({ ...context, queue, db, types, notifyHeld });
   const stop = triggers.onChange(() => dispatcher.wake());
   return {
     close: async () => {

@@ -14,10 +14,10 @@ export type EndedRun = Pick<
 export const CREDITS_PER_DOLLAR = 200;
 /** Minimum number of runs for a rate or average. */
 const MIN_RUNS = 5;
-/** Maximum number of runs, counted from the latest, for a rate or average. */
+/** Maximum number of runs for a rate or average: the latest ones. */
 const MAX_RUNS = 1000;
-/** Maximum number of runs, counted from the latest, among which failures are counted. */
-const MAX_COUNTED = 10_000;
+/** Maximum number of runs among which failures are counted: the latest ones. */
+const MAX_COUNTED_RUNS = 10_000;
 
 /** Returns the kind of event for which a rule is checked; undefined for a rule about the absence of runs. */
 export function kindOf({ event }: EventRule): EventKind | undefined {
@@ -35,7 +35,7 @@ export function kindOf({ event }: EventRule): EventKind | undefined {
   }
 }
 
-/** Returns whether the run meets the condition, given the runs before it. */
+/** Returns whether the run, together with the runs before it, meets the condition of the rule. */
 export async function isMet(db: Db, rule: EventRule, run: EndedRun): Promise<boolean> {
   const isFailed = run.status === 'failed';
   switch (rule.event) {
@@ -44,15 +44,15 @@ export async function isMet(db: Db, rule: EventRule, run: EndedRun): Promise<boo
     case 'execution_success':
       return !isFailed;
     case 'consecutive_failures':
-      return isFailed && (await failedInARow(db, run, rule.runs));
+      return isFailed && (await hasOnlyFailed(db, run, rule.runs));
     case 'failure_rate':
       return isFailed && (await failureRate(db, run, rule.windowMs)) >= rule.percent;
     case 'error_count':
-      return isFailed && (await failures(db, run, rule)) >= rule.runs;
+      return isFailed && (await countFailures(db, run, rule)) >= rule.runs;
     case 'latency_threshold':
       return run.duration_ms > rule.ms;
     case 'latency_spike':
-      return run.duration_ms > (await averageBefore(db, run, rule.windowMs)) * (1 + rule.percent / 100);
+      return run.duration_ms > (await averageDuration(db, run, rule.windowMs)) * (1 + rule.percent / 100);
     case 'cost_threshold':
       return run.cost * CREDITS_PER_DOLLAR > rule.credits;
     default:
@@ -74,7 +74,8 @@ function runsUpTo(db: Db, { workflow_id, started_ms }: EndedRun) {
     .orderBy('engine_id', 'desc');
 }
 
-async function failedInARow(db: Db, run: EndedRun, count: number): Promise<boolean> {
+/** Returns whether the last `count` runs have failed. */
+async function hasOnlyFailed(db: Db, run: EndedRun, count: number): Promise<boolean> {
   const last = await runsUpTo(db, run).limit(count).execute();
   return last.length === count && last.every(({ status }) => status === 'failed');
 }
@@ -89,12 +90,12 @@ async function failureRate(db: Db, run: EndedRun, windowMs: number): Promise<num
   return (runs.filter(({ status }) => status === 'failed').length / runs.length) * 100;
 }
 
-async function failures(db: Db, run: EndedRun, { windowMs }: { windowMs: number }): Promise<number> {
+async function countFailures(db: Db, run: EndedRun, { windowMs }: { windowMs: number }): Promise<number> {
   const { count } = await db
     .selectFrom(
       runsUpTo(db, run)
         .where('started_ms', '>', run.started_ms - windowMs)
-        .limit(MAX_COUNTED)
+        .limit(MAX_COUNTED_RUNS)
         .as('last'),
     )
     .select((eb) => eb.fn.countAll().as('count'))
@@ -103,8 +104,8 @@ async function failures(db: Db, run: EndedRun, { windowMs }: { windowMs: number 
   return Number(count);
 }
 
-/** Returns the average duration of the runs before this one; Infinity for too few. */
-async function averageBefore(db: Db, run: EndedRun, windowMs: number): Promise<number> {
+/** Returns the average duration of the runs before this one; Infinity for too few runs. */
+async function averageDuration(db: Db, run: EndedRun, windowMs: number): Promise<number> {
   const runs = await runsUpTo(db, run)
     .where('engine_id', '!=', run.engine_id)
     .where('started_ms', '>', run.started_ms - windowMs)

@@ -12,7 +12,7 @@ import { placeEvent } from '../flow/place.ts';
 import type { FlowEvent } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
-import { moveTrigger } from '../move.ts';
+import { advanceTrigger } from '../advance.ts';
 import { turnBy, withNumbers } from '../rows.ts';
 import type { EventRule } from '@heddle/engine/triggers';
 import type { EventType } from '../types.ts';
@@ -20,14 +20,14 @@ import { isMet, kindOf } from './conditions.ts';
 import { inputOf } from './payload.ts';
 import type { EventSubject } from './payload.ts';
 import { silentWorkflows, CHECK_MS } from './silence.ts';
-import { subjectOf } from './subject.ts';
-import type { FoundSubject } from './subject.ts';
+import { contextOf } from './subject.ts';
+import type { EventContext } from './subject.ts';
 import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Db = Kysely<EventTables>;
 
-/** Number of events or triggers that are read together. */
-const BATCH = 100;
+/** Maximum number of events or triggers in one query. */
+const BATCH_SIZE = 100;
 /** Delay before the first retry of an event, in milliseconds. It doubles with each retry, up to a minute. */
 const RETRY_MS = 2000;
 /** Events that could not be handled for this many milliseconds are dropped. */
@@ -38,7 +38,7 @@ export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaCo
   db: Db;
   types: ReadonlyMap<string, EventType>;
   /** Called when events wait for flow control. */
-  held: () => void;
+  notifyHeld: () => void;
 }
 
 /** An event trigger with its rule. */
@@ -57,7 +57,7 @@ interface Firing {
 
 /**
  * Starts the runs of event triggers. An event is removed in the transaction that stores its runs, so a crash neither loses nor
- * doubles a run. Any number of processes can share a database.
+ * duplicates a run. Any number of processes can share a database.
  */
 export class EventDispatcher {
   readonly #options: DispatcherOptions;
@@ -71,7 +71,7 @@ export class EventDispatcher {
     this.#stopSweeping = every(SWEEP_MS, () => void this.#sweep().catch(report));
   }
 
-  /** Checks again at the next beat, because triggers have changed. */
+  /** Checks again at the next beat. Call it when triggers have changed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -84,22 +84,22 @@ export class EventDispatcher {
   async #dispatchDue(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
     for (;;) {
-      let moved = 0;
-      for (const event of await this.#due()) {
+      let handled = 0;
+      for (const event of await this.#dueEvents()) {
         if (this.#loop.isClosed) return undefined;
-        if (await this.#dispatch(event)) moved += 1;
+        if (await this.#dispatch(event)) handled += 1;
       }
       // Triggers that check for workflows without runs.
-      for (const trigger of await dueTriggers(db as never, { types, nowMs: now(), limit: BATCH })) {
+      for (const trigger of await dueTriggers(db as never, { types, nowMs: now(), limit: BATCH_SIZE })) {
         if (this.#loop.isClosed) return undefined;
-        if (await this.#check(trigger)) moved += 1;
+        if (await this.#check(trigger)) handled += 1;
       }
-      if (moved === 0) return this.#earliest();
+      if (handled === 0) return this.#earliest();
     }
   }
 
   /** Returns due events, one of each workspace in turn, so that no workspace delays another. */
-  async #due(): Promise<ServiceEventRow[]> {
+  async #dueEvents(): Promise<ServiceEventRow[]> {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', (query) =>
@@ -113,7 +113,7 @@ export class EventDispatcher {
       .selectAll()
       .orderBy('turn')
       .orderBy('happened_ms')
-      .limit(BATCH)
+      .limit(BATCH_SIZE)
       .execute();
     return rows.map(({ turn: _turn, ...row }) => ({ ...row, happened_ms: Number(row.happened_ms) }));
   }
@@ -132,8 +132,8 @@ export class EventDispatcher {
   /** Stores the runs that the event starts. Returns false if another process has stored them, or the event is retried. */
   async #dispatch(event: ServiceEventRow): Promise<boolean> {
     try {
-      const subject = await subjectOf(this.#options, event);
-      const firings = subject ? await this.#firingsOf(event, subject) : [];
+      const context = await contextOf(this.#options, event);
+      const firings = context ? await this.#firingsOf(event, context) : [];
       return await this.#store(firings, (tx) => removeEvent(tx, event));
     } catch (error) {
       if (!isApiError(error)) this.#options.report(error);
@@ -141,7 +141,7 @@ export class EventDispatcher {
     }
   }
 
-  async #firingsOf(event: ServiceEventRow, { run, subject }: FoundSubject): Promise<Firing[]> {
+  async #firingsOf(event: ServiceEventRow, { run, loadSubject }: EventContext): Promise<Firing[]> {
     const { db } = this.#options;
     const sourceId = event.workflow_id ?? event.subject_id ?? '';
     const firings: Firing[] = [];
@@ -150,7 +150,7 @@ export class EventDispatcher {
       if (!watches(watcher, event) || (await isCoolingDown(db, trigger, sourceId, this.#options.now())))
         continue;
       if (run && !(await isMet(db, rule, run))) continue;
-      firings.push(await this.#firing(watcher, sourceId, await subject()));
+      firings.push(await this.#prepareFiring(watcher, sourceId, await loadSubject()));
     }
     return firings;
   }
@@ -174,7 +174,7 @@ export class EventDispatcher {
   }
 
   /** Prepares the run of a rule. Throws 429 if too many events of the workspace wait. */
-  async #firing({ trigger, rule }: Watcher, sourceId: string, subject: EventSubject): Promise<Firing> {
+  async #prepareFiring({ trigger, rule }: Watcher, sourceId: string, subject: EventSubject): Promise<Firing> {
     const { engine, policy, now, db } = this.#options;
     const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
     const version = trigger.engine_version;
@@ -191,13 +191,13 @@ export class EventDispatcher {
 
   /** Stores the runs in one transaction, if `claim` succeeds in it. */
   async #store(firings: readonly Firing[], claim: (tx: Db) => Promise<boolean>): Promise<boolean> {
-    const { db, held, now } = this.#options;
+    const { db, notifyHeld, now } = this.#options;
     const isClaimed = await db.transaction().execute(async (tx) => {
       if (!(await claim(tx))) return false;
       for (const firing of firings) await storeFiring(tx, firing, now());
       return true;
     });
-    if (isClaimed && firings.length > 0) held();
+    if (isClaimed && firings.length > 0) notifyHeld();
     return isClaimed;
   }
 
@@ -223,28 +223,31 @@ export class EventDispatcher {
     return true;
   }
 
-  /** Stores the runs for the workflows that have had no run. Returns false if another process has stored them. */
+  /**
+   * Stores the runs that start because other workflows have had no run. Returns false if another process has stored
+   * them.
+   */
   async #check(trigger: DueTrigger): Promise<boolean> {
     const { now, report } = this.#options;
     const nowMs = now();
     let firings: Firing[] = [];
     try {
       const watcher = this.#watcher(trigger);
-      if (watcher?.rule.event === 'no_activity') firings = await this.#silences(watcher, watcher.rule);
+      if (watcher?.rule.event === 'no_activity') firings = await this.#silenceFirings(watcher, watcher.rule);
     } catch (error) {
       // Too many events wait, or another temporary failure: the next check finds the same workflows.
       if (!isApiError(error)) report(error);
     }
     const change = { due_ms: nowMs + CHECK_MS, fire_ms: nowMs + CHECK_MS, last_check_ms: nowMs };
-    return this.#store(firings, (tx) => moveTrigger(tx as never, { trigger, change }));
+    return this.#store(firings, (tx) => advanceTrigger(tx as never, { trigger, change }));
   }
 
-  async #silences(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
+  async #silenceFirings(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
     const { db, now } = this.#options;
-    const found = await silentWorkflows(db, { ...watcher, rule }, now());
+    const workflows = await silentWorkflows(db, { ...watcher, rule }, now());
     const firings: Firing[] = [];
-    for (const workflow of found)
-      firings.push(await this.#firing(watcher, workflow.id, { happenedMs: now(), workflow }));
+    for (const workflow of workflows)
+      firings.push(await this.#prepareFiring(watcher, workflow.id, { happenedMs: now(), workflow }));
     return firings;
   }
 
@@ -302,10 +305,10 @@ async function isCoolingDown(
 async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: number): Promise<void> {
   const { trigger } = watcher;
   if (!(await beginCooldown(tx, { watcher, sourceId, nowMs }))) return;
-  const placed = await placeEvent(tx as never, held);
+  const placement = await placeEvent(tx as never, held);
   await tx
     .updateTable('triggers')
-    .set({ last_fired_ms: nowMs, last_check_ms: nowMs, last_run_id: placed.runId, last_error: null })
+    .set({ last_fired_ms: nowMs, last_check_ms: nowMs, last_run_id: placement.runId, last_error: null })
     .where('id', '=', trigger.id)
     .where('version', '=', trigger.version)
     .execute();
@@ -321,16 +324,16 @@ async function beginCooldown(
   if (cooldownMs === 0) return true;
   const key = { workflow_id: trigger.workflow_id, block_id: trigger.block_id, source_id: sourceId };
   const until_ms = nowMs + cooldownMs;
-  const taken = await tx
+  const row = await tx
     .insertInto('event_cooldowns')
     .values({ ...key, until_ms })
-    .onConflict((known) =>
-      known
+    .onConflict((conflict) =>
+      conflict
         .columns(['workflow_id', 'block_id', 'source_id'])
         .doUpdateSet({ until_ms })
         .where('event_cooldowns.until_ms', '<=', nowMs),
     )
     .returning('source_id')
     .executeTakeFirst();
-  return taken !== undefined;
+  return row !== undefined;
 }

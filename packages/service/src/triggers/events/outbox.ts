@@ -50,7 +50,7 @@ export async function activateEvents(
   await db
     .insertInto('event_watchers')
     .values({ workflow_id: workflowId, workspace_id: workspaceId, since_ms: Date.now() })
-    .onConflict((known) => known.doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 

@@ -7,6 +7,7 @@ import type { EndedRun } from './conditions.ts';
 
 /** Maximum number of characters of a run's output in the input of another run. */
 const MAX_OUTPUT = 64 * 1024;
+/** Number of characters of a longer output that are used instead. */
 const PREVIEW = 8 * 1024;
 
 /** The subject of an event. */
@@ -25,33 +26,33 @@ const NO_RUN = { runId: null, durationMs: null, cost: null, finalOutput: null, e
 /** Returns the input of the runs that a rule starts. Fields without a value are null. */
 export function inputOf({ event }: EventRule, subject: EventSubject): JsonObject {
   const { workflow, run, happenedMs, credential = null, version = null } = subject;
-  const isItself = event === 'execution_error' || event === 'execution_success';
+  const isRunEvent = event === 'execution_error' || event === 'execution_success';
   return {
     event,
     timestamp: new Date(happenedMs).toISOString(),
     workflowId: workflow?.id ?? null,
     workflowName: workflow?.name ?? null,
     ...NO_RUN,
-    ...(isItself && run),
+    ...(isRunEvent && run),
     ...(subject.error !== undefined && { errorMessage: subject.error }),
-    triggeringRun: isItself ? null : (run ?? null),
+    triggeringRun: isRunEvent ? null : (run ?? null),
     ...{ version, credential },
   };
 }
 
-/** Returns the description of a run for the input. */
+/** Returns the summary of a run for the input of another run. */
 export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun): Promise<JsonObject> {
   const { output, error } = await resultOf(engine, run.engine_id);
   return {
     runId: run.run_id,
     durationMs: run.duration_ms < 0 ? null : run.duration_ms,
     cost: run.cost < 0 ? null : run.cost * CREDITS_PER_DOLLAR,
-    finalOutput: shortened(output),
+    finalOutput: truncate(output),
     errorMessage: error,
   };
 }
 
-/** Returns output and error of a run; null for those of a deleted run. */
+/** Returns the output and error of a run. Both are null if the run was deleted. */
 async function resultOf(
   engine: Pick<Engine, 'getRun'>,
   engineId: string,
@@ -65,8 +66,8 @@ async function resultOf(
   }
 }
 
-function shortened(output: Json): Json {
-  const text = JSON.stringify(output);
-  if (text.length <= MAX_OUTPUT) return output;
-  return { truncated: true, preview: text.slice(0, PREVIEW).toWellFormed() };
+function truncate(output: Json): Json {
+  const json = JSON.stringify(output);
+  if (json.length <= MAX_OUTPUT) return output;
+  return { truncated: true, preview: json.slice(0, PREVIEW).toWellFormed() };
 }

@@ -6,11 +6,10 @@ import type { EventTables } from './tables.ts';
 /** Interval at which a trigger checks for workflows without runs. */
 export const CHECK_MS = 300_000;
 /** Maximum number of workflows that one check returns. The next check returns the others. */
-const MAX_FOUND = 100;
+const MAX_WORKFLOWS = 100;
 
 /**
- * Returns the watched workflows that have been deployed and without a run for the time of the rule. Workflows in a cooldown are
- * left out.
+ * Returns the watched workflows that have been deployed without a run for the time of the rule, except for cooldowns.
  */
 export async function silentWorkflows(
   db: Kysely<EventTables>,
@@ -31,7 +30,7 @@ export async function silentWorkflows(
     .where('workflows.archived_at', 'is', null)
     .where('workflows.deployed_at', '<=', since)
     .where((eb) => eb.or([eb('run_counts.last_at', 'is', null), eb('run_counts.last_at', '<=', since)]))
-    .$if(rule.workflowIds.length > 0, (some) => some.where('workflows.id', 'in', [...rule.workflowIds]))
+    .$if(rule.workflowIds.length > 0, (rows) => rows.where('workflows.id', 'in', [...rule.workflowIds]))
     .where((eb) =>
       eb.not(
         eb.exists(
@@ -46,6 +45,6 @@ export async function silentWorkflows(
       ),
     )
     .orderBy('workflows.id')
-    .limit(MAX_FOUND)
+    .limit(MAX_WORKFLOWS)
     .execute();
 }

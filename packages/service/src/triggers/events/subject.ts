@@ -8,25 +8,25 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Services = Pick<AreaContext, 'engine'> & { db: Kysely<EventTables> };
 
-/** The subject of an event. The summary of its run is read when the first rule needs it. */
-export interface FoundSubject {
+/** The ended run of an event, and a function that reads its subject. The summary of the run is read only once. */
+export interface EventContext {
   run: EndedRun | undefined;
-  subject: () => Promise<EventSubject>;
+  loadSubject: () => Promise<EventSubject>;
 }
 
-/** Returns the subject of an event; undefined if its run was deleted. */
-export async function subjectOf(
+/** Returns the context of an event; undefined if its run was deleted. */
+export async function contextOf(
   { engine, db }: Services,
   event: ServiceEventRow,
-): Promise<FoundSubject | undefined> {
+): Promise<EventContext | undefined> {
   const workflow = await workflowOf(db, event.workflow_id);
   const details = JSON.parse(event.details ?? '{}') as Pick<EventSubject, 'credential' | 'version' | 'error'>;
-  const about: EventSubject = { happenedMs: event.happened_ms, workflow, ...details };
-  if (event.kind !== 'run_ended') return { run: undefined, subject: () => Promise.resolve(about) };
+  const subject: EventSubject = { happenedMs: event.happened_ms, workflow, ...details };
+  if (event.kind !== 'run_ended') return { run: undefined, loadSubject: () => Promise.resolve(subject) };
   const run = await endedRun(db, event.subject_id ?? '');
   if (!run) return undefined;
   let summary: Promise<JsonObject> | undefined;
-  return { run, subject: async () => ({ ...about, run: await (summary ??= runSummary(engine, run)) }) };
+  return { run, loadSubject: async () => ({ ...subject, run: await (summary ??= runSummary(engine, run)) }) };
 }
 
 async function workflowOf(db: Services['db'], id: string | null): Promise<EventSubject['workflow']> {
@@ -35,7 +35,7 @@ async function workflowOf(db: Services['db'], id: string | null): Promise<EventS
   return { id, name: found?.name ?? id };
 }
 
-/** Returns the run with its times as numbers: PostgreSQL returns them as text. */
+/** Returns the run with its times as numbers: PostgreSQL returns them as strings. */
 async function endedRun(db: Services['db'], engineId: string): Promise<EndedRun | undefined> {
   const row = await db
     .selectFrom('run_logs')

@@ -1,9 +1,9 @@
 import type { LogTables } from '../../logs/tables.ts';
 import type { TriggerTables } from '../tables.ts';
 
-// Times are milliseconds. PostgreSQL returns them as text.
+// Times are milliseconds. PostgreSQL returns them as strings.
 
-/** The kind of event. */
+/** Kinds of events. */
 export type EventKind =
   | 'run_ended'
   | 'workflow_deployed'
@@ -32,7 +32,7 @@ export interface ServiceEventRow {
   attempts: number;
 }
 
-/** The time after which a trigger that has fired for a workflow or credential may fire for it again. */
+/** A cooldown: until `until_ms`, the trigger does not fire again for the workflow or credential. */
 export interface EventCooldownRow {
   workflow_id: string;
   block_id: string;

@@ -47,10 +47,10 @@ export function feeds({
 
 function openFeeds(
   context: AreaContext,
-  given: { triggers: Triggers; environments: Partial<TenantEnvironments> | undefined; options: FeedOptions },
+  parts: { triggers: Triggers; environments: Partial<TenantEnvironments> | undefined; options: FeedOptions },
 ): OpenedFeeds {
   const { queue, database, every, report } = context;
-  const { triggers, environments, options } = given;
+  const { triggers, environments, options } = parts;
   if (!queue || !database)
     throw new TypeError('Feeds need reservations with a queue, because their runs are asynchronous.');
   const types = new Map(
@@ -62,7 +62,7 @@ function openFeeds(
   const poller = new FeedPoller({
     ...{ ...context, queue, db, types, environments, ...clients },
     credentials: options.credentials,
-    held: () => triggers.held(),
+    notifyHeld: () => triggers.notifyHeld(),
   });
   const stops = [
     triggers.onChange(() => poller.wake()),

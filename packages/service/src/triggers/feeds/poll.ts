@@ -16,19 +16,27 @@ import { groupIdOf, placeEvent } from '../flow/place.ts';
 import type { FlowEvent } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
-import { errorText, failed, HEALTHY } from '../health.ts';
-import { moveTrigger } from '../move.ts';
-import { filledText } from '../placeholders.ts';
+import { errorText, healthAfterFailure, HEALTHY } from '../health.ts';
+import { advanceTrigger } from '../advance.ts';
+import { fillPlaceholders } from '../placeholders.ts';
 import type { TriggerRow } from '../tables.ts';
 import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
-import { boundItems, claimItem, cursorOf, hashOf, knownItems, passItems, storeCursor } from './store.ts';
+import {
+  claimItem,
+  cursorOf,
+  deleteOldestItems,
+  hashOf,
+  knownItems,
+  storeCursor,
+  storeSkippedItems,
+} from './store.ts';
 import type { FeedDb } from './store.ts';
 
 /** Maximum number of runs that one poll starts. */
 const MAX_ITEMS = 50;
-/** First delay before a start that limits refused is retried. It grows with each retry. */
+/** First delay before a refused start is retried. It doubles with each retry, up to a minute. */
 const WAIT_MS = 2000;
-/** Maximum time until a source that fails is polled again, unless its interval is longer. */
+/** Maximum delay of the next poll after a failure, unless the interval of the trigger is longer. */
 const MAX_BACKOFF_MS = 3_600_000;
 const UNKNOWN_FAILURE = 'The source could not be polled.';
 
@@ -45,10 +53,10 @@ export type FeedServices = Pick<
   /** The addresses that the operator has configured for services, with the clients that reach them. */
   service: FeedCall['service'];
   /** Reports that events wait for flow control. */
-  held: () => void;
+  notifyHeld: () => void;
 };
 
-/** A run that was admitted and is not queued yet. */
+/** A run that is not queued yet. It was admitted, unless flow control holds it. */
 interface AdmittedItem {
   /** Hash of the item. */
   item: string;
@@ -56,7 +64,7 @@ interface AdmittedItem {
   id: string;
   run: QueuedRun;
   release: Release | undefined;
-  /** The event, if flow control decides about the run. */
+  /** The event, if flow control decides about the run. The run is then admitted when it may start. */
   held: FlowEvent | undefined;
 }
 
@@ -75,7 +83,7 @@ export class Poll {
   readonly #source: string;
   readonly #signal: AbortSignal;
   /** The items of the poll that are stored, with the times at which they were marked. */
-  readonly #known = new Map<string, number>();
+  readonly #knownItems = new Map<string, number>();
   /** Secrets that the poll has read, by name. The source may repeat them. */
   readonly #secrets = new Map<string, string>();
 
@@ -97,10 +105,10 @@ export class Poll {
     let accepted: string[];
     try {
       call = this.#call(await cursorOf(this.#services.db, this.#trigger, this.#source));
-      const found = await this.#type.poll(this.#config, call);
-      accepted = await this.#accept(found, await this.#admitted(found.items));
+      const poll = await this.#type.poll(this.#config, call);
+      accepted = await this.#accept(poll, await this.#admitAll(poll.items));
     } catch (error) {
-      return this.#failed(error);
+      return this.#recordFailure(error);
     }
     if (accepted.length > 0) await this.#confirm(accepted, call);
   }
@@ -112,16 +120,16 @@ export class Poll {
       ...{ cursor, limit: MAX_ITEMS, http, service, nowMs: now(), signal: this.#signal },
       unknown: (ids) => this.#unknown(ids),
       text: async (template) => {
-        const filled = await filledText(environments, workspaceId, template);
+        const filled = await fillPlaceholders(environments, workspaceId, template);
         for (const [name, secret] of filled?.secrets ?? []) this.#secrets.set(name, secret);
         if (filled) return filled.text;
-        throw failure(`A {{NAME}} in a field of the trigger has no value in the workspace.`);
+        throw feedError(`A {{NAME}} in a field of the trigger has no value in the workspace.`);
       },
       credential: async (id) => {
         const found = await credentials?.find(workspaceId, { id });
         if (found) this.#secrets.set(found.name, found.secret);
         if (found) return found.secret;
-        throw failure('The workspace does not have the stored credential of the trigger.');
+        throw feedError('The workspace does not have the stored credential of the trigger.');
       },
     };
   }
@@ -129,7 +137,7 @@ export class Poll {
   async #unknown(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const hashes = new Map(ids.map((id) => [id, this.#hash(id)]));
     const known = await knownItems(this.#services.db, this.#trigger, [...hashes.values()]);
-    for (const [item, seen] of known) this.#known.set(item, seen);
+    for (const [item, seen] of known) this.#knownItems.set(item, seen);
     return new Set([...hashes].filter(([, item]) => !known.has(item)).map(([id]) => id));
   }
 
@@ -138,7 +146,7 @@ export class Poll {
   }
 
   /** Admits the runs of items, until one is refused. */
-  async #admitted(items: readonly FeedItem[]): Promise<Admission> {
+  async #admitAll(items: readonly FeedItem[]): Promise<Admission> {
     const runs: AdmittedItem[] = [];
     try {
       for (const item of items) runs.push(await this.#admit(item));
@@ -158,17 +166,17 @@ export class Poll {
     const runId = newId();
     const start = await this.#startOf(item);
     const run = { engineId: runId, runId, workflowId, workspaceId, start };
-    const admitted = { item: this.#hash(item.id), id: item.id, run };
+    const fields = { item: this.#hash(item.id), id: item.id, run };
     const policy = flowOf(this.#config);
     if (policy) {
       const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
-      const about = { source: 'feed', trigger: 'feed', receivedMs: this.#services.now() } as const;
-      const held = { ...ids, ...about, policy, start };
+      const origin = { source: 'feed', trigger: 'feed', receivedMs: this.#services.now() } as const;
+      const held = { ...ids, ...origin, policy, start };
       await prepareEvent({ ...this.#services, db: this.#services.db as never }, held);
-      return { ...admitted, held, release: undefined };
+      return { ...fields, held, release: undefined };
     }
     const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
-    return { ...admitted, held: undefined, release: await admitRun(this.#services, request, workspaceId) };
+    return { ...fields, held: undefined, release: await admitRun(this.#services, request, workspaceId) };
   }
 
   /** Returns the start of the run: its files are stored, and its input has no secrets of the workspace. */
@@ -188,8 +196,8 @@ export class Poll {
     const { workflow_id: workflowId, block_id: start, engine_version: version } = this.#trigger;
     const options = { version, start, signal: this.#signal, fields: ['files'] };
     try {
-      const taken = await this.#services.engine.takeFiles(workflowId, { files: [...files.list] }, options);
-      return files.into((taken as JsonObject)['files'] ?? []);
+      const stored = await this.#services.engine.takeFiles(workflowId, { files: [...files.list] }, options);
+      return files.into((stored as JsonObject)['files'] ?? []);
     } catch (error) {
       if (isEngineError(error) && error.code === 'INPUT_INVALID') return input;
       throw error;
@@ -197,21 +205,21 @@ export class Poll {
   }
 
   /** Claims the items, queues their runs and advances the trigger, in one transaction. Returns the ids of the items. */
-  async #accept(found: FeedPoll, { runs, refused }: Admission): Promise<string[]> {
+  async #accept(poll: FeedPoll, { runs, refused }: Admission): Promise<string[]> {
     const { db, queue, now } = this.#services;
     const nowMs = now();
-    const change = this.#changeAfter(found, { runs, refused, nowMs });
+    const change = this.#changeAfter(poll, { runs, refused, nowMs });
     const queued = new Set<AdmittedItem>();
     const accepted = new Set<AdmittedItem>();
     try {
       await db.transaction().execute(async (tx) => {
-        if (!(await moveTrigger(tx as never, { trigger: this.#trigger, change }))) return;
-        for (const run of inGroups(runs)) {
-          if (!(await this.#take(tx, run, nowMs))) continue;
+        if (!(await advanceTrigger(tx as never, { trigger: this.#trigger, change }))) return;
+        for (const run of sortedByGroup(runs)) {
+          if (!(await this.#storeRun(tx, run, nowMs))) continue;
           accepted.add(run);
           if (!run.held) queued.add(run);
         }
-        await this.#remember(tx, found, { isComplete: refused === undefined, nowMs });
+        await this.#storeProgress(tx, poll, { isComplete: refused === undefined, nowMs });
       });
     } catch (error) {
       queued.clear();
@@ -220,12 +228,12 @@ export class Poll {
       for (const run of runs) if (!queued.has(run)) run.release?.();
     }
     for (const { run, release } of queued) queue.submit({ ...run, release });
-    if (accepted.size > queued.size) this.#services.held();
+    if (accepted.size > queued.size) this.#services.notifyHeld();
     return [...accepted].map(({ id }) => id);
   }
 
   /** Claims the item and stores its run. Returns false if the item has already started a run. */
-  async #take(tx: FeedDb, { item, run, held }: AdmittedItem, nowMs: number): Promise<boolean> {
+  async #storeRun(tx: FeedDb, { item, run, held }: AdmittedItem, nowMs: number): Promise<boolean> {
     const { engineId, runId, workflowId, workspaceId, start } = run;
     const isNew = await claimItem(tx, this.#trigger, { item, run_id: engineId, seen_ms: nowMs });
     if (!isNew) return false;
@@ -244,19 +252,19 @@ export class Poll {
    * Stores the skipped items and the position. If runs were refused, the position is unchanged, so that the next poll
    * finds their items again.
    */
-  async #remember(
+  async #storeProgress(
     tx: FeedDb,
     { passed, cursor }: FeedPoll,
     { isComplete, nowMs }: { isComplete: boolean; nowMs: number },
   ): Promise<void> {
     const { workflow_id, block_id } = this.#trigger;
-    await passItems(
+    await storeSkippedItems(
       tx,
       this.#trigger,
       passed.map((id) => this.#hash(id)),
       nowMs,
     );
-    await boundItems(tx, this.#trigger, { known: this.#known, nowMs });
+    await deleteOldestItems(tx, this.#trigger, { known: this.#knownItems, nowMs });
     if (!isComplete) return;
     await storeCursor(tx, {
       ...{ workflow_id, block_id, source: this.#source, cursor: JSON.stringify(cursor), polled_ms: nowMs },
@@ -268,35 +276,35 @@ export class Poll {
     { runs, refused, nowMs }: Admission & { nowMs: number },
   ): Partial<TriggerRow> {
     const last = runs.at(-1);
-    const fired: Partial<TriggerRow> = last
+    const firedColumns: Partial<TriggerRow> = last
       ? { last_run_id: last.run.engineId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
       : {};
-    const checked = { ...fired, last_check_ms: nowMs };
+    const checked = { ...firedColumns, last_check_ms: nowMs };
     if (refused?.isForNow) {
       const { attempts } = this.#trigger;
       const dueMs = nowMs + retryDelayMs(WAIT_MS, attempts);
-      const waits = { due_ms: dueMs, fire_ms: dueMs, held: 'limits', attempts: attempts + 1 } as const;
-      return { ...checked, ...waits, last_error: errorText(refused.message) };
+      const retry = { due_ms: dueMs, fire_ms: dueMs, held: 'limits', attempts: attempts + 1 } as const;
+      return { ...checked, ...retry, last_error: errorText(refused.message) };
     }
     if (refused) return { ...checked, ...this.#backOff(refused.message, { nowMs }) };
     const dueMs = hasMore ? nowMs : nowMs + this.#type.intervalOf(this.#config);
     return { ...checked, due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0, ...HEALTHY };
   }
 
-  /** Returns the change after a failure: the next poll comes later each time. */
+  /** Returns the change after a failure. The delay of the next poll doubles with each failure. */
   #backOff(
     message: string,
     { nowMs, retryAfterMs = 0 }: { nowMs: number; retryAfterMs?: number | undefined },
   ): Partial<TriggerRow> {
     const intervalMs = this.#type.intervalOf(this.#config);
     const backOffMs = intervalMs * 2 ** Math.min(this.#trigger.failures, 10);
-    const most = Math.max(intervalMs, MAX_BACKOFF_MS);
-    const dueMs = nowMs + Math.min(Math.max(backOffMs, retryAfterMs), most);
+    const maxMs = Math.max(intervalMs, MAX_BACKOFF_MS);
+    const dueMs = nowMs + Math.min(Math.max(backOffMs, retryAfterMs), maxMs);
     const next = { due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0 };
-    return { ...next, ...failed(this.#trigger, message, nowMs) };
+    return { ...next, ...healthAfterFailure(this.#trigger, message, nowMs) };
   }
 
-  async #failed(error: unknown): Promise<void> {
+  async #recordFailure(error: unknown): Promise<void> {
     // This process stops, so another process makes the next poll.
     const isStopped = this.#signal.aborted && !isTimeout(this.#signal.reason);
     const { db, now, report } = this.#services;
@@ -308,10 +316,10 @@ export class Poll {
     const change = isStopped
       ? { fire_ms: this.#trigger.due_ms }
       : { last_check_ms: nowMs, ...this.#backOff(message, { nowMs, retryAfterMs }) };
-    await moveTrigger(db as never, { trigger: this.#trigger, change });
+    await advanceTrigger(db as never, { trigger: this.#trigger, change });
   }
 
-  /** Confirms the accepted items to the source. A failure is only shown, because the runs have started. */
+  /** Confirms the accepted items to the source. A failure is only recorded, because the runs have started. */
   async #confirm(ids: readonly string[], call: FeedCall): Promise<void> {
     try {
       await this.#type.accepted?.(this.#config, ids, call);
@@ -327,7 +335,7 @@ export class Poll {
   }
 }
 
-function failure(message: string): BlockError {
+function feedError(message: string): BlockError {
   return new BlockError('FEED_FAILED', message);
 }
 
@@ -336,7 +344,7 @@ function isTimeout(reason: unknown): boolean {
 }
 
 /** Sorts runs by their groups. In this fixed order, transactions of several processes cannot deadlock. */
-function inGroups(runs: readonly AdmittedItem[]): AdmittedItem[] {
+function sortedByGroup(runs: readonly AdmittedItem[]): AdmittedItem[] {
   const groups = new Map(runs.map((run) => [run, run.held ? groupIdOf(run.held) : '']));
   const groupOf = (run: AdmittedItem): string => groups.get(run) ?? '';
   return runs.toSorted((a, b) => (groupOf(a) < groupOf(b) ? -1 : Number(groupOf(a) > groupOf(b))));

@@ -4,16 +4,16 @@ import { dueTriggers, earliestTrigger } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
 import { beginDue, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
-import { moveTrigger } from '../move.ts';
+import { advanceTrigger } from '../advance.ts';
 import type { FeedTrigger } from '@heddle/engine/triggers';
 import { Poll } from './poll.ts';
 import type { FeedServices } from './poll.ts';
 
-/** Maximum number of concurrent polls of this process. */
+/** Maximum numbers of concurrent polls of this process. */
 const MAX_POLLS: JobLimits = { total: 16, perWorkspace: 4 };
 /** Maximum duration of a poll. */
 const POLL_MS = 120_000;
-/** After this time, another process polls the source of a process that died. */
+/** Duration of a lease. When it has expired, another process polls the source. */
 const LEASE_MS = 2 * POLL_MS;
 
 export type PollerOptions = FeedServices &
@@ -49,25 +49,25 @@ export class FeedPoller {
       jobs: this.#polls,
       isClosed: () => this.#loop.isClosed,
       due: (query) => dueTriggers(db as never, { types, nowMs: now(), ...query }),
-      claim: (trigger) => this.#claimed(trigger),
+      claim: (trigger) => this.#claim(trigger),
       begin: (trigger) => this.#poll(trigger),
       earliest: (query) => earliestTrigger(db as never, { types, ...query }),
     });
   }
 
   /** Claims the poll until the lease expires. Returns undefined if another process has claimed it or the trigger has changed. */
-  async #claimed(trigger: DueTrigger): Promise<DueTrigger | undefined> {
+  async #claim(trigger: DueTrigger): Promise<DueTrigger | undefined> {
     const { db, now } = this.#options;
     const change = { fire_ms: now() + LEASE_MS };
-    const isMoved = await moveTrigger(db as never, { trigger, change });
-    return isMoved ? { ...trigger, ...change } : undefined;
+    const isClaimed = await advanceTrigger(db as never, { trigger, change });
+    return isClaimed ? { ...trigger, ...change } : undefined;
   }
 
   #poll(trigger: DueTrigger): void {
     const type = this.#options.types.get(trigger.type) as FeedTrigger;
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_MS)]);
     const poll = new Poll(this.#options, { trigger, type, signal });
-    const polling = poll.run().catch((error: unknown) => this.#options.report(error));
-    this.#polls.add(trigger.workspace_id, polling, () => this.#loop.hurry());
+    const job = poll.run().catch((error: unknown) => this.#options.report(error));
+    this.#polls.add(trigger.workspace_id, job, () => this.#loop.hurry());
   }
 }

@@ -9,15 +9,17 @@ export type FeedDb = Kysely<FeedTables>;
 /** The block of a trigger. */
 export type FeedKey = Pick<TriggerRow, 'workflow_id' | 'block_id'>;
 
-/** Maximum number of stored items of a trigger: the ones that the source was last known to have. A document has fewer items. */
+/** Maximum number of stored items of a trigger. The oldest ones are deleted. One feed document has fewer items. */
 const MAX_ITEMS = 10_000;
 /** Maximum number of rows in one statement. */
-const ROWS = 200;
+const MAX_ROWS = 200;
 /**
- * From this number of items on, items that the source still has are marked again from time to time, so that they are not deleted.
+ * From this number of stored items on, polls renew the marks of items that the source still has, so that they are not
+ * deleted.
  */
-const MANY = MAX_ITEMS / 2;
-const MARKED_MS = 300_000;
+const MARK_THRESHOLD = MAX_ITEMS / 2;
+/** Minimum time until an item is marked again. */
+const MARK_INTERVAL_MS = 300_000;
 
 export function hashOf(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
@@ -40,26 +42,26 @@ export async function storeCursor(db: FeedDb, row: FeedCursorRow): Promise<void>
   await db
     .insertInto('feed_cursors')
     .values(row)
-    .onConflict((known) =>
-      known.columns(['workflow_id', 'block_id']).doUpdateSet({ source, cursor, polled_ms }),
+    .onConflict((conflict) =>
+      conflict.columns(['workflow_id', 'block_id']).doUpdateSet({ source, cursor, polled_ms }),
     )
     .execute();
 }
 
-/** Returns the stored ones of these items, with the times at which they were marked. */
+/** Returns which of the items are stored, with the times at which they were marked. */
 export async function knownItems(
   db: FeedDb,
   key: FeedKey,
   items: readonly string[],
 ): Promise<Map<string, number>> {
   const known = new Map<string, number>();
-  for (const some of chunks(items)) {
+  for (const chunk of chunks(items)) {
     const rows = await db
       .selectFrom('feed_items')
       .select(['item', 'seen_ms'])
       .where('workflow_id', '=', key.workflow_id)
       .where('block_id', '=', key.block_id)
-      .where('item', 'in', some)
+      .where('item', 'in', chunk)
       .execute();
     for (const { item, seen_ms: seen } of rows) known.set(item, Number(seen));
   }
@@ -76,42 +78,42 @@ export async function claimItem(
   const { numInsertedOrUpdatedRows: inserted } = await db
     .insertInto('feed_items')
     .values({ workflow_id, block_id, ...claim })
-    .onConflict((known) => known.doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   return Number(inserted ?? 0) > 0;
 }
 
 /** Stores items that start no run. */
-export async function passItems(
+export async function storeSkippedItems(
   db: FeedDb,
   key: FeedKey,
   items: readonly string[],
   nowMs: number,
 ): Promise<void> {
   const { workflow_id, block_id } = key;
-  for (const some of chunks([...new Set(items)]))
+  for (const chunk of chunks([...new Set(items)]))
     await db
       .insertInto('feed_items')
-      .values(some.map((item) => ({ workflow_id, block_id, item, run_id: null, seen_ms: nowMs })))
-      .onConflict((known) => known.doNothing())
+      .values(chunk.map((item) => ({ workflow_id, block_id, item, run_id: null, seen_ms: nowMs })))
+      .onConflict((conflict) => conflict.doNothing())
       .execute();
 }
 
 /** Deletes the oldest items beyond the maximum, but keeps `known`, which the source still has. */
-export async function boundItems(
+export async function deleteOldestItems(
   db: FeedDb,
   key: FeedKey,
   { known, nowMs }: { known: ReadonlyMap<string, number>; nowMs: number },
 ): Promise<void> {
-  if ((await seenAt(db, key, MANY)) === undefined) return;
-  const stale = [...known].filter(([, seen]) => seen < nowMs - MARKED_MS).map(([item]) => item);
-  for (const some of chunks(stale))
+  if ((await seenAt(db, key, MARK_THRESHOLD)) === undefined) return;
+  const stale = [...known].filter(([, seen]) => seen < nowMs - MARK_INTERVAL_MS).map(([item]) => item);
+  for (const chunk of chunks(stale))
     await db
       .updateTable('feed_items')
       .set({ seen_ms: nowMs })
       .where('workflow_id', '=', key.workflow_id)
       .where('block_id', '=', key.block_id)
-      .where('item', 'in', some)
+      .where('item', 'in', chunk)
       .execute();
   const last = await seenAt(db, key, MAX_ITEMS);
   if (last === undefined) return;
@@ -137,10 +139,10 @@ async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number 
   return found && Number(found.seen_ms);
 }
 
-/** Deletes the positions of polling, so that items that arrive while a workflow is not deployed start no run. */
+/** Deletes the positions of polls, so that items that arrive while a workflow is not deployed start no run. */
 export async function forgetCursors(db: FeedDb, workflowIds: readonly string[]): Promise<void> {
-  for (const some of chunks(workflowIds))
-    await db.deleteFrom('feed_cursors').where('workflow_id', 'in', some).execute();
+  for (const chunk of chunks(workflowIds))
+    await db.deleteFrom('feed_cursors').where('workflow_id', 'in', chunk).execute();
 }
 
 /** Deletes the items and positions of triggers that no longer exist. */
@@ -163,5 +165,5 @@ export async function sweepFeeds(db: FeedDb): Promise<void> {
 }
 
 function* chunks<Value>(values: readonly Value[]): Generator<Value[]> {
-  for (let from = 0; from < values.length; from += ROWS) yield values.slice(from, from + ROWS);
+  for (let from = 0; from < values.length; from += MAX_ROWS) yield values.slice(from, from + MAX_ROWS);
 }

@@ -1,7 +1,7 @@
 import type { WorkflowRow } from '../../store/schema.ts';
 import type { TriggerRow, TriggerTables } from '../tables.ts';
 
-// Times are milliseconds. PostgreSQL returns them as text.
+// Times are milliseconds. PostgreSQL returns them as strings.
 
 /** The position at which the next poll of a trigger continues. */
 export interface FeedCursorRow {

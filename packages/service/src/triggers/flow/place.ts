@@ -36,25 +36,25 @@ export interface Placement {
 /** Maximum number of bytes of the inputs in one batch. */
 const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 
-/** Returns the id of the events that are counted together with this one. */
+/** Returns the id of the group of events that are counted together with this event. */
 export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): string {
   return groupOf(policy, { workflowId, blockId, key: keyOf(policy, start.input) });
 }
 
 /**
- * Decides about an event in the transaction that stores it. A run that it starts is reserved and held, until the releaser lets
- * it start. `settleGroup` must have been called before.
+ * Decides about an event in the transaction that stores it. A run for the event is reserved and held until the releaser
+ * starts it. Call `prepareEvent` before the transaction.
  */
 export async function placeEvent(db: FlowDb, event: FlowEvent): Promise<Placement> {
   const groupId = groupIdOf(event);
   const seq = await lockGroup(db, groupId, event.receivedMs);
-  const dropped = await droppedBy(db, event, groupId);
-  if (dropped) {
-    await addEvent(db, event, { run_id: dropped.runId, state: 'dropped', reason: dropped.reason });
-    return { ...dropped, state: 'dropped' };
+  const drop = await dropOf(db, event, groupId);
+  if (drop) {
+    await addEvent(db, event, { run_id: drop.runId, state: 'dropped', reason: drop.reason });
+    return { ...drop, state: 'dropped' };
   }
-  const joined = await join(db, event, groupId);
-  return joined ?? hold(db, event, { groupId, seq });
+  const placement = await joinRun(db, event, groupId);
+  return placement ?? holdRun(db, event, { groupId, seq });
 }
 
 /** Locks the row of the group until the transaction ends. Returns the number of the next run. */
@@ -62,8 +62,8 @@ export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<
   const { last_seq: seq } = await db
     .insertInto('flow_groups')
     .values({ id, last_seq: 1, touched_ms: nowMs })
-    .onConflict((known) =>
-      known.column('id').doUpdateSet((eb) => ({
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet((eb) => ({
         last_seq: eb('flow_groups.last_seq', '+', 1),
         touched_ms: nowMs,
       })),
@@ -74,7 +74,7 @@ export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<
 }
 
 /** Returns why the event starts no run; undefined if it may start one. */
-async function droppedBy(
+async function dropOf(
   db: FlowDb,
   { policy, receivedMs }: FlowEvent,
   groupId: string,
@@ -134,27 +134,27 @@ async function startsSince(db: FlowDb, groupId: string, afterMs: number): Promis
   return Number(count);
 }
 
-/** Adds the event to the run that collects events. Returns undefined if there is none that accepts it. */
-async function join(db: FlowDb, event: FlowEvent, groupId: string): Promise<Placement | undefined> {
-  const open = await db
+/** Adds the event to the run of the group that collects events. Returns undefined if no run accepts the event. */
+async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<Placement | undefined> {
+  const run = await db
     .selectFrom('flow_runs')
     .selectAll()
     .where('group_id', '=', groupId)
     .where('state', '=', 'collecting')
     .executeTakeFirst();
-  if (!open) return undefined;
-  if ((await heldStart(db, open.run_id)) === undefined) {
+  if (!run) return undefined;
+  if ((await heldStart(db, run.run_id)) === undefined) {
     // A caller has cancelled the run.
-    await endRun(db, open.run_id, { reason: 'cancelled', nowMs: event.receivedMs });
+    await endRun(db, run.run_id, { reason: 'cancelled', nowMs: event.receivedMs });
     return undefined;
   }
-  if (!accepts(open, event)) {
-    await closeRun(db, open.run_id, event.receivedMs);
+  if (!accepts(run, event)) {
+    await closeRun(db, run.run_id, event.receivedMs);
     return undefined;
   }
-  if (open.reason === 'debounce') await replaceIn(db, event, open);
-  else await appendTo(db, event, open);
-  return { runId: open.run_id, state: 'waiting', reason: open.reason ?? 'batch' };
+  if (run.reason === 'debounce') await replaceEvent(db, event, run);
+  else await appendEvent(db, event, run);
+  return { runId: run.run_id, state: 'waiting', reason: run.reason ?? 'batch' };
 }
 
 /** Returns whether a run accepts the event. A run that is due accepts none, even if the releaser has not handled it yet. */
@@ -165,7 +165,7 @@ function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): bool
   return batch !== undefined && Number(bytes) + bytesOf(event.start.input) <= MAX_BATCH_BYTES;
 }
 
-/** Adds no more events to the run, so that it starts as soon as the limits allow it. */
+/** Closes the run to further events, so that it starts as soon as the limits allow it. */
 async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void> {
   await db
     .updateTable('flow_runs')
@@ -175,7 +175,7 @@ async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void>
 }
 
 /** Replaces the previous event of the run. */
-async function replaceIn(db: FlowDb, event: FlowEvent, { run_id, until_ms }: FlowRunRow): Promise<void> {
+async function replaceEvent(db: FlowDb, event: FlowEvent, { run_id, until_ms }: FlowRunRow): Promise<void> {
   const { receivedMs, policy, start } = event;
   await db
     .updateTable('flow_events')
@@ -197,7 +197,11 @@ async function replaceIn(db: FlowDb, event: FlowEvent, { run_id, until_ms }: Flo
     .execute();
 }
 
-async function appendTo(db: FlowDb, event: FlowEvent, { run_id, events, bytes }: FlowRunRow): Promise<void> {
+async function appendEvent(
+  db: FlowDb,
+  event: FlowEvent,
+  { run_id, events, bytes }: FlowRunRow,
+): Promise<void> {
   const position = events + 1;
   await addEvent(db, event, { run_id, state: 'waiting', reason: 'batch', position });
   await db
@@ -209,7 +213,7 @@ async function appendTo(db: FlowDb, event: FlowEvent, { run_id, events, bytes }:
 }
 
 /** Reserves a run for the event, and holds it. */
-async function hold(
+async function holdRun(
   db: FlowDb,
   event: FlowEvent,
   { groupId, seq }: { groupId: string; seq: number },
@@ -220,7 +224,7 @@ async function hold(
   await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
   const collecting = collectingOf(policy, receivedMs);
   const isBehind = !collecting && (await countRuns(db, groupId, ['held'])) > 0;
-  const held = {
+  const columns = {
     state: 'held',
     reason: null,
     look_ms: isBehind ? null : receivedMs,
@@ -231,7 +235,7 @@ async function hold(
     .values({
       ...{ run_id: runId, group_id: groupId, seq, workspace_id: workspaceId, workflow_id: workflowId },
       ...{ block_id: blockId, events: 1, bytes: bytesOf(start.input), attempts: 0 },
-      ...{ created_ms: receivedMs, started_ms: null, ...(collecting ?? held) },
+      ...{ created_ms: receivedMs, started_ms: null, ...(collecting ?? columns) },
     })
     .execute();
   const reason = collecting?.reason ?? 'queue';
@@ -267,7 +271,7 @@ async function addEvent(
     .execute();
 }
 
-/** Ends a run that does not start, and drops its events. */
+/** Ends a run that has not started, and drops its events. */
 export async function endRun(
   db: FlowDb,
   runId: string,

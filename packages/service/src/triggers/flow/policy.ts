@@ -10,13 +10,13 @@ export function flowOf(config: JsonObject): FlowPolicy | undefined {
 /** Maximum number of characters of a key that is stored unchanged. */
 const MAX_KEY = 200;
 
-/** Returns the key of an event as text; an empty text for an input without it, and a hash for a long key. */
+/** Returns the key of an event: empty if the input has none, and a hash if it is long or cannot be stored. */
 export function keyOf({ key }: FlowPolicy, input: Json): string {
   if (key === undefined) return '';
   const value = valueAt(input, key.split('.'));
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // Databases cannot store NUL, and they change text that is not valid Unicode.
+  // Databases cannot store NUL, and they change strings that are not valid Unicode.
   return text.length <= MAX_KEY && text.isWellFormed() && !text.includes('\0')
     ? text
     : `sha256:${hashOf(text)}`;
@@ -31,7 +31,7 @@ function valueAt(input: Json, path: readonly string[]): Json | undefined {
   return value;
 }
 
-/** Returns the id of the events that are counted together. */
+/** Returns the id of a group of events that are counted together. */
 export function groupOf(
   { scope }: FlowPolicy,
   { workflowId, blockId, key }: { workflowId: string; blockId: string; key: string },

@@ -17,26 +17,27 @@ import { sweepFlow } from './retention.ts';
 import { settleGroup } from './settle.ts';
 import type { FlowRunRow, HoldReason } from './tables.ts';
 
-/** Number of due runs that are read together. */
-const BATCH = 100;
+/** Maximum number of due runs in one query. */
+const BATCH_SIZE = 100;
 /**
  * Interval at which a run that waits for the end of other runs is checked. The process that executes those runs checks
- * immediately.
+ * it as soon as they end.
  */
 const WAIT_MS = 1000;
+/** Delay of the next check of a run whose trigger is paused, or whose check has failed. */
 const PAUSED_MS = 5000;
 const SWEEP_MS = 600_000;
 
 type Services = Omit<FireServices, 'db'> & { db: FlowDb };
 
 /** A due run with its trigger and flow control. */
-interface Due {
+interface DueRun {
   row: FlowRunRow;
   trigger: LiveTrigger;
   policy: FlowPolicy;
 }
 
-/** The reason why a run may not start now, and the time at which it is checked again; null: when the previous run has started. */
+/** Why a run may not start now, and when it is checked again; null: when the previous run has started. */
 interface Wait {
   reason: HoldReason | null;
   lookMs: number | null;
@@ -67,19 +68,19 @@ export class FlowReleaser {
 
   async #startDue(): Promise<number | undefined> {
     for (;;) {
-      const rows = await this.#due();
-      let moved = 0;
+      const rows = await this.#dueRuns();
+      let changed = 0;
       for (const row of rows) {
         if (this.#loop.isClosed) return undefined;
-        if (await this.#handle(row)) moved += 1;
+        if (await this.#handle(row)) changed += 1;
       }
-      if (moved === 0) break;
+      if (changed === 0) break;
     }
     return this.#earliest();
   }
 
-  /** Returns due runs, workspaces in turn, so that a burst of one workspace does not delay the others. */
-  async #due(): Promise<FlowRunRow[]> {
+  /** Returns due runs. Workspaces take turns, so that a burst of one does not delay the others. */
+  async #dueRuns(): Promise<FlowRunRow[]> {
     const { db, now } = this.#services;
     const rows = await db
       .with('due', (query) =>
@@ -93,7 +94,7 @@ export class FlowReleaser {
       .selectAll()
       .orderBy('turn')
       .orderBy('look_ms')
-      .limit(BATCH)
+      .limit(BATCH_SIZE)
       .execute();
     return rows.map(({ turn: _turn, ...row }) => row);
   }
@@ -131,12 +132,12 @@ export class FlowReleaser {
       if (await hasLater(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED);
       await this.#cancelActive(row);
     }
-    const wait = await this.#waitNow(due);
+    const wait = await this.#currentWait(due);
     return wait ? this.#wait(row, wait) : this.#admit(due);
   }
 
   /** Returns why the run may not start now. If it waits for other runs, first records which of them have ended. */
-  async #waitNow(due: Due): Promise<Wait | undefined> {
+  async #currentWait(due: DueRun): Promise<Wait | undefined> {
     const wait = await this.#waitOf(this.#services.db, due);
     if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
     await settleGroup(this.#services, due.row.group_id);
@@ -170,22 +171,22 @@ export class FlowReleaser {
   }
 
   /** Returns why the run may not start now. */
-  async #waitOf(db: FlowDb, { row, policy }: Due): Promise<Wait | undefined> {
+  async #waitOf(db: FlowDb, { row, policy }: DueRun): Promise<Wait | undefined> {
     const nowMs = this.#services.now();
     if (await hasEarlier(db, row)) return { reason: null, lookMs: null };
-    const most = policy.singleton === undefined ? policy.concurrency : 1;
-    if (most !== undefined && (await countRuns(db, row.group_id, ['active'])) >= most) {
+    const limit = policy.singleton === undefined ? policy.concurrency : 1;
+    if (limit !== undefined && (await countRuns(db, row.group_id, ['active'])) >= limit) {
       const reason = policy.singleton === undefined ? 'concurrency' : 'singleton';
       return { reason, lookMs: nowMs + WAIT_MS };
     }
     const { throttle } = policy;
     if (!throttle) return undefined;
-    const started = await startBefore(db, row, throttle.limit);
+    const started = await oldestStart(db, row, throttle.limit);
     const lookMs = started === undefined ? -Infinity : started + throttle.ms;
     return lookMs > nowMs ? { reason: 'throttle', lookMs } : undefined;
   }
 
-  async #admit(due: Due): Promise<boolean> {
+  async #admit(due: DueRun): Promise<boolean> {
     const { row } = due;
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, attempts } = row;
     const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
@@ -202,30 +203,30 @@ export class FlowReleaser {
   }
 
   /** Starts the run, in one transaction, if nothing has changed in the meantime. */
-  async #start(due: Due, release: Release | undefined): Promise<boolean> {
+  async #start(due: DueRun, release: Release | undefined): Promise<boolean> {
     const { db, queue } = this.#services;
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, group_id: groupId } = due.row;
     let start: QueuedStart | undefined;
     try {
-      start = await db.transaction().execute((tx) => this.#released(tx, due));
+      start = await db.transaction().execute((tx) => this.#releaseStart(tx, due));
     } finally {
       if (!start) release?.();
     }
     if (!start) return false;
-    const ended = (): void => {
+    const onEnd = (): void => {
       release?.();
       void this.#wakeGroup(groupId).catch(this.#services.report);
     };
-    queue.submit({ engineId: runId, runId, workflowId, workspaceId, start, release: ended });
+    queue.submit({ engineId: runId, runId, workflowId, workspaceId, start, release: onEnd });
     return true;
   }
 
-  async #released(tx: FlowDb, due: Due): Promise<QueuedStart | undefined> {
+  async #releaseStart(tx: FlowDb, due: DueRun): Promise<QueuedStart | undefined> {
     const { row, trigger, policy } = due;
     const { run_id: runId, group_id: groupId } = row;
     const nowMs = this.#services.now();
     await lockGroup(tx, groupId, nowMs);
-    if (!(await isSame(tx, row)) || (await this.#waitOf(tx, due))) return undefined;
+    if (!(await isUnchanged(tx, row)) || (await this.#waitOf(tx, due))) return undefined;
     const held = await heldStart(tx, runId);
     if (!held) {
       await endRun(tx, runId, { reason: 'cancelled', nowMs });
@@ -256,7 +257,7 @@ export class FlowReleaser {
     const { run_id: runId, group_id: groupId } = row;
     return this.#services.db.transaction().execute(async (tx) => {
       await lockGroup(tx, groupId, nowMs);
-      if (!(await isSame(tx, row))) return false;
+      if (!(await isUnchanged(tx, row))) return false;
       await releaseQueued(tx, runId, { failure: { reason: 'CANCELLED', message } });
       await endRun(tx, runId, { reason, nowMs });
       await wakeNext(tx, groupId, nowMs);
@@ -269,7 +270,7 @@ export class FlowReleaser {
     const nowMs = this.#services.now();
     return this.#services.db.transaction().execute(async (tx) => {
       await lockGroup(tx, row.group_id, nowMs);
-      if (!(await isSame(tx, row))) return false;
+      if (!(await isUnchanged(tx, row))) return false;
       // The previous run may have started since it was read, and does not wake this run.
       const look_ms = lookMs ?? ((await hasEarlier(tx, row)) ? null : nowMs);
       await tx
@@ -294,7 +295,7 @@ const UNDEPLOYED = 'The trigger was undeployed before its flow control started t
 const REPLACED = 'A later event of the trigger has replaced the run.';
 
 /** Returns whether the run is unchanged since it was read. */
-async function isSame(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): Promise<boolean> {
+async function isUnchanged(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): Promise<boolean> {
   const found = await db
     .selectFrom('flow_runs')
     .select('run_id')
@@ -314,7 +315,7 @@ async function hasLater(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<bool
   return hasHeld(db, group_id, (query) => query.where('seq', '>', seq));
 }
 
-function heldIn(db: FlowDb, groupId: string) {
+function heldRuns(db: FlowDb, groupId: string) {
   return db
     .selectFrom('flow_runs')
     .select('run_id')
@@ -327,13 +328,13 @@ function heldIn(db: FlowDb, groupId: string) {
 async function hasHeld(
   db: FlowDb,
   groupId: string,
-  narrow: (query: ReturnType<typeof heldIn>) => ReturnType<typeof heldIn>,
+  narrow: (query: ReturnType<typeof heldRuns>) => ReturnType<typeof heldRuns>,
 ): Promise<boolean> {
-  return (await narrow(heldIn(db, groupId)).executeTakeFirst()) !== undefined;
+  return (await narrow(heldRuns(db, groupId)).executeTakeFirst()) !== undefined;
 }
 
 /** Returns when the earliest of the last `limit` runs of the group was started; undefined if fewer were started. */
-async function startBefore(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
+async function oldestStart(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
   const found = await db
     .selectFrom('flow_runs')
     .select('started_ms')
@@ -351,7 +352,7 @@ async function wakeNext(db: FlowDb, groupId: string, nowMs: number): Promise<voi
   await db
     .updateTable('flow_runs')
     .set({ look_ms: nowMs })
-    .where('run_id', 'in', heldIn(db, groupId))
+    .where('run_id', 'in', heldRuns(db, groupId))
     .execute();
 }
 

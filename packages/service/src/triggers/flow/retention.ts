@@ -2,12 +2,12 @@ import type { AreaContext } from '@heddle/api';
 import type { FlowDb } from './place.ts';
 import { settleRuns } from './settle.ts';
 
-/** Time for which decisions are kept: longer than the longest period of a throttle. */
+/** Time for which decisions are stored: longer than the longest period of a throttle. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
-/** Age from which the state of runs that count against a limit is read, in case the process that executed them has died. */
+/** Age from which active runs are checked, because the process that executed them may have died. */
 const SETTLE_MS = 3_600_000;
 /** Maximum number of rows in one statement. */
-const BATCH = 1000;
+const BATCH_SIZE = 1000;
 
 /** Deletes old decisions, and records which runs have ended. Several processes may call this at the same time. */
 export async function sweepFlow(
@@ -21,14 +21,14 @@ export async function sweepFlow(
     .where('state', '=', 'active')
     .where('created_ms', '<', nowMs - SETTLE_MS)
     .orderBy('created_ms')
-    .limit(BATCH)
+    .limit(BATCH_SIZE)
     .execute();
   await settleRuns(
     services,
     active.map(({ run_id: runId }) => runId),
   );
   const beforeMs = nowMs - RETENTION_MS;
-  for (let deleted = BATCH; deleted === BATCH;) {
+  for (let deleted = BATCH_SIZE; deleted === BATCH_SIZE;) {
     const result = await db
       .deleteFrom('flow_events')
       .where('id', 'in', (eb) =>
@@ -37,12 +37,12 @@ export async function sweepFlow(
           .select('id')
           .where('received_ms', '<', beforeMs)
           .where('state', '!=', 'waiting')
-          .limit(BATCH),
+          .limit(BATCH_SIZE),
       )
       .executeTakeFirst();
     deleted = Number(result.numDeletedRows);
   }
-  for (let deleted = BATCH; deleted === BATCH;) {
+  for (let deleted = BATCH_SIZE; deleted === BATCH_SIZE;) {
     const result = await db
       .deleteFrom('flow_runs')
       .where('run_id', 'in', (eb) =>
@@ -51,7 +51,7 @@ export async function sweepFlow(
           .select('run_id')
           .where('state', '=', 'ended')
           .where('created_ms', '<', beforeMs)
-          .limit(BATCH),
+          .limit(BATCH_SIZE),
       )
       .executeTakeFirst();
     deleted = Number(result.numDeletedRows);

@@ -1,7 +1,7 @@
 import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
 import type { TriggerRow } from '../tables.ts';
 
-// Times are milliseconds. PostgreSQL returns them as text.
+// Times are milliseconds. PostgreSQL returns them as strings.
 
 /** A group of events that are counted together. A transaction that decides about them locks the row. */
 export interface FlowGroupRow {
@@ -11,7 +11,7 @@ export interface FlowGroupRow {
   touched_ms: number;
 }
 
-/** The reason for which a run waits. */
+/** The reason why a run waits. */
 export type HoldReason =
   | 'debounce'
   | 'batch'
@@ -38,7 +38,7 @@ export interface FlowRunRow {
   look_ms: number | null;
   /** The latest time until which a `collecting` run collects events. */
   until_ms: number | null;
-  /** Numbers of its events and of the bytes of their inputs. */
+  /** Number of its events, and number of bytes of their inputs. */
   events: number;
   bytes: number;
   attempts: number;
@@ -52,7 +52,7 @@ export type FlowState = 'waiting' | 'started' | 'merged' | 'dropped';
 /** An event with the decision of flow control. */
 export interface FlowEventRow {
   id: string;
-  /** The run that the event starts, or that is the reason why it starts none. */
+  /** The run that the event starts; for a dropped event, the run that caused this. */
   run_id: string;
   workspace_id: string;
   workflow_id: string;
@@ -62,7 +62,7 @@ export interface FlowEventRow {
   state: FlowState;
   /** Why it waits, was merged or dropped. */
   reason: string | null;
-  /** Its number in a batch, from 1. */
+  /** Its position in a batch, from 1. */
   position: number | null;
   /** Its input as JSON, while it waits in a batch. */
   input: string | null;

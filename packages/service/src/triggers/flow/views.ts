@@ -3,10 +3,10 @@ import type * as schemas from '../schemas.ts';
 import type { FlowDb } from './place.ts';
 import type { FlowEventRow } from './tables.ts';
 
-/** An event with the reason for which its run waits. */
+/** An event with the reason why its run waits. */
 type ShownRow = FlowEventRow & { waits_for: string | null };
 
-/** Selects events with the reasons for which their runs wait. */
+/** Selects events with the reasons why their runs wait. */
 export function shownEvents(db: FlowDb) {
   return db
     .selectFrom('flow_events')
@@ -15,17 +15,17 @@ export function shownEvents(db: FlowDb) {
     .select('flow_runs.reason as waits_for');
 }
 
-/** Returns the event as responses show it. */
+/** Returns the event in the form of responses. */
 export function shownEvent(row: ShownRow): z.output<typeof schemas.shownEvent> {
   return {
-    ...{ id: row.id, source: row.source, runId: row.run_id, ...flowShown(row) },
+    ...{ id: row.id, source: row.source, runId: row.run_id, ...flowDecision(row) },
     receivedAt: timeOf(row.received_ms),
     decidedAt: row.decided_ms === null ? null : timeOf(row.decided_ms),
   };
 }
 
 /** Returns the decision of flow control about the event. */
-export function flowShown({ key, state, reason, waits_for: waitsFor }: ShownRow): {
+export function flowDecision({ key, state, reason, waits_for: waitsFor }: ShownRow): {
   key: string;
   state: FlowEventRow['state'];
   reason: string | null;
@@ -40,7 +40,7 @@ export async function eventsOf(db: FlowDb, ids: readonly string[]): Promise<Read
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** PostgreSQL returns milliseconds as text. */
+/** PostgreSQL returns milliseconds as strings. */
 function timeOf(ms: number): string {
   return new Date(Number(ms)).toISOString();
 }

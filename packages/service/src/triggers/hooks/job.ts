@@ -9,7 +9,7 @@ import { errorText } from '../health.ts';
 import type { ActiveHook, HookCall, ProviderHook } from '@heddle/engine/triggers';
 import type { TriggerType } from '../types.ts';
 import { MAX_RETRY_MS, RETRY_MS } from './retry.ts';
-import { newHookSecret, openedSecret, sealedSecret } from './secret.ts';
+import { newHookSecret, openSecret, sealSecret } from './secret.ts';
 import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
 import type { PresentHook, WantedHook } from './wanted.ts';
@@ -35,11 +35,10 @@ export interface HookServices {
   report: (error: unknown) => void;
 }
 
-/** The result of a hook job. */
-interface Outcome {
-  change: Partial<ProviderHookRow>;
-  /** Events for the audit log. */
-  audits: { action: string; details: JsonObject }[];
+/** An event for the audit log. */
+interface AuditEvent {
+  action: string;
+  details: JsonObject;
 }
 
 /** A failure as users see it. */
@@ -58,7 +57,7 @@ export class HookJob {
   readonly #signal: AbortSignal;
   #present: PresentHook[];
   #secret: string | undefined;
-  readonly #audits: Outcome['audits'] = [];
+  readonly #audits: AuditEvent[] = [];
 
   /** This process holds the lease of `row`. */
   constructor(services: HookServices, row: ProviderHookRow, signal: AbortSignal) {
@@ -74,17 +73,17 @@ export class HookJob {
     let failure: Failure | undefined;
     let active: ActiveHook | undefined;
     try {
-      this.#secret = openedSecret(this.#services.sealer, this.#row);
-      const own = wanted && this.#entryOf(wanted);
-      // A hook without an id has only an address, so it could later be mistaken for the wanted hook.
-      await this.#removeAll((hook) => hook !== own && hook.hookId === null);
-      if (own) active = await this.#activated(own);
+      this.#secret = openSecret(this.#services.sealer, this.#row);
+      const entry = wanted && this.#entryOf(wanted);
+      // A hook without an id is identified by its URL only, so it could later be mistaken for the wanted hook.
+      await this.#removeAll((hook) => hook !== entry && hook.hookId === null);
+      if (entry) active = await this.#activate(entry);
     } catch (error) {
       failure = this.#failureOf(error);
     }
     try {
-      const current = wanted && this.#entryOf(wanted);
-      await this.#removeAll((hook) => hook !== current && hook.hookId !== null);
+      const entry = wanted && this.#entryOf(wanted);
+      await this.#removeAll((hook) => hook !== entry && hook.hookId !== null);
     } catch (error) {
       failure ??= this.#failureOf(error);
     }
@@ -94,9 +93,9 @@ export class HookJob {
   /** Returns the entry of the wanted hook in the list of hooks that may exist. Adds it if it is missing. */
   #entryOf(wanted: WantedHook): PresentHook {
     const place = this.#hookOf(wanted).placeOf(wanted.config) ?? '';
-    const known = this.#present.find((hook) => hook.place === place && hook.url === wanted.url);
-    const entry: PresentHook = known ?? { ...wanted, place, hookId: null };
-    if (known) Object.assign(known, wanted);
+    const existing = this.#present.find((hook) => hook.place === place && hook.url === wanted.url);
+    const entry: PresentHook = existing ?? { ...wanted, place, hookId: null };
+    if (existing) Object.assign(existing, wanted);
     else this.#present.push(entry);
     return entry;
   }
@@ -107,12 +106,12 @@ export class HookJob {
     throw new BlockError('HOOK_FAILED', `This server has no triggers of the type ${name}.`);
   }
 
-  async #activated(entry: PresentHook): Promise<ActiveHook> {
+  async #activate(entry: PresentHook): Promise<ActiveHook> {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
-    // Recorded before the request to the provider: after a crash, the hook is found by its address, and it signs with this
+    // Recorded before the request to the provider: after a crash, the hook is found by its URL, and it signs with this
     // secret.
-    const secret = sealedSecret(sealer, this.#row, this.#secret);
+    const secret = sealSecret(sealer, this.#row, this.#secret);
     if (entry.hookId === null && !(await this.#save(secret)))
       throw new BlockError('HOOK_FAILED', 'Another process is changing the webhook.');
     const hook = this.#hookOf(entry);
@@ -121,16 +120,16 @@ export class HookJob {
     const active = isRenewed
       ? await hook.renew?.(entry.config, call)
       : await hook.activate(entry.config, call);
-    const found = active as ActiveHook;
-    if (entry.hookId !== found.id) this.#audit('TRIGGER_HOOK_CREATED', entry);
-    entry.hookId = found.id;
-    this.#secret = found.secret ?? this.#secret;
-    return found;
+    const result = active as ActiveHook;
+    if (entry.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', entry);
+    entry.hookId = result.id;
+    this.#secret = result.secret ?? this.#secret;
+    return result;
   }
 
   /** Removes the obsolete hooks. A hook whose removal fails too often or is refused is left at the provider. */
   async #removeAll(isObsolete: (hook: PresentHook) => boolean): Promise<void> {
-    let failed: Failure | undefined;
+    let lastFailure: Failure | undefined;
     for (const hook of this.#present.filter(isObsolete)) {
       try {
         if (!this.#isShared(hook)) {
@@ -140,15 +139,15 @@ export class HookJob {
         this.#forget(hook);
       } catch (error) {
         const failure = this.#failureOf(error);
-        if (failure.isRetryable && this.#row.attempts < MAX_REMOVALS) failed = failure;
+        if (failure.isRetryable && this.#row.attempts < MAX_REMOVALS) lastFailure = failure;
         else {
           this.#audit('TRIGGER_HOOK_LEFT', hook, { error: failure.message });
           this.#forget(hook);
         }
       }
     }
-    if (!failed) return;
-    const { message, retryAfterMs } = failed;
+    if (!lastFailure) return;
+    const { message, retryAfterMs } = lastFailure;
     throw new BlockError('HOOK_FAILED', message, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
@@ -193,22 +192,22 @@ export class HookJob {
     return { message: UNKNOWN_FAILURE, isRetryable: true, retryAfterMs: undefined };
   }
 
-  #audit(action: string, { url, place }: PresentHook, more: JsonObject = {}): void {
-    this.#audits.push({ action, details: { place, host: new URL(url).host, ...more } });
+  #audit(action: string, { url, place }: PresentHook, details: JsonObject = {}): void {
+    this.#audits.push({ action, details: { place, host: new URL(url).host, ...details } });
   }
 
   /**
-   * Writes which hooks may exist. Returns when the row is due; undefined if the lease has expired: another process then finds the
-   * hooks at the provider.
+   * Writes which hooks may exist. Returns when the row is due; undefined if the lease has expired. Another process then
+   * finds the hooks at the provider.
    */
   async #save(
-    more: Partial<ProviderHookRow>,
+    columns: Partial<ProviderHookRow>,
     db: Db = this.#services.db,
   ): Promise<Pick<ProviderHookRow, 'look_ms'> | undefined> {
     const { workflow_id, block_id, lease_id } = this.#row;
     return db
       .updateTable('provider_hooks')
-      .set({ present: JSON.stringify(this.#present), ...more })
+      .set({ present: JSON.stringify(this.#present), ...columns })
       .where('workflow_id', '=', workflow_id)
       .where('block_id', '=', block_id)
       .where('lease_id', '=', lease_id)
@@ -218,12 +217,12 @@ export class HookJob {
 
   /**
    * Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has
-   * changed since.
+   * changed since then.
    */
   async #record(active: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
     const { db, sealer } = this.#services;
     const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;
-    const secret = this.#secret === undefined ? {} : sealedSecret(sealer, this.#row, this.#secret);
+    const secret = this.#secret === undefined ? {} : sealSecret(sealer, this.#row, this.#secret);
     await db.transaction().execute(async (tx) => {
       const saved = await this.#save({ ...secret, lease_id: null, lease_ms: null }, tx);
       if (!saved) return;
@@ -267,19 +266,19 @@ export class HookJob {
     if (active) {
       const change = { ...checked, state: 'active', active_ms: this.#row.active_ms ?? nowMs } as const;
       // Another hook could not be removed.
-      if (failure) return { ...change, ...this.#again(failure, nowMs) };
+      if (failure) return { ...change, ...this.#retryColumns(failure, nowMs) };
       return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms: nextLook(active, nowMs) };
     }
     if (!failure) return { ...checked, look_ms: nowMs };
-    const again = this.#again(failure, nowMs);
-    if (this.#row.wanted === null) return { ...checked, ...again };
+    const retry = this.#retryColumns(failure, nowMs);
+    if (this.#row.wanted === null) return { ...checked, ...retry };
     const hasEnded = this.#row.expires_ms !== null && this.#row.expires_ms <= nowMs;
     const isStillThere = this.#row.state === 'active' && failure.isRetryable && !hasEnded;
-    return { ...checked, ...again, state: isStillThere ? 'active' : 'failed' };
+    return { ...checked, ...retry, state: isStillThere ? 'active' : 'failed' };
   }
 
   /** Returns the time of the retry and the failure. A refusal is retried after a day, or soon if the credential has changed. */
-  #again(failure: Failure, nowMs: number): Partial<ProviderHookRow> {
+  #retryColumns(failure: Failure, nowMs: number): Partial<ProviderHookRow> {
     const { message, isRetryable, retryAfterMs = 0, isOutdated = false } = failure;
     const { attempts } = this.#row;
     const delayMs = retryDelayMs(RETRY_MS, attempts, MAX_RETRY_MS);

@@ -12,13 +12,13 @@ import { hookWithNumbers } from './tables.ts';
 import type { ProviderHookRow } from './tables.ts';
 
 /**
- * Maximum number of triggers whose hooks this process works on concurrently, for each provider, so that a provider that does not
- * answer does not delay the work at other providers.
+ * Maximum numbers of concurrent jobs of this process for one provider, so that an unresponsive provider does not delay
+ * the jobs for others.
  */
 const MAX_JOBS: JobLimits = { total: 4, perWorkspace: 2 };
-/** Maximum duration of the work on the hooks of one trigger. */
+/** Maximum duration of a job, which reconciles the hooks of one trigger. */
 const JOB_MS = 90_000;
-/** After this time, another process continues the work of a process that died. */
+/** Duration of a lease. When it has expired, another process continues the work. */
 const LEASE_MS = 120_000;
 
 /**
@@ -52,16 +52,16 @@ export class HookReconciler {
   async #begin(): Promise<number | undefined> {
     const times = [await this.#nextLook()];
     for (const provider of await this.#dueProviders()) times.push(await this.#beginAt(provider));
-    const known = times.filter((ms) => ms !== undefined);
-    return known.length === 0 ? undefined : Math.min(...known);
+    const dueTimes = times.filter((ms) => ms !== undefined);
+    return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
   #beginAt(provider: string): Promise<number | undefined> {
     return beginDue({
       jobs: this.#jobsAt(provider),
       isClosed: () => this.#loop.isClosed,
-      due: (query) => this.#due(provider, query),
-      claim: (row) => this.#claimed(row),
+      due: (query) => this.#dueHooks(provider, query),
+      claim: (row) => this.#claim(row),
       begin: (row) => this.#work(row),
       earliest: ({ except }) => this.#earliest(provider, except),
     });
@@ -74,7 +74,7 @@ export class HookReconciler {
   }
 
   /** Selects the rows that have a due time and no lease. */
-  #free() {
+  #unleased() {
     const { db, now } = this.#options;
     return db
       .selectFrom('provider_hooks')
@@ -82,14 +82,14 @@ export class HookReconciler {
       .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]));
   }
 
-  #freeAt(provider: string, except: readonly string[]) {
-    return this.#free()
+  #unleasedAt(provider: string, except: readonly string[]) {
+    return this.#unleased()
       .where('provider', '=', provider)
-      .$if(except.length > 0, (some) => some.where('workspace_id', 'not in', except));
+      .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except));
   }
 
   async #dueProviders(): Promise<string[]> {
-    const rows = await this.#free()
+    const rows = await this.#unleased()
       .select('provider')
       .distinct()
       .where('look_ms', '<=', this.#options.now())
@@ -99,14 +99,14 @@ export class HookReconciler {
   }
 
   /** Returns due rows of a provider, taking one of each workspace in turn. */
-  async #due(
+  async #dueHooks(
     provider: string,
     { limit, except }: { limit: number; except: readonly string[] },
   ): Promise<ProviderHookRow[]> {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', () =>
-        this.#freeAt(provider, except)
+        this.#unleasedAt(provider, except)
           .selectAll()
           .select(turnBy('look_ms', 'block_id'))
           .where('look_ms', '<=', now()),
@@ -123,16 +123,16 @@ export class HookReconciler {
 
   /** Returns when the first row of a provider is due, except for these workspaces. */
   #earliest(provider: string, except: readonly string[]): Promise<number | undefined> {
-    return firstLook(this.#freeAt(provider, except));
+    return firstLook(this.#unleasedAt(provider, except));
   }
 
   /** Returns when the next row becomes due. */
   #nextLook(): Promise<number | undefined> {
-    return firstLook(this.#free().where('look_ms', '>', this.#options.now()));
+    return firstLook(this.#unleased().where('look_ms', '>', this.#options.now()));
   }
 
   /** Claims the hooks of a trigger until the lease expires. Returns undefined if another process has claimed or changed them. */
-  async #claimed(row: ProviderHookRow): Promise<ProviderHookRow | undefined> {
+  async #claim(row: ProviderHookRow): Promise<ProviderHookRow | undefined> {
     const { db, now } = this.#options;
     const claimed = await db
       .updateTable('provider_hooks')
@@ -149,10 +149,10 @@ export class HookReconciler {
 
   #work(row: ProviderHookRow): void {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(JOB_MS)]);
-    const working = new HookJob(this.#options, row, signal)
+    const job = new HookJob(this.#options, row, signal)
       .run()
       .catch((error: unknown) => this.#options.report(error));
-    this.#jobsAt(row.provider).add(row.workspace_id, working, () => this.#loop.hurry());
+    this.#jobsAt(row.provider).add(row.workspace_id, job, () => this.#loop.hurry());
   }
 }
 

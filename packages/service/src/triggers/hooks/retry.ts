@@ -7,7 +7,7 @@ import type { HookTables } from './database.ts';
 /** Delay of the first retry after a retryable failure. It doubles with each retry. */
 export const RETRY_MS = 5000;
 export const MAX_RETRY_MS = 3_600_000;
-/** From this number of attempts on, the delay has its maximum. */
+/** Number of attempts from which on the delay has its maximum. */
 const MAX_ATTEMPTS = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
 
 /**
@@ -58,6 +58,6 @@ function isRefusedUntilLater() {
 
 /** The time of the next attempt if the last failure were retryable. */
 function retryMs() {
-  const [first, longest, most] = [sql.lit(RETRY_MS), sql.lit(MAX_RETRY_MS), sql.lit(MAX_ATTEMPTS)];
-  return sql<number>`checked_ms + case when attempts >= ${most} then ${longest} else ${first} * (1 << (attempts - 1)) end`;
+  const [firstMs, maxMs, maxAttempts] = [sql.lit(RETRY_MS), sql.lit(MAX_RETRY_MS), sql.lit(MAX_ATTEMPTS)];
+  return sql<number>`checked_ms + case when attempts >= ${maxAttempts} then ${maxMs} else ${firstMs} * (1 << (attempts - 1)) end`;
 }

@@ -18,8 +18,8 @@ function bindingOf({ workflow_id, block_id }: HookKey): string[] {
   return ['provider hook', workflow_id, block_id];
 }
 
-/** Returns the columns of a sealed secret. */
-export function sealedSecret(
+/** Seals a secret. Returns its columns. */
+export function sealSecret(
   sealer: Sealer,
   key: HookKey,
   secret: string,
@@ -29,7 +29,7 @@ export function sealedSecret(
 }
 
 /** Returns the secret of a row; undefined if it has none. Throws a SealingError. */
-export function openedSecret(sealer: Sealer, row: ProviderHookRow): string | undefined {
+export function openSecret(sealer: Sealer, row: ProviderHookRow): string | undefined {
   const sealed = sealedOf(row);
   return sealed && sealer.open(sealed, bindingOf(row));
 }
@@ -46,7 +46,7 @@ export async function hookSecret(db: Db, sealer: Sealer, key: HookKey): Promise<
     .where('workflow_id', '=', key.workflow_id)
     .where('block_id', '=', key.block_id)
     .executeTakeFirst();
-  return row && openedSecret(sealer, row);
+  return row && openSecret(sealer, row);
 }
 
 /** Returns the ids of the keys that have sealed secrets of hooks. */
@@ -73,7 +73,7 @@ export async function resealHooks(db: Db, sealer: Sealer, limit: number): Promis
   for (const row of rows)
     await db
       .updateTable('provider_hooks')
-      .set(sealedSecret(sealer, row, openedSecret(sealer, row) ?? ''))
+      .set(sealSecret(sealer, row, openSecret(sealer, row) ?? ''))
       .where('workflow_id', '=', row.workflow_id)
       .where('block_id', '=', row.block_id)
       .where('sealed', '=', row.sealed)

@@ -1,4 +1,4 @@
-// Times are milliseconds. PostgreSQL returns them as text: see `hookWithNumbers`.
+// Times are milliseconds. PostgreSQL returns them as strings: see `hookWithNumbers`.
 
 /** The hooks of a trigger at providers: the wanted one, those that may exist, and the result of the last attempt. */
 export interface ProviderHookRow {
@@ -9,9 +9,9 @@ export interface ProviderHookRow {
   trigger_id: string;
   /** The provider of the last wanted hook, such as `github`. */
   provider: string;
-  /** JSON: WantedHook; null: no hook is wanted. */
+  /** WantedHook as JSON; null: no hook is wanted. */
   wanted: string | null;
-  /** JSON: a list of PresentHook. */
+  /** JSON array of PresentHook. */
   present: string;
   /** State of the wanted hook. */
   state: 'preparing' | 'active' | 'failed' | 'removing';
@@ -24,7 +24,7 @@ export interface ProviderHookRow {
   look_ms: number | null;
   /** Failures since the last success or change. */
   attempts: number;
-  /** The process that has the lease of the row, until `lease_ms`. */
+  /** The id of the lease of the row, which expires at `lease_ms`. */
   lease_id: string | null;
   lease_ms: number | null;
   /** The secret with which the provider signs, as Sealed. */

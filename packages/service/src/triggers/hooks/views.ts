@@ -13,8 +13,8 @@ export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> 
 
 /** Returns the reason, for users, why the wanted hook is not active. A previous hook may still exist at its provider. */
 export function hookProblem({ name, error, active_ms: activeMs }: HookState): string {
-  const what = activeMs === null ? 'created' : 'checked';
-  return `The webhook of "${name}" could not be ${what} at its provider: ${error ?? 'the reason is unknown'}`;
+  const action = activeMs === null ? 'created' : 'checked';
+  return `The webhook of "${name}" could not be ${action} at its provider: ${error ?? 'the reason is unknown'}`;
 }
 
 /** Returns the wanted hooks of a workflow. */

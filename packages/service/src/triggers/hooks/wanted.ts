@@ -13,21 +13,21 @@ type Db = Kysely<HookTables>;
 export interface WantedHook {
   /** Type of the trigger. */
   type: string;
-  /** Its configuration, without a secret that is written as text in the block. */
+  /** Its configuration, without its secret. */
   config: JsonObject;
-  /** The address at which the trigger receives requests; empty: the server has no public address. */
+  /** The URL at which the trigger receives requests; empty: the server has no public base URL. */
   url: string;
 }
 
 /** A hook that exists at the provider, or may exist. */
 export interface PresentHook extends WantedHook {
-  /** The name of the place at which it exists. */
+  /** Where it exists at the provider, such as the name of a repository. */
   place: string;
   /** The provider's id; null: it is unknown whether the provider has the hook. */
   hookId: string | null;
 }
 
-/** The public address of the server, or the reason why hooks cannot be created. */
+/** The public base URL of the server, or the reason why hooks cannot be created. */
 export type HookSettings = { origin: string } | { missing: string };
 
 export interface HookRules {
@@ -35,7 +35,7 @@ export interface HookRules {
   settings: HookSettings;
 }
 
-/** The trigger of a block that needs a hook. */
+/** A trigger that needs a hook. */
 interface HookedTrigger {
   id: string;
   workspaceId: string;
@@ -54,7 +54,7 @@ export async function wantHooks(
   rules: HookRules,
   { workflowId, nowMs }: { workflowId: string; nowMs: number },
 ): Promise<void> {
-  const known = await db
+  const stored = await db
     .selectFrom('provider_hooks')
     .selectAll()
     .where('workflow_id', '=', workflowId)
@@ -62,36 +62,36 @@ export async function wantHooks(
     .$if(isPostgres(db), (rows) => rows.forUpdate())
     .execute();
   const needed = await hookedTriggers(db, rules, workflowId);
-  if (known.length === 0 && needed.length === 0) return;
-  const rows = new Map(known.map((row) => [row.block_id, row]));
+  if (stored.length === 0 && needed.length === 0) return;
+  const rows = new Map(stored.map((row) => [row.block_id, row]));
   for (const trigger of needed) {
     const row = rows.get(trigger.blockId);
     rows.delete(trigger.blockId);
     if (row && isUnchanged(row, trigger, rules.settings)) continue;
-    await want(db, rules.settings, { trigger, nowMs });
+    await upsertHook(db, rules.settings, { trigger, nowMs });
   }
   for (const row of rows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
 }
 
 /**
- * Returns true for a hook that needs no change. A process without a public address keeps hooks with the address of another
- * process.
+ * Returns whether the hook needs no change. A process without a public base URL keeps the hooks that another process
+ * has created.
  */
 function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSettings): boolean {
   if ('origin' in settings)
     return row.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing');
   if (row.wanted === null) return false;
-  const known = JSON.parse(row.wanted) as WantedHook;
-  return known.url !== '' && JSON.stringify({ ...known, url: '' }) === trigger.wanted;
+  const storedHook = JSON.parse(row.wanted) as WantedHook;
+  return storedHook.url !== '' && JSON.stringify({ ...storedHook, url: '' }) === trigger.wanted;
 }
 
-/** Records the needed hooks again after a change of the server's public address. */
+/** Records the needed hooks again after a change of the server's public base URL. */
 export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): Promise<void> {
   if ('missing' in rules.settings) return;
   const needed = await hookedTriggers(db, rules);
   if (needed.length === 0) return;
-  const known = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
-  const wanted = new Map(known.map((row) => [JSON.stringify([row.workflow_id, row.block_id]), row.wanted]));
+  const rows = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
+  const wanted = new Map(rows.map((row) => [JSON.stringify([row.workflow_id, row.block_id]), row.wanted]));
   const changed = needed.filter(
     (trigger) => wanted.get(JSON.stringify([trigger.workflowId, trigger.blockId])) !== trigger.wanted,
   );
@@ -103,7 +103,7 @@ export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): 
     });
 }
 
-async function want(
+async function upsertHook(
   db: Db,
   settings: HookSettings,
   { trigger, nowMs }: { trigger: HookedTrigger; nowMs: number },
@@ -121,18 +121,18 @@ async function want(
     },
     state: isPossible ? 'preparing' : 'failed',
     error: isPossible ? null : settings.missing,
-    // Existing hooks are kept while no other hook can be created.
+    // Without a public base URL, no work is due, so existing hooks are kept.
     look_ms: isPossible ? nowMs : null,
   } as const;
-  const none = { key_id: null, sealed: null, expires_ms: null, checked_ms: null };
+  const emptyColumns = { key_id: null, sealed: null, expires_ms: null, checked_ms: null };
   await db
     .insertInto('provider_hooks')
     .values({
       ...{ workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId },
-      ...{ ...change, ...none, present: '[]', revision: 1, lease_id: null, lease_ms: null },
+      ...{ ...change, ...emptyColumns, present: '[]', revision: 1, lease_id: null, lease_ms: null },
     })
-    .onConflict((clash) =>
-      clash.columns(['workflow_id', 'block_id']).doUpdateSet((eb) => ({
+    .onConflict((conflict) =>
+      conflict.columns(['workflow_id', 'block_id']).doUpdateSet((eb) => ({
         ...{ ...change, workspace_id: workspaceId },
         revision: eb('provider_hooks.revision', '+', 1),
       })),
@@ -153,7 +153,7 @@ async function removeHook(db: Db, { workflow_id, block_id }: ProviderHookRow, no
 }
 
 /** Returns the archived workflows of a workspace that still have wanted hooks. */
-export async function hookedArchived(db: Db, workspaceId: string): Promise<string[]> {
+export async function archivedWithHooks(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('provider_hooks')
     .innerJoin('workflows', 'workflows.id', 'provider_hooks.workflow_id')
@@ -191,7 +191,7 @@ async function hookedTriggers(
     )
     .select(['triggers.id', 'triggers.workspace_id', 'triggers.workflow_id', 'triggers.block_id'])
     .select(['triggers.type', 'triggers.config', 'webhook_paths.path'])
-    .$if(workflowId !== undefined, (some) => some.where('triggers.workflow_id', '=', workflowId ?? ''))
+    .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
     .where('triggers.type', 'in', names)
     .where('triggers.state', '=', 'active')
     .where('webhook_paths.is_current', '=', 1)

@@ -22,18 +22,18 @@ export interface NewDelivery {
  * The result of storing a delivery: stored with its run, a duplicate, stored with the decision of flow control, or refused
  * because the trigger is not live.
  */
-export type Stored = 'stored' | { duplicateOf: string } | { placed: Placement } | 'not live';
+export type StoreResult = 'stored' | { duplicateOf: string } | { placed: Placement } | 'not live';
 
 /** Maximum number of deliveries in one transaction. */
-const BATCH = 64;
+const BATCH_SIZE = 64;
 
 /** Stores deliveries and queues their runs. Deliveries of a burst share a transaction. */
 export class Acceptor {
   readonly #db: Db;
-  readonly #batches = new Batches<NewDelivery, Stored>(BATCH, (batch) => this.#storeAll(batch));
+  readonly #batches = new Batches<NewDelivery, StoreResult>(BATCH_SIZE, (batch) => this.#storeAll(batch));
 
   readonly #insert = insertStatement();
-  readonly #first = firstStatement();
+  readonly #findFirstRun = findStatement();
 
   constructor(db: Db) {
     this.#db = db;
@@ -44,12 +44,12 @@ export class Acceptor {
     { workflow_id, block_id, delivery_id }: Pick<DeliveryRow, 'workflow_id' | 'block_id' | 'delivery_id'>,
     db: Db = this.#db,
   ): Promise<string | undefined> {
-    const [found] = await this.#first(db, [workflow_id, block_id, delivery_id]);
+    const [found] = await this.#findFirstRun(db, [workflow_id, block_id, delivery_id]);
     return found?.run_id;
   }
 
   /** Resolves when the transaction of the delivery is committed. */
-  store(delivery: NewDelivery): Promise<Stored> {
+  store(delivery: NewDelivery): Promise<StoreResult> {
     return this.#batches.add(delivery);
   }
 
@@ -57,19 +57,19 @@ export class Acceptor {
     return this.#batches.idle();
   }
 
-  async #storeAll(batch: readonly NewDelivery[]): Promise<readonly Stored[]> {
+  async #storeAll(batch: readonly NewDelivery[]): Promise<readonly StoreResult[]> {
     // In a fixed order, so that transactions of several processes cannot deadlock.
     const keys = new Map(batch.map((delivery) => [delivery, keyOf(delivery)]));
     const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
-    const stored = new Map<NewDelivery, Stored>();
+    const results = new Map<NewDelivery, StoreResult>();
     await this.#db.transaction().execute(async (tx) => {
       const inserted = await this.#insertAll(tx, ordered);
       for (const delivery of ordered)
-        stored.set(delivery, await this.#stored(tx, delivery, inserted.has(delivery.row.id)));
-      const queued = ordered.filter((delivery) => stored.get(delivery) === 'stored');
+        results.set(delivery, await this.#resultOf(tx, delivery, inserted.has(delivery.row.id)));
+      const queued = ordered.filter((delivery) => results.get(delivery) === 'stored');
       await addAllQueued(tx, queued.map(queuedRun));
     });
-    return batch.map((delivery) => stored.get(delivery) as Stored);
+    return batch.map((delivery) => results.get(delivery) as StoreResult);
   }
 
   /** Returns the ids of the rows that were inserted. */
@@ -82,20 +82,20 @@ export class Acceptor {
     return new Set(inserted.map(({ id }) => id));
   }
 
-  async #stored(db: Db, { row, held }: NewDelivery, isInserted: boolean): Promise<Stored> {
+  async #resultOf(db: Db, { row, held }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
     if (!isInserted) {
       const first = row.delivery_id === null ? undefined : await this.firstRun(row, db);
       return first === undefined ? 'not live' : { duplicateOf: first };
     }
     if (held) {
-      const placed = await placeEvent(db as never, held);
-      if (placed.runId !== row.run_id)
+      const placement = await placeEvent(db as never, held);
+      if (placement.runId !== row.run_id)
         await db
           .updateTable('webhook_deliveries')
-          .set({ run_id: placed.runId })
+          .set({ run_id: placement.runId })
           .where('id', '=', row.id)
           .execute();
-      return { placed };
+      return { placed: placement };
     }
     return 'stored';
   }
@@ -145,7 +145,7 @@ function insertStatement() {
   });
 }
 
-function firstStatement() {
+function findStatement() {
   return compiledIn<WebhookTables, { run_id: string }>((db) =>
     db
       .selectFrom('webhook_deliveries')

@@ -25,13 +25,13 @@ export interface WebhookOptions extends Pick<
   WebhookReceiverOptions,
   'limits' | 'rate' | 'unknownRate' | 'atOnce'
 > {
-  /** Milliseconds for which deliveries are kept, and duplicates are detected. Default: 7 days. */
+  /** Milliseconds for which deliveries are stored, and duplicates are detected. Default: 7 days. */
   retentionMs?: number;
 }
 
 /** Options for creating hooks at providers. */
 export interface HookOptions extends ClientOptions {
-  /** The address at which providers reach the server, such as `https://flows.example.com`. Default: no hooks are created. */
+  /** The public base URL of the server, such as `https://flows.example.com`. Default: no hooks are created. */
   origin?: string;
 }
 
@@ -59,13 +59,13 @@ interface WebhookSources {
 export function webhooks({
   triggers,
   options = {},
-  ...given
+  ...sources
 }: WebhookSources & { triggers: Triggers; options?: WebhookOptions }): Area<ServedWebhooks, typeof WEBHOOKS> {
   return {
     name: 'webhooks',
     operations: WEBHOOKS,
     migrations: WEBHOOK_MIGRATIONS,
-    services: (context) => openWebhooks(context, { ...given, triggers }, options),
+    services: (context) => openWebhooks(context, { ...sources, triggers }, options),
     handlers: ({ receive }) => [{ prefix: WEBHOOK_PREFIX, fetch: receive }],
     close: (services) => services.stop(),
   };
@@ -82,19 +82,19 @@ function openWebhooks(
   const db = database as Kysely<WebhookTables>;
   const services: WebhookServices = {
     ...{ ...context, queue, db, environments, credentials, sealer },
-    ...{ types: triggers.types, held: () => triggers.held() },
+    ...{ types: triggers.types, notifyHeld: () => triggers.notifyHeld() },
   };
-  const stored = new ServiceWebhooks(services);
-  const receive = webhookReceiver({ store: stored, now, every, onError: report, ...limits });
+  const store = new ServiceWebhooks(services);
+  const receive = webhookReceiver({ store, now, every, onError: report, ...limits });
   const stopHooks = sealer && reconcileHooks(services, { triggers, sealer, hooks });
   const stopSweeping = every(SWEEP_MS, () => void sweepDeliveries(db, now() - retentionMs).catch(report));
   return {
     ...services,
-    ...{ webhooks: stored, receive },
+    ...{ webhooks: store, receive },
     stop: async () => {
       stopSweeping();
       await stopHooks?.();
-      await stored.close();
+      await store.close();
     },
   };
 }
@@ -102,9 +102,9 @@ function openWebhooks(
 /** Creates, renews and removes hooks at providers. Returns a function that stops it. */
 function reconcileHooks(
   services: WebhookServices,
-  given: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
+  sources: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
 ): () => Promise<void> {
-  const { triggers, sealer, hooks } = given;
+  const { triggers, sealer, hooks } = sources;
   const db = services.db as unknown as Kysely<HookTables>;
   const { now, report } = services;
   const clients = serviceClients(hooks);

@@ -17,7 +17,7 @@ import { isAfter, pageOf } from '../../paging.ts';
 import { eventsOf } from '../flow/views.ts';
 import { holdFolders } from '../../workflows/folders.ts';
 import { readRow, shownRows } from '../views.ts';
-import type { Found } from '../views.ts';
+import type { DeployedTrigger } from '../views.ts';
 import * as schemas from './schemas.ts';
 import type { ServiceWebhooks, WebhookServices } from './store.ts';
 import { deliveryOf, shownDelivery, shownWebhooks } from './views.ts';
@@ -34,12 +34,15 @@ const WRITE = { tag: 'Webhooks', scope: 'api:write', role: 'write', principals: 
 const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 
 /** The webhook that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-const webhook = record<Found, OpenedWebhooks>('Webhook', async ({ path }, services) => {
-  const value = await foundWebhook(services, (path as { triggerId: string }).triggerId);
+const webhook = record<DeployedTrigger, OpenedWebhooks>('Webhook', async ({ path }, services) => {
+  const value = await findWebhook(services, (path as { triggerId: string }).triggerId);
   return value && { value, workspaceIds: [value.workspace_id] };
 });
 
-async function foundWebhook({ db, types }: OpenedWebhooks, triggerId: string): Promise<Found | undefined> {
+async function findWebhook(
+  { db, types }: OpenedWebhooks,
+  triggerId: string,
+): Promise<DeployedTrigger | undefined> {
   const [found] = await shownRows(db as never)
     .where('triggers.id', '=', triggerId)
     .execute();
@@ -48,11 +51,11 @@ async function foundWebhook({ db, types }: OpenedWebhooks, triggerId: string): P
 }
 
 /** The delivery that the path names. */
-const delivery = record<{ trigger: Found; row: DeliveryRow }, OpenedWebhooks>(
+const delivery = record<{ trigger: DeployedTrigger; row: DeliveryRow }, OpenedWebhooks>(
   'Delivery',
   async ({ path }, services) => {
     const { triggerId, deliveryId } = path as { triggerId: string; deliveryId: string };
-    const trigger = await foundWebhook(services, triggerId);
+    const trigger = await findWebhook(services, triggerId);
     const row = trigger && (await deliveryOf(services.db, trigger, deliveryId));
     return trigger && row && { value: { trigger, row }, workspaceIds: [trigger.workspace_id] };
   },
@@ -83,8 +86,8 @@ export const listWebhooks = define({
     const found = await shownRows(services.db as never)
       .where('triggers.workspace_id', '=', workspaceId)
       .where('triggers.type', 'in', types.length > 0 ? types : [''])
-      .$if(workflowId !== undefined, (some) => some.where('triggers.workflow_id', '=', workflowId ?? ''))
-      .$if(after !== undefined, (some) => some.where('triggers.id', '>', after ?? ''))
+      .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
+      .$if(after !== undefined, (rows) => rows.where('triggers.id', '>', after ?? ''))
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
@@ -118,7 +121,7 @@ export const listWebhookDeliveries = define({
       .selectAll()
       .where('workflow_id', '=', trigger.workflow_id)
       .where('block_id', '=', trigger.block_id)
-      .$if(after !== undefined, (some) => some.where(isAfter(['received_ms', 'id'], after ?? [], 'desc')))
+      .$if(after !== undefined, (rows) => rows.where(isAfter(['received_ms', 'id'], after ?? [], 'desc')))
       .orderBy('received_ms', 'desc')
       .orderBy('id', 'desc')
       .limit(limit + 1)

@@ -9,7 +9,7 @@ import type { WebhookTables } from './tables.ts';
 type Db = Kysely<WebhookTables>;
 type PlannedWebhook = PlannedTrigger & { type: WebhookType };
 
-/** Number of bytes of a random path, which makes it too long to guess. */
+/** Number of random bytes of a path, so that the path cannot be guessed. */
 const PATH_BYTES = 24;
 
 function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {
@@ -28,7 +28,7 @@ export async function activatePaths(
   const webhooks = triggers.filter(isWebhook).toSorted((a, b) => (a.blockId < b.blockId ? -1 : 1));
   for (const { blockId, type, config } of webhooks) {
     const path = type.pathOf(config) ?? (await randomPathOf(db, { workflowId, blockId }));
-    await takePath(db, { path, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId });
+    await claimPath(db, { path, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId });
   }
 }
 
@@ -36,41 +36,41 @@ export async function activatePaths(
  * Prefix of random paths. It distinguishes them from paths that authors choose, which are no longer used when the author removes
  * them.
  */
-const RANDOM = 'wh_';
+const RANDOM_PREFIX = 'wh_';
 
 async function randomPathOf(
   db: Db,
   { workflowId, blockId }: { workflowId: string; blockId: string },
 ): Promise<string> {
-  const known = await db
+  const existing = await db
     .selectFrom('webhook_paths')
     .select('path')
     .where('workflow_id', '=', workflowId)
     .where('block_id', '=', blockId)
-    .where('path', 'like', `${RANDOM}%`)
+    .where('path', 'like', `${RANDOM_PREFIX}%`)
     .orderBy('is_current', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return known?.path ?? RANDOM + randomBytes(PATH_BYTES).toString('base64url');
+  return existing?.path ?? RANDOM_PREFIX + randomBytes(PATH_BYTES).toString('base64url');
 }
 
 type Owner = { path: string; workspace_id: string; workflow_id: string; block_id: string };
 
-async function takePath(db: Db, wanted: Owner): Promise<void> {
-  const { path, ...owner } = wanted;
+async function claimPath(db: Db, claim: Owner): Promise<void> {
+  const { path, ...owner } = claim;
   await db
     .insertInto('webhook_paths')
-    .values({ ...wanted, is_current: 0 })
-    .onConflict((clash) => clash.doNothing())
+    .values({ ...claim, is_current: 0 })
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const before = await db
+  const current = await db
     .updateTable('webhook_paths')
     .set((eb) => ({ is_current: eb.ref('is_current') }))
     .where('path', '=', path)
     .returningAll()
     .executeTakeFirstOrThrow();
-  const isOwn = before.workflow_id === owner.workflow_id && before.block_id === owner.block_id;
-  if (!isOwn && (before.workspace_id !== owner.workspace_id || (await isInUse(db, before))))
+  const isOwn = current.workflow_id === owner.workflow_id && current.block_id === owner.block_id;
+  if (!isOwn && (current.workspace_id !== owner.workspace_id || (await isInUse(db, current))))
     throw conflict(`Webhook path already in use: ${path}`);
   await db
     .updateTable('webhook_paths')

@@ -3,7 +3,7 @@ import type { WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
 
-/** Interval at which counts are written, so that a flood of refused requests causes one row and one write per second. */
+/** Interval at which counts are written, so that a flood of refused requests causes one write of a row per second. */
 const FLUSH_MS = 1000;
 const MAX_REASON = 200;
 /** Maximum number of reasons of one trigger, because senders choose the names of events. */
@@ -41,10 +41,10 @@ export class RefusalCounter {
   add({ workflowId, blockId }: { workflowId: string; blockId: string }, reason: string, nowMs: number): void {
     const text = storableText(reason).slice(0, MAX_REASON);
     const key = JSON.stringify([workflowId, blockId, text]);
-    const known = this.#counts.get(key);
-    if (known) {
-      known.count += 1;
-      known.lastMs = nowMs;
+    const existing = this.#counts.get(key);
+    if (existing) {
+      existing.count += 1;
+      existing.lastMs = nowMs;
     } else if (this.#counts.size < MAX_WAITING)
       this.#counts.set(key, { workflowId, blockId, reason: text, count: 1, firstMs: nowMs, lastMs: nowMs });
   }
@@ -71,7 +71,7 @@ export class RefusalCounter {
 }
 
 async function write(db: Db, { workflowId, blockId, reason, count, firstMs, lastMs }: Count): Promise<void> {
-  const at = { workflow_id: workflowId, block_id: blockId };
+  const key = { workflow_id: workflowId, block_id: blockId };
   const { reasons } = await db
     .selectFrom('webhook_refusals')
     .select((eb) => eb.fn.countAll<number | string>().as('reasons'))
@@ -79,12 +79,12 @@ async function write(db: Db, { workflowId, blockId, reason, count, firstMs, last
     .where('block_id', '=', blockId)
     .where('reason', '!=', reason)
     .executeTakeFirstOrThrow();
-  const named = Number(reasons) < MAX_REASONS ? reason : 'OTHER';
+  const storedReason = Number(reasons) < MAX_REASONS ? reason : 'OTHER';
   await db
     .insertInto('webhook_refusals')
-    .values({ ...at, reason: named, count, first_ms: firstMs, last_ms: lastMs })
-    .onConflict((known) =>
-      known.columns(['workflow_id', 'block_id', 'reason']).doUpdateSet((eb) => ({
+    .values({ ...key, reason: storedReason, count, first_ms: firstMs, last_ms: lastMs })
+    .onConflict((conflict) =>
+      conflict.columns(['workflow_id', 'block_id', 'reason']).doUpdateSet((eb) => ({
         count: eb('webhook_refusals.count', '+', count),
         last_ms: lastMs,
       })),
@@ -92,7 +92,7 @@ async function write(db: Db, { workflowId, blockId, reason, count, firstMs, last
     .execute();
 }
 
-/** Returns the text in a form that both databases can store. */
-export function storableText(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
+/** Returns the string in a form that both databases can store. */
+export function storableText(value: string): string {
+  return value.replaceAll('\0', '').toWellFormed();
 }

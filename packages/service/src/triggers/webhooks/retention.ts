@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { WebhookTables } from './tables.ts';
 
-/** Time for which deliveries are kept, and duplicates are detected. */
+/** Time for which deliveries are stored, and duplicates are detected. */
 export const DELIVERY_RETENTION_MS = 7 * 24 * 3_600_000;
 export const SWEEP_MS = 600_000;
 /** Maximum number of rows in one statement. */

@@ -23,10 +23,10 @@ import type { Placement } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 import { prepareEvent } from '../flow/settle.ts';
-import { filledText } from '../placeholders.ts';
+import { fillPlaceholders } from '../placeholders.ts';
 import { Batches } from '../../store/batches.ts';
 import { Acceptor } from './acceptor.ts';
-import type { NewDelivery, Stored } from './acceptor.ts';
+import type { NewDelivery, StoreResult } from './acceptor.ts';
 import { RefusalCounter, storableText } from './refusals.ts';
 import type { WebhookTables } from './tables.ts';
 
@@ -45,7 +45,7 @@ export type WebhookServices = Pick<
   /** Opens the secrets of hooks at providers. */
   sealer: Sealer | undefined;
   /** Reports that an event waits for flow control. */
-  held: () => void;
+  notifyHeld: () => void;
 };
 
 /** The trigger of a live version. */
@@ -59,10 +59,10 @@ export interface StoredWebhook extends FoundWebhook {
 /** Maximum wait for the response of a run, unless the policy has a shorter one. */
 const RESPONSE_MS = 30_000;
 const MAX_CONTENT_TYPE = 200;
-/** Maximum number of paths that are read together. */
-const READS_AT_ONCE = 64;
+/** Maximum number of paths in one query. */
+const MAX_READS = 64;
 
-interface FoundRow {
+interface WebhookRow {
   path: string;
   workspace_id: string;
   workflow_id: string;
@@ -74,7 +74,7 @@ interface FoundRow {
 }
 
 function findStatement() {
-  return compiledForMany<WebhookTables, FoundRow>((db, paths) =>
+  return compiledForMany<WebhookTables, WebhookRow>((db, paths) =>
     db
       .selectFrom('webhook_paths')
       .innerJoin('triggers', (join) =>
@@ -99,7 +99,7 @@ function findStatement() {
       .where('webhook_paths.is_current', '=', 1)
       .where('triggers.state', '=', 'active')
       .where('workflows.archived_at', 'is', null),
-  ) as (db: Db, paths: number, values: readonly unknown[]) => Promise<FoundRow[]>;
+  ) as (db: Db, paths: number, values: readonly unknown[]) => Promise<WebhookRow[]>;
 }
 
 /** The webhooks of deployed workflows, in the tables of the service. */
@@ -109,52 +109,52 @@ export class ServiceWebhooks implements WebhookStore {
   readonly #refusals: RefusalCounter;
   readonly #find = findStatement();
   /** Reads each path once for all requests that arrive in one turn of the event loop. */
-  readonly #reads: Batches<string, FoundRow | undefined>;
+  readonly #reads: Batches<string, WebhookRow | undefined>;
 
   constructor(services: WebhookServices) {
     this.#services = services;
     this.#acceptor = new Acceptor(services.db);
     this.#refusals = new RefusalCounter(services);
-    this.#reads = new Batches(READS_AT_ONCE, (paths) => this.#rowsOf(paths));
+    this.#reads = new Batches(MAX_READS, (paths) => this.#rowsOf(paths));
   }
 
   async find(path: string): Promise<StoredWebhook | undefined> {
     const row = await this.#services.queue.whileAccepting(() => this.#reads.add(path));
     const type = row && this.#services.types.get(row.type);
-    return type?.kind === 'webhook' ? storedWebhook(row as FoundRow, type) : undefined;
+    return type?.kind === 'webhook' ? storedWebhook(row as WebhookRow, type) : undefined;
   }
 
-  async #rowsOf(paths: readonly string[]): Promise<(FoundRow | undefined)[]> {
-    const read = [...new Set(paths)];
-    const rows = await this.#find(this.#services.db, read.length, [...read, 1, 'active']);
+  async #rowsOf(paths: readonly string[]): Promise<(WebhookRow | undefined)[]> {
+    const distinct = [...new Set(paths)];
+    const rows = await this.#find(this.#services.db, distinct.length, [...distinct, 1, 'active']);
     const byPath = new Map(rows.map((row) => [row.path, row]));
     return paths.map((path) => byPath.get(path));
   }
 
-  async secretsOf(found: FoundWebhook): Promise<readonly string[]> {
-    const { type, config, workspaceId } = found;
+  async secretsOf(webhook: FoundWebhook): Promise<readonly string[]> {
+    const { type, config, workspaceId } = webhook;
     const { environments, credentials } = this.#services;
-    const filled = await filledText(environments, workspaceId, type.secretOf(config) ?? '');
+    const filled = await fillPlaceholders(environments, workspaceId, type.secretOf(config) ?? '');
     const id = type.secretCredentialOf?.(config);
     const stored = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
     // A string in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
     const lines = filled?.text.split(/\r?\n/) ?? [];
     // A credential is one secret: the lines of a key file, such as "{", can be guessed.
-    const texts = [...lines, stored?.secret.trim() ?? '', (await this.#hookSecret(found)) ?? ''];
-    return texts.filter((text) => text !== '');
+    const secrets = [...lines, stored?.secret.trim() ?? '', (await this.#hookSecret(webhook)) ?? ''];
+    return secrets.filter((secret) => secret !== '');
   }
 
   /** Returns the secret that was generated for the hook of a trigger; undefined if there is none. */
-  async #hookSecret(found: FoundWebhook): Promise<string | undefined> {
+  async #hookSecret(webhook: FoundWebhook): Promise<string | undefined> {
     const { db, sealer } = this.#services;
-    const { workflowId: workflow_id, blockId: block_id } = found as StoredWebhook;
-    const type: HookedType = found.type;
-    if (!sealer || type.hook?.placeOf(found.config) === undefined) return undefined;
+    const { workflowId: workflow_id, blockId: block_id } = webhook as StoredWebhook;
+    const type: HookedType = webhook.type;
+    if (!sealer || type.hook?.placeOf(webhook.config) === undefined) return undefined;
     return hookSecret(db as never, sealer, { workflow_id, block_id });
   }
 
-  async accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {
-    return this.acceptFor(found as StoredWebhook, event);
+  async accept(webhook: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {
+    return this.acceptFor(webhook as StoredWebhook, event);
   }
 
   /** Accepts the event. `replayOf`: the id of the delivery that is replayed. */
@@ -163,45 +163,45 @@ export class ServiceWebhooks implements WebhookStore {
     event: WebhookEvent,
     replayOf: string | null = null,
   ): Promise<AcceptedEvent | undefined> {
-    const known = await this.#known(webhook, event);
-    if (known !== undefined) return this.#accepted(known, { isDuplicate: true });
+    const firstRun = await this.#firstRunOf(webhook, event);
+    if (firstRun !== undefined) return this.#acceptedEvent(firstRun, { isDuplicate: true });
     const row = this.#rowOf(webhook, event, replayOf);
     const start = await this.#startOf(webhook, event.input);
     const policy = flowOf(webhook.config);
-    const stored = policy
-      ? await this.#held({ row, start }, policy)
-      : await this.#queued({ row, start }, webhook);
-    if (stored === 'not live') return undefined;
-    if (stored === 'stored') return this.#accepted(row.run_id);
-    if ('placed' in stored) return this.#accepted(stored.placed.runId, { flow: stored.placed });
+    const result = policy
+      ? await this.#storeHeld({ row, start }, policy)
+      : await this.#storeAndQueue({ row, start }, webhook);
+    if (result === 'not live') return undefined;
+    if (result === 'stored') return this.#acceptedEvent(row.run_id);
+    if ('placed' in result) return this.#acceptedEvent(result.placed.runId, { flow: result.placed });
     await this.#countDuplicate(webhook, event);
-    return this.#accepted(stored.duplicateOf, { isDuplicate: true });
+    return this.#acceptedEvent(result.duplicateOf, { isDuplicate: true });
   }
 
   /** Stores the delivery, and starts its run. */
-  async #queued({ row, start }: NewDelivery, webhook: StoredWebhook): Promise<Stored> {
+  async #storeAndQueue({ row, start }: NewDelivery, webhook: StoredWebhook): Promise<StoreResult> {
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
-    const release = await this.#admitted(webhook, runId);
-    let stored: Stored | undefined;
+    const release = await this.#admit(webhook, runId);
+    let result: StoreResult | undefined;
     try {
-      stored = await this.#services.queue.whileAccepting(() => this.#acceptor.store({ row, start }));
+      result = await this.#services.queue.whileAccepting(() => this.#acceptor.store({ row, start }));
     } finally {
-      if (stored !== 'stored') release?.();
+      if (result !== 'stored') release?.();
     }
-    if (stored === 'stored')
+    if (result === 'stored')
       this.#services.queue.submit({ engineId: runId, runId, workflowId, workspaceId, start, release });
-    return stored;
+    return result;
   }
 
   /** Stores the delivery of a webhook with flow control. Its run is admitted when it may start. */
-  async #held({ row, start }: NewDelivery, policy: FlowPolicy): Promise<Stored> {
+  async #storeHeld({ row, start }: NewDelivery, policy: FlowPolicy): Promise<StoreResult> {
     const { id, run_id: runId, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = row;
-    const about = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;
-    const held = { id, runId, workspaceId, workflowId, blockId, ...about, policy, start };
+    const origin = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;
+    const held = { id, runId, workspaceId, workflowId, blockId, ...origin, policy, start };
     await prepareEvent({ ...this.#services, db: this.#services.db as never }, held);
-    const stored = await this.#acceptor.store({ row, start, held });
-    if (typeof stored === 'object' && 'placed' in stored) this.#services.held();
-    return stored;
+    const result = await this.#acceptor.store({ row, start, held });
+    if (typeof result === 'object' && 'placed' in result) this.#services.notifyHeld();
+    return result;
   }
 
   #rowOf(
@@ -218,8 +218,8 @@ export class ServiceWebhooks implements WebhookStore {
     };
   }
 
-  refused(found: FoundWebhook, reason: string): void {
-    this.#refusals.add(found as StoredWebhook, reason, this.#services.now());
+  refused(webhook: FoundWebhook, reason: string): void {
+    this.#refusals.add(webhook as StoredWebhook, reason, this.#services.now());
   }
 
   /** Writes the counts of refused requests. */
@@ -233,12 +233,12 @@ export class ServiceWebhooks implements WebhookStore {
   }
 
   /** Returns the run of an earlier delivery with the same id. */
-  async #known(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
+  async #firstRunOf(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
     if (event.deliveryId === undefined) return undefined;
     const { workflowId: workflow_id, blockId: block_id } = webhook;
-    const first = await this.#acceptor.firstRun({ workflow_id, block_id, delivery_id: event.deliveryId });
-    if (first !== undefined) await this.#countDuplicate(webhook, event);
-    return first;
+    const runId = await this.#acceptor.firstRun({ workflow_id, block_id, delivery_id: event.deliveryId });
+    if (runId !== undefined) await this.#countDuplicate(webhook, event);
+    return runId;
   }
 
   async #countDuplicate({ workflowId, blockId }: StoredWebhook, { deliveryId }: WebhookEvent): Promise<void> {
@@ -258,20 +258,20 @@ export class ServiceWebhooks implements WebhookStore {
     input: JsonObject,
   ): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
-    const taken = await engine.takeFiles(workflowId, input as Json, { version, start: blockId });
+    const stored = await engine.takeFiles(workflowId, input as Json, { version, start: blockId });
     return {
-      input: await engine.redact(workflowId, taken, { version }),
+      input: await engine.redact(workflowId, stored, { version }),
       ...{ version, start: blockId, ownsFiles: true },
       ...asyncLimit(policy),
     };
   }
 
-  #admitted({ workflowId, workspaceId }: StoredWebhook, runId: string): Promise<Release | undefined> {
+  #admit({ workflowId, workspaceId }: StoredWebhook, runId: string): Promise<Release | undefined> {
     const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
     return admitRun(this.#services, request, workspaceId);
   }
 
-  #accepted(
+  #acceptedEvent(
     runId: string,
     { isDuplicate = false, flow }: { isDuplicate?: boolean; flow?: Placement } = {},
   ): AcceptedEvent {
@@ -285,7 +285,7 @@ export class ServiceWebhooks implements WebhookStore {
   }
 }
 
-function storedWebhook(row: FoundRow, type: WebhookType): StoredWebhook {
+function storedWebhook(row: WebhookRow, type: WebhookType): StoredWebhook {
   const { workflow_id: workflowId, block_id: blockId } = row;
   return {
     ...{ key: `${workflowId} ${blockId}`, workspaceId: row.workspace_id, workflowId, blockId, type },

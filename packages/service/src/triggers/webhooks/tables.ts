@@ -2,7 +2,7 @@ import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
 import type { ProviderHookRow } from '../hooks/tables.ts';
 import type { TriggerRow } from '../tables.ts';
 
-// Times are milliseconds. PostgreSQL returns them as text.
+// Times are milliseconds. PostgreSQL returns them as strings.
 
 /**
  * The path of a webhook. It remains reserved for its workspace after the webhook was removed, because its sender may

@@ -2,10 +2,10 @@ import type { JsonObject } from '@heddle/core';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type * as z from 'zod';
-import { flowShown } from '../flow/views.ts';
+import { flowDecision } from '../flow/views.ts';
 import type { eventsOf } from '../flow/views.ts';
 import type { ProviderHookRow } from '../hooks/tables.ts';
-import type { Found } from '../views.ts';
+import type { DeployedTrigger } from '../views.ts';
 import type * as schemas from './schemas.ts';
 import type { WebhookServices } from './store.ts';
 import type { DeliveryRow, RefusalRow, WebhookTables } from './tables.ts';
@@ -16,20 +16,20 @@ type Db = Kysely<WebhookTables>;
 const SHOWN_REASONS = 10;
 
 /**
- * Returns webhooks as responses show them. The number of queries does not depend on the number of webhooks. `prefix`: the text
- * before their paths.
+ * Returns webhooks in the form of responses. The number of queries does not depend on the number of webhooks. `prefix`
+ * precedes the path in the URL of each webhook.
  */
 export async function shownWebhooks(
   { db, types }: Pick<WebhookServices, 'db' | 'types'>,
-  found: readonly Found[],
+  webhooks: readonly DeployedTrigger[],
   prefix: string,
 ): Promise<z.output<typeof schemas.shownWebhook>[]> {
-  if (found.length === 0) return [];
-  const paths = byWebhook(await currentPaths(db, found));
-  const deliveries = byWebhook(await lastDeliveries(db, found));
-  const refusals = byWebhook(await refusalsOf(db, found));
-  const hooks = byWebhook(await wantedHooks(db, found));
-  return found.flatMap((row) => {
+  if (webhooks.length === 0) return [];
+  const paths = byWebhook(await currentPaths(db, webhooks));
+  const deliveries = byWebhook(await lastDeliveries(db, webhooks));
+  const refusals = byWebhook(await refusalsOf(db, webhooks));
+  const hooks = byWebhook(await wantedHooks(db, webhooks));
+  return webhooks.flatMap((row) => {
     const type = types.get(row.type);
     const [path] = paths.get(keyOf(row)) ?? [];
     if (type?.kind !== 'webhook' || !path) return [];
@@ -48,7 +48,7 @@ export async function shownWebhooks(
 }
 
 /** The block of a webhook, with which its rows are found. */
-type WebhookKey = Pick<Found, 'workflow_id' | 'block_id'>;
+type WebhookKey = Pick<DeployedTrigger, 'workflow_id' | 'block_id'>;
 
 function keyOf({ workflow_id, block_id }: WebhookKey): string {
   return JSON.stringify([workflow_id, block_id]);
@@ -59,50 +59,50 @@ function byWebhook<Row extends WebhookKey>(rows: readonly Row[]): Map<string, Ro
 }
 
 /** Returns the keys as rows with the columns `column1` and `column2`. */
-function keyRows(found: readonly WebhookKey[]) {
-  return sql`(values ${sql.join(found.map(({ workflow_id: id, block_id: block }) => sql`(${id}, ${block})`))})`;
+function keyRows(webhooks: readonly WebhookKey[]) {
+  return sql`(values ${sql.join(webhooks.map(({ workflow_id: id, block_id: block }) => sql`(${id}, ${block})`))})`;
 }
 
-function isOneOf(found: readonly WebhookKey[]) {
-  return sql<boolean>`(workflow_id, block_id) in ${keyRows(found)}`;
+function isOneOf(webhooks: readonly WebhookKey[]) {
+  return sql<boolean>`(workflow_id, block_id) in ${keyRows(webhooks)}`;
 }
 
-function currentPaths(db: Db, found: readonly WebhookKey[]) {
+function currentPaths(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('webhook_paths')
     .select(['workflow_id', 'block_id', 'path'])
-    .where(isOneOf(found))
+    .where(isOneOf(webhooks))
     .where('is_current', '=', 1)
     .execute();
 }
 
 /** Selects the last delivery of each webhook. It reads one row for each by the index, regardless of the number of deliveries. */
-function lastDeliveries(db: Db, found: readonly WebhookKey[]) {
+function lastDeliveries(db: Db, webhooks: readonly WebhookKey[]) {
   const last = sql`(select id from webhook_deliveries where workflow_id = column1 and block_id = column2
     order by received_ms desc, id desc limit 1)`;
   return db
     .selectFrom('webhook_deliveries')
     .select(['workflow_id', 'block_id', 'received_ms', 'run_id'])
-    .where(sql<boolean>`id in (select ${last} from ${keyRows(found)} as webhooks)`)
+    .where(sql<boolean>`id in (select ${last} from ${keyRows(webhooks)} as webhooks)`)
     .execute();
 }
 
 /** Selects the counted reasons of each webhook, the latest first. */
-function refusalsOf(db: Db, found: readonly WebhookKey[]) {
+function refusalsOf(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('webhook_refusals')
     .selectAll()
-    .where(isOneOf(found))
+    .where(isOneOf(webhooks))
     .orderBy('last_ms', 'desc')
     .orderBy('reason')
     .execute();
 }
 
-function wantedHooks(db: Db, found: readonly WebhookKey[]) {
+function wantedHooks(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('provider_hooks')
     .selectAll()
-    .where(isOneOf(found))
+    .where(isOneOf(webhooks))
     .where('wanted', 'is not', null)
     .execute();
 }
@@ -110,8 +110,8 @@ function wantedHooks(db: Db, found: readonly WebhookKey[]) {
 function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas.shownWebhook>['hook'] {
   if (!row || row.state === 'removing') return null;
   const { state, error, checked_ms: checked, expires_ms: expires } = row;
-  const at = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));
-  return { state, error, checkedAt: at(checked), expiresAt: at(expires) };
+  const isoTime = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));
+  return { state, error, checkedAt: isoTime(checked), expiresAt: isoTime(expires) };
 }
 
 function shownRefusal({ reason, count, first_ms: first, last_ms: last }: RefusalRow) {
@@ -121,7 +121,7 @@ function shownRefusal({ reason, count, first_ms: first, last_ms: last }: Refusal
 /** Returns a delivery of a webhook. */
 export function deliveryOf(
   db: Db,
-  { workflow_id, block_id }: Found,
+  { workflow_id, block_id }: DeployedTrigger,
   id: string,
 ): Promise<DeliveryRow | undefined> {
   return db
@@ -133,14 +133,14 @@ export function deliveryOf(
     .executeTakeFirst();
 }
 
-/** Returns a delivery as responses show it. `events`: the decisions of flow control. */
+/** Returns a delivery in the form of responses. `events`: the decisions of flow control. */
 export function shownDelivery(
   row: DeliveryRow,
   events: Awaited<ReturnType<typeof eventsOf>>,
 ): z.output<typeof schemas.shownDelivery> {
   const event = events.get(row.id);
   return {
-    flow: event ? flowShown(event) : null,
+    flow: event ? flowDecision(event) : null,
     ...{ id: row.id, deliveryId: row.delivery_id, event: row.event, runId: row.run_id, version: row.version },
     ...{ receivedAt: timeOf(row.received_ms), method: row.method, contentType: row.content_type },
     ...{ bytes: row.bytes, duplicates: row.duplicates, replayOf: row.replay_of },
@@ -148,7 +148,7 @@ export function shownDelivery(
   };
 }
 
-/** PostgreSQL returns milliseconds as text. */
+/** PostgreSQL returns milliseconds as strings. */
 function timeOf(ms: number): string {
   return new Date(Number(ms)).toISOString();
 }

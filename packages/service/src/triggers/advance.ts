@@ -5,7 +5,7 @@ import type { Db, LiveTrigger } from './fire.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 
 /** A change of a trigger that was read earlier. */
-export interface Move {
+export interface Advance {
   trigger: LiveTrigger;
   change: Partial<TriggerRow>;
 }
@@ -14,37 +14,37 @@ export interface Move {
 type AsRead = Pick<TriggerRow, 'id' | 'due_ms' | 'fire_ms' | 'version' | 'config'>;
 
 /** Advances the trigger, if it is unchanged since it was read and its version is live. Records a suspension. */
-export async function moveTrigger(db: Db, { trigger, change }: Move): Promise<boolean> {
-  const { numUpdatedRows } = await updateAsRead(db, trigger).set(change).executeTakeFirst();
-  return numUpdatedRows > 0n && recorded(db, { trigger, change });
+export async function advanceTrigger(db: Db, { trigger, change }: Advance): Promise<boolean> {
+  const { numUpdatedRows } = await updateIfUnchanged(db, trigger).set(change).executeTakeFirst();
+  return numUpdatedRows > 0n && recordIfSuspended(db, { trigger, change });
 }
 
 /** Columns that a schedule changes when it advances. */
-const MOVED = [
+const SCHEDULE_COLUMNS = [
   ...(['due_ms', 'fire_ms', 'held', 'attempts', 'last_run_id', 'last_due_ms', 'last_fired_ms'] as const),
   ...(['last_check_ms', 'last_error', 'failures', 'failing_since_ms', 'state'] as const),
 ];
 
 /**
- * Returns a `moveTrigger` for many triggers of one database, whose statement is compiled once. It writes all columns that a
- * schedule changes; columns without a value in `change` keep the value that was read.
+ * Returns a variant of `advanceTrigger` whose statement is compiled once for many triggers of one database. It writes
+ * all columns that a schedule changes; columns without a value in `change` keep the value that was read.
  */
-export function triggerMover(): (db: Db, move: Move) => Promise<boolean> {
-  const anything = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };
+export function triggerAdvancer(): (db: Db, advance: Advance) => Promise<boolean> {
+  const placeholder = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };
   const update = compiledIn<TriggerTables, { id: string }>((db) =>
-    updateAsRead(db, anything)
-      .set(Object.fromEntries(MOVED.map((column) => [column, null])))
+    updateIfUnchanged(db, placeholder)
+      .set(Object.fromEntries(SCHEDULE_COLUMNS.map((column) => [column, null])))
       .returning('id'),
   );
   return async (db, { trigger, change }) => {
     const next = { ...trigger, ...change };
     const { id, due_ms, fire_ms, version, config } = trigger;
-    const values = [...MOVED.map((column) => next[column]), id, due_ms, fire_ms, version, config];
-    return (await update(db, values)).length > 0 && recorded(db, { trigger, change });
+    const values = [...SCHEDULE_COLUMNS.map((column) => next[column]), id, due_ms, fire_ms, version, config];
+    return (await update(db, values)).length > 0 && recordIfSuspended(db, { trigger, change });
   };
 }
 
-function updateAsRead(db: Db, { id, due_ms, fire_ms, version, config }: AsRead) {
+function updateIfUnchanged(db: Db, { id, due_ms, fire_ms, version, config }: AsRead) {
   return db
     .updateTable('triggers')
     .where('id', '=', id)
@@ -65,12 +65,12 @@ function updateAsRead(db: Db, { id, due_ms, fire_ms, version, config }: AsRead) 
 }
 
 /** Records a suspension. Returns true. */
-async function recorded(db: Db, move: Move): Promise<true> {
-  if (move.change.state === 'suspended') await recordSuspension(db, move);
+async function recordIfSuspended(db: Db, advance: Advance): Promise<true> {
+  if (advance.change.state === 'suspended') await recordSuspension(db, advance);
   return true;
 }
 
-/** Records that a trigger was suspended: as an event of the workspace, and for the audit. */
+/** Records that a trigger was suspended: as an event of the workspace, and in the audit log. */
 export async function recordSuspension(
   db: Db,
   { trigger, change }: { trigger: TriggerRow; change: Partial<TriggerRow> },
