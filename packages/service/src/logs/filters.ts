@@ -50,8 +50,8 @@ export function positionOf(
 ): LogPosition | undefined {
   if (!position) return undefined;
   const [value] = position;
-  const fits = sortBy === 'status' ? typeof value === 'string' : isNumberFor(sortBy, value);
-  if (fits) return position;
+  const isValid = sortBy === 'status' ? typeof value === 'string' : isNumberFor(sortBy, value);
+  if (isValid) return position;
   throw new ApiError(400, 'The cursor cannot be read: start again without one.');
 }
 
@@ -63,10 +63,10 @@ function statusesOf(text: string | undefined): readonly string[] | undefined {
   const statuses = listOf('status', text, LOG_STATUSES.length);
   const unknown = statuses?.find((status) => !LOG_STATUSES.some((known) => known === status));
   if (unknown === undefined) return statuses;
-  throw new ApiError(400, `status has no value "${unknown}". Use ${LOG_STATUSES.join(', ')}`);
+  throw new ApiError(400, `status cannot be "${unknown}". Use ${LOG_STATUSES.join(', ')}`);
 }
 
-function listOf(name: string, text: string | undefined, most: number): string[] | undefined {
+function listOf(name: string, text: string | undefined, maxValues: number): string[] | undefined {
   if (text === undefined) return undefined;
   const values = [
     ...new Set(
@@ -76,8 +76,8 @@ function listOf(name: string, text: string | undefined, most: number): string[] 
         .filter(Boolean),
     ),
   ];
-  if (values.length <= most) return values;
-  throw new ApiError(400, `${name} cannot have more than ${most} values`);
+  if (values.length <= maxValues) return values;
+  throw new ApiError(400, `${name} cannot have more than ${maxValues} values`);
 }
 
 /** Adds a missing slash at the beginning, and removes one at the end. */

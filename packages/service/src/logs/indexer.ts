@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
 import type { Triggers } from '../triggers/triggers.ts';
-import { isDamage } from './damage.ts';
+import { isCorruptRecord } from './corrupt-record.ts';
 import { countRuns, removeLogs, saveLogs } from './store.ts';
 import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
@@ -14,13 +14,13 @@ import { callsModel, modelUsage } from './usage.ts';
 type Db = Kysely<LogTables>;
 type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
 
-/** Changes of one batch. Each batch is one transaction. */
-const BATCH = 200;
+/** Maximum number of changes in one batch. Each batch is one transaction. */
+const BATCH_SIZE = 200;
 /** Interval at which changes are read while the log has no readers. */
 const BEAT_MS = 500;
 /** Maximum number of batches that a reader of the log waits for. */
 const BATCHES_PER_READ = 5;
-/** Maximum number of batches of ended runs that are added to the totals at once. */
+/** Maximum number of batches of ended runs that one beat adds to the totals. */
 const BATCHES_PER_BEAT = 5;
 
 interface IndexerOptions {
@@ -34,7 +34,7 @@ interface IndexerOptions {
 }
 
 /**
- * Keeps the table of the log equal to the runs of the engine. The engine keeps every change until its row is committed, so
+ * Indexes the runs of the engine in the table of the log. The engine stores every change until its row is committed, so
  * nothing is lost when the process dies in between. Several processes may index at the same time: a row never replaces a
  * newer one.
  */
@@ -43,7 +43,9 @@ export class LogIndexer {
   readonly #stop: () => void;
   #working: Promise<boolean> | undefined;
   #totalling: Promise<void> | undefined;
-  /** True if ended runs may be missing in the totals. True at first: an earlier process or version may have left some. */
+  /**
+   * Whether the totals may lack ended runs. Initially true, because an earlier process or version may have left some.
+   */
   #mayHaveEnded = true;
   #isClosed = false;
 
@@ -73,8 +75,8 @@ export class LogIndexer {
   }
 
   /**
-   * Adds ended runs to the totals of the statistics, up to a few batches, so that many old ones do not hold up requests. True if
-   * there may be more. Statistics read the other runs one by one.
+   * Adds ended runs to the totals of the statistics, up to a few batches, so that many old runs do not delay requests.
+   * Returns whether there may be more. Statistics read the runs that the totals lack one by one.
    */
   async total(): Promise<boolean> {
     for (let batches = 0; batches < BATCHES_PER_BEAT && this.#mayHaveEnded; batches += 1) {
@@ -101,7 +103,7 @@ export class LogIndexer {
       });
   }
 
-  /** Indexes one batch, with other callers of this process. True if there may be more. */
+  /** Indexes one batch, which concurrent callers of this process share. Returns whether there may be more. */
   #batch(): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
     return (this.#working ??= this.#indexBatch().finally(() => {
@@ -111,8 +113,8 @@ export class LogIndexer {
 
   async #indexBatch(): Promise<boolean> {
     const { engine, db, report, now, triggers } = this.#options;
-    const read = await engine.runChanges(BATCH);
-    const { changes } = read;
+    const batch = await engine.runChanges(BATCH_SIZE);
+    const { changes } = batch;
     if (changes.length === 0) return false;
     const removed = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const present = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
@@ -128,8 +130,8 @@ export class LogIndexer {
       await changeTotals(transaction, withdrawn);
     });
     this.#mayHaveEnded = true;
-    await read.acknowledge();
-    return read.more;
+    await batch.acknowledge();
+    return batch.more;
   }
 }
 
@@ -140,17 +142,17 @@ async function newLogs(
 ): Promise<NewLog[]> {
   if (runs.size === 0) return [];
   const workflowIds = [...new Set([...runs.values()].map(({ workflowId }) => workflowId))];
-  const known: Known = {
+  const stored: ServiceRecords = {
     claims: await claimsOf(db, [...runs.keys()]),
     workspaces: await workspacesOf(db, workflowIds),
     versions: await versionsOf(db, workflowIds),
   };
   const logs: NewLog[] = [];
   for (const [engineId, run] of runs) {
-    const workspaceId = known.claims.get(engineId)?.workspace_id ?? known.workspaces.get(run.workflowId);
+    const workspaceId = stored.claims.get(engineId)?.workspace_id ?? stored.workspaces.get(run.workflowId);
     if (workspaceId === undefined) continue;
     const usage = await usageOfRun({ engine, report }, engineId, run);
-    logs.push({ ...identityOf(engineId, run, known), workspace_id: workspaceId, ...stateOf(run), ...usage });
+    logs.push({ ...identityOf(engineId, run, stored), workspace_id: workspaceId, ...stateOf(run), ...usage });
   }
   return logs;
 }
@@ -164,7 +166,7 @@ function eventOf({ engine_id, workspace_id, workflow_id, ...run }: EndedLog): Se
 }
 
 /** The records of the service about the runs of a batch. */
-interface Known {
+interface ServiceRecords {
   /** By the engine's id of the run. */
   claims: ReadonlyMap<string, LogTables['claims']>;
   /** By workflow. */
@@ -173,7 +175,7 @@ interface Known {
   versions: ReadonlyMap<string, number>;
 }
 
-function identityOf(engineId: string, run: RunSummary, { claims, versions }: Known) {
+function identityOf(engineId: string, run: RunSummary, { claims, versions }: ServiceRecords) {
   const claim = claims.get(engineId);
   const isChild = run.parentRunId !== null;
   return {
@@ -211,22 +213,22 @@ async function usageOfRun(
   engineId: string,
   { endedAt, blockTypes }: RunSummary,
 ): Promise<{ cost: number; models: string[] }> {
-  const unknown = { cost: -1, models: [] };
-  if (endedAt === null || !blockTypes.some(callsModel)) return unknown;
+  const noUsage = { cost: -1, models: [] };
+  if (endedAt === null || !blockTypes.some(callsModel)) return noUsage;
   try {
-    const used = await modelUsage(engine, await engine.getTrace(engineId));
-    const costs = used.flatMap(({ usage }) => usage.cost?.totalMicros ?? []);
-    const models = [...new Set(used.flatMap(({ usage }) => usage.model ?? []))];
+    const usages = await modelUsage(engine, await engine.getTrace(engineId));
+    const costs = usages.flatMap(({ usage }) => usage.cost?.totalMicros ?? []);
+    const models = [...new Set(usages.flatMap(({ usage }) => usage.model ?? []))];
     const micros = costs.reduce((sum, cost) => sum + cost, 0);
     return { cost: costs.length === 0 ? -1 : micros / 1e6, models };
   } catch (error) {
     // The run was deleted in the meantime, or one of its values cannot be read. Other runs must not wait for it.
-    if (isEngineError(error)) return unknown;
+    if (isEngineError(error)) return noUsage;
     // Other errors, such as a lost connection, may be temporary: the batch is read again.
-    if (!isDamage(error)) throw error;
+    if (!isCorruptRecord(error)) throw error;
     // The message may quote what is stored, which may hold secrets.
     report(new Error(`A stored record of run ${engineId} is corrupt: the log has no cost or models of it`));
-    return unknown;
+    return noUsage;
   }
 }
 
@@ -248,7 +250,9 @@ async function workspacesOf(db: Db, workflowIds: readonly string[]): Promise<Map
   return new Map(rows.map((row) => [row.id, row.workspace_id]));
 }
 
-/** Returns the newest version of a workflow by the number of its deployment in the engine. */
+/**
+ * Returns the numbers of versions, by the version in the engine and the workflow; the newest one if several share it.
+ */
 async function versionsOf(db: Db, workflowIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('workflow_versions')

@@ -30,7 +30,7 @@ export interface LogServices {
   report: (error: unknown) => void;
 }
 
-/** Returns a page of the log, and the position at which the next one begins. Throws 400. */
+/** Returns a page of the log, and the position at which the next page begins. Throws 400. */
 export async function listLogs(
   { engine, db, indexer }: LogServices,
   query: LogsQuery,
@@ -54,13 +54,13 @@ export async function listLogs(
         rows.map(({ workflow_id: id }) => id),
       )
     : new Map<string, never>();
-  const shown = {
+  const view = {
     options: { full, traceSpans: query.includeTraceSpans, finalOutput: query.includeFinalOutput },
     budget: { ...TRACE_BUDGET },
   };
   const entries: LogEntry[] = [];
   for (const row of rows)
-    entries.push(await entryOf(engine, { row, workflow: workflows.get(row.workflow_id) }, shown));
+    entries.push(await entryOf(engine, { row, workflow: workflows.get(row.workflow_id) }, view));
   return { entries, next };
 }
 
@@ -104,7 +104,7 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
   };
 }
 
-/** Returns the graph that the run executed: of a version as it was deployed, else from the plan. */
+/** Returns the graph that the run executed: the deployed graph of its version, or the graph of its plan. */
 export async function snapshotOf(
   { engine, db, withoutCredentials }: LogServices,
   row: LogRow,

@@ -4,7 +4,7 @@ import type { Migration } from 'kysely/migration';
 import { isPostgres } from '../store/dialect.ts';
 
 /** Columns that filters read: with them in the index, a list reads the rows of its page only. */
-const FILTERED: readonly string[] = [
+const FILTER_COLUMNS: readonly string[] = [
   'started_ms',
   'workflow_id',
   'status',
@@ -15,8 +15,8 @@ const FILTERED: readonly string[] = [
 ];
 
 /** The columns of the index for one sort order. */
-function sorted(by: string): string[] {
-  return ['workspace_id', by, 'engine_id', ...FILTERED.filter((column) => column !== by)];
+function sortIndexColumns(by: string): string[] {
+  return ['workspace_id', by, 'engine_id', ...FILTER_COLUMNS.filter((column) => column !== by)];
 }
 
 async function initial({ schema }: Kysely<unknown>): Promise<void> {
@@ -44,10 +44,10 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
       .on('run_logs')
       .columns([...columns]);
   await index('run_logs_run', ['workspace_id', 'run_id']).execute();
-  await index('run_logs_started', sorted('started_ms')).execute();
-  await index('run_logs_duration', sorted('duration_ms')).execute();
-  await index('run_logs_cost', sorted('cost')).execute();
-  await index('run_logs_status', sorted('status')).execute();
+  await index('run_logs_started', sortIndexColumns('started_ms')).execute();
+  await index('run_logs_duration', sortIndexColumns('duration_ms')).execute();
+  await index('run_logs_cost', sortIndexColumns('cost')).execute();
+  await index('run_logs_status', sortIndexColumns('status')).execute();
   await index('run_logs_workflow', ['workflow_id', 'started_ms', 'engine_id']).execute();
   await index('run_logs_ended', ['ended_ms', 'engine_id'])
     .where(sql.ref('is_child'), '=', sql.lit(0))
@@ -74,8 +74,9 @@ const OLD_TRIGGERS = [
 ] as const;
 
 /**
- * Counts runs when they end, instead of counting reservations by triggers. Counts never decrease, so reservations
- * that were counted remain counted, except those of queued runs: a run that has begun is not counted again when it ends.
+ * Counts runs when they end; before, triggers counted reservations. Counts never decrease, so the reservation of a run
+ * that has begun remains counted, and the run is not counted again when it ends. Reservations of queued runs are
+ * subtracted.
  */
 async function endedRuns(db: Kysely<unknown>): Promise<void> {
   await db.schema

@@ -47,8 +47,8 @@ export const searchLogsOperation = define({
   async handle(services, { query, head }) {
     if (head) return { data: null };
     const after = positionOf(cursors.decode(query.cursor, query), 'startedAt');
-    const { next, ...found } = await searchLogs(services, query, after);
-    return { data: { ...found, nextCursor: cursors.encode(next, query) } };
+    const { next, ...result } = await searchLogs(services, query, after);
+    return { data: { ...result, nextCursor: cursors.encode(next, query) } };
   },
 });
 export const getLogStats = define({

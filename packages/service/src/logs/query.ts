@@ -71,7 +71,7 @@ export function sortColumn(sortBy: LogSort): (typeof SORT_COLUMNS)[LogSort] {
   return SORT_COLUMNS[sortBy];
 }
 
-/** The query of a page, with one row more than its limit, if there is one. */
+/** Returns the query of a page. It selects one row more than the limit, if there is one. */
 export function pageQuery(db: Db, query: LogPageQuery) {
   const column = SORT_COLUMNS[query.sortBy];
   const { sortOrder } = query;
@@ -109,13 +109,13 @@ function positions(db: Db, query: LogPageQuery) {
 export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
   const { workspaceId, runId, triggers, statuses, level } = filters;
   return [
-    ...placeConditions(filters),
-    ...given(runId, (id) => sql<boolean>`workspace_id = ${workspaceId} and run_id = ${id}`),
-    ...given(triggers, (names) => oneOf('trigger', names)),
-    ...given(statuses, (names) => oneOf('status', names)),
-    ...given(level, (one) => oneOf('level', [one])),
+    ...workflowConditions(filters),
+    ...ifSet(runId, (id) => sql<boolean>`workspace_id = ${workspaceId} and run_id = ${id}`),
+    ...ifSet(triggers, (names) => oneOf('trigger', names)),
+    ...ifSet(statuses, (names) => oneOf('status', names)),
+    ...ifSet(level, (one) => oneOf('level', [one])),
     ...rangeConditions(filters),
-    ...given(
+    ...ifSet(
       filters.model,
       (model) =>
         sql<boolean>`exists (select 1 from run_log_models where run_log_models.engine_id = run_logs.engine_id and model = ${model})`,
@@ -123,34 +123,37 @@ export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
   ];
 }
 
-function placeConditions({
+function workflowConditions({
   workspaceId,
   workflowIds,
   folderPaths,
   workflowName,
 }: LogFilters): RawBuilder<boolean>[] {
-  const [only, second] = workflowIds ?? [];
-  const isOne = only !== undefined && second === undefined;
+  const [firstId, second] = workflowIds ?? [];
+  const isOne = firstId !== undefined && second === undefined;
   return [
     isOne
-      ? sql<boolean>`workflow_id = ${only} and coalesce(workspace_id, '') = ${workspaceId}`
+      ? sql<boolean>`workflow_id = ${firstId} and coalesce(workspace_id, '') = ${workspaceId}`
       : sql<boolean>`workspace_id = ${workspaceId}`,
     ...(workflowIds && !isOne ? [oneOf('workflow_id', workflowIds)] : []),
     ...folderCondition(workspaceId, folderPaths),
-    ...given(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
+    ...ifSet(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
   ];
 }
 
-/** Returns the conditions of the filters of statistics except their time, on runs or totals, below the index of the workspace. */
+/**
+ * Returns the conditions of statistics, without their times. They apply to runs and totals, and use the workspace's
+ * index.
+ */
 export function statsConditions(filters: LogFilters): RawBuilder<boolean>[] {
   const { workspaceId, workflowIds, folderPaths, workflowName, triggers, level } = filters;
   return [
     sql<boolean>`workspace_id = ${workspaceId}`,
-    ...given(workflowIds, (ids) => oneOf('workflow_id', ids)),
+    ...ifSet(workflowIds, (ids) => oneOf('workflow_id', ids)),
     ...folderCondition(workspaceId, folderPaths),
-    ...given(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
-    ...given(triggers, (names) => oneOf('trigger', names)),
-    ...given(level, (one) => oneOf('level', [one])),
+    ...ifSet(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
+    ...ifSet(triggers, (names) => oneOf('trigger', names)),
+    ...ifSet(level, (one) => oneOf('level', [one])),
   ];
 }
 
@@ -158,22 +161,22 @@ function folderCondition(
   workspaceId: string,
   folderPaths: readonly string[] | undefined,
 ): RawBuilder<boolean>[] {
-  return given(folderPaths, (paths) => inWorkflows(workspaceId, sql.join(paths.map(inFolder), sql` or `)));
+  return ifSet(folderPaths, (paths) => inWorkflows(workspaceId, sql.join(paths.map(inFolder), sql` or `)));
 }
 
 function rangeConditions(filters: LogFilters): RawBuilder<boolean>[] {
   const { fromMs, toMs, minDurationMs, maxDurationMs, minCost, maxCost } = filters;
   return [
-    ...given(fromMs, (ms) => sql<boolean>`started_ms >= ${ms}`),
-    ...given(toMs, (ms) => sql<boolean>`started_ms <= ${ms}`),
-    ...given(minDurationMs, (ms) => sql<boolean>`duration_ms + 0 >= ${ms}`),
-    ...given(maxDurationMs, (ms) => sql<boolean>`duration_ms + 0 between 0 and ${ms}`),
-    ...given(minCost, (usd) => sql<boolean>`cost + 0 >= ${usd}`),
-    ...given(maxCost, (usd) => sql<boolean>`cost + 0 between 0 and ${usd}`),
+    ...ifSet(fromMs, (ms) => sql<boolean>`started_ms >= ${ms}`),
+    ...ifSet(toMs, (ms) => sql<boolean>`started_ms <= ${ms}`),
+    ...ifSet(minDurationMs, (ms) => sql<boolean>`duration_ms + 0 >= ${ms}`),
+    ...ifSet(maxDurationMs, (ms) => sql<boolean>`duration_ms + 0 between 0 and ${ms}`),
+    ...ifSet(minCost, (usd) => sql<boolean>`cost + 0 >= ${usd}`),
+    ...ifSet(maxCost, (usd) => sql<boolean>`cost + 0 between 0 and ${usd}`),
   ];
 }
 
-function given<T>(value: T | undefined, condition: (value: T) => RawBuilder<boolean>): RawBuilder<boolean>[] {
+function ifSet<T>(value: T | undefined, condition: (value: T) => RawBuilder<boolean>): RawBuilder<boolean>[] {
   return value === undefined ? [] : [condition(value)];
 }
 
@@ -187,7 +190,7 @@ function inWorkflows(workspaceId: string, condition: RawBuilder<unknown>): RawBu
   return sql<boolean>`coalesce(workflow_id, '') in (select id from workflows where workspace_id = ${workspaceId} and (${condition}))`;
 }
 
-/** A folder with its subtree. The root contains everything. */
+/** Returns the condition for a folder and its subtree. The root contains everything. */
 function inFolder(path: string): RawBuilder<unknown> {
   if (path === '/') return sql`1 = 1`;
   return sql`folder_path = ${path} or folder_path like ${`${escapeLike(path)}/%`} escape '\\'`;

@@ -9,16 +9,16 @@ const MAX_COST_USD = 1_000_000;
 export const MAX_WORKFLOW_IDS = 200;
 export const MAX_FOLDER_PATHS = 100;
 export const MAX_TRIGGERS = 100;
-/** Maximum length of the text of a list of ids or names. */
+/** Maximum number of characters of a list of ids or names. */
 const MAX_LIST_CHARS = 32_768;
 
-const list = (most: number) =>
+const list = (maxValues: number) =>
   z
     .string()
     .min(1)
     .max(MAX_LIST_CHARS)
     .optional()
-    .meta({ description: `At most ${most} values, separated by commas` });
+    .meta({ description: `At most ${maxValues} values, separated by commas` });
 
 const folderPaths = z
   .string()
@@ -52,7 +52,7 @@ export const logsQuery = z.strictObject({
   limit: z
     .int()
     .default(100)
-    .meta({ description: 'From 1 to 1000; other numbers are replaced by the nearest limit' }),
+    .meta({ description: 'From 1 to 1000; other numbers are clamped to this range' }),
   cursor: z.string().min(1).max(4096).optional(),
   sortBy: z.enum(['startedAt', 'durationMs', 'cost', 'status']).default('startedAt'),
   sortOrder: z.enum(['asc', 'desc']).default('desc'),

@@ -9,17 +9,17 @@ import { pageOfLogs, workflowsOf } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';
 
-/** Limits of what one request reads. Larger values are not searched. */
+/** Limits of one request. Values of more than `valueBytes` bytes are not searched. */
 export const SEARCH_BOUNDS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, valueBytes: 2 ** 20 } as const;
 
-/** Characters of a preview on each side of the found text. */
-const AROUND = 60;
+/** Number of characters of a preview on each side of the text. */
+const CONTEXT_CHARACTERS = 60;
 
-type SearchedPart = 'input' | 'output' | 'error';
+type SearchPart = 'input' | 'output' | 'error';
 
 export interface SearchMatch {
   run: LogEntry;
-  in: SearchedPart;
+  in: SearchPart;
   /** The block whose error it is; null for the run itself. */
   blockName: string | null;
   preview: string;
@@ -27,15 +27,15 @@ export interface SearchMatch {
 
 export interface SearchResult {
   matches: SearchMatch[];
-  /** The number of runs that were read, and of their values that were too large. */
+  /** Number of runs that were read, and number of their values that were too large. */
   searchedRuns: number;
   skippedValues: number;
   next: LogPosition | undefined;
 }
 
 /**
- * Searches inputs, outputs and errors of runs for a text, case-insensitive, newest runs first. Reads at most SEARCH_BOUNDS and
- * returns the position at which the next request continues. Throws 400.
+ * Searches inputs, outputs and errors of runs for a string, case-insensitive, newest runs first. Reads at most
+ * SEARCH_BOUNDS and returns the position at which the next request continues. Throws 400.
  */
 export async function searchLogs(
   services: LogServices,
@@ -48,26 +48,26 @@ export async function searchLogs(
   const page = { sortBy: 'startedAt', sortOrder: 'desc', limit: SEARCH_BOUNDS.runs, after } as const;
   const { rows, next } = await pageOfLogs(db, { ...filters, ...page });
   const search = new ValueSearch(services, query);
-  const found: { row: LogRow; match: Omit<SearchMatch, 'run'> }[] = [];
+  const hits: { row: LogRow; match: Omit<SearchMatch, 'run'> }[] = [];
   let last: LogRow | undefined;
   for (const row of rows) {
     if (search.isExhausted) break;
     const match = await search.matchIn(row);
-    if (match) found.push({ row, match });
+    if (match) hits.push({ row, match });
     last = row;
   }
   const workflows = await workflowsOf(
     db,
-    found.map(({ row }) => row.workflow_id),
+    hits.map(({ row }) => row.workflow_id),
   );
-  const shown = {
+  const view = {
     options: { full: true, traceSpans: false, finalOutput: false },
     budget: { spans: 0, bytes: 0 },
   };
   const matches: SearchMatch[] = [];
-  for (const { row, match } of found) {
+  for (const { row, match } of hits) {
     const workflow = workflows.get(row.workflow_id);
-    matches.push({ run: await entryOf(engine, { row, workflow }, shown), ...match });
+    matches.push({ run: await entryOf(engine, { row, workflow }, view), ...match });
   }
   const isWholePage = last === rows.at(-1);
   return {
@@ -83,7 +83,7 @@ class ValueSearch {
   runs = 0;
   skippedValues = 0;
   readonly #services: LogServices;
-  readonly #parts: ReadonlySet<SearchedPart>;
+  readonly #parts: ReadonlySet<SearchPart>;
   /** The text in lower case, escaped as in JSON. */
   readonly #text: string;
   #spans = 0;
@@ -124,12 +124,13 @@ class ValueSearch {
   async #valueIn(root: Span, part: 'input' | 'output') {
     const stored = root[part];
     const isHidden = part === 'output' && hidesOutput(root);
-    if (!this.#parts.has(part) || !stored || isHidden || !this.#takes(stored)) return undefined;
+    if (!this.#parts.has(part) || !stored || isHidden || !this.#isSearchable(stored)) return undefined;
     const preview = this.#previewIn(JSON.stringify(await this.#read(stored)));
     return preview === undefined ? undefined : { in: part, blockName: null, preview };
   }
 
-  #takes(stored: Stored): boolean {
+  /** Counts the bytes of the value, unless it is too large. Returns whether it is searched. */
+  #isSearchable(stored: Stored): boolean {
     const bytes = bytesOf(stored);
     if (bytes > SEARCH_BOUNDS.valueBytes) {
       this.skippedValues += 1;
@@ -145,6 +146,8 @@ class ValueSearch {
 
   #previewIn(json: string): string | undefined {
     const at = json.toLowerCase().indexOf(this.#text);
-    return at < 0 ? undefined : json.slice(Math.max(0, at - AROUND), at + this.#text.length + AROUND);
+    if (at < 0) return undefined;
+    const end = at + this.#text.length + CONTEXT_CHARACTERS;
+    return json.slice(Math.max(0, at - CONTEXT_CHARACTERS), end);
   }
 }

@@ -2,7 +2,7 @@ import type { Json, JsonObject, Plan } from '@heddle/core';
 import type { BlockConfig, ContainerConfig, Template } from '@heddle/core/blocks';
 
 type Region = Plan['skeleton'];
-type Text = Extract<Template, { kind: 'text' }>['parts'][number];
+type TextPart = Extract<Template, { kind: 'text' }>['parts'][number];
 
 /** The graph that a run executed. */
 export interface Snapshot {
@@ -22,7 +22,7 @@ export function graphOfPlan(plan: Plan): Snapshot {
   const containers = Object.values(blocks).filter(({ container }) => container !== undefined);
   const entryOf = ({ id, container }: BlockConfig): [string, Json] => [
     id,
-    { id, nodes: inside(blocks, id), ...(container && countOf(container)) },
+    { id, nodes: childIds(blocks, id), ...(container && containerFields(container)) },
   ];
   const isLoop = ({ type }: BlockConfig): boolean => type === 'loop';
   return {
@@ -72,53 +72,53 @@ function authored(template: Template): Json {
   }
 }
 
-function textOf(part: Text): string {
+function textOf(part: TextPart): string {
   if (typeof part === 'string') return part;
   return 'ref' in part ? part.ref.text : part.text;
 }
 
-function inside(blocks: Plan['blocks'], id: string): string[] {
+function childIds(blocks: Plan['blocks'], id: string): string[] {
   return Object.values(blocks).flatMap((block) => (block.containers.at(-1) === id ? [block.id] : []));
 }
 
-function countOf(container: ContainerConfig): JsonObject {
+function containerFields(container: ContainerConfig): JsonObject {
   switch (container.kind) {
     case 'for':
-      return { loopType: 'for', iterations: amount(container.count) };
+      return { loopType: 'for', iterations: countValue(container.count) };
     case 'forEach':
-      return { loopType: 'forEach', forEachItems: items(container.collection) };
+      return { loopType: 'forEach', forEachItems: itemsValue(container.collection) };
     case 'while':
       return { loopType: 'while', whileCondition: container.condition?.authored ?? '' };
     case 'doWhile':
       return { loopType: 'doWhile', doWhileCondition: container.condition.authored };
     case 'parallelCount':
-      return { parallelType: 'count', count: amount(container.count) };
+      return { parallelType: 'count', count: countValue(container.count) };
     case 'parallelCollection':
-      return { parallelType: 'collection', distribution: items(container.collection) };
+      return { parallelType: 'collection', distribution: itemsValue(container.collection) };
   }
 }
 
-function amount(count: Extract<ContainerConfig, { kind: 'for' }>['count']): Json {
+function countValue(count: Extract<ContainerConfig, { kind: 'for' }>['count']): Json {
   return 'static' in count ? count.static : count.expression.authored;
 }
 
-function items(collection: Extract<ContainerConfig, { kind: 'forEach' }>['collection']): Json {
+function itemsValue(collection: Extract<ContainerConfig, { kind: 'forEach' }>['collection']): Json {
   if ('static' in collection) return collection.static;
   if ('reference' in collection) return collection.reference.text;
   return 'template' in collection ? authored(collection.template) : null;
 }
 
 function edgesOf({ nodes, entries }: Region, container?: { id: string; kind: string }): Json[] {
-  const starts = container
+  const startEdges = container
     ? entries.map((index) => edge(container.id, `${container.kind}-start-source`, nodes[index]?.id))
     : [];
-  const between = nodes.flatMap(({ id, ins }) =>
+  const flowEdges = nodes.flatMap(({ id, ins }) =>
     ins.map(({ from, port }) => edge(nodes[from]?.id, port, id)),
   );
-  const inner = nodes.flatMap(({ id, kind, subflow }) =>
+  const innerEdges = nodes.flatMap(({ id, kind, subflow }) =>
     subflow ? edgesOf(subflow.body, { id, kind }) : [],
   );
-  return [...starts, ...between, ...inner];
+  return [...startEdges, ...flowEdges, ...innerEdges];
 }
 
 function edge(source = '', sourceHandle: string, target = ''): Json {

@@ -4,7 +4,7 @@ import type { Engine } from '@heddle/engine';
 import { modelUsage, usageOf } from './usage.ts';
 import type { ModelUsage } from './usage.ts';
 
-/** A span as responses show it. */
+/** A span in the form of responses. */
 export interface TraceSpan {
   id: string;
   name: string;
@@ -61,13 +61,13 @@ interface Context {
 }
 
 async function childrenOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan[]> {
-  const shown: TraceSpan[] = [];
+  const spans: TraceSpan[] = [];
   for (const child of span.children) {
     if (context.budget.spans <= 0) break;
     context.budget.spans -= 1;
-    shown.push(await spanOf(engine, child, context));
+    spans.push(await spanOf(engine, child, context));
   }
-  return shown;
+  return spans;
 }
 
 async function spanOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan> {
@@ -109,11 +109,11 @@ async function valueOf(
   budget: TraceBudget,
 ): Promise<Json | undefined> {
   if (!stored || 'results' in stored) return undefined;
-  return takesBytes(stored, budget) ? engine.readValue(stored) : undefined;
+  return spendBytes(stored, budget) ? engine.readValue(stored) : undefined;
 }
 
-/** Reduces the budget by the bytes of a value. False if they exceed it; then the budget is unchanged. */
-export function takesBytes(stored: Stored, budget: TraceBudget): boolean {
+/** Reduces the budget by the bytes of a value. If they exceed the budget, leaves it unchanged and returns false. */
+export function spendBytes(stored: Stored, budget: TraceBudget): boolean {
   const bytes = bytesOf(stored);
   if (bytes > budget.bytes) return false;
   budget.bytes -= bytes;
@@ -124,33 +124,33 @@ export function takesBytes(stored: Stored, budget: TraceBudget): boolean {
 export function bytesOf(stored: Stored): number {
   if ('v' in stored) return Buffer.byteLength(JSON.stringify(stored.v));
   if ('ref' in stored) return stored.ref.bytes;
-  return stored.results.flat().reduce((sum, each) => sum + bytesOf(each), 0);
+  return stored.results.flat().reduce((sum, value) => sum + bytesOf(value), 0);
 }
 
 /** Returns the costs of the blocks of a run, item by item. Reads the outputs of blocks that call a model. */
 export async function costItems(engine: Reader, root: Span): Promise<CostItem[]> {
-  const used = await modelUsage(engine, root);
-  return used.flatMap(({ name, usage: { model, tokens, cost } }) => {
+  const usages = await modelUsage(engine, root);
+  return usages.flatMap(({ name, usage: { model, tokens, cost } }) => {
     if (cost?.total === undefined) return [];
     const { toolCost = 0, total } = cost;
-    const ofModel: CostItem = {
+    const modelItem: CostItem = {
       category: 'model',
       description: model ?? name,
       cost: Math.max(0, total - toolCost),
       ...(tokens?.input !== undefined && { inputTokens: tokens.input }),
       ...(tokens?.output !== undefined && { outputTokens: tokens.output }),
     };
-    return toolCost > 0 ? [ofModel, { category: 'tool', description: name, cost: toolCost }] : [ofModel];
+    return toolCost > 0 ? [modelItem, { category: 'tool', description: name, cost: toolCost }] : [modelItem];
   });
 }
 
-/** Yields a span and all below it, each before those in it. */
+/** Yields a span and its descendants, each before its own descendants. */
 export function* everySpan(root: Span): Generator<Span> {
-  const open = [root];
-  for (let span = open.pop(); span; span = open.pop()) {
+  const stack = [root];
+  for (let span = stack.pop(); span; span = stack.pop()) {
     yield span;
     // Not as arguments: a span can have more children than a call can have arguments.
-    for (const child of span.children.toReversed()) open.push(child);
+    for (const child of span.children.toReversed()) stack.push(child);
   }
 }
 
@@ -161,12 +161,12 @@ async function valuesOf(engine: Reader, span: Span, budget: Context['budget']) {
   return { input, output };
 }
 
-/** True for an open pause point: its output can contain the token to resume it, which readers must not get. */
+/** Returns true for an open pause point: its output can contain the token to resume it, which readers must not get. */
 export function hidesOutput({ status }: Pick<Span, 'status'>): boolean {
   return status === 'paused';
 }
 
-/** True for a block at an open pause point: its fields can refer to the address with the token. */
+/** Returns true for a block at an open pause point: its fields can refer to the URL with the token. */
 export function hidesInput({ status, blockId }: Pick<Span, 'status' | 'blockId'>): boolean {
   return status === 'paused' && blockId !== undefined;
 }

@@ -6,32 +6,38 @@ import { periodsOf } from './stats.ts';
 import type { StatsRow, Window } from './stats.ts';
 import { rangesOf, rangeTable } from './totals.ts';
 
-const OF_TOTALS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended,
+const TOTALS_COLUMNS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended,
   cost_micros as cost`;
-const OF_RUNS = sql`column3 as segment, workflow_id, level, 1 as total,
+const RUN_COLUMNS = sql`column3 as segment, workflow_id, level, 1 as total,
   case when duration_ms >= 0 then duration_ms else 0 end as duration, case when duration_ms >= 0 then 1 else 0 end as ended,
   case when cost > 0 then cast(round(cost * 1000000) as bigint) else 0 end as cost`;
 
 /**
- * Returns the query of the statistics. It reads totals where a period has whole ones, and runs at the edges of the periods and
- * where the totals lack them. It is one statement, so it sees each run once while others add runs to the totals.
+ * Returns the query of the statistics. It reads totals, runs at the edges of the periods, which totals do not cover,
+ * and runs that the totals lack. It is one statement, so it sees each run once while another process adds runs to the
+ * totals.
  */
 export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<StatsRow> {
   const { totals, edges, covered } = rangesOf(periodsOf(window));
   const where = sql.join(statsConditions(filters), sql` and `);
-  const started = sql`started_ms >= column1 and started_ms < column2`;
+  const isInRange = sql`started_ms >= column1 and started_ms < column2`;
   const parts = [
     ...[...totals].map(([width, ranges]) => ({
       ranges,
-      columns: OF_TOTALS,
+      columns: TOTALS_COLUMNS,
       table: sql`run_totals`,
       condition: sql`width_ms = ${sql.lit(width)} and start_ms >= column1 and start_ms < column2`,
     })),
-    { ranges: edges, columns: OF_RUNS, table: sql`run_logs`, condition: started },
-    { ranges: covered, columns: OF_RUNS, table: sql`run_logs`, condition: sql`totalled = 0 and ${started}` },
+    { ranges: edges, columns: RUN_COLUMNS, table: sql`run_logs`, condition: isInRange },
+    {
+      ranges: covered,
+      columns: RUN_COLUMNS,
+      table: sql`run_logs`,
+      condition: sql`totalled = 0 and ${isInRange}`,
+    },
   ];
   // A cross join reads the ranges first and searches each in the index.
-  const read = parts
+  const selects = parts
     .filter(({ ranges }) => ranges.length > 0)
     .map(
       ({ ranges, columns, table, condition }) =>
@@ -40,5 +46,5 @@ export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<St
   return sql<StatsRow>`select workflow_id, segment, sum(total) as total,
       sum(case when level = 'error' then total else 0 end) as errors, sum(duration) as duration, sum(ended) as ended,
       sum(cost) as cost
-    from (${sql.join(read, sql` union all `)}) as matching group by workflow_id, segment`;
+    from (${sql.join(selects, sql` union all `)}) as matching group by workflow_id, segment`;
 }

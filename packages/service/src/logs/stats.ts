@@ -61,32 +61,32 @@ interface Sums {
 /** Returns the statistics from counts per workflow and period. `names`: the names of the workflows, by id. */
 export function statsOf(rows: readonly StatsRow[], window: Window, names: ReadonlyMap<string, string>) {
   const { fromMs, toMs, segmentMs } = window;
-  const byWorkflow = [...Map.groupBy(rows, (row) => row.workflow_id)].map(([workflowId, own]) => ({
+  const byWorkflow = [...Map.groupBy(rows, (row) => row.workflow_id)].map(([workflowId, workflowRows]) => ({
     workflowId,
-    own,
-    sums: sumOf(own),
+    workflowRows,
+    sums: sumOf(workflowRows),
   }));
   const busiest = byWorkflow.toSorted(
     (a, b) => b.sums.total - a.sums.total || (a.workflowId < b.workflowId ? -1 : 1),
   );
-  const all = sumOf(rows);
-  const most = Math.min(MAX_WORKFLOWS, Math.max(1, Math.floor(MAX_SEGMENTS / window.count)));
+  const totals = sumOf(rows);
+  const limit = Math.min(MAX_WORKFLOWS, Math.max(1, Math.floor(MAX_SEGMENTS / window.count)));
   return {
-    workflows: busiest.slice(0, most).map(({ workflowId, own, sums }) => ({
+    workflows: busiest.slice(0, limit).map(({ workflowId, workflowRows, sums }) => ({
       workflowId,
       workflowName: names.get(workflowId) ?? '',
-      segments: segmentsOf(own, window),
+      segments: segmentsOf(workflowRows, window),
       totalExecutions: sums.total,
       totalSuccessful: sums.total - sums.errors,
       totalCost: sums.cost / 1e6,
       overallSuccessRate: sums.total === 0 ? 0 : ((sums.total - sums.errors) / sums.total) * 100,
     })),
-    workflowsTruncated: busiest.length > most,
+    workflowsTruncated: busiest.length > limit,
     aggregateSegments: segmentsOf(rows, window),
-    totalRuns: all.total,
-    totalErrors: all.errors,
-    avgLatency: average(all),
-    totalCost: all.cost / 1e6,
+    totalRuns: totals.total,
+    totalErrors: totals.errors,
+    avgLatency: average(totals),
+    totalCost: totals.cost / 1e6,
     timeBounds: { start: new Date(fromMs).toISOString(), end: new Date(toMs).toISOString() },
     segmentMs,
   };

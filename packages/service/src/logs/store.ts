@@ -20,7 +20,7 @@ export type EndedLog = Pick<
   'engine_id' | 'workspace_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child' | 'ended_ms'
 >;
 
-/** A workflow as logs show it. */
+/** The data of a workflow that the log shows. */
 export type LogWorkflow = LogTables['workflows'];
 
 /** Adds and updates rows. A row with a newer state is not changed. */
@@ -77,9 +77,9 @@ export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<EndedL
   const endedOf = Map.groupBy(ended, ({ workflow_id: id }) => id);
   const byWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
   // In a fixed order, so that two processes cannot deadlock.
-  for (const [workflowId, own] of byWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [workflowId, workflowLogs] of byWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const runs = endedOf.get(workflowId)?.length ?? 0;
-    const lastAt = new Date(Math.max(...own.map(({ started_ms: at }) => at))).toISOString();
+    const lastAt = new Date(Math.max(...workflowLogs.map(({ started_ms: at }) => at))).toISOString();
     await db
       .updateTable('run_counts')
       .set((eb) => ({
@@ -105,9 +105,9 @@ export async function pageOfLogs(
   query: LogPageQuery,
 ): Promise<{ rows: LogRow[]; next: LogPosition | undefined }> {
   if (!(await mayMatch(db, query))) return { rows: [], next: undefined };
-  const found = (await pageQuery(db, query).execute()).map(numbers);
-  const rows = found.slice(0, query.limit);
-  const last = found.length > query.limit ? rows.at(-1) : undefined;
+  const fetched = (await pageQuery(db, query).execute()).map(withNumbers);
+  const rows = fetched.slice(0, query.limit);
+  const last = fetched.length > query.limit ? rows.at(-1) : undefined;
   return { rows, next: last && [last[sortColumn(query.sortBy)], last.engine_id] };
 }
 
@@ -120,7 +120,7 @@ export async function findLogs(db: Db, runId: string, workspaceIds: readonly str
     .where('workspace_id', 'in', workspaceIds)
     .where('run_id', '=', runId)
     .execute();
-  return rows.map(numbers);
+  return rows.map(withNumbers);
 }
 
 /** Returns the workflows with these ids. */
@@ -193,8 +193,8 @@ export async function durationsAt(db: Db, filters: LogFilters, ranks: readonly n
   return durations;
 }
 
-/** PostgreSQL returns 64-bit integers as text. */
-function numbers(row: LogRow): LogRow {
+/** Returns the row with numbers: PostgreSQL returns 64-bit integers as strings. */
+function withNumbers(row: LogRow): LogRow {
   return {
     ...row,
     started_ms: Number(row.started_ms),

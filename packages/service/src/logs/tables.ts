@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { RunCountRow } from '../store/schema.ts';
 
-// Times are numbers, unlike in other areas: statistics compute with them.
+// Times are milliseconds since the epoch, and durations are milliseconds: statistics compute with them.
 
 /** A run in the log. The engine has its data; this row has the values that lists filter and sort by. */
 export interface LogRow {
@@ -26,7 +26,7 @@ export interface LogRow {
   bytes: number;
   /** 1 for the run of a child workflow, which is deleted with its parent. */
   is_child: number;
-  /** Number of journal entries in this row; a row never replaces a newer one. */
+  /** Number of journal entries that the row reflects. A row never replaces a newer one. */
   seq: number;
 }
 

@@ -6,8 +6,8 @@ import { microsOf } from './usage.ts';
 
 type Db = Kysely<LogTables>;
 
-/** Ended runs that one transaction adds to the totals. */
-const BATCH = 200;
+/** Maximum number of ended runs that one transaction adds to the totals. */
+const BATCH_SIZE = 200;
 
 const MINUTE_MS = 60_000;
 
@@ -45,7 +45,7 @@ export async function totalBatch(db: Db): Promise<boolean> {
       .select('engine_id')
       .where('totalled', '=', sql.lit(0))
       .where('ended_ms', 'is not', null)
-      .limit(BATCH)
+      .limit(BATCH_SIZE)
       // Rows that another process is changing are added by a later batch.
       .$if(isPostgres(db), (rows) => rows.forUpdate().skipLocked());
     const runs = await transaction
@@ -55,7 +55,7 @@ export async function totalBatch(db: Db): Promise<boolean> {
       .returning(COLUMNS)
       .execute();
     await changeTotals(transaction, { runs, sign: 1 });
-    return runs.length === BATCH;
+    return runs.length === BATCH_SIZE;
   });
 }
 
@@ -73,8 +73,8 @@ export async function withdraw(db: Db, engineIds: readonly string[]): Promise<To
 }
 
 /**
- * Changes the totals. It is the last statement of its transaction that waits for locks, and takes them in a fixed order, so that
- * processes cannot deadlock.
+ * Changes the totals. Call it as the last statement of a transaction that waits for locks. It takes them in a fixed
+ * order, so that processes cannot deadlock.
  */
 export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promise<void> {
   if (runs.length === 0) return;
@@ -98,7 +98,7 @@ function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
   const totals = new Map<string, RunTotals>();
   for (const run of runs)
     for (const width of WIDTHS) {
-      // PostgreSQL returns 64-bit integers as text.
+      // PostgreSQL returns 64-bit integers as strings.
       const start = Math.floor(Number(run.started_ms) / width) * width;
       const { workspace_id, workflow_id, trigger, level } = run;
       const key = JSON.stringify([workspace_id, width, start, workflow_id, trigger, level]);
@@ -135,7 +135,7 @@ export interface Ranges {
   covered: readonly Range[];
 }
 
-/** Returns how to read the runs in these periods, in ascending order. */
+/** Returns the ranges by which to read the runs of these periods, in ascending order. */
 export function rangesOf(periods: readonly Range[]): Ranges {
   const totals = new Map<number, Range[]>(WIDTHS.map((width) => [width, []]));
   const [edges, covered]: [Range[], Range[]] = [[], []];
@@ -163,7 +163,7 @@ export function rangesOf(periods: readonly Range[]): Ranges {
 
 /** Returns the ranges as a table with the columns `column1` (from), `column2` (to) and `column3` (number of the period). */
 export function rangeTable(ranges: readonly Range[]): RawBuilder<unknown> {
-  // Literals: PostgreSQL would take parameters for text. All are integers.
+  // Literals, because PostgreSQL would treat parameters as text. All are integers.
   const rows = ranges.map(
     ({ from, to, segment }) => sql`(${sql.lit(from)}, ${sql.lit(to)}, ${sql.lit(segment)})`,
   );

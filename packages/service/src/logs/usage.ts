@@ -23,7 +23,7 @@ export interface ModelUsage {
   toolCalls?: ToolCall[];
 }
 
-/** A call of a tool, as a block that calls a model shows it. */
+/** A tool call in the output of a block that calls a model. */
 export interface ToolCall {
   name?: string;
   arguments?: Json;
@@ -31,7 +31,7 @@ export interface ToolCall {
   error?: string;
 }
 
-/** True for blocks that call a model. */
+/** Returns whether blocks of the type call a model. */
 export function callsModel(blockType: string): boolean {
   return MODEL_BLOCKS.has(blockType);
 }
@@ -40,13 +40,13 @@ export function callsModel(blockType: string): boolean {
 export function usageOf(blockType: string, output: Json | undefined): ModelUsage | undefined {
   if (!callsModel(blockType) || !isJsonObject(output)) return undefined;
   const { model, tokens, cost } = output;
-  const used = numbersIn(tokens, ['input', 'output', 'total']);
-  const paid = numbersIn(cost, ['input', 'output', 'toolCost', 'total']);
-  const total = paid?.total === undefined ? undefined : microsOf(paid.total);
+  const tokenCounts = numbersIn(tokens, ['input', 'output', 'total']);
+  const amounts = numbersIn(cost, ['input', 'output', 'toolCost', 'total']);
+  const total = amounts?.total === undefined ? undefined : microsOf(amounts.total);
   return {
     ...(typeof model === 'string' && model !== '' && { model: model.slice(0, MAX_MODEL_LENGTH) }),
-    ...(used && { tokens: used }),
-    ...(paid && { cost: { ...paid, ...(total !== undefined && { totalMicros: total }) } }),
+    ...(tokenCounts && { tokens: tokenCounts }),
+    ...(amounts && { cost: { ...amounts, ...(total !== undefined && { totalMicros: total }) } }),
     ...toolCallsIn(output['toolCalls']),
   };
 }
@@ -62,10 +62,10 @@ function toolCallsIn(value: Json | undefined): Pick<ModelUsage, 'toolCalls'> {
   return { toolCalls: list.filter((call) => isJsonObject(call)).map(toolCall) };
 }
 
-function toolCall({ name, arguments: given, result, error }: JsonObject): ToolCall {
+function toolCall({ name, arguments: args, result, error }: JsonObject): ToolCall {
   return {
     ...(typeof name === 'string' && { name }),
-    ...(given !== undefined && { arguments: given }),
+    ...(args !== undefined && { arguments: args }),
     ...(result !== undefined && { result }),
     ...(typeof error === 'string' && { error }),
   };
@@ -79,11 +79,11 @@ function numbersIn<Name extends string>(
   names: readonly Name[],
 ): { [name in Name]?: number } | undefined {
   if (!isJsonObject(value)) return undefined;
-  const found = names.flatMap((name) => {
+  const fields = names.flatMap((name) => {
     const number = value[name];
     return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? [[name, number]] : [];
   });
-  return found.length === 0 ? undefined : (Object.fromEntries(found) as { [name in Name]?: number });
+  return fields.length === 0 ? undefined : (Object.fromEntries(fields) as { [name in Name]?: number });
 }
 
 /** Returns the spans of a run that called a model, with their usage. */
@@ -91,13 +91,13 @@ export async function modelUsage(
   engine: Pick<Engine, 'readValue'>,
   root: Span,
 ): Promise<{ name: string; usage: ModelUsage }[]> {
-  const found: { name: string; usage: ModelUsage }[] = [];
-  const open = [root];
-  for (const span of open) {
-    for (const child of span.children) open.push(child);
+  const usages: { name: string; usage: ModelUsage }[] = [];
+  const queue = [root];
+  for (const span of queue) {
+    for (const child of span.children) queue.push(child);
     if (!callsModel(span.type) || !span.output) continue;
     const usage = usageOf(span.type, await engine.readValue(span.output));
-    if (usage) found.push({ name: span.name, usage });
+    if (usage) usages.push({ name: span.name, usage });
   }
-  return found;
+  return usages;
 }

@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import type { Span } from '@heddle/core/run';
 import type { LogEntry } from './schemas.ts';
-import { takesBytes, traceSpans } from './spans.ts';
+import { spendBytes, traceSpans } from './spans.ts';
 import type { TraceBudget } from './spans.ts';
 import type { LogWorkflow } from './store.ts';
 import type { LogRow } from './tables.ts';
@@ -12,7 +12,7 @@ import { microsOf } from './usage.ts';
 
 type Basic = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceSpans'>;
 
-/** The parts of each run that a list shows besides its row. */
+/** The parts of each run that a list contains besides its row. */
 export interface EntryOptions {
   full: boolean;
   traceSpans: boolean;
@@ -38,7 +38,7 @@ export function basicOf(row: LogRow, files: Basic['files']): Basic {
   };
 }
 
-/** Returns a workflow as entries show it. An unknown one was deleted permanently. */
+/** Returns a workflow in the form of entries. An unknown workflow was deleted permanently. */
 export function workflowOf(row: LogRow, workflow: LogWorkflow | undefined) {
   return {
     id: workflow?.id ?? null,
@@ -54,16 +54,16 @@ export async function entryOf(
   { row, workflow }: { row: LogRow; workflow: LogWorkflow | undefined },
   { options, budget }: { options: EntryOptions; budget: TraceBudget },
 ): Promise<LogEntry> {
-  const shown = options.full ? { workflow: workflowOf(row, workflow) } : {};
+  const workflowField = options.full ? { workflow: workflowOf(row, workflow) } : {};
   if (!options.traceSpans && !options.finalOutput)
-    return { kind: 'workflow', ...basicOf(row, null), ...shown };
+    return { kind: 'workflow', ...basicOf(row, null), ...workflowField };
   const root = await traceOf(engine, row.engine_id);
   const output = options.finalOutput && root ? await outputOf(engine, row, { root, budget }) : null;
   const spans = options.traceSpans && root ? await traceSpans(engine, root, budget) : [];
   return {
     kind: 'workflow',
     ...basicOf(row, options.finalOutput ? filesOf(row, output) : null),
-    ...shown,
+    ...workflowField,
     ...(options.finalOutput && { finalOutput: output }),
     ...(options.traceSpans && { traceSpans: spans }),
   };
@@ -85,15 +85,15 @@ export async function outputOf(
   row: LogRow,
   { root, budget }: { root: Span; budget: TraceBudget },
 ): Promise<Json> {
-  if (row.status !== 'completed' || !root.output || !takesBytes(root.output, budget)) return null;
+  if (row.status !== 'completed' || !root.output || !spendBytes(root.output, budget)) return null;
   return (await engine.getRun(row.engine_id)).output;
 }
 
 /** Returns the files of a run's output. */
 export function filesOf(row: LogRow, output: Json): NonNullable<Basic['files']> {
-  const run = `/api/v2/workflows/${encodeURIComponent(row.workflow_id)}/runs/${encodeURIComponent(row.run_id)}`;
+  const runPath = `/api/v2/workflows/${encodeURIComponent(row.workflow_id)}/runs/${encodeURIComponent(row.run_id)}`;
   return filesIn(output).map(({ id, name, size, type }) => ({
     ...{ id, name, size, type },
-    downloadPath: `${run}/files/${encodeURIComponent(id)}`,
+    downloadPath: `${runPath}/files/${encodeURIComponent(id)}`,
   }));
 }

@@ -1,6 +1,6 @@
 import { isEngineError } from '@heddle/core';
 import type { Engine } from '@heddle/engine';
-import { isDamage } from '../logs/damage.ts';
+import { isCorruptRecord } from '../logs/corrupt-record.ts';
 import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './fire.ts';
 import { healthAfterFailure, HEALTHY } from './health.ts';
@@ -77,7 +77,7 @@ async function endedRun(
   } catch (error) {
     // The run was deleted in the meantime, so it does not count.
     if (isEngineError(error)) return undefined;
-    if (!isDamage(error)) throw error;
+    if (!isCorruptRecord(error)) throw error;
     report(new Error(`A stored record of run ${runId} is corrupt: the health of its trigger ignores it`));
     return undefined;
   }

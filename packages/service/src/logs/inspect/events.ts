@@ -17,8 +17,8 @@ export interface LeanEvent {
 
 /** Returns how many events a reconnecting client has received. Throws 400. */
 export function receivedEvents(headers: Headers): number {
-  const given = headers.get('last-event-id') ?? '0';
-  if (/^\d{1,15}$/.test(given)) return Number(given);
+  const lastEventId = headers.get('last-event-id') ?? '0';
+  if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
   throw badRequest('Last-Event-ID is the id of an event: a whole number');
 }
 

@@ -18,7 +18,7 @@ export interface FlatSpan {
   durationMs: number | null;
   relativeStartMs: number;
   blockId: string | null;
-  /** Iterations and branches: the number, from 0. */
+  /** Number of an iteration or branch, from 0; null for other spans. */
   index: number | null;
   executionOrder: number | null;
   attempts: number | null;
@@ -48,22 +48,22 @@ export function publicIdOf(span: Span, root: Span): string {
   return span.id.slice(root.id.length + 1);
 }
 
-/** Returns the span with this public id; undefined if the run has none. The empty id is the run's. */
+/** Returns the span with this public id; undefined if the run has none. The empty id is the id of the run. */
 export function findSpan(root: Span, id: string): Span | undefined {
   if (id === '') return root;
-  const wanted = `${root.id}/${id}`;
-  let at: Span | undefined = root;
-  while (at && at.id !== wanted) {
-    at =
-      at.children.find(({ id: childId }) => childId === wanted) ??
-      at.children.find(({ id: childId }) => wanted.startsWith(`${childId}/`));
+  const targetId = `${root.id}/${id}`;
+  let span: Span | undefined = root;
+  while (span && span.id !== targetId) {
+    span =
+      span.children.find(({ id: childId }) => childId === targetId) ??
+      span.children.find(({ id: childId }) => targetId.startsWith(`${childId}/`));
   }
-  return at;
+  return span;
 }
 
 /**
- * Returns a page of spans, each before its children, and the position at which the next page begins. Takes O(spans). Undefined
- * if `under` is not a span of the run.
+ * Returns a page of spans, each before its children, and the position at which the next page begins. Takes O(spans).
+ * Returns undefined if `under` is not a span of the run.
  */
 export function pageOfSpans(
   root: Span,
@@ -86,7 +86,8 @@ export function pageOfSpans(
     parent.next += 1;
     if (matches(child, filter)) {
       if (spans.length === limit) hasMore = true;
-      else if (position >= from) spans.push(flat(child, { root, parent: parent.span, depth: parent.depth }));
+      else if (position >= from)
+        spans.push(flatSpan(child, { root, parent: parent.span, depth: parent.depth }));
       position += 1;
     }
     if (filter.direct !== true) parents.push({ span: child, depth: parent.depth + 1, next: 0 });
@@ -97,11 +98,11 @@ export function pageOfSpans(
 /** Returns the depth of the children of a span. */
 function depthOf(root: Span, top: Span): number {
   let depth = 0;
-  let at = root;
-  while (at !== top) {
-    const next = at.children.find((child) => child === top || top.id.startsWith(`${child.id}/`));
+  let span = root;
+  while (span !== top) {
+    const next = span.children.find((child) => child === top || top.id.startsWith(`${child.id}/`));
     if (!next) return depth;
-    at = next;
+    span = next;
     depth += 1;
   }
   return depth;
@@ -115,7 +116,10 @@ function matches(span: Span, { status, blockId, index }: SpanFilter): boolean {
   );
 }
 
-function flat(span: Span, { root, parent, depth }: { root: Span; parent: Span; depth: number }): FlatSpan {
+function flatSpan(
+  span: Span,
+  { root, parent, depth }: { root: Span; parent: Span; depth: number },
+): FlatSpan {
   const { error } = span;
   return {
     id: publicIdOf(span, root),

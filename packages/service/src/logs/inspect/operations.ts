@@ -60,14 +60,14 @@ export const listRunSpans = define({
   query: schemas.spansQuery,
   success: [{ status: 200, schema: schemas.span, page: true, description: 'A page of spans' }],
   async handle(services, { query, path }, row) {
-    const of = { ...query, runId: path.runId };
-    const [from = 0] = cursors.decode(query.cursor, of) ?? [];
+    const filters = { ...query, runId: path.runId };
+    const [from = 0] = cursors.decode(query.cursor, filters) ?? [];
     const root = await rootOf(services, row, { isNextPage: from > 0 });
     const page = pageOfSpans(root, query, { from, limit: query.limit });
     if (!page) throw notFound('Span');
     return {
       page: page.spans,
-      nextCursor: cursors.encode(page.next === undefined ? undefined : [page.next], of),
+      nextCursor: cursors.encode(page.next === undefined ? undefined : [page.next], filters),
     };
   },
 });
@@ -174,7 +174,7 @@ async function rootOf(
   return root;
 }
 
-/** Returns the selected value. Throws 400 for text that is not a pointer, 404 if the run does not have the value. */
+/** Returns the selected value. Throws 400 for an invalid pointer, 404 if the run does not have the value. */
 async function valueOf(
   services: LogServices,
   row: LogRow,

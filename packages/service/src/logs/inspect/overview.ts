@@ -13,7 +13,8 @@ const MAX_CHILDREN = 1000;
 
 /**
  * Returns the state of a run, its pauses, its child runs and its graph. `mayResume`: the caller
- * may answer pause points, so their tokens are shown. Undefined if the run was deleted in the meantime.
+ * may answer pause points, so their tokens are included. Returns undefined if the run was deleted in
+ * the meantime.
  */
 export async function overviewOf(services: LogServices, row: LogRow, mayResume: boolean) {
   const { engine, db } = services;
@@ -59,13 +60,13 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
 function errorOf({ error }: RunDetail, { engine_id: engineId, run_id: runId }: LogRow) {
   if (!error) return null;
   const details = (error.details ?? {}) as { blockId?: unknown; blockName?: unknown };
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  const stringOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
     code: error.code,
     // Callers know the run by their own id.
     message: error.message.replaceAll(engineId, runId),
-    blockId: text(details.blockId),
-    blockName: text(details.blockName),
+    blockId: stringOrNull(details.blockId),
+    blockName: stringOrNull(details.blockName),
   };
 }
 

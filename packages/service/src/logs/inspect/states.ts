@@ -16,7 +16,7 @@ export interface BlockState extends StatusCounts {
   blockId: string;
   /** Failures that an error port has handled; they are part of `failed`. */
   handled: number;
-  /** The latest execution. */
+  /** The span of the latest execution. */
   spanId: string;
   status: Span['status'];
   durationMs: number | null;
@@ -25,39 +25,39 @@ export interface BlockState extends StatusCounts {
 }
 
 /**
- * Returns the states of the blocks that have run. `scope` is the id of an iteration or branch: blocks in the containers around
- * it are counted only for their executions in it. Takes O(spans).
+ * Returns the states of the blocks that have run. `scope` is the id of an iteration or branch: the other iterations of
+ * the containers around it are not counted. Takes O(spans).
  */
 export function statesOf(root: Span, scope: string): BlockState[] {
-  const wanted = scope === '' ? '' : `${root.id}/${scope}`;
+  const scopeId = scope === '' ? '' : `${root.id}/${scope}`;
   const states = new Map<string, BlockState>();
-  const open = [root];
-  for (let span = open.pop(); span; span = open.pop()) {
+  const stack = [root];
+  for (let span = stack.pop(); span; span = stack.pop()) {
     if (span.blockId !== undefined) add(states, span, root);
     // Not as arguments: a span can have more children than a call can have arguments.
-    for (const child of selectedIn(span.children, wanted).toReversed()) open.push(child);
+    for (const child of spansInScope(span.children, scopeId).toReversed()) stack.push(child);
   }
   return [...states.values()];
 }
 
-/** Returns only the iteration that contains the wanted span, if one of these spans does; else all spans. */
-function selectedIn(spans: readonly Span[], wanted: string): readonly Span[] {
-  if (wanted === '') return spans;
-  const chosen = spans.find(
-    ({ index, id }) => index !== undefined && (id === wanted || wanted.startsWith(`${id}/`)),
+/** Returns the iteration that is the scope or contains it, if it is one of these spans; otherwise all spans. */
+function spansInScope(spans: readonly Span[], scopeId: string): readonly Span[] {
+  if (scopeId === '') return spans;
+  const iteration = spans.find(
+    ({ index, id }) => index !== undefined && (id === scopeId || scopeId.startsWith(`${id}/`)),
   );
-  return chosen ? [chosen] : spans;
+  return iteration ? [iteration] : spans;
 }
 
 function add(states: Map<string, BlockState>, span: Span, root: Span): void {
   const blockId = span.blockId as string;
-  const before = states.get(blockId) ?? { ...noCounts(), blockId, handled: 0 };
+  const previous = states.get(blockId) ?? { ...noCounts(), blockId, handled: 0 };
   const isContainer = span.children.some(({ index }) => index !== undefined);
   const state: BlockState = {
-    ...before,
-    total: before.total + 1,
-    [span.status]: before[span.status] + 1,
-    handled: before.handled + (span.errorHandled ? 1 : 0),
+    ...previous,
+    total: previous.total + 1,
+    [span.status]: previous[span.status] + 1,
+    handled: previous.handled + (span.errorHandled ? 1 : 0),
     spanId: publicIdOf(span, root),
     status: span.status,
     durationMs: span.durationMs ?? null,

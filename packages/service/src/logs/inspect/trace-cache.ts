@@ -4,34 +4,34 @@ import { everySpan } from '../spans.ts';
 import type { LogRow } from '../tables.ts';
 import { traceOf } from '../views.ts';
 
-/** Time for which a trace is kept after its last use, for a reader who requests further pages. */
-const KEEP_MS = 60_000;
+/** Time for which a trace is cached after its last use, for a reader who requests further pages. */
+const TTL_MS = 60_000;
 /** Time for which the further pages of an unfinished run come from the trace of its first page. */
 const PAGES_MS = 5000;
-/** Maximum number of spans of all kept traces. */
+/** Maximum number of spans of all cached traces. */
 const MAX_SPANS = 200_000;
 const MAX_TRACES = 20;
 
-interface Kept {
+interface CachedTrace {
   root: Span;
   spans: number;
   usedMs: number;
   builtMs: number;
-  /** The run has not ended, so its trace can change. */
+  /** Whether the run has not ended, so that its trace can change. */
   isOpen: boolean;
 }
 
 /**
- * Caches the traces that were read last, so that each further page of a large run does not build its whole trace again. Traces
- * of ended runs do not change.
+ * Caches the traces that were read last, so that further pages of a large run do not build its whole trace again.
+ * Traces of ended runs do not change.
  */
 export class TraceCache {
   readonly #engine: Pick<Engine, 'getTrace'>;
   readonly #now: () => number;
   /** By the engine's id, in the order of their last use. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #cache = new Map<string, CachedTrace>();
   /** Traces of ended runs that are being read. Concurrent requests share them. */
-  readonly #reading = new Map<string, Promise<Span | undefined>>();
+  readonly #pending = new Map<string, Promise<Span | undefined>>();
 
   constructor(engine: Pick<Engine, 'getTrace'>, now: () => number) {
     this.#engine = engine;
@@ -47,36 +47,36 @@ export class TraceCache {
     { isNextPage = false } = {},
   ): Promise<Span | undefined> {
     const nowMs = this.#now();
-    for (const [key, { usedMs }] of this.#kept) if (nowMs - usedMs > KEEP_MS) this.#kept.delete(key);
+    for (const [key, { usedMs }] of this.#cache) if (nowMs - usedMs > TTL_MS) this.#cache.delete(key);
     const isOpen = endedMs === null || status === 'redacting';
-    const kept = this.#kept.get(id);
-    if (kept && (!kept.isOpen || (isNextPage && isOpen && nowMs - kept.builtMs <= PAGES_MS))) {
-      this.#keep(id, { ...kept, usedMs: nowMs, isOpen });
-      return kept.root;
+    const cached = this.#cache.get(id);
+    if (cached && (!cached.isOpen || (isNextPage && isOpen && nowMs - cached.builtMs <= PAGES_MS))) {
+      this.#store(id, { ...cached, usedMs: nowMs, isOpen });
+      return cached.root;
     }
     return isOpen ? this.#build(id, { isOpen, nowMs }) : this.#buildOnce(id, nowMs);
   }
 
   #buildOnce(id: string, nowMs: number): Promise<Span | undefined> {
-    const reading = this.#reading.get(id) ?? this.#build(id, { isOpen: false, nowMs });
-    this.#reading.set(id, reading);
-    return reading.finally(() => this.#reading.delete(id));
+    const pending = this.#pending.get(id) ?? this.#build(id, { isOpen: false, nowMs });
+    this.#pending.set(id, pending);
+    return pending.finally(() => this.#pending.delete(id));
   }
 
   async #build(id: string, { isOpen, nowMs }: { isOpen: boolean; nowMs: number }): Promise<Span | undefined> {
     const root = await traceOf(this.#engine, id);
-    if (root) this.#keep(id, { root, spans: countOf(root), usedMs: nowMs, builtMs: nowMs, isOpen });
+    if (root) this.#store(id, { root, spans: countOf(root), usedMs: nowMs, builtMs: nowMs, isOpen });
     return root;
   }
 
-  #keep(id: string, entry: Kept): void {
-    this.#kept.delete(id);
+  #store(id: string, entry: CachedTrace): void {
+    this.#cache.delete(id);
     if (entry.spans > MAX_SPANS) return;
-    this.#kept.set(id, entry);
-    let total = [...this.#kept.values()].reduce((sum, { spans }) => sum + spans, 0);
-    for (const [key, { spans }] of this.#kept) {
-      if (total <= MAX_SPANS && this.#kept.size <= MAX_TRACES) return;
-      this.#kept.delete(key);
+    this.#cache.set(id, entry);
+    let total = [...this.#cache.values()].reduce((sum, { spans }) => sum + spans, 0);
+    for (const [key, { spans }] of this.#cache) {
+      if (total <= MAX_SPANS && this.#cache.size <= MAX_TRACES) return;
+      this.#cache.delete(key);
       total -= spans;
     }
   }

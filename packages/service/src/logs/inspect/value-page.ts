@@ -2,14 +2,14 @@ import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 
 /** Maximum number of characters of JSON text in one response. */
-export const TEXT_CHARACTERS = 65_536;
+export const MAX_TEXT_CHARACTERS = 65_536;
 /** Maximum number of entries of a list or object in one response. */
-const ENTRIES = 100;
+const MAX_ENTRIES = 100;
 const PREVIEW_CHARACTERS = 120;
 
 export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/** An entry of a list or object, with the beginning of its JSON text. */
+/** An entry of a list or object, with the beginning of its JSON text, or with its number of entries. */
 export interface ValueEntry {
   key: string;
   kind: ValueKind;
@@ -29,7 +29,7 @@ export interface ValuePage {
   nextOffset: number | null;
 }
 
-/** Returns the keys of a JSON pointer (RFC 6901); undefined for text that is not a pointer. */
+/** Returns the keys of a JSON pointer (RFC 6901); undefined for a string that is not a pointer. */
 export function keysOfPointer(pointer: string): string[] | undefined {
   if (pointer === '') return [];
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
@@ -49,17 +49,20 @@ export function valueAtKeys(value: Json, keys: readonly string[]): Json | undefi
   return at;
 }
 
-/** Returns a part of a value. Text begins at `offset`, entries at the number `entry`. Takes O(size of the value). */
+/**
+ * Returns a part of a value: its text from `offset` on, and its entries from number `entry` on. Takes O(size of the
+ * value).
+ */
 export function pageOfValue(value: Json, { offset, entry }: { offset: number; entry: number }): ValuePage {
   const text = JSON.stringify(value, null, 2);
-  const end = endOfText(text, Math.min(offset + TEXT_CHARACTERS, text.length));
+  const end = endOfText(text, Math.min(offset + MAX_TEXT_CHARACTERS, text.length));
   const keys = keysOf(value);
   return {
     kind: kindOf(value),
     bytes: Buffer.byteLength(JSON.stringify(value)),
     size: keys?.length ?? null,
-    entries: (keys ?? []).slice(entry, entry + ENTRIES).map((key) => entryOf(key, value)),
-    nextEntry: keys && keys.length > entry + ENTRIES ? entry + ENTRIES : null,
+    entries: (keys ?? []).slice(entry, entry + MAX_ENTRIES).map((key) => entryOf(key, value)),
+    nextEntry: keys && keys.length > entry + MAX_ENTRIES ? entry + MAX_ENTRIES : null,
     text: text.slice(offset, end),
     nextOffset: end < text.length ? end : null,
   };
