@@ -95,7 +95,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     });
     const ended = await refused.ended;
     expect(ended.exit).toBe(2);
-    expect(ended.stderr).toContain('shop gave no token (access_denied).');
+    expect(ended.stderr).toContain('shop issued no token (access_denied).');
     expect(server.requests).toEqual([]);
   });
 
@@ -111,7 +111,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
       [JSON.stringify({ shop: CLIENT }), 'shop: either '],
       [
         JSON.stringify({ shop: { ...CLIENT, issuer: 'http://shop.example' } }),
-        'shop.issuer: not an https URL',
+        'shop.issuer: must be an https URL',
       ],
     ] as const) {
       writeFileSync(env.HEDDLE_OAUTH_CLIENTS, content);
@@ -176,13 +176,13 @@ describe('an OAuth client', () => {
     const server = await oauthServer({ tokenEndpoint: `${other.origin}/token` });
     await expect(clientsOf({ ...CLIENT, issuer: server.origin }).refresh('shop', 'rt')).rejects.toMatchObject(
       {
-        message: 'shop gave no token (EGRESS_DENIED).',
+        message: 'shop issued no token (EGRESS_DENIED).',
       },
     );
     expect(other.requests).toEqual([]);
     const denied = clientsOf({ ...CLIENT, issuer: server.origin }, { denyHosts: ['127.0.0.1:*'] });
     await expect(denied.refresh('shop', 'rt')).rejects.toMatchObject({
-      message: 'shop gave no token (EGRESS_DENIED).',
+      message: 'shop issued no token (EGRESS_DENIED).',
     });
   });
 });

@@ -29,56 +29,56 @@ import { workflows } from './workflows/area.ts';
 import type { LintSources } from './workflows/context.ts';
 import { workspaces } from './workspaces/area.ts';
 
-/** The ports of a service, besides its store. */
+/** Options of the ports of a service. */
 export interface ServicePortOptions {
   limits?: Limits;
   /** Returns whether a workspace may have public workflows. An admin makes a workflow public. Default: yes. */
   allowsPublicRuns?: (workspaceId: string) => Promise<boolean> | boolean;
 }
 
-/** Returns the ports of the interface over the store. */
+/** Returns the ports of the API over the store. */
 export function servicePorts(
   store: ServiceStore,
   { limits, allowsPublicRuns = () => true }: ServicePortOptions = {},
 ): Ports {
-  const { definitions, workspaces, reservations, audit, publicRuns: records } = store;
+  const { definitions, workspaces, reservations, audit, publicRuns: publicRunStore } = store;
   return {
     ...{ definitions, access: workspaces, reservations, audit },
     publicRuns: {
       allows: allowsPublicRuns,
-      add: (engineId, at) => records.add(engineId, at),
-      addFiles: (engineId, keys) => records.addFiles(engineId, keys),
-      release: (engineId) => records.release(engineId),
+      add: (engineId, at) => publicRunStore.add(engineId, at),
+      addFiles: (engineId, keys) => publicRunStore.addFiles(engineId, keys),
+      release: (engineId) => publicRunStore.release(engineId),
     },
     ...(limits && { limits }),
   };
 }
 
-/** The parts of the areas of a service. */
+/** Options of the areas of a service. */
 export interface ServiceAreaOptions {
   store: ServiceStore;
-  /** Seals secrets and credentials. Absent: there are no areas of them. */
+  /** Seals secrets and credentials. Absent: the areas of secrets and credentials are left out. */
   sealer?: Sealer;
   /** The providers of credentials. Default: none are listed. */
   credentialProviders?: CredentialProviders;
-  /** Absent: there is no area of sandboxes. */
+  /** Absent: the area of sandboxes is left out. */
   sandboxes?: Sandboxes;
-  /** Absent: there is no catalog. */
+  /** Absent: the catalog is left out. */
   describeBlocks?: CatalogOptions['describeBlocks'];
   /** The tools of the catalog, which agents can call. With them, drafts with other tools get a warning. */
   tools?: CatalogOptions['tools'];
   /** Returns the other tools of the catalog, which only workflows run. */
   describeTools?: CatalogOptions['describeTools'];
   /**
-   * The types of triggers that are fired: those of `@heddle/blocks/triggers`. Pass the same types to the engine.
-   * Default: none.
+   * The types of triggers that the service fires, such as those of `@heddle/blocks/triggers`. Pass the same types to
+   * the engine. Default: none.
    */
   triggers?: readonly TriggerType[];
   /** The types of connectors of the catalog. */
   connectorTypes?: CatalogOptions['connectorTypes'];
   /**
    * The environments of the engine: drafts get a warning for `{{NAME}}` without a value, and webhooks read their secrets from
-   * them. Without `values`, webhooks have only the secrets that their blocks have as text.
+   * them. Without `values`, webhooks have only the literal secrets in their blocks.
    */
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
   /** Options for receiving requests of other systems. */
@@ -91,7 +91,7 @@ export interface ServiceAreaOptions {
   retention?: RetentionLimits;
 }
 
-/** Returns all areas of the interface, as `heddle serve` has them. */
+/** Returns all areas of the API, as `heddle serve` serves them. */
 export function serviceAreas({
   store,
   sealer,
@@ -108,7 +108,7 @@ export function serviceAreas({
   hooks,
   retention: limits,
 }: ServiceAreaOptions) {
-  const sources = {
+  const lintSources = {
     sandboxes: sandboxes !== undefined,
     ...(describeBlocks && { describeBlocks }),
     ...(tools && { tools }),
@@ -121,7 +121,7 @@ export function serviceAreas({
     runs(),
     legacy({ hasResumePage: true }),
     workspaces({ store }),
-    workflows({ store, sources, triggers: deployedTriggers }),
+    workflows({ store, sources: lintSources, triggers: deployedTriggers }),
     ...triggerAreas(deployedTriggers, {
       ...{ environments, sealer, hooks, webhooks: webhookOptions, feeds: feedOptions },
     }),
@@ -156,17 +156,17 @@ function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined):
   return { missing: 'The server has no public address: start it with --origin.' };
 }
 
-/** The parts of the work of triggers, as `serviceAreas` has them. */
+/** Options of `triggerWork`, as in `serviceAreas`. */
 export type TriggerWorkOptions = Pick<ServiceAreaOptions, 'triggers' | 'environments' | 'feeds'>;
 
 /**
  * Returns the areas that start runs of triggers, for a process that serves no requests: schedules, feeds, events, and runs that
- * wait for flow control. They share claims with the processes that serve the store, so each run starts once.
+ * wait for flow control. They claim runs in the store, like the processes that serve requests, so each run starts once.
  */
 export function triggerWork({ triggers: types, environments, feeds: feedOptions = {} }: TriggerWorkOptions) {
   const deployed = new Triggers(types);
   return [
-    // Finds the ended runs that are events, and counts failures in a row.
+    // Records the ended runs as events, and counts consecutive failures.
     logs({ triggers: deployed }),
     triggers({ triggers: deployed }),
     feeds({ triggers: deployed, options: feedOptions, ...(environments && { environments }) }),

@@ -4,12 +4,12 @@ import type { RawBuilder, SelectQueryBuilder } from 'kysely';
 /** The values of a page's last row in the columns that the list is sorted by; the last of them is unique. */
 type Position = readonly (string | number)[];
 
-/** Returns the text with the wildcards of `like ... escape '\'` escaped. */
+/** Returns the string with the wildcards of `like ... escape '\'` escaped. */
 export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&');
 }
 
-/** Returns the condition that the column contains the text; upper and lower case of the letters a to z are equal. */
+/** Returns the condition that the column contains the string. It ignores the case of the letters a to z. */
 export function contains(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`lower(${sql.ref(column)}) like lower(${`%${escapeLike(text)}%`}) escape '\\'`;
 }
@@ -35,19 +35,19 @@ export async function readPage<DB, TB extends keyof DB, Row, At extends Position
   { after, sortOrder, limit }: { after?: At | undefined; sortOrder: 'asc' | 'desc'; limit: number },
   positionOf: (row: Row) => At,
 ): Promise<{ rows: Row[]; next: At | undefined }> {
-  let sorted = after ? select.where(isAfter(columns, after, sortOrder)) : select;
-  for (const column of columns) sorted = sorted.orderBy(sql.ref(column), sortOrder);
-  const found = (await sorted.limit(limit + 1).execute()) as Row[];
-  return pageOf(found, limit, positionOf);
+  let query = after ? select.where(isAfter(columns, after, sortOrder)) : select;
+  for (const column of columns) query = query.orderBy(sql.ref(column), sortOrder);
+  const fetched = (await query.limit(limit + 1).execute()) as Row[];
+  return pageOf(fetched, limit, positionOf);
 }
 
-/** Returns the page in `found`, which has a row more than `limit` if more follow, and then the position of its last row. */
+/** Returns the first `limit` of the fetched rows, and the position of the last of them if more rows were fetched. */
 export function pageOf<Row, At>(
-  found: readonly Row[],
+  fetched: readonly Row[],
   limit: number,
   positionOf: (row: Row) => At,
 ): { rows: Row[]; next: At | undefined } {
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
+  const rows = fetched.slice(0, limit);
+  const last = fetched.length > limit ? rows.at(-1) : undefined;
   return { rows, next: last && positionOf(last) };
 }

@@ -14,14 +14,14 @@ export interface Rotated {
   keyId: string;
 }
 
-/** Values that one step reads. */
-const BATCH = 100;
+/** Maximum number of values that one statement reads. */
+const BATCH_SIZE = 100;
 
 /**
- * Seals all values of secrets, credentials and webhooks with a new key. The old key opens values until they are sealed again, so
- * runs continue in the meantime. A rotation that was interrupted is continued by the next one, with the same key. `keys`:
- * those of a folder, which get a new key; undefined: the first of the given keys is the new one. Throws a SealingError
- * for a value that cannot be opened.
+ * Seals all values of secrets, credentials and webhooks with a new key. The old key opens values until they are sealed
+ * again, so runs continue in the meantime. The next rotation continues an interrupted one, with the same key. `keys`:
+ * the keys of a folder, to which a new key is added; undefined: the current key of `sealer` is the new one. Throws a
+ * SealingError for a value that cannot be opened.
  */
 export async function rotateStoredSecrets(
   database: Kysely<unknown>,
@@ -43,9 +43,9 @@ export async function rotateStoredSecrets(
   let resealed = 0;
   for (;;) {
     const count =
-      (await resealBatch(secrets, sealer, BATCH)) +
-      (await resealCredentials(credentials, sealer, BATCH)) +
-      (await resealHooks(hooks, sealer, BATCH));
+      (await resealBatch(secrets, sealer, BATCH_SIZE)) +
+      (await resealCredentials(credentials, sealer, BATCH_SIZE)) +
+      (await resealHooks(hooks, sealer, BATCH_SIZE));
     if (count === 0) return { resealed, keyId: sealer.currentKeyId() };
     resealed += count;
   }

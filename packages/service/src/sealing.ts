@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { unavailable } from '@heddle/api/areas';
 
-/** A text encrypted with AES-256-GCM, as a row stores it. */
+/** A string encrypted with AES-256-GCM, as a row stores it. */
 export interface Sealed {
   /** Id of the key, for rotation. It reveals nothing about the key. */
   keyId: string;
@@ -76,14 +76,14 @@ export class Sealer {
    * belongs to another row.
    */
   open({ keyId, sealed }: Sealed, binding: readonly string[]): string {
-    const found = this.#keys.find(keyId);
-    if (!found) {
+    const sealingKey = this.#keys.find(keyId);
+    if (!sealingKey) {
       throw new SealingError('UNKNOWN_KEY', `The key ${keyId} that sealed ${nameOf(binding)} is missing.`);
     }
     const bytes = Buffer.from(sealed, 'base64url');
     try {
       const nonce = bytes.subarray(0, NONCE_BYTES);
-      const decipher = createDecipheriv(CIPHER, found.key, nonce, { authTagLength: TAG_BYTES });
+      const decipher = createDecipheriv(CIPHER, sealingKey.key, nonce, { authTagLength: TAG_BYTES });
       decipher.setAAD(bindingBytes(keyId, binding));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
@@ -97,7 +97,7 @@ export class Sealer {
   }
 }
 
-/** JSON, so that two different bindings never have the same bytes. */
+/** Returns JSON, so that two different bindings never have the same bytes. */
 function bindingBytes(keyId: string, binding: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify([keyId, ...binding]));
 }
@@ -120,8 +120,8 @@ function keyOf(text: string, source: string): SealingKey {
 }
 
 /**
- * Returns the keys in the text, separated by commas. The first one seals; the others only open values. Throws
- * a SealingError NO_KEY for a text that is not a key.
+ * Returns the keys in the string, separated by commas. The first one seals; the others only open values. Throws
+ * a SealingError NO_KEY if a part is not a key.
  */
 export function keysInText(text: string): SealingKeys {
   const keys = text.split(',').map((part, index) => keyOf(part, `Sealing key ${index + 1}`));
@@ -156,8 +156,8 @@ const NO_KEYS = 'The server has no key to encrypt secrets with, so it cannot sto
 const KEY_FILE = /^(\d{6})\.key$/;
 
 /**
- * The keys in a folder, one private file each; the highest number seals. The first key is made when something is sealed.
- * Files are read when they are needed, so that a process sees the rotation of another one.
+ * The keys in a folder, one private file each; the highest number seals. The first key is created when something is
+ * sealed. Files are read when they are needed, so that a process sees the rotation of another one.
  */
 export class KeyFolder implements RotatableKeys {
   readonly #folder: string;

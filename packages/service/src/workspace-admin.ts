@@ -1,7 +1,7 @@
 import type { Principal } from '@heddle/api';
 import type { ServiceStore } from './store/open.ts';
 
-/** True if the caller is a person who is an admin of the workspace. */
+/** Returns whether the caller is a person who is an admin of the workspace. */
 export async function isWorkspaceAdmin(
   { workspaces }: Pick<ServiceStore, 'workspaces'>,
   { userId }: Principal,

@@ -1,5 +1,5 @@
 /** Limits of a request to an identity provider. */
-export interface FetchBounds {
+export interface FetchLimits {
   timeoutMs: number;
   maxBytes: number;
 }
@@ -8,7 +8,7 @@ export interface FetchBounds {
 export async function fetchBounded(
   url: string,
   init: RequestInit,
-  { timeoutMs, maxBytes }: FetchBounds,
+  { timeoutMs, maxBytes }: FetchLimits,
 ): Promise<Response> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
@@ -18,7 +18,7 @@ export async function fetchBounded(
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
     if (bytes > maxBytes)
-      throw new Error(`${new URL(url).origin} answered with more than ${maxBytes} bytes.`);
+      throw new Error(`${new URL(url).origin} sent a response of more than ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
   const { status, headers } = response;
@@ -31,9 +31,9 @@ export async function fetchBounded(
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Returns the URL of an identity provider. Throws a RangeError unless it is `https:`, or `http:` on this machine. */
-export function providerUrl(text: string, name: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+export function providerUrl(value: string, name: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
   if (url && isSafe && url.username === '' && url.password === '') return url;
-  throw new RangeError(`${name} must be an https URL without a password: ${JSON.stringify(text)}.`);
+  throw new RangeError(`${name} must be an https URL without a password: ${JSON.stringify(value)}.`);
 }

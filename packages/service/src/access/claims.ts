@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 import type { Principal } from '@heddle/api';
 import * as z from 'zod';
 
-/** Accepts a string or a list of strings, as in `aud` and `scp`. */
-const texts = z.union([z.string(), z.array(z.string())]);
+/** Accepts a string or an array of strings, as in `aud` and `scp`. */
+const stringOrArray = z.union([z.string(), z.array(z.string())]);
 
 /** The claims that are read from a verified token or an introspection response (RFC 7519, 7662, 9068). */
 const claimsSchema = z.object({
   iss: z.string().optional(),
   sub: z.string().min(1),
-  aud: texts.optional(),
+  aud: stringOrArray.optional(),
   exp: z.number(),
   nbf: z.number().optional(),
   iat: z.number().optional(),
   jti: z.string().optional(),
   scope: z.string().optional(),
-  scp: texts.optional(),
+  scp: stringOrArray.optional(),
   client_id: z.string().optional(),
   email: z.string().optional(),
   email_verified: z.boolean().optional(),
@@ -23,7 +23,7 @@ const claimsSchema = z.object({
 
 export type TokenClaims = z.output<typeof claimsSchema>;
 
-/** Returns the Heddle user of a token; undefined if there is none: the token is then refused. */
+/** Returns the Heddle user of a token. Undefined: there is none, and the token is refused. */
 export type UserOfToken = (claims: TokenClaims) => Promise<string | undefined>;
 
 /** Returns the claims; undefined if a required one is missing or has the wrong type. */
@@ -60,7 +60,7 @@ function idOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): stri
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32);
 }
 
-/** Finds users by the claim that names them: `sub` is the id of a Heddle user, `email` a verified address. */
+/** Finds users by a claim: `sub` is the id of a Heddle user, `email` a verified email address. */
 export function usersByClaim(
   claim: 'sub' | 'email',
   users: {

@@ -14,7 +14,7 @@ export interface IntrospectionOptions {
   audience: string;
   /** The exact `iss` of the response, if it has one. */
   issuer?: string;
-  /** Time for which a response is cached. A revoked token is still accepted for this time. Default 30 seconds. */
+  /** Time for which a response is cached. Until then, a revoked token is still accepted. Default 30 seconds. */
   cacheMs?: number;
   /** Time limit of a request. Default 5 seconds. */
   timeoutMs?: number;
@@ -22,13 +22,13 @@ export interface IntrospectionOptions {
 }
 
 const DEFAULTS = { cacheMs: 30_000, timeoutMs: 5000 };
-/** Maximum number of cached responses. The oldest one is dropped first. */
+/** Maximum number of cached responses. The oldest one is evicted first. */
 const MAX_CACHED = 10_000;
 /** Maximum number of concurrent requests. Further tokens are refused with 503. */
 const MAX_IN_FLIGHT = 64;
 const MAX_RESPONSE_BYTES = 65_536;
 
-interface Cached {
+interface CachedResponse {
   /** Undefined for a token that is not active. */
   claims: TokenClaims | undefined;
   untilMs: number;
@@ -64,21 +64,21 @@ function cachedCheck(
   now: () => number,
 ): (token: string) => Promise<TokenClaims | undefined> {
   const { cacheMs = DEFAULTS.cacheMs } = options;
-  const ask = requestOf(options);
-  const cache = new Map<string, Cached>();
+  const introspect = introspectionOf(options);
+  const cache = new Map<string, CachedResponse>();
   const pending = new Map<string, Promise<TokenClaims | undefined>>();
   return async (token) => {
     // A hash, so that the memory of this process holds no list of valid tokens.
     const key = createHash('sha256').update(token).digest('base64url');
-    const known = cache.get(key);
-    if (known && known.untilMs > now()) return known.claims;
+    const cached = cache.get(key);
+    if (cached && cached.untilMs > now()) return cached.claims;
     cache.delete(key);
-    const running = pending.get(key);
-    if (running) return running;
+    const inFlight = pending.get(key);
+    if (inFlight) return inFlight;
     if (pending.size >= MAX_IN_FLIGHT) throw new Error(`${MAX_IN_FLIGHT} tokens are being introspected.`);
-    const asked = ask(token).finally(() => pending.delete(key));
-    pending.set(key, asked);
-    const claims = await asked;
+    const request = introspect(token).finally(() => pending.delete(key));
+    pending.set(key, request);
+    const claims = await request;
     cache.set(key, { claims, untilMs: now() + cacheMs });
     for (const oldest of cache.keys()) {
       if (cache.size <= MAX_CACHED) break;
@@ -92,12 +92,12 @@ function cachedCheck(
  * Returns a function that introspects a token at the server. It returns undefined for a token that is not valid for
  * this deployment.
  */
-function requestOf(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
+function introspectionOf(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
   const { clientId, clientSecret, audience, issuer, timeoutMs = DEFAULTS.timeoutMs } = options;
   const url = providerUrl(options.url, 'The URL of introspection');
   // RFC 6749, 2.3.1: both parts are form-encoded first.
-  const [id, secret] = [clientId, clientSecret].map((text) =>
-    new URLSearchParams({ x: text }).toString().slice(2),
+  const [id, secret] = [clientId, clientSecret].map((part) =>
+    new URLSearchParams({ x: part }).toString().slice(2),
   );
   const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
   return async (token) => {

@@ -9,7 +9,10 @@ import type { UserOfToken } from './claims.ts';
 export interface JwtOptions {
   /** The exact `iss` of tokens. */
   issuer: string;
-  /** The value that `aud` of a token must contain: this deployment. Without it, tokens for other services would be accepted. */
+  /**
+   * The value that `aud` of a token must contain: this deployment. Without this check, tokens for other services would
+   * be accepted.
+   */
   audience: string;
   /** URL of the issuer's keys (JWKS). */
   jwks: string;
@@ -27,7 +30,7 @@ export interface JwtOptions {
 }
 
 const DEFAULT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
-/** Signatures by a private key only: with a shared secret, the public key could sign. */
+/** Only signatures by a private key. With HMAC, everybody who has the public key could sign with it. */
 const ALGORITHMS: ReadonlySet<string> = new Set([
   ...DEFAULT_ALGORITHMS,
   ...['RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512', 'Ed25519'],
@@ -35,7 +38,7 @@ const ALGORITHMS: ReadonlySet<string> = new Set([
 const DEFAULTS = { clockSkewSeconds: 30, cacheMs: 600_000, cooldownMs: 30_000, timeoutMs: 5000 };
 /** Maximum length of a token. Longer ones are refused before they are parsed. */
 export const MAX_TOKEN_LENGTH = 16_384;
-/** Time after a failed fetch in which nothing is fetched. */
+/** Minimum time from a failed fetch to the next fetch. */
 const RETRY_MS = 5000;
 /** Maximum size of a response with keys. */
 const MAX_JWKS_BYTES = 1_048_576;
@@ -47,10 +50,10 @@ const MAX_JWKS_BYTES = 1_048_576;
 export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Authenticator {
   const { issuer, audience, now = Date.now } = options;
   const algorithms = [...(options.algorithms ?? DEFAULT_ALGORITHMS)];
-  const refused = algorithms.find((name) => !ALGORITHMS.has(name));
-  if (refused !== undefined || algorithms.length === 0) {
+  const unsupported = algorithms.find((name) => !ALGORITHMS.has(name));
+  if (unsupported !== undefined || algorithms.length === 0) {
     throw new RangeError(
-      `Tokens cannot be signed with ${refused ?? 'nothing'}. Choose from ${[...ALGORITHMS].join(', ')}.`,
+      `Tokens cannot be signed with ${unsupported ?? 'nothing'}. Choose from ${[...ALGORITHMS].join(', ')}.`,
     );
   }
   if (issuer === '' || audience === '') throw new RangeError('Tokens need an issuer and an audience.');
@@ -90,10 +93,10 @@ function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
     cacheMaxAge: cacheMs,
     cooldownDuration: cooldownMs,
     timeoutDuration: timeoutMs,
-    async [customFetch](at, init) {
-      // Requests must not multiply into requests to an issuer that is down.
+    async [customFetch](keysUrl, init) {
+      // While the issuer is down, requests to this server must not cause requests to the issuer.
       if (Date.now() - failedAt < RETRY_MS) throw new Error('The issuer has just failed.');
-      return fetchBounded(at, init, { timeoutMs, maxBytes: MAX_JWKS_BYTES });
+      return fetchBounded(keysUrl, init, { timeoutMs, maxBytes: MAX_JWKS_BYTES });
     },
   });
   return async (header, token) => {
@@ -110,6 +113,6 @@ function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
 function isAboutToken(error: unknown): boolean {
   const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, JWSInvalid } = errors;
   return [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, JWSInvalid].some(
-    (kind) => error instanceof kind,
+    (errorClass) => error instanceof errorClass,
   );
 }

@@ -1,4 +1,4 @@
-/** The facts with which a client gets a token for this deployment (RFC 9728). */
+/** What a client needs to get a token for this deployment (RFC 9728). */
 export interface ProtectedResource {
   /** `https://host` of this deployment. */
   origin: string;

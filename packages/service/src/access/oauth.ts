@@ -15,16 +15,16 @@ export interface OAuthOptions {
 const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * Returns an authenticator for access tokens. Signed tokens are verified here where that is configured; all others are
- * introspected. It issues no tokens.
+ * Returns an authenticator for access tokens. With `jwt`, signed tokens are verified by their signature; all other
+ * tokens are introspected.
  */
 export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf: UserOfToken): Authenticator {
-  const signed = jwt && jwtAuthenticator(jwt, userOf);
-  const opaque = introspection && introspectionAuthenticator(introspection, userOf);
+  const jwtAuth = jwt && jwtAuthenticator(jwt, userOf);
+  const introspectionAuth = introspection && introspectionAuthenticator(introspection, userOf);
   return {
     authenticate: async (credentials, headers) => {
-      const isSigned = signed !== undefined && JWT_FORM.test(credentials.bearer ?? '');
-      return (isSigned ? signed : opaque)?.authenticate(credentials, headers);
+      const isSigned = jwtAuth !== undefined && JWT_FORM.test(credentials.bearer ?? '');
+      return (isSigned ? jwtAuth : introspectionAuth)?.authenticate(credentials, headers);
     },
   };
 }

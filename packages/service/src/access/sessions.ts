@@ -22,7 +22,7 @@ export interface SessionRules {
   cookie: string;
   /** The path below which the interface is served. */
   basePath?: string;
-  /** Browsers reach the server by HTTPS. */
+  /** Whether browsers reach the server by HTTPS. */
   secure?: boolean;
 }
 
@@ -46,9 +46,12 @@ export class OneTimeToken {
     this.#endMs = nowMs + TOKEN_MS;
   }
 
-  /** Uses up the token. Returns false if `given` is a different one, or if the token was used or has expired. */
-  use(given: string, nowMs: number = Date.now()): boolean {
-    if (!timingSafeEqual(digest(given), digest(this.text))) return false;
+  /**
+   * Uses up the token if `candidate` is equal to it. Returns false if it is not, or if the token was used or has
+   * expired.
+   */
+  use(candidate: string, nowMs: number = Date.now()): boolean {
+    if (!timingSafeEqual(digest(candidate), digest(this.text))) return false;
     const isValid = !this.#isUsed && nowMs < this.#endMs;
     this.#isUsed = true;
     return isValid;
@@ -90,7 +93,7 @@ function cookieIn(headers: Headers, name: string): string | undefined {
 
 type Fetch = (request: Request) => Promise<Response>;
 
-const signIn = z.union([
+const signInSchema = z.union([
   z.strictObject({ token: z.string().max(200) }),
   z.strictObject({ apiKey: z.string().max(200) }),
 ]);
@@ -101,16 +104,16 @@ export function withSessions(fetch: Fetch, options: SessionOptions): Fetch {
   return async (request) => {
     if (new URL(request.url).pathname !== path) return fetch(request);
     if (!isFromOwnPage(request.headers, options))
-      return answer(403, refusal('FORBIDDEN', 'Sessions are only for the pages of this server.'));
+      return jsonResponse(403, errorBody('FORBIDDEN', 'Sessions are only for the pages of this server.'));
     switch (request.method) {
       case 'GET':
-        return answer(200, { data: await stateOf(request.headers, options) });
+        return jsonResponse(200, { data: await stateOf(request.headers, options) });
       case 'POST':
-        return begin(request, options);
+        return signIn(request, options);
       case 'DELETE':
-        return answer(200, { data: { signedIn: false } }, cookieOf('', 0, options));
+        return jsonResponse(200, { data: { signedIn: false } }, cookieOf('', 0, options));
       default:
-        return answer(405, refusal('METHOD_NOT_ALLOWED', 'Method not allowed'));
+        return jsonResponse(405, errorBody('METHOD_NOT_ALLOWED', 'Method not allowed'));
     }
   };
 }
@@ -121,25 +124,26 @@ async function stateOf(headers: Headers, { sessions, cookie, token }: SessionOpt
   return { signedIn: principal !== undefined, ways: token ? ['token', 'key'] : ['key'] };
 }
 
-async function begin(request: Request, options: SessionOptions): Promise<Response> {
+async function signIn(request: Request, options: SessionOptions): Promise<Response> {
   const { sessions, keys, token, now = Date.now } = options;
-  const given = signIn.safeParse(await jsonOf(request)).data;
-  if (!given) return answer(400, refusal('BAD_REQUEST', 'Send {"token": …} or {"apiKey": …} as JSON.'));
-  if ('token' in given) {
-    if (!token?.use(given.token, now()))
-      return answer(
+  const body = signInSchema.safeParse(await jsonOf(request)).data;
+  if (!body)
+    return jsonResponse(400, errorBody('BAD_REQUEST', 'Send {"token": …} or {"apiKey": …} as JSON.'));
+  if ('token' in body) {
+    if (!token?.use(body.token, now()))
+      return jsonResponse(
         401,
-        refusal('UNAUTHORIZED', 'The sign-in address was used before or has expired. Use an API key.'),
+        errorBody('UNAUTHORIZED', 'The sign-in link was used before or has expired. Use an API key.'),
       );
-    return signedIn(sessions.create({ userId: token.userId }), options);
+    return sessionResponse(sessions.create({ userId: token.userId }), options);
   }
-  const key = await keys.find(given.apiKey, now());
-  if (!key) return answer(401, refusal('UNAUTHORIZED', 'Invalid API key'));
-  return signedIn(sessions.create({ keyId: key.id }), options);
+  const key = await keys.find(body.apiKey, now());
+  if (!key) return jsonResponse(401, errorBody('UNAUTHORIZED', 'Invalid API key'));
+  return sessionResponse(sessions.create({ keyId: key.id }), options);
 }
 
-function signedIn(session: string, options: SessionOptions): Response {
-  return answer(200, { data: { signedIn: true } }, cookieOf(session, SESSION_SECONDS, options));
+function sessionResponse(session: string, options: SessionOptions): Response {
+  return jsonResponse(200, { data: { signedIn: true } }, cookieOf(session, SESSION_SECONDS, options));
 }
 
 function cookieOf(value: string, seconds: number, { cookie, basePath = '', secure }: SessionOptions): string {
@@ -164,11 +168,11 @@ async function jsonOf(request: Request): Promise<unknown> {
   }
 }
 
-function refusal(code: string, message: string): object {
+function errorBody(code: string, message: string): object {
   return { error: { code, message } };
 }
 
-function answer(status: number, body: object, cookie?: string): Response {
+function jsonResponse(status: number, body: object, cookie?: string): Response {
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Cache-Control': 'private, no-store',

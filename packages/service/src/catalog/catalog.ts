@@ -39,7 +39,7 @@ export interface BlockSummary {
   tags: string[];
 }
 
-/** The type and the meaning of an input or output. */
+/** The type and the description of an input or output. */
 interface ValueInfo {
   type: string;
   description?: string;
@@ -75,15 +75,15 @@ export class Catalog {
     this.#describe = describe;
   }
 
-  /** Returns a page of the types, and the position of its last one if more follow. */
+  /** Returns a page of the types, and the position of its last type if more follow. */
   async list(query: CatalogQuery): Promise<{ page: BlockSummary[]; next: CatalogPosition | undefined }> {
-    const found = [...(await this.#read()).values()]
+    const summaries = [...(await this.#read()).values()]
       .map(({ summary }) => summary)
       .filter((block) => matches(block, query));
-    return pageOfEntries(found, query, (block) => [block[query.sortBy], block.id]);
+    return pageOfEntries(summaries, query, (block) => [block[query.sortBy], block.id]);
   }
 
-  /** Returns the type with its fields and outputs; undefined for an unknown one. */
+  /** Returns the type with its fields and outputs; undefined for an unknown type. */
   async find(id: string): Promise<BlockDetail | undefined> {
     const entry = (await this.#read()).get(id);
     return entry && detailOf(entry);
@@ -99,8 +99,8 @@ export class Catalog {
   }
 
   async #load(): Promise<ReadonlyMap<string, Entry>> {
-    const described = await this.#describe();
-    return new Map(described.map((block) => [block.type, { block, summary: summaryOf(block) }]));
+    const descriptions = await this.#describe();
+    return new Map(descriptions.map((block) => [block.type, { block, summary: summaryOf(block) }]));
   }
 }
 
@@ -154,7 +154,7 @@ function detailOf({ block, summary }: Entry): BlockDetail {
 }
 
 function infosOf(schema: JsonObject): { [name: string]: ValueInfo } {
-  return Object.fromEntries(propertiesOf(schema).map(([name, each]) => [name, infoOf(each)]));
+  return Object.fromEntries(propertiesOf(schema).map(([name, property]) => [name, infoOf(property)]));
 }
 
 function infoOf(schema: JsonObject): ValueInfo {
@@ -163,14 +163,14 @@ function infoOf(schema: JsonObject): ValueInfo {
 }
 
 /** Returns the schema of a field, with the definitions of the whole schema if it refers to any. */
-function withDefinitions(schema: JsonObject, whole: JsonObject): JsonObject {
-  const definitions = own(whole, '$defs');
+function withDefinitions(schema: JsonObject, rootSchema: JsonObject): JsonObject {
+  const definitions = own(rootSchema, '$defs');
   return definitions === undefined || !JSON.stringify(schema).includes('"$ref"')
     ? schema
     : { ...schema, $defs: definitions };
 }
 
-/** Returns the type as readers see it: `human_in_the_loop` is `Human in the loop`. */
+/** Returns the display name of a type: `Human in the loop` for `human_in_the_loop`. */
 function nameOf(type: string): string {
   const words = type.split('_').map((word) => (word === 'api' ? 'API' : word));
   const text = words.join(' ');

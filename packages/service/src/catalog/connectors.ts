@@ -10,7 +10,7 @@ export type ConnectorAuth =
       mode: 'apiKey';
       label?: string;
       placeholder?: string;
-      /** True: the connector also works without a key. */
+      /** Whether the connector also works without a key. */
       optional: boolean;
     };
 
@@ -31,7 +31,7 @@ export interface ConnectorField {
   mode?: 'basic' | 'advanced';
   /** The key in the configuration, if it differs from the id: a picker and its manual entry share one. */
   canonicalParamId?: string;
-  /** The value may be a list. */
+  /** Whether the value may be an array. */
   multi?: boolean;
 }
 
@@ -43,12 +43,12 @@ export interface ConnectorType {
   version: string;
   auth: ConnectorAuth;
   configFields: ConnectorField[];
-  /** A synchronization reads only what has changed since the last one. */
+  /** Whether a synchronization reads only what has changed since the previous one. */
   supportsIncrementalSync: boolean;
   tagDefinitions: { id: string; displayName: string; fieldType: 'text' | 'number' | 'date' | 'boolean' }[];
 }
 
-type Shown = z.output<typeof schemas.connectorType>;
+type ConnectorView = z.output<typeof schemas.connectorType>;
 
 export interface ConnectorsQuery {
   search?: string | undefined;
@@ -59,28 +59,31 @@ export interface ConnectorsQuery {
 
 /** The connector types that a host has registered. */
 export class ConnectorTypes {
-  readonly #types: readonly Shown[];
+  readonly #types: readonly ConnectorView[];
 
-  /** Throws a RangeError for two types with the same name, and for a type without its fields. */
+  /** Throws a RangeError for two types with the same name, and for an invalid type. */
   constructor(types: readonly ConnectorType[]) {
-    const known = new Map<string, Shown>();
+    const views = new Map<string, ConnectorView>();
     for (const type of types) {
       const { connectorType: name } = type;
-      if (known.has(name)) throw new RangeError(`There are two connector types "${name}".`);
-      known.set(name, shownType(type));
+      if (views.has(name)) throw new RangeError(`There are two connector types "${name}".`);
+      views.set(name, publicType(type));
     }
-    this.#types = [...known.values()];
+    this.#types = [...views.values()];
   }
 
-  /** Returns a page of the types, in the order of their `connectorType`, and the position of its last one if more follow. */
+  /**
+   * Returns a page of the types, in the order of their `connectorType`, and the position of its last type if more
+   * follow.
+   */
   list({ search, detail, limit, after }: ConnectorsQuery): {
-    page: Shown[];
+    page: ConnectorView[];
     next: CatalogPosition | undefined;
   } {
-    const found = this.#types.filter(({ connectorType, name, description }) =>
+    const matches = this.#types.filter(({ connectorType, name, description }) =>
       contains(search, [connectorType, name, description]),
     );
-    const { page, next } = pageOfEntries(found, { sortOrder: 'asc', limit, after }, ({ connectorType }) => [
+    const { page, next } = pageOfEntries(matches, { sortOrder: 'asc', limit, after }, ({ connectorType }) => [
       connectorType,
       connectorType,
     ]);
@@ -89,14 +92,14 @@ export class ConnectorTypes {
 }
 
 /** Returns the public part of a type, without other data of the host. */
-function shownType(type: ConnectorType): Shown {
+function publicType(type: ConnectorType): ConnectorView {
   const { data, error } = schemas.registeredConnector.safeParse(type);
   if (data) return data;
   const [issue] = error.issues;
-  const what = issue ? `"${issue.path.join('.')}": ${issue.message}` : error.message;
-  throw new RangeError(`The connector type "${type.connectorType}" cannot be used: ${what}.`);
+  const problem = issue ? `"${issue.path.join('.')}": ${issue.message}` : error.message;
+  throw new RangeError(`The connector type "${type.connectorType}" cannot be used: ${problem}.`);
 }
 
-function summaryOf({ connectorType, name, description, auth }: Shown): Shown {
+function summaryOf({ connectorType, name, description, auth }: ConnectorView): ConnectorView {
   return { connectorType, name, description, auth: { mode: auth.mode } };
 }

@@ -12,16 +12,16 @@ export interface BlockField {
   min?: number;
   max?: number;
   integer?: boolean;
-  /** True if the value of the field is a credential. */
+  /** Whether the value of the field is a credential. */
   password?: boolean;
   language?: string;
   defaultValue?: Json;
 }
 
-/** Names of fields with credentials. */
-const CREDENTIAL = /(?:key|secret|password|token)$/i;
-/** Names that end like those of credentials, of fields without one. */
-const NO_CREDENTIAL = /^(?:maxTokens|idempotencyKey)$/i;
+/** Names of fields that have a credential. */
+const CREDENTIAL_NAME = /(?:key|secret|password|token)$/i;
+/** Names of fields that have no credential, although their names end like those of credentials. */
+const OTHER_NAME = /^(?:maxTokens|idempotencyKey)$/i;
 
 /** Returns the properties of a schema of an object. */
 export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
@@ -37,7 +37,7 @@ export function fieldsOf(schema: JsonObject): BlockField[] {
   return propertiesOf(schema).map(([id, each]) => fieldOf(id, each, names.has(id)));
 }
 
-/** Returns the type of the schema's values: a name of JSON Schema, several with `|` between them, or `any`. */
+/** Returns the type of the schema's values: a type of JSON Schema, several types joined by `|`, or `any`. */
 export function kindOf(schema: JsonObject): string {
   const type = own(schema, 'type');
   if (typeof type === 'string') return type;
@@ -71,7 +71,7 @@ function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
   if (kind === 'number' || kind === 'number|string') return { type: 'short-input' };
   if (kind === 'integer') return { type: 'short-input', integer: true };
   if (/array|object/.test(kind)) return { type: 'code', language: 'json' };
-  if (CREDENTIAL.test(id) && !NO_CREDENTIAL.test(id)) return { type: 'short-input', password: true };
+  if (CREDENTIAL_NAME.test(id) && !OTHER_NAME.test(id)) return { type: 'short-input', password: true };
   return { type: 'long-input' };
 }
 

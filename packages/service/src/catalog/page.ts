@@ -9,25 +9,25 @@ export interface PageQuery {
   after?: CatalogPosition | undefined;
 }
 
-/** Returns a page of the entries by their positions, and the position of its last one if more follow. */
+/** Returns a page of the entries, sorted by position, and the position of its last entry if more follow. */
 export function pageOfEntries<Entry>(
   entries: readonly Entry[],
   { sortOrder, limit, after }: PageQuery,
   positionOf: (entry: Entry) => CatalogPosition,
 ): { page: Entry[]; next: CatalogPosition | undefined } {
   const sign = sortOrder === 'asc' ? 1 : -1;
-  const found = entries
+  const sorted = entries
     .filter((entry) => after === undefined || compare(positionOf(entry), after) * sign > 0)
     .toSorted((a, b) => compare(positionOf(a), positionOf(b)) * sign);
-  const { rows: page, next } = pageOf(found, limit, positionOf);
+  const { rows: page, next } = pageOf(sorted, limit, positionOf);
   return { page, next };
 }
 
 /** Returns whether one of the strings contains the search text, case-insensitive. */
-export function contains(search: string | undefined, texts: readonly string[]): boolean {
+export function contains(search: string | undefined, values: readonly string[]): boolean {
   if (search === undefined) return true;
-  const wanted = search.toLowerCase();
-  return texts.some((text) => text.toLowerCase().includes(wanted));
+  const lowerSearch = search.toLowerCase();
+  return values.some((value) => value.toLowerCase().includes(lowerSearch));
 }
 
 function compare(a: CatalogPosition, b: CatalogPosition): number {

@@ -1,9 +1,9 @@
 import { json, pageLimit, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 
-const texts = z.array(z.string());
-const open = z.record(z.string(), json);
-/** Maximum time of a tool. */
+const strings = z.array(z.string());
+const jsonObject = z.record(z.string(), json);
+/** Maximum time limit of a tool. */
 const MAX_TOOL_SECONDS = 300;
 
 export const blockPath = z.strictObject({ blockId: z.string().min(1).max(255) });
@@ -51,13 +51,13 @@ const connectorField = z.object({
   options: z.array(z.object({ id: z.string(), label: z.string() })).optional(),
   selectorKey: z.string().optional(),
   mimeType: z.string().optional(),
-  dependsOn: z.union([texts, z.object({ all: texts.optional(), any: texts.optional() })]).optional(),
+  dependsOn: z.union([strings, z.object({ all: strings.optional(), any: strings.optional() })]).optional(),
   mode: z.enum(['basic', 'advanced']).optional(),
   canonicalParamId: z
     .string()
     .optional()
     .meta({ description: 'The key in the configuration: send one value of the fields that share it' }),
-  multi: z.boolean().optional().meta({ description: 'The value may be a list of texts' }),
+  multi: z.boolean().optional().meta({ description: 'The value may be an array of strings' }),
 });
 
 /** A connector type; the optional keys are those of `detail=full`. */
@@ -68,7 +68,7 @@ export const connectorType = z.object({
   auth: z.object({
     mode: z.enum(['oauth', 'apiKey']),
     provider: z.string().optional(),
-    requiredScopes: texts.optional(),
+    requiredScopes: strings.optional(),
     label: z.string().optional(),
     placeholder: z.string().optional(),
     optional: z.boolean().optional(),
@@ -97,7 +97,7 @@ export const registeredConnector = connectorType.required({
 
 export const executeBody = z.strictObject({
   workspaceId,
-  input: open,
+  input: jsonObject,
   credentialId: z.string().min(1).max(255).optional(),
   timeoutSeconds: z.int().min(1).max(MAX_TOOL_SECONDS).default(60),
 });
@@ -120,7 +120,7 @@ export const toolDetail = toolSummary.extend({
       items: json.optional(),
     }),
   ),
-  outputs: open,
+  outputs: jsonObject,
 });
 
 export const toolResult = z.object({
@@ -140,11 +140,11 @@ export const blockSummary = z.object({
   source: z.enum(['builtin', 'custom']),
   triggerAllowed: z.boolean(),
   triggerCapable: z.boolean().meta({ description: 'Blocks of the type can start runs' }),
-  triggerIds: texts,
-  toolIds: texts,
-  operationIds: texts,
+  triggerIds: strings,
+  toolIds: strings,
+  operationIds: strings,
   preview: z.boolean(),
-  tags: texts,
+  tags: strings,
 });
 
 const field = z.object({
@@ -168,12 +168,12 @@ export const blockDetail = blockSummary.extend({
   operationInputSchema: z.record(z.string(), z.array(field)),
   inputDefinitions: z.record(
     z.string(),
-    valueInfo.extend({ schema: open.meta({ description: 'JSON Schema of the field' }) }),
+    valueInfo.extend({ schema: jsonObject.meta({ description: 'JSON Schema of the field' }) }),
   ),
-  operations: open,
-  tools: z.array(open),
+  operations: jsonObject,
+  tools: z.array(jsonObject),
   triggers: z.array(
-    z.object({ id: z.string(), outputs: z.record(z.string(), valueInfo), configFields: open }),
+    z.object({ id: z.string(), outputs: z.record(z.string(), valueInfo), configFields: jsonObject }),
   ),
   outputs: z.record(z.string(), valueInfo),
 });

@@ -34,7 +34,7 @@ export interface ToolSummary {
   id: string;
   name: string;
   description: string;
-  /** True if the service has a key for the tool's provider. */
+  /** Whether the service has a key for the tool's provider: it has none. */
   hostedApiKey: 'none';
 }
 
@@ -79,51 +79,54 @@ export interface ToolCall {
 /** Maximum size of an output, in bytes. */
 const MAX_OUTPUT_BYTES = 8 * 2 ** 20;
 
-/** A registered tool with the schema of its arguments, or a described one. */
-interface KnownTool {
+/** A registered tool with the schema of its arguments, or a described tool. */
+interface ToolEntry {
   tool: CatalogTool;
   schema?: z.ZodType;
 }
 
-/** The registered and the described tools of a host. A registered one replaces a described one with the same id. */
+/** The registered and the described tools of a host. A registered tool replaces a described tool with the same id. */
 export class Tools {
-  readonly #registered: ReadonlyMap<string, KnownTool>;
+  readonly #registered: ReadonlyMap<string, ToolEntry>;
   readonly #describe: () => Promise<readonly DescribedTool[]>;
-  #reading: Promise<ReadonlyMap<string, KnownTool>> | undefined;
+  #entries: Promise<ReadonlyMap<string, ToolEntry>> | undefined;
 
-  /** Throws a RangeError for two registered tools with one id, and for parameters that are not the schema of an object. */
+  /**
+   * Throws a RangeError for two registered tools with the same id, and for parameters that are not the schema of an
+   * object.
+   */
   constructor(
     tools: readonly CatalogTool[],
     describe: () => Promise<readonly DescribedTool[]> = async () => [],
   ) {
-    const known = new Map<string, KnownTool>();
+    const entries = new Map<string, ToolEntry>();
     for (const tool of tools) {
-      if (known.has(tool.id)) throw new RangeError(`There are two tools with the id "${tool.id}".`);
-      known.set(tool.id, { tool, schema: schemaOf(tool) });
+      if (entries.has(tool.id)) throw new RangeError(`There are two tools with the id "${tool.id}".`);
+      entries.set(tool.id, { tool, schema: schemaOf(tool) });
     }
-    this.#registered = known;
+    this.#registered = entries;
     this.#describe = describe;
   }
 
-  #all(): Promise<ReadonlyMap<string, KnownTool>> {
-    this.#reading ??= this.#describe().then(
+  #all(): Promise<ReadonlyMap<string, ToolEntry>> {
+    this.#entries ??= this.#describe().then(
       (described) =>
-        new Map([...described.map((tool): [string, KnownTool] => [tool.id, { tool }]), ...this.#registered]),
+        new Map([...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...this.#registered]),
     );
-    return this.#reading;
+    return this.#entries;
   }
 
-  /** Returns a page of the tools, and the position of its last one if more follow. */
+  /** Returns a page of the tools, and the position of its last tool if more follow. */
   async list(query: ToolsQuery): Promise<{ page: ToolSummary[]; next: CatalogPosition | undefined }> {
     const { search, hostedApiKey = 'none', oauthProvider, sortBy } = query;
     if (hostedApiKey !== 'none' || oauthProvider !== undefined) return { page: [], next: undefined };
-    const found = [...(await this.#all()).values()]
+    const summaries = [...(await this.#all()).values()]
       .map(({ tool }) => summaryOf(tool))
       .filter(({ id, name, description }) => contains(search, [id, name, description]));
-    return pageOfEntries(found, query, (tool) => [tool[sortBy], tool.id]);
+    return pageOfEntries(summaries, query, (tool) => [tool[sortBy], tool.id]);
   }
 
-  /** Returns the tool with its arguments; undefined for an unknown one. */
+  /** Returns the tool with its arguments; undefined for an unknown tool. */
   async find(id: string): Promise<ToolDetail | undefined> {
     const tool = (await this.#all()).get(id)?.tool;
     return tool && { ...summaryOf(tool), params: paramsOf(tool.parameters), outputs: {} };
@@ -137,18 +140,18 @@ export class Tools {
 
   /** Runs the tool once. Returns a failure if it throws, or does not end in time. */
   async run(id: string, { args, idempotencyKey, timeoutMs, signal }: ToolCall): Promise<ToolOutcome> {
-    const found = this.#registered.get(id)?.tool;
-    if (!found?.run)
-      return failed('The tool runs only in workflows: in an agent, or in a block of its service.');
+    const tool = this.#registered.get(id)?.tool;
+    if (!tool?.run)
+      return failedOutcome('The tool runs only in workflows: in an agent, or in a block of its service.');
     const timeout = AbortSignal.timeout(timeoutMs);
-    const both = AbortSignal.any([signal, timeout]);
+    const runSignal = AbortSignal.any([signal, timeout]);
     try {
-      const call = { params: {}, credential: noCredential, idempotencyKey, signal: both };
-      const ended = found.run(args, call);
-      return completed(await Promise.race([ended, aborted(both)]));
+      const call = { params: {}, credential: noCredential, idempotencyKey, signal: runSignal };
+      const output = tool.run(args, call);
+      return completedOutcome(await Promise.race([output, rejectOnAbort(runSignal)]));
     } catch (error) {
-      if (timeout.aborted) return failed(`The tool did not end within ${timeoutMs / 1000} seconds.`);
-      return failed(error instanceof Error ? error.message : String(error));
+      if (timeout.aborted) return failedOutcome(`The tool did not end within ${timeoutMs / 1000} seconds.`);
+      return failedOutcome(error instanceof Error ? error.message : String(error));
     }
   }
 }
@@ -167,13 +170,13 @@ function paramsOf(parameters: JsonObject): { [name: string]: ToolParam } {
   const names = new Set(Array.isArray(required) ? required : []);
   return Object.fromEntries(
     propertiesOf(parameters).map(([name, schema]) => {
-      const [description, byDefault] = [own(schema, 'description'), own(schema, 'default')];
+      const [description, defaultValue] = [own(schema, 'description'), own(schema, 'default')];
       const items = own(schema, 'items');
       const param: ToolParam = {
         type: kindOf(schema),
         required: names.has(name),
         ...(typeof description === 'string' && { description }),
-        ...(byDefault !== undefined && { default: byDefault }),
+        ...(defaultValue !== undefined && { default: defaultValue }),
         ...(items !== undefined && { items }),
       };
       return [name, param];
@@ -191,8 +194,8 @@ function schemaOf({ id, parameters }: CatalogTool): z.ZodType {
   }
 }
 
-/** Rejects when the signal is aborted, because a tool may ignore it. */
-function aborted(signal: AbortSignal): Promise<never> {
+/** Rejects when the signal is aborted, because a tool may ignore the signal. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);
     if (signal.aborted) abort();
@@ -200,14 +203,14 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-function completed(output: Json): ToolOutcome {
+function completedOutcome(output: Json): ToolOutcome {
   const text = JSON.stringify(output) as string | undefined;
   if (text === undefined) return { status: 'completed', output: null, error: null };
   if (Buffer.byteLength(text) > MAX_OUTPUT_BYTES)
-    return failed(`The output is larger than ${MAX_OUTPUT_BYTES / 2 ** 20} MiB.`);
+    return failedOutcome(`The output is larger than ${MAX_OUTPUT_BYTES / 2 ** 20} MiB.`);
   return { status: 'completed', output, error: null };
 }
 
-function failed(error: string): ToolOutcome {
+function failedOutcome(error: string): ToolOutcome {
   return { status: 'failed', output: null, error };
 }

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 
 const ASSETS = new Set(['page.css', 'chat.js', 'form.js', 'resume.js', 'password.js', 'shared.js']);
-const TYPES: { readonly [extension: string]: string } = {
+const CONTENT_TYPES: { readonly [extension: string]: string } = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The page loads only files of this server, runs no script that is written into it, and is shown in no frame. */
+/** The page loads only files of this server, runs no inline scripts, and is shown in no frame. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -46,7 +46,7 @@ export async function assetResponse(name: string): Promise<Response | undefined>
   if (!ASSETS.has(name)) return undefined;
   const headers = {
     ...HEADERS,
-    'Content-Type': TYPES[extname(name)] ?? '',
+    'Content-Type': CONTENT_TYPES[extname(name)] ?? '',
     'Cache-Control': 'public, max-age=300',
   };
   // The scripts and styles need no build. The command line bundles this module, so their folder is located through the package.

@@ -20,7 +20,7 @@ import type { Page } from './views.ts';
 /** Dependencies of the pages. */
 export type PageServices = AreaContext & { db: Db };
 
-/** Rate limits: runs per page and per client address; attempts to enter a password, in total and per address. */
+/** Rate limits of runs and of attempts to enter a password, each per page and per client address. */
 const RUNS = { capacity: 60, perMinute: 120 };
 const RUNS_OF_ADDRESS = { capacity: 20, perMinute: 30 };
 const PASSWORDS = { capacity: 100, perMinute: 60 };
@@ -51,13 +51,14 @@ const formBody = z.strictObject({
 });
 
 /** A deployment whose workflow is live. */
-interface Visited {
+interface LiveDeployment {
   chat: ChatRow;
   workflow: Definition;
-  /** The live version, as text. */
+  /** The graph of the live version, as JSON. */
   state: string;
 }
 
+/** A request for a page. */
 interface Visit {
   request: Request;
   page: Page;
@@ -74,14 +75,14 @@ export function pageHandlers(services: PageServices): AreaHandler[] {
     passwords: memoryLimiter({ operation: PASSWORDS, address: PASSWORDS_OF_ADDRESS }, now),
   };
   const handler = new PageHandler(services, limits);
-  return Object.entries(PREFIXES).map(([page, own]) => ({
-    prefix: own,
+  return Object.entries(PREFIXES).map(([page, pagePrefix]) => ({
+    prefix: pagePrefix,
     async fetch(request, { address, prefix }) {
       const headers = { 'X-Request-Id': randomUUID() };
       try {
         const path = new URL(request.url).pathname;
         const visit = { request, page: page as Page, path, address };
-        return await handler.answer(visit, path.slice(prefix.length));
+        return await handler.handle(visit, path.slice(prefix.length));
       } catch (error) {
         return respondError(error, headers, services.report);
       }
@@ -103,32 +104,32 @@ class PageHandler {
     this.#limits = limits;
   }
 
-  /** Answers a request for the part of the path after the prefix. */
-  async answer(visit: Visit, rest: string): Promise<Response> {
+  /** Handles a request. `subpath` is the part of the path after the prefix. */
+  async handle(visit: Visit, subpath: string): Promise<Response> {
     const { method } = visit.request;
-    const [, name = '', action] = /^([^/]+)(?:\/([^/]+))?$/.exec(rest) ?? [];
+    const [, name = '', action] = /^([^/]+)(?:\/([^/]+))?$/.exec(subpath) ?? [];
     if (method === 'GET' || method === 'HEAD') return this.#read(visit, name, action);
-    const visited = method === 'POST' ? await this.#find(visit.page, name) : undefined;
-    if (!visited || (action !== undefined && action !== 'password')) throw notFound('Page');
+    const deployment = method === 'POST' ? await this.#find(visit.page, name) : undefined;
+    if (!deployment || (action !== undefined && action !== 'password')) throw notFound('Page');
     expectSameSite(visit.request);
-    return action === 'password' ? this.#enter(visit, visited.chat) : this.#start(visit, visited);
+    return action === 'password' ? this.#enter(visit, deployment.chat) : this.#start(visit, deployment);
   }
 
   async #read(visit: Visit, name: string, file: string | undefined): Promise<Response> {
     const asset = name === 'assets' && file !== undefined && (await assetResponse(file));
     if (asset) return asset;
-    const visited = file === undefined ? await this.#find(visit.page, name) : undefined;
-    return visited ? this.#page(visit, visited) : pageResponse(unknownPage(), 404);
+    const deployment = file === undefined ? await this.#find(visit.page, name) : undefined;
+    return deployment ? this.#page(visit, deployment) : pageResponse(unknownPage(), 404);
   }
 
   /** Starts a run if the person may use the page. Throws 401, 429. */
-  async #start(visit: Visit, visited: Visited): Promise<Response> {
-    if (!this.#isAdmitted(visit.request, visited.chat)) throw new ApiError(401, 'The password is needed');
-    await this.#expectFew(this.#limits.runs, visit, visited.chat);
-    return visit.page === 'chat' ? this.#message(visit, visited) : this.#submission(visit, visited);
+  async #start(visit: Visit, deployment: LiveDeployment): Promise<Response> {
+    if (!this.#isAdmitted(visit.request, deployment.chat)) throw new ApiError(401, 'A password is required');
+    await this.#enforceLimit(this.#limits.runs, visit, deployment.chat);
+    return visit.page === 'chat' ? this.#message(visit, deployment) : this.#submission(visit, deployment);
   }
 
-  async #find(page: Page, name: string): Promise<Visited | undefined> {
+  async #find(page: Page, name: string): Promise<LiveDeployment | undefined> {
     if (!identifier.safeParse(name).success) return undefined;
     const { db, definitions, publicRuns } = this.#services;
     const chat = await db.selectFrom('chats').selectAll().where('identifier', '=', name).executeTakeFirst();
@@ -145,7 +146,7 @@ class PageHandler {
     return state && { chat, workflow, state: state.state };
   }
 
-  #page({ request, page }: Visit, { chat, state }: Visited): Response {
+  #page({ request, page }: Visit, { chat, state }: LiveDeployment): Response {
     if (!this.#isAdmitted(request, chat)) return pageResponse(passwordPage(chat));
     const { files } = this.#services.publicInputs;
     return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, shownInputs(state)));
@@ -159,13 +160,13 @@ class PageHandler {
     const { password } = await this.#body(request, passwordBody, PASSWORD_BYTES);
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
-    await this.#expectFew(this.#limits.passwords, { address }, chat);
+    await this.#enforceLimit(this.#limits.passwords, { address }, chat);
     if (!(await isPassword(hash, password))) throw new ApiError(401, 'The password is wrong');
     const { protocol } = new URL(request.url);
-    const own = path.slice(0, -'/password'.length);
+    const pagePath = path.slice(0, -'/password'.length);
     const cookie = [
       `${COOKIE}=${admissionOf(hash, this.#services.now())}`,
-      `Path=${own}`,
+      `Path=${pagePath}`,
       `Max-Age=${ADMISSION_SECONDS}`,
       'HttpOnly',
       'SameSite=Strict',
@@ -177,8 +178,8 @@ class PageHandler {
     );
   }
 
-  async #message(visit: Visit, visited: Visited): Promise<Response> {
-    const { chat } = visited;
+  async #message(visit: Visit, deployment: LiveDeployment): Promise<Response> {
+    const { chat } = deployment;
     const { message, files, conversationId = randomUUID() } = await this.#body(visit.request, chatBody);
     const input = {
       input: message,
@@ -186,17 +187,21 @@ class PageHandler {
       conversationId: `${chat.id}:${conversationId}`,
       ...(files.length > 0 && { files: files.map((each) => ({ type: 'file', ...each })) }),
     };
-    const response = await this.#run(visit, visited, input);
+    const response = await this.#run(visit, deployment, input);
     response.headers.set('X-Conversation-Id', conversationId);
     return response;
   }
 
-  async #submission(visit: Visit, visited: Visited): Promise<Response> {
+  async #submission(visit: Visit, deployment: LiveDeployment): Promise<Response> {
     const { input, files } = await this.#body(visit.request, formBody);
-    return this.#run(visit, visited, inputOf(shownInputs(visited.state), input as JsonObject, files));
+    return this.#run(visit, deployment, inputOf(shownInputs(deployment.state), input as JsonObject, files));
   }
 
-  async #run({ request, page }: Visit, { chat, workflow }: Visited, input: JsonObject): Promise<Response> {
+  async #run(
+    { request, page }: Visit,
+    { chat, workflow }: LiveDeployment,
+    input: JsonObject,
+  ): Promise<Response> {
     const outputs = await this.#outputs(workflow, outputsOf(chat));
     const { origin } = new URL(request.url);
     return executeOnPage(this.#services, workflow, {
@@ -210,16 +215,16 @@ class PageHandler {
     if (selectors.length === 0) return [];
     const { engine } = this.#services;
     const blocks = await engine.blocks(workflow.id, { version: workflow.live ?? 0 });
-    const known: string[] = [];
+    const selected: string[] = [];
     for (const selector of selectors) {
       try {
         await resolveSelectors(this.#services, [selector], { workflow, blocks });
-        known.push(selector);
+        selected.push(selector);
       } catch (error) {
         if (!isApiError(error)) throw error;
       }
     }
-    return known;
+    return selected;
   }
 
   #body<Schema extends z.ZodType>(
@@ -232,7 +237,7 @@ class PageHandler {
   }
 
   /** Throws 429 if a limit is exceeded. */
-  async #expectFew(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
+  async #enforceLimit(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
     const now = { nowMs: this.#services.now() };
     if (address !== undefined) await takeFrom(limiter, 'address', [`${id} ${address}`], now);
     await takeFrom(limiter, 'operation', [id], now);
@@ -255,21 +260,21 @@ function inputOf(
   input: JsonObject,
   files: { readonly [name: string]: readonly z.output<typeof file>[] },
 ): JsonObject {
-  const declared = new Map(fields.map((field) => [field.name, field]));
-  const given = new Map<string, JsonObject[string]>(Object.entries(input));
-  for (const [name, sent] of Object.entries(files))
-    given.set(
+  const fieldsByName = new Map(fields.map((field) => [field.name, field]));
+  const values = new Map<string, JsonObject[string]>(Object.entries(input));
+  for (const [name, uploads] of Object.entries(files))
+    values.set(
       name,
-      sent.map((each) => ({ type: 'file', ...each })),
+      uploads.map((each) => ({ type: 'file', ...each })),
     );
-  for (const name of given.keys()) {
-    const isFile = declared.get(name)?.type === 'file[]';
-    if (!declared.has(name) || isFile !== Object.hasOwn(files, name))
+  for (const name of values.keys()) {
+    const isFile = fieldsByName.get(name)?.type === 'file[]';
+    if (!fieldsByName.has(name) || isFile !== Object.hasOwn(files, name))
       throw new ApiError(400, `Unknown field of the form: ${name.slice(0, 100)}`);
   }
-  const missing = fields.find(({ name, isRequired }) => isRequired && isEmpty(given.get(name)));
+  const missing = fields.find(({ name, isRequired }) => isRequired && isEmpty(values.get(name)));
   if (missing) throw new ApiError(400, `${missing.label} is required`);
-  return Object.fromEntries(given);
+  return Object.fromEntries(values);
 }
 
 function isEmpty(value: unknown): boolean {

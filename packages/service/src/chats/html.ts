@@ -2,9 +2,9 @@ import type { ShownInput } from '../workflows/input-fields.ts';
 import type { ChatRow } from './tables.ts';
 import { outputsOf } from './views.ts';
 
-type Texts = Pick<ChatRow, 'title' | 'description' | 'welcome_message' | 'outputs'>;
+type PageContent = Pick<ChatRow, 'title' | 'description' | 'welcome_message' | 'outputs'>;
 
-const ESCAPED: { readonly [character: string]: string } = {
+const HTML_ENTITIES: { readonly [character: string]: string } = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -12,18 +12,18 @@ const ESCAPED: { readonly [character: string]: string } = {
   "'": '&#39;',
 };
 
-/** Returns the text with the special characters of HTML escaped. */
+/** Returns the string with the special characters of HTML escaped. */
 export function escape(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? character);
+  return text.replaceAll(/[&<>"']/g, (character) => HTML_ENTITIES[character] ?? character);
 }
 
-/** `script`: the name of the page's script; undefined for a page without one. */
+/** Returns the document of a page. `script`: the name of its script; undefined for a page without a script. */
 export function documentOf(
   script: 'chat' | 'form' | 'password' | 'resume' | undefined,
-  { title, description }: Pick<Texts, 'title' | 'description'>,
+  { title, description }: Pick<PageContent, 'title' | 'description'>,
   main: string,
 ): string {
-  const about = description === null ? '' : `<p class="about">${escape(description)}</p>`;
+  const descriptionHtml = description === null ? '' : `<p class="about">${escape(description)}</p>`;
   const module = script === undefined ? '' : `<script type="module" src="assets/${script}.js"></script>\n`;
   const hint = script === undefined ? '' : '<noscript><p>This page needs JavaScript.</p></noscript>\n';
   return `<!doctype html>
@@ -37,7 +37,7 @@ export function documentOf(
 ${module}</head>
 <body>
 <main>
-<header><h1>${escape(title)}</h1>${about}</header>
+<header><h1>${escape(title)}</h1>${descriptionHtml}</header>
 ${main}
 ${hint}</main>
 </body>
@@ -45,21 +45,21 @@ ${hint}</main>
 `;
 }
 
-/** Returns an attribute that tells the script whether outputs are selected. */
-function selectedMark(texts: Texts): string {
-  return outputsOf(texts).length > 0 ? ' data-selected' : '';
+/** Returns the attribute that tells the script that outputs are selected; empty if none are. */
+function selectedMark(content: PageContent): string {
+  return outputsOf(content).length > 0 ? ' data-selected' : '';
 }
 
 /** Returns the page of a chat. */
-export function chatPage(texts: Texts, maxFiles: number): string {
-  const { welcome_message: welcome } = texts;
-  const first = welcome === null ? '' : `<li class="answer"><p>${escape(welcome)}</p></li>`;
+export function chatPage(content: PageContent, maxFiles: number): string {
+  const { welcome_message: welcome } = content;
+  const firstMessage = welcome === null ? '' : `<li class="answer"><p>${escape(welcome)}</p></li>`;
   return documentOf(
     'chat',
-    texts,
-    `<div class="log" role="log" aria-label="Messages" tabindex="0"><ol id="messages">${first}</ol></div>
+    content,
+    `<div class="log" role="log" aria-label="Messages" tabindex="0"><ol id="messages">${firstMessage}</ol></div>
 <p id="status" role="status"></p>
-<form id="form"${selectedMark(texts)}>
+<form id="form"${selectedMark(content)}>
 <label for="message">Message</label>
 <textarea id="message" name="message" rows="3" maxlength="100000" required></textarea>
 <label for="files">Files (at most ${maxFiles})</label>
@@ -70,13 +70,13 @@ export function chatPage(texts: Texts, maxFiles: number): string {
 }
 
 /** Returns the page of a form. */
-export function formPage(texts: Texts, fields: readonly ShownInput[]): string {
-  const { welcome_message: welcome } = texts;
+export function formPage(content: PageContent, fields: readonly ShownInput[]): string {
+  const { welcome_message: welcome } = content;
   const intro = welcome === null ? '' : `<p>${escape(welcome)}</p>`;
   return documentOf(
     'form',
-    texts,
-    `${intro}<form id="form"${selectedMark(texts)}>
+    content,
+    `${intro}<form id="form"${selectedMark(content)}>
 ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 <div class="buttons"><button type="submit">Send</button><button type="button" id="stop" hidden>Stop</button></div>
 </form>
@@ -86,10 +86,10 @@ ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 }
 
 /** Returns the page that asks for the password of the other pages. */
-export function passwordPage(texts: Texts): string {
+export function passwordPage(content: PageContent): string {
   return documentOf(
     'password',
-    { title: texts.title, description: null },
+    { title: content.title, description: null },
     `<form id="form">
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required autofocus>
@@ -99,10 +99,10 @@ export function passwordPage(texts: Texts): string {
   );
 }
 
-/** Returns the page for addresses without a page. */
+/** Returns the page for unknown URLs. */
 export function unknownPage(): string {
-  const texts = { title: 'Not found', description: null };
-  return documentOf(undefined, texts, '<p>There is no page at this address.</p>');
+  const content = { title: 'Not found', description: null };
+  return documentOf(undefined, content, '<p>There is no page at this address.</p>');
 }
 
 export function fieldHtml(field: ShownInput, id: string): string {
@@ -115,30 +115,30 @@ export function fieldHtml(field: ShownInput, id: string): string {
     ...(help === '' ? [] : [`aria-describedby="${id}-help"`]),
     ...(isRequired && type !== 'boolean' ? ['required'] : []),
   ].join(' ');
-  const text = `<label for="${id}">${escape(label)}${isRequired ? ' (required)' : ''}</label>`;
-  return `<div class="field">${text}${help}${controlHtml(field, attributes)}</div>`;
+  const labelHtml = `<label for="${id}">${escape(label)}${isRequired ? ' (required)' : ''}</label>`;
+  return `<div class="field">${labelHtml}${help}${controlHtml(field, attributes)}</div>`;
 }
 
 function controlHtml({ type, placeholder, value, options }: ShownInput, attributes: string): string {
   const hint = placeholder === null ? '' : ` placeholder="${escape(placeholder)}"`;
-  const given = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  const valueText = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (options.length > 0) {
-    const rows = options.map(
-      (option) => `<option${option === given ? ' selected' : ''}>${escape(option)}</option>`,
+    const optionTags = options.map(
+      (option) => `<option${option === valueText ? ' selected' : ''}>${escape(option)}</option>`,
     );
-    return `<select ${attributes}><option value=""></option>${rows.join('')}</select>`;
+    return `<select ${attributes}><option value=""></option>${optionTags.join('')}</select>`;
   }
   switch (type) {
     case 'boolean':
       return `<input type="checkbox" ${attributes}${value === true || value === 'true' ? ' checked' : ''}>`;
     case 'number':
-      return `<input type="number" step="any" ${attributes}${hint} value="${escape(given)}">`;
+      return `<input type="number" step="any" ${attributes}${hint} value="${escape(valueText)}">`;
     case 'file[]':
       return `<input type="file" multiple ${attributes}>`;
     case 'object':
     case 'array':
-      return `<textarea rows="5" spellcheck="false" ${attributes}${hint}>${escape(given)}</textarea>`;
+      return `<textarea rows="5" spellcheck="false" ${attributes}${hint}>${escape(valueText)}</textarea>`;
     default:
-      return `<textarea rows="2" ${attributes}${hint}>${escape(given)}</textarea>`;
+      return `<textarea rows="2" ${attributes}${hint}>${escape(valueText)}</textarea>`;
   }
 }

@@ -23,7 +23,7 @@ import { holdFolders } from '../workflows/folders.ts';
 import { hashPassword } from './password.ts';
 import * as schemas from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
-import { shown } from './views.ts';
+import { deploymentView } from './views.ts';
 
 /** Dependencies of the operations of chat deployments. */
 export interface ChatServices extends Pick<
@@ -55,7 +55,7 @@ export const getChatDeployment = define({
   async handle({ db }, { origin }, workflow) {
     const row = await chatOf(db, workflow.id);
     if (!row) throw notFound('Chat deployment');
-    return { data: shown(row, workflow, origin) };
+    return { data: deploymentView(row, workflow, origin) };
   },
 });
 
@@ -79,12 +79,13 @@ export const replaceChatDeployment = define({
     // Takes a long time, so not in the transaction.
     const hash = body.password === undefined ? undefined : await hashPassword(body.password);
     const row = await db.transaction().execute(async (tx) => {
-      await unlocked(tx, workflow);
-      const stored = await replace(tx, workflow, { body, hash, at: new Date(services.now()).toISOString() });
+      await requireUnlocked(tx, workflow);
+      const updatedAt = new Date(services.now()).toISOString();
+      const stored = await storeDeployment(tx, workflow, { body, hash, updatedAt });
       await record({ resourceId: stored.id, details: { identifier: stored.identifier } }, tx);
       return stored;
     });
-    return { data: shown(row, workflow, origin) };
+    return { data: deploymentView(row, workflow, origin) };
   },
 });
 
@@ -101,7 +102,7 @@ export const deleteChatDeployment = define({
   errors: [400, 401, 403, 404, 423, 429],
   async handle({ db }, { record }, workflow) {
     return db.transaction().execute(async (tx) => {
-      await unlocked(tx, workflow);
+      await requireUnlocked(tx, workflow);
       const row = await tx
         .deleteFrom('chats')
         .where('workflow_id', '=', workflow.id)
@@ -139,13 +140,13 @@ export const listChatDeployments = define({
       .select(['workflows.active_version', 'workflows.archived_at'])
       .where('chats.workspace_id', '=', workspaceId)
       .where('workflows.archived_at', 'is', null)
-      .$if(after !== undefined, (some) => some.where('chats.id', '>', after ?? ''))
+      .$if(after !== undefined, (rows) => rows.where('chats.id', '>', after ?? ''))
       .orderBy('chats.id')
       .limit(limit + 1)
       .execute();
     const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
     return {
-      page: rows.map((row) => shown(row, row, origin)),
+      page: rows.map((row) => deploymentView(row, row, origin)),
       nextCursor: next ? cursors.encode(next, { workspaceId }) : null,
     };
   },
@@ -171,40 +172,45 @@ interface Replacement {
   body: z.output<typeof schemas.chatBody>;
   /** The hash of a new password. */
   hash: string | undefined;
-  at: string;
+  updatedAt: string;
 }
 
 /** Stores the deployment. Throws 400 if a required password is missing, 409 for an identifier that is taken. */
-async function replace(tx: Db, workflow: WorkflowRow, { body, hash, at }: Replacement): Promise<ChatRow> {
-  const before = await chatOf(tx, workflow.id);
+async function storeDeployment(
+  tx: Db,
+  workflow: WorkflowRow,
+  { body, hash, updatedAt }: Replacement,
+): Promise<ChatRow> {
+  const existing = await chatOf(tx, workflow.id);
   const isProtected = body.authType === 'password';
   if (!isProtected && hash !== undefined) throw badRequest('"password" needs "authType": "password"');
-  const password_hash = isProtected ? (hash ?? before?.password_hash ?? null) : null;
+  const password_hash = isProtected ? (hash ?? existing?.password_hash ?? null) : null;
   if (isProtected && password_hash === null) throw badRequest('"authType": "password" needs a "password"');
-  await takeIdentifier(tx, workflow, body.identifier);
+  await claimIdentifier(tx, workflow, body.identifier);
   const row = {
     ...{ identifier: body.identifier, title: body.title, description: body.description },
     ...{ welcome_message: body.welcomeMessage, pages: JSON.stringify([...new Set(body.pages)]) },
-    ...{ password_hash, outputs: JSON.stringify(body.outputs), updated_at: at },
+    ...{ password_hash, outputs: JSON.stringify(body.outputs), updated_at: updatedAt },
   };
   return tx
     .insertInto('chats')
     .values({
       ...row,
-      ...{ id: randomUUID(), workspace_id: workflow.workspace_id, workflow_id: workflow.id, created_at: at },
+      ...{ id: randomUUID(), workspace_id: workflow.workspace_id, workflow_id: workflow.id },
+      created_at: updatedAt,
     })
-    .onConflict((same) => same.column('workflow_id').doUpdateSet(row))
+    .onConflict((builder) => builder.column('workflow_id').doUpdateSet(row))
     .returningAll()
     .executeTakeFirstOrThrow();
 }
 
 /** Throws 409 for an identifier of another workflow, or of another workspace, even after its deployment was removed. */
-async function takeIdentifier(tx: Db, workflow: WorkflowRow, identifier: string): Promise<void> {
+async function claimIdentifier(tx: Db, workflow: WorkflowRow, identifier: string): Promise<void> {
   const { id: workflowId, workspace_id } = workflow;
   await tx
     .insertInto('chat_identifiers')
     .values({ identifier, workspace_id })
-    .onConflict((same) => same.doNothing())
+    .onConflict((builder) => builder.doNothing())
     .execute();
   const owner = await tx
     .updateTable('chat_identifiers')
@@ -223,6 +229,9 @@ async function takeIdentifier(tx: Db, workflow: WorkflowRow, identifier: string)
 }
 
 /** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
-async function unlocked(tx: Db, { workspace_id: workspaceId, folder_path }: WorkflowRow): Promise<void> {
+async function requireUnlocked(
+  tx: Db,
+  { workspace_id: workspaceId, folder_path }: WorkflowRow,
+): Promise<void> {
   await holdFolders(tx as never, { workspaceId, paths: [folder_path] });
 }

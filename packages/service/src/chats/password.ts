@@ -8,7 +8,7 @@ const SALT_BYTES = 16;
 /** Time after which a person has to enter the password again. */
 export const ADMISSION_SECONDS = 24 * 3600;
 
-function derived(password: string, salt: Buffer): Promise<Buffer> {
+function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     scrypt(password.normalize('NFC'), salt, KEY_BYTES, COST, (error, key) => {
       if (error) reject(error);
@@ -17,19 +17,19 @@ function derived(password: string, salt: Buffer): Promise<Buffer> {
   });
 }
 
-/** Returns the text to store for a password. */
+/** Returns the salted hash of a password, as it is stored. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await derived(password, salt);
+  const key = await deriveKey(password, salt);
   return `scrypt:1:${salt.toString('base64url')}:${key.toString('base64url')}`;
 }
 
-/** Returns whether the stored text is that of the password. */
+/** Returns whether `stored` is a hash of the password. */
 export async function isPassword(stored: string, password: string): Promise<boolean> {
   const [, , salt = '', key = ''] = stored.split(':');
   const expected = Buffer.from(key, 'base64url');
-  const found = await derived(password, Buffer.from(salt, 'base64url'));
-  return found.length === expected.length && timingSafeEqual(found, expected);
+  const actual = await deriveKey(password, Buffer.from(salt, 'base64url'));
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
 /**
@@ -42,12 +42,12 @@ export function admissionOf(stored: string, nowMs: number): string {
 }
 
 /** Returns whether the token is valid for the password with this hash. */
-export function admits(stored: string, text: string, nowMs: number): boolean {
-  const [end = '', signed = ''] = text.split('.');
+export function admits(stored: string, token: string, nowMs: number): boolean {
+  const [end = '', tokenSignature = ''] = token.split('.');
   const endMs = Number(end);
   if (!Number.isSafeInteger(endMs) || endMs <= nowMs) return false;
-  const [given, expected] = [Buffer.from(signed), Buffer.from(signature(stored, endMs))];
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const [actual, expected] = [Buffer.from(tokenSignature), Buffer.from(signature(stored, endMs))];
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
 function signature(stored: string, endMs: number): string {

@@ -10,7 +10,7 @@ const page = z.enum(['chat', 'form']);
 export const identifier = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{1,62}[a-z0-9]$/, 'must be 3 to 64 lowercase letters, digits and hyphens')
-  .describe('The last part of the address of the pages');
+  .describe('The last part of the URL of the pages');
 
 export const chatBody = z.strictObject({
   identifier,
@@ -29,7 +29,7 @@ export const chatBody = z.strictObject({
     .min(8)
     .max(256)
     .optional()
-    .describe('Only with `authType: "password"`. Absent: the password stays as it is'),
+    .describe('Only with `authType: "password"`. Absent: the password is unchanged'),
   outputs: z
     .array(z.string().min(1).max(500))
     .max(MAX_OUTPUTS)

@@ -11,11 +11,11 @@ export interface ChatRow {
   title: string;
   description: string | null;
   welcome_message: string | null;
-  /** JSON: a list of `chat` and `form`. */
+  /** JSON array of `chat` and `form`. */
   pages: string;
   /** Null: the pages need no password. */
   password_hash: string | null;
-  /** JSON: a list of selectors. */
+  /** JSON array of selectors. */
   outputs: string;
   /** ISO 8601. */
   created_at: string;

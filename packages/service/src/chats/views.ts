@@ -3,7 +3,7 @@ import type { WorkflowRow } from '../store/schema.ts';
 import type * as schemas from './schemas.ts';
 import type { ChatRow } from './tables.ts';
 
-/** The prefixes of the identifier in the address of a page. */
+/** The path of a page before its identifier. */
 export const PREFIXES = { chat: '/chat/', form: '/form/' } as const;
 export type Page = keyof typeof PREFIXES;
 
@@ -17,8 +17,8 @@ export function outputsOf({ outputs }: Pick<ChatRow, 'outputs'>): string[] {
   return JSON.parse(outputs) as string[];
 }
 
-/** Returns the deployment for its workspace. `origin`: scheme, host and base path of the interface. */
-export function shown(
+/** Returns the deployment for its workspace. `origin`: scheme, host and base path of the API. */
+export function deploymentView(
   row: ChatRow,
   { active_version, archived_at }: Pick<WorkflowRow, 'active_version' | 'archived_at'>,
   origin: string,

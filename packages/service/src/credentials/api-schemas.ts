@@ -10,7 +10,7 @@ import {
   providerId,
 } from './schemas.ts';
 
-// The resources of the HTTP interface. There, a key is a service account, too.
+// The resources of the HTTP API. There, an API key is a service account, too.
 
 export const TYPES = ['oauth', 'service_account'] as const;
 const id = z.string().min(1).max(255);
@@ -39,7 +39,7 @@ export const createBody = z.strictObject({
   providerId,
   displayName: credentialName.optional().meta({ description: 'Default: the provider' }),
   description: credentialDescription.optional(),
-  id: chosenId.optional().meta({ description: 'Default: a new one' }),
+  id: chosenId.optional().meta({ description: 'Default: a generated id' }),
   credentials: z.string().min(MIN_SECRET_CHARS).max(MAX_ACCOUNT_KEY_CHARS).meta({
     description: 'JSON: `{"apiToken": KEY}` for a key; anything else is the key of a service account',
   }),
@@ -58,7 +58,7 @@ export const updateBody = z
   );
 
 /** The content of `credentials` for a new key. */
-export const keyText = z.strictObject({ apiToken: apiKey });
+export const keyJson = z.strictObject({ apiToken: apiKey });
 
 export const credential = z.object({
   id: z.string(),

@@ -43,26 +43,26 @@ export interface CredentialToStore {
   material: Material;
 }
 
-const BATCH = 100;
+const PAGE_SIZE = 100;
 
 function tables(database: Database): Kysely<CredentialTables> {
   return database as Kysely<CredentialTables>;
 }
 
 /**
- * Stores a credential of a workspace, or replaces the secret of the one with this name. Throws a RangeError for an invalid
- * part, for too many credentials, and for a name that a credential of another type or provider has.
+ * Stores a credential of a workspace, or replaces the secret of the credential with this name. Throws a RangeError for
+ * an invalid part, for too many credentials, and for a name that a credential of another type or provider has.
  */
 export async function storeCredential(
   database: Database,
   sealer: Sealer,
-  given: CredentialToStore,
+  input: CredentialToStore,
 ): Promise<{ credential: StoredCredential; isNew: boolean }> {
-  expectValid('name', credentialName, given.name);
-  expectValid('provider', providerSchema, given.provider);
-  if (given.description !== undefined) expectValid('description', credentialDescription, given.description);
-  expectValid(given.material.type === 'oauth' ? 'token' : 'key', materialSchema, given.material);
-  const { workspaceId, name, provider, description, account = null, material } = given;
+  expectValid('name', credentialName, input.name);
+  expectValid('provider', providerSchema, input.provider);
+  if (input.description !== undefined) expectValid('description', credentialDescription, input.description);
+  expectValid(input.material.type === 'oauth' ? 'token' : 'key', materialSchema, input.material);
+  const { workspaceId, name, provider, description, account = null, material } = input;
   return tables(database)
     .transaction()
     .execute(async (db) => {
@@ -80,15 +80,15 @@ export async function storeCredential(
 }
 
 /** Throws a RangeError that does not contain the value. */
-function expectValid(what: string, schema: ZodType, value: unknown): void {
-  const read = schema.safeParse(value);
-  if (!read.success) throw new RangeError(`The ${what} is invalid: ${read.error.issues[0]?.message}.`);
+function expectValid(field: string, schema: ZodType, value: unknown): void {
+  const result = schema.safeParse(value);
+  if (!result.success) throw new RangeError(`The ${field} is invalid: ${result.error.issues[0]?.message}.`);
 }
 
 /** Returns the credentials of a workspace by name, without their secrets. */
 export async function listCredentials(database: Database, workspaceId: string): Promise<StoredCredential[]> {
   const credentials: StoredCredential[] = [];
-  const query = { workspaceId, sortBy: 'displayName', sortOrder: 'asc', limit: BATCH } as const;
+  const query = { workspaceId, sortBy: 'displayName', sortOrder: 'asc', limit: PAGE_SIZE } as const;
   let after: CredentialPosition | undefined;
   do {
     const { rows, next } = await pageOfCredentials(tables(database), { ...query, after });
@@ -101,11 +101,11 @@ export async function listCredentials(database: Database, workspaceId: string): 
 /** Deletes the credential with this name. Returns whether it existed. */
 export function removeStoredCredential(
   database: Database,
-  which: { workspaceId: string; name: string },
+  key: { workspaceId: string; name: string },
 ): Promise<boolean> {
   return tables(database)
     .transaction()
-    .execute((db) => removeCredential(db, which));
+    .execute((db) => removeCredential(db, key));
 }
 
 function viewOf(row: CredentialInfo): StoredCredential {

@@ -8,24 +8,24 @@ import type { OAuthMaterial } from './schemas.ts';
 
 type OAuthLibrary = typeof openidClient;
 
-const address = z.string().max(2048).superRefine(checkAddress);
-const text = z.string().min(1).max(8192);
+const httpsUrl = z.string().max(2048).superRefine(checkUrl);
+const clientString = z.string().min(1).max(8192);
 
 /** Parameters that only this module sets. */
-const RESERVED = new Set([
+const RESERVED_PARAMETERS = new Set([
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state'],
   ...['nonce', 'code_challenge', 'code_challenge_method', 'request', 'request_uri'],
 ]);
 
 const oauthClient = z
   .strictObject({
-    /** The server, which publishes its addresses. It also identifies the connected account. */
-    issuer: address.optional(),
-    /** The addresses of a server that does not publish them. */
-    authorizationUrl: address.optional(),
-    tokenUrl: address.optional(),
-    clientId: text,
-    clientSecret: text.optional(),
+    /** The server, which publishes its endpoints. It also identifies the connected account. */
+    issuer: httpsUrl.optional(),
+    /** The endpoints of a server that does not publish them. */
+    authorizationUrl: httpsUrl.optional(),
+    tokenUrl: httpsUrl.optional(),
+    clientId: clientString,
+    clientSecret: clientString.optional(),
     /** How the secret is sent: in the body (default) or in a header. */
     authentication: z.enum(['post', 'basic']).default('post'),
     scopes: z
@@ -53,18 +53,18 @@ const oauthClients = z.record(providerId, oauthClient);
 /** An OAuth client of the operator. */
 export type OAuthClientConfig = z.output<typeof oauthClient>;
 
-/** Returns the OAuth clients in a JSON text, by provider. Throws a RangeError with all problems and no values. */
+/** Returns the OAuth clients in a JSON string, by provider. Throws a RangeError with all problems and no values. */
 export function readOAuthClients(json: string): { [provider: string]: OAuthClientConfig } {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
-    // The message of the parser shows a part of the text, which contains secrets.
+    // The message of the parser quotes a part of the file, which contains secrets.
     throw new RangeError('The file of OAuth clients is not JSON.');
   }
-  const read = oauthClients.safeParse(value);
-  if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path, message }) => `${path.join('.') || '(all)'}: ${message}`);
+  const result = oauthClients.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || '(all)'}: ${message}`);
   throw new RangeError(`The file of OAuth clients is invalid: ${problems.join('; ')}.`);
 }
 
@@ -73,7 +73,7 @@ const TOKEN_TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 const MAX_ACCOUNT_CHARS = 255;
 
-/** Thrown when a server gives no token. The message contains no token, no code and no text of the server. */
+/** Thrown when a server issues no token. The message contains no token, no code and no text of the server. */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure';
   /** `invalid_grant`: the server no longer accepts the refresh token, or the code. */
@@ -85,14 +85,14 @@ export class OAuthFailure extends Error {
   }
 }
 
-/** True if the server no longer accepts the refresh token. */
+/** Returns whether the server no longer accepts the refresh token. */
 export function isInvalidGrant(error: unknown): boolean {
   return error instanceof OAuthFailure && error.code === 'invalid_grant';
 }
 
 /** An authorization that a person has to give in a browser. */
 export interface Authorization {
-  /** The address for the browser. */
+  /** The URL for the browser. */
   url: string;
   state: string;
   codeVerifier: string;
@@ -102,17 +102,17 @@ export interface Authorization {
 /** Options of OAuth clients. */
 export interface OAuthClientsOptions {
   clients: { readonly [provider: string]: OAuthClientConfig };
-  /** The rules for requests to the servers. The configured addresses are allowed in addition. */
+  /** The rules for requests to the servers. The configured servers are allowed in addition. */
   egress?: EgressPolicy;
   /** Time limit of a request. Default 10 seconds. */
   timeoutMs?: number;
   now?: () => number;
 }
 
-/** Talks to OAuth servers as the operator's clients. */
+/** Sends requests to OAuth servers as the operator's clients. */
 export class OAuthClients {
   readonly #options: OAuthClientsOptions;
-  readonly #opened = new Map<string, Promise<Configuration>>();
+  readonly #configurations = new Map<string, Promise<Configuration>>();
   #fetch: Promise<CustomFetch> | undefined;
 
   constructor(options: OAuthClientsOptions) {
@@ -134,16 +134,16 @@ export class OAuthClients {
 
   /** Exchanges a refresh token for new tokens. Throws an OAuthFailure. */
   async refresh(provider: string, refreshToken: string): Promise<OAuthMaterial> {
-    const answer = await this.#ask(provider, async (configuration, { refreshTokenGrant }) =>
+    const response = await this.#call(provider, async (configuration, { refreshTokenGrant }) =>
       refreshTokenGrant(configuration, refreshToken),
     );
-    return this.#materialOf(provider, answer, refreshToken);
+    return this.#materialOf(provider, response, refreshToken);
   }
 
   /** Begins an authorization with PKCE, which ends with a redirect to `redirectUri`. Throws an OAuthFailure. */
   async authorize(provider: string, redirectUri: string): Promise<Authorization> {
     const { scopes, parameters } = this.config(provider);
-    return this.#ask(provider, async (configuration, oauth) => {
+    return this.#call(provider, async (configuration, oauth) => {
       const codeVerifier = oauth.randomPKCECodeVerifier();
       const state = oauth.randomState();
       const url = oauth.buildAuthorizationUrl(configuration, {
@@ -159,54 +159,54 @@ export class OAuthClients {
   }
 
   /**
-   * Ends an authorization with the address to which the browser was redirected. Checks the state and proves the code
+   * Completes an authorization with the URL to which the browser was redirected. Checks the state and sends the code
    * verifier. Throws an OAuthFailure.
    */
   async exchange(
     provider: string,
     { state, codeVerifier }: Authorization,
-    redirected: URL,
+    redirectUrl: URL,
   ): Promise<{ material: OAuthMaterial; account: string | undefined }> {
-    const answer = await this.#ask(provider, async (configuration, { authorizationCodeGrant }) =>
-      authorizationCodeGrant(configuration, redirected, {
+    const response = await this.#call(provider, async (configuration, { authorizationCodeGrant }) =>
+      authorizationCodeGrant(configuration, redirectUrl, {
         pkceCodeVerifier: codeVerifier,
         expectedState: state,
       }),
     );
-    return { material: this.#materialOf(provider, answer), account: accountOf(answer.claims()) };
+    return { material: this.#materialOf(provider, response), account: accountOf(response.claims()) };
   }
 
-  async #ask<T>(
+  async #call<T>(
     provider: string,
     use: (configuration: Configuration, oauth: OAuthLibrary) => Promise<T>,
   ): Promise<T> {
-    const configured = this.config(provider);
+    const client = this.config(provider);
     const oauth = await import('openid-client');
     try {
-      return await use(await this.#open(provider, configured, oauth), oauth);
+      return await use(await this.#open(provider, client, oauth), oauth);
     } catch (error) {
       throw failureOf(provider, error);
     }
   }
 
-  /** Returns the opened client. After a failure, the next call tries again. */
-  #open(provider: string, configured: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
-    let opening = this.#opened.get(provider);
-    if (!opening) {
-      opening = this.#configure(configured, oauth).catch((error: unknown) => {
-        this.#opened.delete(provider);
+  /** Returns the configuration of a client, which is cached. After a failure, the next call tries again. */
+  #open(provider: string, client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
+    let configuration = this.#configurations.get(provider);
+    if (!configuration) {
+      configuration = this.#configure(client, oauth).catch((error: unknown) => {
+        this.#configurations.delete(provider);
         throw error;
       });
-      this.#opened.set(provider, opening);
+      this.#configurations.set(provider, configuration);
     }
-    return opening;
+    return configuration;
   }
 
-  async #configure(configured: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
-    const { issuer, authorizationUrl = '', tokenUrl = '', clientId } = configured;
+  async #configure(client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
+    const { issuer, authorizationUrl = '', tokenUrl = '', clientId } = client;
     const fetch = await (this.#fetch ??= this.#guardedFetch());
     const timeout = this.#timeoutMs / 1000;
-    const authentication = authenticationOf(configured, oauth);
+    const authentication = authenticationOf(client, oauth);
     if (issuer !== undefined) {
       const server = new URL(issuer);
       return oauth.discovery(server, clientId, {}, authentication, {
@@ -230,7 +230,9 @@ export class OAuthClients {
     return this.#options.timeoutMs ?? TOKEN_TIMEOUT_MS;
   }
 
-  /** Returns a `fetch` under the rules of egress. It follows no redirect, which could send a secret to another host. */
+  /**
+   * Returns a `fetch` that obeys the egress policy. It follows no redirect, which could send a secret to another host.
+   */
   async #guardedFetch(): Promise<CustomFetch> {
     const { clients, egress = {} } = this.#options;
     const { createEgress } = await import('@heddle/sandbox/egress');
@@ -238,7 +240,7 @@ export class OAuthClients {
       ...egress,
       timeoutMs: this.#timeoutMs,
       maxResponseBytes: MAX_RESPONSE_BYTES,
-      exceptions: [...(egress.exceptions ?? []), ...Object.values(clients).flatMap(targetsOf)],
+      exceptions: [...(egress.exceptions ?? []), ...Object.values(clients).flatMap(hostsOf)],
     });
     return async (url, { method, headers, body, signal }) => {
       const request = new Request(url, {
@@ -258,18 +260,18 @@ export class OAuthClients {
     };
   }
 
-  #materialOf(provider: string, answer: TokenEndpointResponse, refreshToken?: string): OAuthMaterial {
-    const { expires_in: seconds } = answer;
-    const read = materialSchema.safeParse({
+  #materialOf(provider: string, response: TokenEndpointResponse, refreshToken?: string): OAuthMaterial {
+    const { expires_in: seconds } = response;
+    const result = materialSchema.safeParse({
       type: 'oauth',
-      accessToken: answer.access_token,
+      accessToken: response.access_token,
       // A server that sends no new refresh token still accepts the current one.
-      refreshToken: answer.refresh_token ?? refreshToken,
+      refreshToken: response.refresh_token ?? refreshToken,
       ...(seconds !== undefined && {
         expiresMs: (this.#options.now ?? Date.now)() + Math.floor(Math.max(0, seconds) * 1000),
       }),
     });
-    if (read.success && read.data.type === 'oauth') return read.data;
+    if (result.success && result.data.type === 'oauth') return result.data;
     throw new OAuthFailure('failed', `${provider} sent a token that cannot be stored.`);
   }
 }
@@ -281,26 +283,26 @@ function authenticationOf({ clientSecret, authentication }: OAuthClientConfig, o
     : oauth.ClientSecretPost(clientSecret);
 }
 
-/** Returns the addresses of a client as exceptions of egress. */
-function targetsOf({ issuer, tokenUrl }: OAuthClientConfig): string[] {
-  return [issuer, tokenUrl].flatMap((text) => {
-    if (text === undefined) return [];
-    const { host, protocol, port } = new URL(text);
+/** Returns the hosts to which a client sends requests, as exceptions of the egress policy. */
+function hostsOf({ issuer, tokenUrl }: OAuthClientConfig): string[] {
+  return [issuer, tokenUrl].flatMap((url) => {
+    if (url === undefined) return [];
+    const { host, protocol, port } = new URL(url);
     return [port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host];
   });
 }
 
 function refuseReserved(parameters: object, context: z.RefinementCtx): void {
   for (const name of Object.keys(parameters))
-    if (RESERVED.has(name))
+    if (RESERVED_PARAMETERS.has(name))
       context.addIssue({ code: 'custom', path: [name], message: 'Heddle sets this parameter itself' });
 }
 
-function checkAddress(text: string, context: z.RefinementCtx): void {
+function checkUrl(url: string, context: z.RefinementCtx): void {
   try {
-    providerUrl(text, 'the address');
+    providerUrl(url, 'The URL');
   } catch {
-    context.addIssue({ code: 'custom', message: 'not an https URL without a password' });
+    context.addIssue({ code: 'custom', message: 'must be an https URL without a password' });
   }
 }
 
@@ -332,18 +334,18 @@ interface AnyFailure {
 function failureOf(provider: string, error: unknown): OAuthFailure {
   if (error instanceof OAuthFailure) return error;
   const failure = (error ?? {}) as AnyFailure;
-  const reason = matching(failure.error, ERROR_CODE);
+  const reason = ifMatching(failure.error, ERROR_CODE);
   if (reason === 'invalid_grant')
     return new OAuthFailure('invalid_grant', `${provider} no longer accepts the authorization (${reason}).`);
   const { code: causeCode } = (failure.cause ?? {}) as AnyFailure;
-  const known = reason ?? matching(failure.code, FAILURE_CODE) ?? matching(causeCode, FAILURE_CODE);
-  const answer = [
-    known ?? 'no answer',
+  const code = reason ?? ifMatching(failure.code, FAILURE_CODE) ?? ifMatching(causeCode, FAILURE_CODE);
+  const details = [
+    code ?? 'no response',
     ...(typeof failure.status === 'number' ? [`status ${failure.status}`] : []),
   ];
-  return new OAuthFailure('failed', `${provider} gave no token (${answer.join(', ')}).`);
+  return new OAuthFailure('failed', `${provider} issued no token (${details.join(', ')}).`);
 }
 
-function matching(value: unknown, form: RegExp): string | undefined {
-  return typeof value === 'string' && form.test(value) ? value : undefined;
+function ifMatching(value: unknown, pattern: RegExp): string | undefined {
+  return typeof value === 'string' && pattern.test(value) ? value : undefined;
 }

@@ -41,7 +41,7 @@ export interface CredentialServices {
   now: () => number;
 }
 
-type Shown = z.output<typeof schemas.credential>;
+type CredentialView = z.output<typeof schemas.credential>;
 
 const READ = { tag: 'Credentials', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
 const WRITE = { tag: 'Credentials', scope: 'api:write', principals: PEOPLE } as const;
@@ -129,7 +129,7 @@ export const createServiceAccountCredential = define({
           ...{ workspaceId, id, providerId, displayName, description, material },
           ...{ accountId: null, createdBy: principal.userId, now: isoNow(services) },
         });
-        if (!added) throw nameTaken(displayName);
+        if (!added) throw nameConflict(displayName);
         if ((await countCredentials(tx, workspaceId)) > MAX_CREDENTIALS)
           throw badRequest(`There are ${MAX_CREDENTIALS} credentials already: delete one that is not used`);
         await record({ resourceId: id, details: { displayName, providerId } }, tx);
@@ -150,7 +150,7 @@ export const updateCredential = define({
   success: [{ status: 200, schema: schemas.credential, description: 'The credential, without its secret' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { path, query, body, principal, record }) {
-    const row = await changeable(services, principal, { ...query, id: path.credentialId });
+    const row = await findChangeable(services, principal, { ...query, id: path.credentialId });
     const { displayName, description } = body;
     const material = replacement(row, body);
     if (material) expectSealing(services.sealer);
@@ -165,7 +165,7 @@ export const updateCredential = define({
         return next;
       })
       .catch((error: unknown) => {
-        throw displayName !== undefined && isDuplicate(error) ? nameTaken(displayName) : error;
+        throw displayName !== undefined && isDuplicate(error) ? nameConflict(displayName) : error;
       });
     return { data: viewOf(changed, true) };
   },
@@ -182,7 +182,7 @@ export const deleteCredential = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query, principal, record }) {
     const key = { workspaceId: query.workspaceId, id: path.credentialId };
-    const row = await changeable(services, principal, key);
+    const row = await findChangeable(services, principal, key);
     await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -195,7 +195,7 @@ export const deleteCredential = define({
 });
 
 /** Returns the credential. Throws 404 if there is none, and 403 if the caller may not change it. */
-async function changeable(
+async function findChangeable(
   services: CredentialServices,
   principal: Principal,
   key: { workspaceId: string; id: string },
@@ -215,7 +215,7 @@ function isCreator({ created_by: creator }: CredentialInfo, { userId }: Principa
 
 /** Returns the material in the text of a new credential: a key, or else the key of a service account. */
 function materialIn(text: string): Material {
-  const key = schemas.keyText.safeParse(jsonIn(text));
+  const key = schemas.keyJson.safeParse(jsonIn(text));
   if (key.success) return { type: 'api_key', key: key.data.apiToken };
   if (text.isWellFormed()) return { type: 'service_account', key: text };
   throw badRequest('credentials is not valid Unicode');
@@ -251,7 +251,7 @@ function isoNow({ now }: CredentialServices): string {
   return new Date(now()).toISOString();
 }
 
-function viewOf(row: CredentialInfo, isAdmin: boolean): Shown {
+function viewOf(row: CredentialInfo, isAdmin: boolean): CredentialView {
   return {
     id: row.id,
     type: row.type === 'oauth' ? 'oauth' : 'service_account',
@@ -266,6 +266,6 @@ function viewOf(row: CredentialInfo, isAdmin: boolean): Shown {
   };
 }
 
-function nameTaken(name: string): ApiError {
+function nameConflict(name: string): ApiError {
   return conflict(`A credential named "${name}", or with this id, already exists in this workspace`);
 }

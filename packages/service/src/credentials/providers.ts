@@ -17,19 +17,19 @@ export interface CredentialProviders {
   oauth: readonly string[];
 }
 
-type Shown = z.output<typeof oauthProvider> | z.output<typeof keyProvider>;
+type ProviderView = z.output<typeof oauthProvider> | z.output<typeof keyProvider>;
 
-/** Returns the providers whose name or id contains the text. */
+/** Returns the providers whose name or id contains `search`; all without it. */
 export async function providersWith(
   { keys, oauth }: CredentialProviders,
   search: string | undefined,
-): Promise<Shown[]> {
-  const wanted = search?.toLowerCase() ?? '';
-  const all: Shown[] = [...oauth.map(oauthShown), ...(await keys()).map(keyShown)];
-  return all.filter(({ serviceId, name }) => `${serviceId}\n${name}`.toLowerCase().includes(wanted));
+): Promise<ProviderView[]> {
+  const lowerSearch = search?.toLowerCase() ?? '';
+  const views: ProviderView[] = [...oauth.map(oauthView), ...(await keys()).map(keyView)];
+  return views.filter(({ serviceId, name }) => `${serviceId}\n${name}`.toLowerCase().includes(lowerSearch));
 }
 
-function oauthShown(id: string): Shown {
+function oauthView(id: string): ProviderView {
   return {
     type: 'oauth',
     serviceId: id,
@@ -42,7 +42,7 @@ function oauthShown(id: string): Shown {
   };
 }
 
-function keyShown({ id, name, keyUrl }: KeyProvider): Shown {
+function keyView({ id, name, keyUrl }: KeyProvider): ProviderView {
   const field = { id: 'apiToken', label: 'API key', placeholder: `A key of ${name}` };
   return {
     type: 'service_account',

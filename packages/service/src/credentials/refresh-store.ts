@@ -14,8 +14,10 @@ export interface RefreshLease {
   until: string;
 }
 
-/** Takes the lease. Returns the current row; undefined if another process has the lease, or the row is not connected. */
-export function takeRefresh(
+/**
+ * Acquires the lease. Returns the current row; undefined if another process has the lease, or the row is not connected.
+ */
+export function acquireRefresh(
   db: Db,
   { workspaceId, id }: CredentialKey,
   { owner, now, until }: RefreshLease,
@@ -32,21 +34,21 @@ export function takeRefresh(
     .executeTakeFirst();
 }
 
-/** Frees the lease for other processes. */
+/** Releases the lease. */
 export async function releaseRefresh(db: Db, row: CredentialRow, owner: string): Promise<void> {
-  await ofVersion(db, row)
+  await updateVersion(db, row)
     .set({ refresh_owner: null, refresh_until: null })
     .where('refresh_owner', '=', owner)
     .execute();
 }
 
-/** Stores new tokens and frees the lease. Returns false if the row has changed since it was read. */
-export async function storeRefreshed(
+/** Stores new tokens and releases the lease. Returns false if the row has changed since it was read. */
+export async function storeTokens(
   db: Db,
   sealer: Sealer,
   { row, material, now }: { row: CredentialRow; material: OAuthMaterial; now: string },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await ofVersion(db, row)
+  const { numUpdatedRows } = await updateVersion(db, row)
     .set({
       ...sealMaterial(sealer, row, material),
       // Another process may have set `reconnect` in the meantime: its refresh was refused, because this one succeeded.
@@ -67,7 +69,7 @@ export function markReconnect(
   { row, now }: { row: CredentialRow; now: string },
 ): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
-    const { numUpdatedRows } = await ofVersion(tx, row)
+    const { numUpdatedRows } = await updateVersion(tx, row)
       .set({ state: 'reconnect', refresh_owner: null, refresh_until: null, updated_at: now })
       .where('state', '=', 'connected')
       .executeTakeFirst();
@@ -85,8 +87,8 @@ export function markReconnect(
   });
 }
 
-/** Updates the row if its material is still that of `row`. */
-function ofVersion(db: Db, { workspace_id, id, version }: CredentialRow) {
+/** Returns an update of the row that has no effect if its material has changed since it was read. */
+function updateVersion(db: Db, { workspace_id, id, version }: CredentialRow) {
   return db
     .updateTable('credentials')
     .where('workspace_id', '=', workspace_id)

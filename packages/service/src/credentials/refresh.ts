@@ -8,7 +8,7 @@ import { isInvalidGrant } from './oauth-clients.ts';
 import type { OAuthMaterial } from './schemas.ts';
 import { findCredentialRow, openMaterial } from './store.ts';
 import type { CredentialKey, Db } from './store.ts';
-import { markReconnect, releaseRefresh, storeRefreshed, takeRefresh } from './refresh-store.ts';
+import { acquireRefresh, markReconnect, releaseRefresh, storeTokens } from './refresh-store.ts';
 import type { CredentialRow } from './tables.ts';
 
 /** The provider no longer accepts a credential: a person must connect the account again. */
@@ -35,14 +35,14 @@ export interface RefreshOptions {
 const REFRESH_BEFORE_MS = 60_000;
 /** A token that expires within this time is no longer used: it could expire before it reaches the provider. */
 const MIN_LIFE_MS = 5_000;
-/** Lease of a refresh: after it, another process may refresh the token. Longer than a request may take. */
+/** Duration of the lease of a refresh: longer than a request may take. */
 const REFRESH_LEASE_MS = 30_000;
 /** Longer than the lease, so that a caller that waits for a dead process then refreshes the token itself. */
 const MAX_WAIT_MS = REFRESH_LEASE_MS + 5_000;
 const POLL_MS = 250;
 const MAX_STORE_ATTEMPTS = 5;
 
-/** Keeps access tokens valid: refreshes them before they expire, one refresh at a time over all processes. */
+/** Refreshes access tokens before they expire. Over all processes, at most one refresh of a token runs at a time. */
 export class TokenRefresher {
   readonly #db: Db;
   readonly #sealer: Sealer;
@@ -64,8 +64,8 @@ export class TokenRefresher {
    */
   async token(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     if (row.state === 'reconnect') throw reconnectError(row);
-    const present = this.#open(row);
-    if (!this.#isDue(present)) return present;
+    const current = this.#open(row);
+    if (!this.#isDue(current)) return current;
     const key = { workspaceId: row.workspace_id, id: row.id };
     const name = JSON.stringify([key.workspaceId, key.id]);
     let running = this.#running.get(name);
@@ -80,14 +80,14 @@ export class TokenRefresher {
   async #refresh(key: CredentialKey): Promise<OAuthMaterial | undefined> {
     const untilMs = this.#now() + MAX_WAIT_MS;
     for (;;) {
-      const taken = await takeRefresh(this.#db, key, this.#lease());
-      if (taken) return this.#renew(taken);
+      const leased = await acquireRefresh(this.#db, key, this.#lease());
+      if (leased) return this.#renew(leased);
       const row = await findCredentialRow(this.#db, key);
       if (!row) return undefined;
       if (row.state === 'reconnect') throw reconnectError(row);
-      const present = this.#open(row);
-      // Another process is refreshing it. Until it expires, this one uses the current token.
-      if (this.#isUsable(present)) return present;
+      const current = this.#open(row);
+      // Another process is refreshing the token. This process uses the current token until it expires.
+      if (this.#isUsable(current)) return current;
       if (this.#now() >= untilMs)
         throw new Error(`The token of the credential ${nameOf(row)} is being refreshed by another process.`);
       await this.#wait(POLL_MS);
@@ -96,30 +96,30 @@ export class TokenRefresher {
 
   /** Refreshes the token of a row for which this process has the lease. */
   async #renew(row: CredentialRow): Promise<OAuthMaterial | undefined> {
-    const present = this.#open(row);
-    // Another process has refreshed it between the check and the lease.
-    if (!this.#isDue(present)) return this.#keep(row, present);
-    const { refreshToken } = present;
+    const current = this.#open(row);
+    // Another process has refreshed the token between the check and the lease.
+    if (!this.#isDue(current)) return this.#releaseLease(row, current);
+    const { refreshToken } = current;
     if (refreshToken === undefined)
-      return this.#isUsable(present) ? this.#keep(row, present) : this.#disconnect(row);
+      return this.#isUsable(current) ? this.#releaseLease(row, current) : this.#disconnect(row);
     let next: OAuthMaterial;
     try {
       next = await this.#options.clients.refresh(row.provider_id, refreshToken);
     } catch (error) {
       if (isInvalidGrant(error)) return this.#disconnect(row);
       await releaseRefresh(this.#db, row, this.#owner);
-      if (!this.#isUsable(present)) throw failure(row, error);
-      this.#options.report(failure(row, error));
-      return present;
+      if (!this.#isUsable(current)) throw refreshError(row, error);
+      this.#options.report(refreshError(row, error));
+      return current;
     }
-    return (await this.#store(row, next)) ? next : this.#changed(row);
+    return (await this.#store(row, next)) ? next : this.#changedToken(row);
   }
 
   /** Stores new tokens, even if the database fails for a moment: the server may have replaced the refresh token. */
   async #store(row: CredentialRow, material: OAuthMaterial): Promise<boolean> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await storeRefreshed(this.#db, this.#sealer, { row, material, now: this.#isoNow() });
+        return await storeTokens(this.#db, this.#sealer, { row, material, now: this.#isoNow() });
       } catch (error) {
         if (attempt === MAX_STORE_ATTEMPTS) throw error;
         await this.#wait(POLL_MS);
@@ -127,15 +127,17 @@ export class TokenRefresher {
     }
   }
 
-  async #keep(row: CredentialRow, present: OAuthMaterial): Promise<OAuthMaterial> {
+  async #releaseLease(row: CredentialRow, current: OAuthMaterial): Promise<OAuthMaterial> {
     await releaseRefresh(this.#db, row, this.#owner);
-    return present;
+    return current;
   }
 
-  /** Marks the credential, unless its token has changed since it was read: then the new one is used. */
+  /**
+   * Marks the credential for reconnection. If its token has changed since it was read, returns the new token instead.
+   */
   async #disconnect(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     const isMarked = await markReconnect(this.#db, this.#audit, { row, now: this.#isoNow() });
-    if (!isMarked) return this.#changed(row);
+    if (!isMarked) return this.#changedToken(row);
     this.#options.onEvent?.({
       type: 'credential.reconnect',
       workspaceId: row.workspace_id,
@@ -147,12 +149,12 @@ export class TokenRefresher {
   }
 
   /** Returns the token that another process has stored in the meantime. */
-  async #changed({ workspace_id: workspaceId, id }: CredentialRow): Promise<OAuthMaterial | undefined> {
+  async #changedToken({ workspace_id: workspaceId, id }: CredentialRow): Promise<OAuthMaterial | undefined> {
     const row = await findCredentialRow(this.#db, { workspaceId, id });
     if (!row) return undefined;
     if (row.state === 'reconnect') throw reconnectError(row);
-    const present = this.#open(row);
-    if (this.#isUsable(present)) return present;
+    const current = this.#open(row);
+    if (this.#isUsable(current)) return current;
     throw new Error(`The token of the credential ${nameOf(row)} has expired while it was refreshed.`);
   }
 
@@ -197,9 +199,9 @@ function nameOf({ display_name: name, provider_id: provider }: CredentialRow): s
   return `${JSON.stringify(name)} of ${provider}`;
 }
 
-function failure(row: CredentialRow, error: unknown): Error {
-  const why = error instanceof Error ? error.message : String(error);
-  return new Error(`The token of the credential ${nameOf(row)} cannot be refreshed: ${why}`);
+function refreshError(row: CredentialRow, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`The token of the credential ${nameOf(row)} cannot be refreshed: ${reason}`);
 }
 
 function reconnectError(row: CredentialRow): BlockError {

@@ -36,21 +36,21 @@ export const credentialDescription = z
   .max(MAX_DESCRIPTION_CHARS)
   .refine(isStorable, 'the description is not valid Unicode');
 
-/** A key travels in a header. */
+/** A key is sent in a header. */
 const headerText = z
   .string()
   .min(MIN_SECRET_CHARS)
   .regex(/^[\x21-\x7e]*$/, 'it has characters other than printable ASCII');
 export const apiKey = headerText.max(MAX_KEY_CHARS);
 
-/** A string of one unpaired surrogate cannot be stored as UTF-8, and would come back as another value. */
+/** A string of one unpaired surrogate cannot be stored as UTF-8, and would be read back as another value. */
 export const accountKey = z
   .string()
   .min(MIN_SECRET_CHARS)
   .max(MAX_ACCOUNT_KEY_CHARS)
   .refine((value) => value.isWellFormed(), 'the value is not valid Unicode');
 
-/** An access token travels in a header too. */
+/** An access token is sent in a header, too. */
 const accessToken = headerText.max(MAX_TOKEN_CHARS);
 const refreshToken = z.string().min(1).max(MAX_TOKEN_CHARS);
 
@@ -63,7 +63,7 @@ export const material = z.discriminatedUnion('type', [
     accessToken,
     /** Absent: the token cannot be refreshed. */
     refreshToken: refreshToken.optional(),
-    /** When the access token expires, in milliseconds since 1970; absent: unknown. */
+    /** When the access token expires, in milliseconds since the epoch; absent: unknown. */
     expiresMs: z.int().optional(),
   }),
 ]);

@@ -49,7 +49,11 @@ const COLUMNS = [
   ...['workspace_id', 'id', 'type', 'provider_id', 'display_name', 'description', 'account_id'],
   ...['state', 'version', 'created_by', 'created_at', 'updated_at'],
 ] as unknown as readonly (keyof CredentialInfo)[];
-const SORTED = { displayName: 'display_name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+const SORT_COLUMNS = {
+  displayName: 'display_name',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+} as const;
 
 type BoundRow = Pick<CredentialRow, 'workspace_id' | 'id' | 'provider_id'>;
 
@@ -83,16 +87,16 @@ export function openMaterial(sealer: Sealer, row: CredentialRow): Material {
 export async function addCredential(
   db: Db,
   sealer: Sealer,
-  given: NewCredential,
+  credential: NewCredential,
 ): Promise<CredentialInfo | undefined> {
   const { workspaceId, id, providerId, displayName, description, accountId, createdBy, material, now } =
-    given;
-  const bound = { workspace_id: workspaceId, id, provider_id: providerId };
+    credential;
+  const boundRow = { workspace_id: workspaceId, id, provider_id: providerId };
   const added = await db
     .insertInto('credentials')
     .values({
-      ...bound,
-      ...sealMaterial(sealer, bound, material),
+      ...boundRow,
+      ...sealMaterial(sealer, boundRow, material),
       type: material.type,
       display_name: displayName,
       description: description ?? null,
@@ -109,7 +113,7 @@ export async function addCredential(
     .returning(COLUMNS)
     .executeTakeFirst();
   if (!added) return undefined;
-  // A deleted one may have had its id.
+  // A deleted credential may have had the same id, and hooks may still use it.
   await retryHooks(db, { workspaceId, credentialId: id });
   await recordChange(db, added, 'created');
   return added;
@@ -143,8 +147,8 @@ export interface CredentialChanges {
 }
 
 /**
- * Changes a credential, in a transaction. Returns undefined if it was removed. Throws the database's error for the name
- * of another credential.
+ * Changes a credential, in a transaction. Returns undefined if it was removed. Throws the database's error if another
+ * credential has the name.
  */
 export async function changeCredential(
   db: Db,
@@ -178,26 +182,26 @@ export async function changeCredential(
 }
 
 /**
- * Adds a credential, or replaces the material of the one with the same name. Returns undefined if the existing one
- * has another type or provider, or another credential has the id.
+ * Adds a credential, or replaces the material of the credential with the same name. Returns undefined if that
+ * credential has another type or provider, or another credential has the id.
  */
 export async function putCredential(
   db: Db,
   sealer: Sealer,
-  given: NewCredential,
+  credential: NewCredential,
 ): Promise<{ row: CredentialInfo; isNew: boolean } | undefined> {
-  const added = await addCredential(db, sealer, given);
+  const added = await addCredential(db, sealer, credential);
   if (added) return { row: added, isNew: true };
-  const { workspaceId, displayName, providerId, description, accountId, material, now } = given;
-  const present = await findNamed(db, workspaceId, displayName);
-  if (!present || present.type !== material.type || present.provider_id !== providerId) return undefined;
+  const { workspaceId, displayName, providerId, description, accountId, material, now } = credential;
+  const existing = await findByName(db, workspaceId, displayName);
+  if (!existing || existing.type !== material.type || existing.provider_id !== providerId) return undefined;
   const changes = { description, accountId, material, now };
-  const row = await changeCredential(db, sealer, { row: present, changes });
-  // Another caller has removed it in the meantime.
-  return row ? { row, isNew: false } : putCredential(db, sealer, given);
+  const row = await changeCredential(db, sealer, { row: existing, changes });
+  // Another caller has removed the credential in the meantime.
+  return row ? { row, isNew: false } : putCredential(db, sealer, credential);
 }
 
-function findNamed(
+function findByName(
   db: Db,
   workspaceId: string,
   name: string,
@@ -213,10 +217,10 @@ function findNamed(
 /** Deletes a credential, by its id or its name, in a transaction. Returns whether it existed. */
 export async function removeCredential(
   db: Db,
-  { workspaceId, ...which }: { workspaceId: string } & ({ id: string } | { name: string }),
+  { workspaceId, ...key }: { workspaceId: string } & ({ id: string } | { name: string }),
 ): Promise<boolean> {
   const [column, value] =
-    'id' in which ? (['id', which.id] as const) : (['display_name', which.name] as const);
+    'id' in key ? (['id', key.id] as const) : (['display_name', key.name] as const);
   const removed = await db
     .deleteFrom('credentials')
     .where('workspace_id', '=', workspaceId)
@@ -238,7 +242,7 @@ export async function pageOfCredentials(
   query: CredentialsQuery,
 ): Promise<{ rows: CredentialInfo[]; next: CredentialPosition | undefined }> {
   const { workspaceId, types, providerId, search } = query;
-  const column = SORTED[query.sortBy];
+  const column = SORT_COLUMNS[query.sortBy];
   let select = db.selectFrom('credentials').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (types !== undefined) select = select.where('type', 'in', [...types]);
   if (providerId !== undefined) select = select.where('provider_id', '=', providerId);
@@ -283,8 +287,8 @@ export async function credentialKeyIds(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Seals up to `limit` rows of other keys with the current key. Returns how many it found; 0: all have the current
- * key. Material that is replaced at the same time is not changed.
+ * Seals the material of up to `limit` rows that have another key with the current key. Returns the number of these
+ * rows; 0: all have the current key. Material that is replaced at the same time is not changed.
  */
 export async function resealCredentials(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db

@@ -94,11 +94,13 @@ const limitsFile = z.strictObject({
   asyncTimeoutSeconds: seconds,
 });
 
-/** Returns the limits of a file, which can limit these operations separately. Throws an error that names each wrong value. */
-export function parseLimits(text: string, operationIds: readonly string[]): LimitPlan {
+/**
+ * Returns the limits of a file. It may limit `operationIds` separately. Throws an error that names each invalid value.
+ */
+export function parseLimits(json: string, operationIds: readonly string[]): LimitPlan {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(json);
   } catch (error) {
     throw new Error(`The limits are not JSON: ${(error as Error).message}`, { cause: error });
   }
@@ -107,11 +109,11 @@ export function parseLimits(text: string, operationIds: readonly string[]): Limi
     const reasons = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
     throw new Error(`The limits are not valid. ${reasons.join('. ')}.`);
   }
-  const { plan, ...own } = parsed.data;
-  const unknown = Object.keys(own.operations ?? {}).find((id) => !operationIds.includes(id));
+  const { plan, ...fileLimits } = parsed.data;
+  const unknown = Object.keys(fileLimits.operations ?? {}).find((id) => !operationIds.includes(id));
   if (unknown !== undefined) throw new Error(unknownOperation(unknown, operationIds));
-  const replaced = Object.entries(own).filter(([, each]) => each !== undefined);
-  const limits: LimitPlan = { ...PLANS[plan], ...Object.fromEntries(replaced) };
+  const overrides = Object.entries(fileLimits).filter(([, limit]) => limit !== undefined);
+  const limits: LimitPlan = { ...PLANS[plan], ...Object.fromEntries(overrides) };
   for (const [id, { burst, requestsPerMinute = limits.requestsPerMinute }] of Object.entries(
     limits.operations,
   ))
@@ -128,23 +130,23 @@ function unknownOperation(id: string, operationIds: readonly string[]): string {
 
 /** Returns the token buckets of a plan. A bucket holds the burst, by default twice the rate, and refills at the rate. */
 export function bucketsOf(plan: LimitPlan): Buckets {
-  const kinds = limited({
+  const kinds = bucketsByKind({
     address: plan.addressRequestsPerMinute,
     operation: plan.requestsPerMinute,
     sync: plan.syncRunsPerMinute,
     async: plan.asyncRunsPerMinute,
   });
-  const operations = Object.entries(plan.operations).flatMap(([id, own]): [string, Bucket | null][] => {
-    const { burst, requestsPerMinute = plan.requestsPerMinute } = own;
-    if (burst === undefined && own.requestsPerMinute === undefined) return [];
+  const operations = Object.entries(plan.operations).flatMap(([id, limits]): [string, Bucket | null][] => {
+    const { burst, requestsPerMinute = plan.requestsPerMinute } = limits;
+    if (burst === undefined && limits.requestsPerMinute === undefined) return [];
     return [[id, requestsPerMinute === null ? null : bucketOf(requestsPerMinute, burst)]];
   });
   return { ...kinds, ...(operations.length > 0 && { operations: Object.fromEntries(operations) }) };
 }
 
-function limited(rates: { [kind: string]: number | null }): { [kind: string]: Bucket } {
-  const found = Object.entries(rates).filter((entry): entry is [string, number] => entry[1] !== null);
-  return Object.fromEntries(found.map(([kind, perMinute]) => [kind, bucketOf(perMinute)]));
+function bucketsByKind(rates: { [kind: string]: number | null }): { [kind: string]: Bucket } {
+  const entries = Object.entries(rates).filter((entry): entry is [string, number] => entry[1] !== null);
+  return Object.fromEntries(entries.map(([kind, perMinute]) => [kind, bucketOf(perMinute)]));
 }
 
 function bucketOf(perMinute: number, burst = 2 * perMinute): Bucket {
@@ -171,7 +173,7 @@ function byOperation(
   return Object.fromEntries(values.filter((each): each is [string, number] => each[1] !== undefined));
 }
 
-/** The time limits of a plan. */
+/** Returns the time limits of a plan. */
 export function policyOf({ syncTimeoutSeconds, asyncTimeoutSeconds }: LimitPlan): ExecutionPolicy {
   return {
     ...(syncTimeoutSeconds !== null && { syncSeconds: syncTimeoutSeconds }),

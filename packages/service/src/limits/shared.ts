@@ -37,9 +37,9 @@ export interface SharedLimits {
 const DEFAULT_SCHEMA = 'heddle_api';
 /** A separate pool: a limit is checked even while the store has no free connection. */
 const CONNECTIONS = 4;
-/** After this time a request is refused with 503. */
+/** Default time limit of a check. When it is exceeded, the request is refused with 503. */
 const TIMEOUT_MS = 2000;
-/** A process that has ended without freeing its slots holds them for this long. */
+/** Duration of the lease of a slot: for this long, the slots of a dead process remain in use. */
 const SLOT_MS = 60_000;
 const RENEW_MS = 20_000;
 const SWEEP_MS = 60_000;
@@ -68,7 +68,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
     throw error;
   }
   const slots = new Map<string, string>();
-  const stops = [
+  const cancels = [
     every(SWEEP_MS, () => void pool.query(SWEEP, [slowestMs(buckets)]).catch(report)),
     every(RENEW_MS, () => void renew(pool, slots).catch(report)),
   ];
@@ -76,7 +76,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
     limiter: limiterOf(pool, buckets),
     concurrency: concurrencyOf({ pool, slots, report }, concurrency),
     async close() {
-      for (const stop of stops) stop();
+      for (const cancel of cancels) cancel();
       await pool.query(RELEASE, [[...slots.keys()]]).catch(report);
       await pool.end();
     },
@@ -89,7 +89,7 @@ function interval(ms: number, beat: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** After this time every bucket is full, so its row is not needed. */
+/** Returns the time after which every bucket is full, so that its row is not needed. */
 function slowestMs(buckets: Buckets): number {
   const { operations = {}, ...kinds } = buckets;
   const all = [...Object.values(kinds), ...Object.values(operations)].filter((bucket) => bucket !== null);
@@ -151,7 +151,7 @@ function concurrencyOf(
   { pool, slots, report }: Slots,
   { runs = Infinity, calls = {} }: ConcurrencyLimits,
 ): Concurrency {
-  async function take(subject: string, limit: number) {
+  async function takeSlot(subject: string, limit: number) {
     if (limit === Infinity) return NO_LIMIT;
     const slot = randomUUID();
     const { rows } = await pool.query<{ taken: boolean }>({
@@ -162,18 +162,18 @@ function concurrencyOf(
     slots.set(slot, subject);
     return () => {
       slots.delete(slot);
-      // A slot that could not be freed is not renewed, so it ends by itself.
+      // A slot that could not be released is not renewed, so its lease expires.
       void pool.query(RELEASE, [[slot]]).catch(report);
     };
   }
   return {
-    acquire: ({ workspaceId }) => take(workspaceId, runs),
-    acquireCall: (operation, caller) => take(`call ${operation} ${caller}`, callLimit(calls, operation)),
+    acquire: ({ workspaceId }) => takeSlot(workspaceId, runs),
+    acquireCall: (operation, caller) => takeSlot(`call ${operation} ${caller}`, callLimit(calls, operation)),
   };
 }
 
 async function renew(pool: Pool, slots: Map<string, string>): Promise<void> {
-  const held = [...slots].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  if (held.length === 0) return;
-  await pool.query(RENEW, [held.map(([slot]) => slot), held.map(([, workspace]) => workspace), SLOT_MS]);
+  const sorted = [...slots].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (sorted.length === 0) return;
+  await pool.query(RENEW, [sorted.map(([slot]) => slot), sorted.map(([, workspace]) => workspace), SLOT_MS]);
 }

@@ -39,10 +39,10 @@ export const CREATE = (schema: string): string => `
   COMMIT;`;
 
 /** Returns SQL for the tokens at the time `at` in the bucket of the row `b`. */
-const filled = (at: string): string =>
+const tokensAt = (at: string): string =>
   `least($2::double precision, b.tokens + greatest(0, ${at} - b.at_ms) * $3::double precision)`;
 
-const FILLED = filled('excluded.at_ms');
+const REFILLED_TOKENS = tokensAt('excluded.at_ms');
 
 /** Takes a token of each bucket that has one. $1: sorted keys, $2: capacity, $3: tokens per millisecond. */
 export const TAKE = {
@@ -51,8 +51,8 @@ export const TAKE = {
     INSERT INTO rate_buckets AS b (key, tokens, at_ms, allowed)
     SELECT key, $2::double precision - 1, ${NOW_MS}, true FROM unnest($1::text[]) AS key ORDER BY key
     ON CONFLICT (key) DO UPDATE SET
-      allowed = ${FILLED} >= 1,
-      tokens = ${FILLED} - (CASE WHEN ${FILLED} >= 1 THEN 1 ELSE 0 END),
+      allowed = ${REFILLED_TOKENS} >= 1,
+      tokens = ${REFILLED_TOKENS} - (CASE WHEN ${REFILLED_TOKENS} >= 1 THEN 1 ELSE 0 END),
       at_ms = greatest(b.at_ms, excluded.at_ms)
     RETURNING allowed, tokens, at_ms`,
 };
@@ -62,7 +62,7 @@ export const PEEK = {
   name: 'peek_tokens',
   text: `
     SELECT tokens >= 1 AS allowed, tokens, at_ms FROM (
-      SELECT coalesce(${filled('now_ms')}, $2::double precision) AS tokens, now_ms AS at_ms
+      SELECT coalesce(${tokensAt('now_ms')}, $2::double precision) AS tokens, now_ms AS at_ms
       FROM (SELECT ${NOW_MS} AS now_ms) AS clock, unnest($1::text[]) AS wanted
       LEFT JOIN rate_buckets AS b ON b.key = wanted
     ) AS state`,
@@ -71,7 +71,7 @@ export const PEEK = {
 /** $1: the workspace, or the operation and its caller, that the slot counts against, $2: its id, $3: limit, $4: lease in ms. */
 export const TAKE_SLOT = { name: 'take_run_slot', text: 'SELECT take_run_slot($1, $2, $3, $4) AS taken' };
 
-/** Frees slots. $1: their ids. */
+/** Releases slots. $1: their ids. */
 export const RELEASE = 'DELETE FROM run_slots WHERE slot = ANY($1::text[])';
 
 /** Extends the leases of slots, even of those that were swept while the process could not renew them. */

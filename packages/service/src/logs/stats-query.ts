@@ -6,7 +6,7 @@ import { periodsOf } from './stats.ts';
 import type { StatsRow, Window } from './stats.ts';
 import { rangesOf, rangeTable } from './totals.ts';
 
-const TOTALS_COLUMNS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended,
+const TOTAL_COLUMNS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended,
   cost_micros as cost`;
 const RUN_COLUMNS = sql`column3 as segment, workflow_id, level, 1 as total,
   case when duration_ms >= 0 then duration_ms else 0 end as duration, case when duration_ms >= 0 then 1 else 0 end as ended,
@@ -24,7 +24,7 @@ export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<St
   const parts = [
     ...[...totals].map(([width, ranges]) => ({
       ranges,
-      columns: TOTALS_COLUMNS,
+      columns: TOTAL_COLUMNS,
       table: sql`run_totals`,
       condition: sql`width_ms = ${sql.lit(width)} and start_ms >= column1 and start_ms < column2`,
     })),

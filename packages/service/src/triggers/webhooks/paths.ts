@@ -61,7 +61,7 @@ async function claimPath(db: Db, claim: Owner): Promise<void> {
   await db
     .insertInto('webhook_paths')
     .values({ ...claim, is_current: 0 })
-    .onConflict((conflict) => conflict.doNothing())
+    .onConflict((builder) => builder.doNothing())
     .execute();
   const current = await db
     .updateTable('webhook_paths')
