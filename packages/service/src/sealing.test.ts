@@ -12,8 +12,8 @@ const NOT_AUTHENTIC = expect.objectContaining({ name: 'SealingError', code: 'NOT
 const UNKNOWN_KEY = expect.objectContaining({ name: 'SealingError', code: 'UNKNOWN_KEY' }) as Error;
 const NO_KEY = expect.objectContaining({ name: 'SealingError', code: 'NO_KEY' }) as Error;
 
-/** The sealed value with one bit of the byte at `at` flipped. */
-function flipped({ keyId, sealed }: Sealed, at: number): Sealed {
+/** Returns the sealed value with one bit of the byte at `at` flipped. */
+function flipBit({ keyId, sealed }: Sealed, at: number): Sealed {
   const bytes = Buffer.from(sealed, 'base64url');
   bytes[at] = (bytes[at] as number) ^ 1;
   return { keyId, sealed: bytes.toString('base64url') };
@@ -47,7 +47,7 @@ describe('a sealed value', () => {
     const sealed = sealer.seal('text', ROW);
     const { length } = Buffer.from(sealed.sealed, 'base64url');
     for (let at = 0; at < length; at++)
-      expect(() => sealer.open(flipped(sealed, at), ROW)).toThrow(NOT_AUTHENTIC);
+      expect(() => sealer.open(flipBit(sealed, at), ROW)).toThrow(NOT_AUTHENTIC);
   });
 
   it.each(['', 'AAAA', 'A'.repeat(20)])('is not opened when it is truncated (%s)', (sealed) => {
@@ -62,7 +62,7 @@ describe('a sealed value', () => {
   });
 });
 
-describe('keys in a text', () => {
+describe('keys in a string', () => {
   it('open the values that any of them sealed; the first one seals', () => {
     const old = new Sealer(keysInText(key(1)));
     const both = new Sealer(keysInText(`${key(2)}, ${key(1)}`));
@@ -109,9 +109,9 @@ describe('a folder of keys', () => {
   it('keeps keys in use and the previous key', () => {
     const folder = join(dataFolder(), 'keys');
     const keys = new KeyFolder(folder);
-    const used = keys.current().id;
-    keys.rotate(new Set([used]));
-    keys.rotate(new Set([used]));
+    const usedId = keys.current().id;
+    keys.rotate(new Set([usedId]));
+    keys.rotate(new Set([usedId]));
     expect(readdirSync(folder).sort()).toEqual(['000001.key', '000002.key', '000003.key']);
     keys.rotate(new Set());
     expect(readdirSync(folder).sort()).toEqual(['000003.key', '000004.key']);

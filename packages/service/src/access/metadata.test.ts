@@ -6,7 +6,7 @@ const RESOURCE = {
   resource: 'https://heddle.test/api',
   issuer: 'https://issuer.test',
 };
-const AT = 'https://heddle.test/.well-known/oauth-protected-resource';
+const METADATA_URL = 'https://heddle.test/.well-known/oauth-protected-resource';
 
 const respondWith = (status: number, challenge?: string) =>
   withResourceMetadata(
@@ -21,7 +21,7 @@ const respondWith = (status: number, challenge?: string) =>
   );
 
 it('the API serves a document that names the issuer of tokens', async () => {
-  const response = await respondWith(404)(new Request(AT));
+  const response = await respondWith(404)(new Request(METADATA_URL));
   expect([response.status, await response.json()]).toEqual([
     200,
     {
@@ -31,17 +31,17 @@ it('the API serves a document that names the issuer of tokens', async () => {
       bearer_methods_supported: ['header'],
     },
   ]);
-  expect((await respondWith(404)(new Request(AT, { method: 'POST' }))).status).toBe(404);
+  expect((await respondWith(404)(new Request(METADATA_URL, { method: 'POST' }))).status).toBe(404);
 });
 
 it.each([
-  [401, 'ApiKey realm="x"', `Bearer resource_metadata="${AT}", ApiKey realm="x"`],
+  [401, 'ApiKey realm="x"', `Bearer resource_metadata="${METADATA_URL}", ApiKey realm="x"`],
   [
     401,
     'Bearer error="invalid_token", ApiKey',
-    `Bearer resource_metadata="${AT}", error="invalid_token", ApiKey`,
+    `Bearer resource_metadata="${METADATA_URL}", error="invalid_token", ApiKey`,
   ],
-  [401, undefined, `Bearer resource_metadata="${AT}"`],
+  [401, undefined, `Bearer resource_metadata="${METADATA_URL}"`],
   [403, 'Bearer error="insufficient_scope"', 'Bearer error="insufficient_scope"'],
   [200, undefined, null],
 ])('the document is named only in 401 challenges: %i with %s', async (status, challenge, expected) => {

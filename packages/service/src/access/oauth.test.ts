@@ -14,10 +14,10 @@ const SECONDS = NOW / 1000;
 const ISSUER = 'https://issuer.test';
 const AUDIENCE = 'https://heddle.test';
 
-const pair = () => generateKeyPair('ES256', { extractable: true });
+const newKeyPair = () => generateKeyPair('ES256', { extractable: true });
 const keys = {
-  first: await pair(),
-  second: await pair(),
+  first: await newKeyPair(),
+  second: await newKeyPair(),
   rsa: await generateKeyPair('RS256', { extractable: true }),
 };
 type KeyName = keyof typeof keys;
@@ -35,17 +35,17 @@ async function provider() {
     padding: 0,
     requests: 0,
   };
-  const asked: { authorization: string | undefined; body: string }[] = [];
+  const received: { authorization: string | undefined; body: string }[] = [];
   const server = createServer((request, response) => {
     state.requests += 1;
     void (async () => {
       let body = '';
       for await (const chunk of request) body += String(chunk);
-      asked.push({ authorization: request.headers.authorization, body });
+      received.push({ authorization: request.headers.authorization, body });
       const isJwks = request.url === '/jwks';
-      const answer = isJwks ? { keys: await Promise.all(state.keys.map(jwk)) } : state.introspected;
+      const document = isJwks ? { keys: await Promise.all(state.keys.map(jwk)) } : state.introspected;
       response.writeHead(state.status, { 'Content-Type': 'application/json' });
-      response.end(JSON.stringify(answer) + ' '.repeat(state.padding));
+      response.end(JSON.stringify(document) + ' '.repeat(state.padding));
     })();
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -53,7 +53,7 @@ async function provider() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     state,
-    asked,
+    received,
     url,
     close: () => new Promise((closed) => server.close(closed).closeAllConnections()),
   };
@@ -110,8 +110,8 @@ describe('a signed token', () => {
   });
 
   it.each([
-    ['scp as a list', { scope: undefined, scp: ['api:write', 'x'] }, ['api:write']],
-    ['scp as text', { scope: undefined, scp: 'api:read api:write' }, ['api:read', 'api:write']],
+    ['scp as an array', { scope: undefined, scp: ['api:write', 'x'] }, ['api:write']],
+    ['scp as a string', { scope: undefined, scp: 'api:read api:write' }, ['api:read', 'api:write']],
     ['neither', { scope: undefined }, []],
     ['similar names', { scope: 'api:readx API:READ' }, []],
   ])('takes scopes from %s', async (_name, claims, scopes) => {
@@ -155,8 +155,8 @@ describe('a signed token', () => {
     const [head, , signature] = (await token()).split('.');
     const payload = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'api:write' })).toString('base64url');
     expect(await accept(`${head}.${payload}.${signature}`)).toBeUndefined();
-    const own = await exportJWK(keys.second.publicKey);
-    expect(await accept(await token({}, 'second', { kid: 'first', jwk: own }))).toBeUndefined();
+    const ownKey = await exportJWK(keys.second.publicKey);
+    expect(await accept(await token({}, 'second', { kid: 'first', jwk: ownKey }))).toBeUndefined();
     expect(await accept('a.b.c')).toBeUndefined();
   });
 
@@ -227,12 +227,12 @@ async function introspectionSetup(more: Partial<IntrospectionOptions> = {}) {
 
 describe('an opaque token', () => {
   it('is introspected with the credentials of the client, once for concurrent requests', async () => {
-    const { accept, asked } = await introspectionSetup();
+    const { accept, received } = await introspectionSetup();
     const answers = await Promise.all([accept('opaque+1'), accept('opaque+1')]);
     expect(answers[0]).toMatchObject({ kind: 'oauth', userId: 'ada', scopes: ['api:read'] });
     expect(answers[1]).toEqual(answers[0]);
     const authorization = `Basic ${Buffer.from('heddle%3A1:s+e%2Fcret').toString('base64')}`;
-    expect(asked).toEqual([{ authorization, body: 'token=opaque%2B1&token_type_hint=access_token' }]);
+    expect(received).toEqual([{ authorization, body: 'token=opaque%2B1&token_type_hint=access_token' }]);
   });
 
   it('is introspected again when the response is old, and refused if it was revoked', async () => {
@@ -303,15 +303,18 @@ describe('combined authenticators', () => {
 
   it('refuse a wrong key even with a valid token', async () => {
     const bearer = { kind: 'oauth' } as never;
-    const both = keysAnd(
+    const combined = keysAnd(
       { authenticate: () => Promise.resolve(undefined) },
-      { authenticate: (given) => Promise.resolve(given.bearer === undefined ? undefined : bearer) },
+      {
+        authenticate: (credentials) =>
+          Promise.resolve(credentials.bearer === undefined ? undefined : bearer),
+      },
     );
-    expect(await both.authenticate({ apiKey: 'wrong', bearer: 'right' }, new Headers())).toBeUndefined();
-    expect(await both.authenticate({ apiKey: undefined, bearer: 'right' }, new Headers())).toBe(bearer);
+    expect(await combined.authenticate({ apiKey: 'wrong', bearer: 'right' }, new Headers())).toBeUndefined();
+    expect(await combined.authenticate({ apiKey: undefined, bearer: 'right' }, new Headers())).toBe(bearer);
   });
 
-  it('find a user by a verified address only', async () => {
+  it('find a user by a verified email address only', async () => {
     const byEmail = usersByClaim('email', {
       userById: () => Promise.resolve('wrong'),
       userByEmail: (email) => Promise.resolve(email === 'ada@heddle.test' ? 'ada' : undefined),

@@ -3,11 +3,11 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { Catalog } from './catalog.ts';
 import type { BlockDescription, CatalogQuery } from './catalog.ts';
 
-function described(type: string, fields: JsonObject = {}, rest: JsonObject = {}): BlockDescription {
+function descriptionOf(type: string, fields: JsonObject = {}, keywords: JsonObject = {}): BlockDescription {
   return {
     type,
     summary: `Does ${type}.`,
-    fields: { type: 'object', properties: fields, ...rest },
+    fields: { type: 'object', properties: fields, ...keywords },
     outputs: { type: 'object', properties: { done: { type: 'boolean', description: 'Whether it is.' } } },
   };
 }
@@ -24,10 +24,10 @@ async function ids(catalog: Catalog, query: Partial<CatalogQuery> = {}): Promise
 
 describe('Catalog', () => {
   const catalog = catalogOf(
-    described('wait'),
-    { ...described('acme_mail'), source: 'custom' },
-    described('start_trigger'),
-    described('api'),
+    descriptionOf('wait'),
+    { ...descriptionOf('acme_mail'), source: 'custom' },
+    descriptionOf('start_trigger'),
+    descriptionOf('api'),
   );
 
   it('lists types by id, name or category, in both orders', async () => {
@@ -75,7 +75,7 @@ describe('Catalog', () => {
     };
     const definitions = { row: { type: 'object' } };
     const detail = await catalogOf(
-      described('x', fields, { required: ['method', 'apiKey'], $defs: definitions }),
+      descriptionOf('x', fields, { required: ['method', 'apiKey'], $defs: definitions }),
     ).find('x');
     expect(detail?.inputSchema).toEqual([
       {
@@ -100,7 +100,7 @@ describe('Catalog', () => {
     expect(detail?.outputs).toEqual({ done: { type: 'boolean', description: 'Whether it is.' } });
   });
 
-  it('has triggers only for types that start runs, and no unknown type', async () => {
+  it('has triggers only for types that start runs, and finds no unknown type', async () => {
     const trigger = await catalog.find('start_trigger');
     expect(trigger?.triggers.map(({ id }) => id)).toEqual(['start_trigger']);
     expect((await catalog.find('api'))?.triggers).toEqual([]);
@@ -112,7 +112,7 @@ describe('Catalog', () => {
     const flaky = new Catalog(async () => {
       calls += 1;
       if (calls === 1) throw new Error('not now');
-      return [described('api')];
+      return [descriptionOf('api')];
     });
     await expect(flaky.find('api')).rejects.toThrow('not now');
     await flaky.find('api');

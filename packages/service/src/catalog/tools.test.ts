@@ -20,8 +20,8 @@ function tool(id: string, run: CatalogTool['run'] = async () => null): CatalogTo
 const ALL: ToolsQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
 const CALL = { args: { city: 'Ulm' }, idempotencyKey: 'k', timeoutMs: 60_000 };
 
-function call(run: CatalogTool['run'], rest: { timeoutMs?: number; signal?: AbortSignal } = {}) {
-  return new Tools([tool('t', run)]).run('t', { ...CALL, signal: new AbortController().signal, ...rest });
+function call(run: CatalogTool['run'], options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
+  return new Tools([tool('t', run)]).run('t', { ...CALL, signal: new AbortController().signal, ...options });
 }
 
 describe('Tools', () => {
@@ -75,13 +75,13 @@ describe('Tools', () => {
   });
 
   it('returns the output of a tool', async () => {
-    const given: Json[] = [];
+    const received: Json[] = [];
     const outcome = await call(async (args, { params, idempotencyKey }) => {
-      given.push(args, params, idempotencyKey);
+      received.push(args, params, idempotencyKey);
       return { warm: true };
     });
     expect(outcome).toEqual({ status: 'completed', output: { warm: true }, error: null });
-    expect(given).toEqual([{ city: 'Ulm' }, {}, 'k']);
+    expect(received).toEqual([{ city: 'Ulm' }, {}, 'k']);
     expect(await call(async () => undefined as never)).toMatchObject({ status: 'completed', output: null });
   });
 
@@ -93,8 +93,8 @@ describe('Tools', () => {
     expect(large).toMatchObject({ status: 'failed', error: 'The output is larger than 8 MiB.' });
     let signal: AbortSignal | undefined;
     const endless = await call(
-      (_args, given) => {
-        ({ signal } = given);
+      (_args, context) => {
+        ({ signal } = context);
         return new Promise(() => undefined);
       },
       { timeoutMs: 20 },
@@ -104,13 +104,13 @@ describe('Tools', () => {
   });
 
   it('ends when the caller disconnects', async () => {
-    const gone = new AbortController();
-    const outcome = call(() => new Promise(() => undefined), { signal: gone.signal });
-    gone.abort(new Error('gone'));
+    const cancellation = new AbortController();
+    const outcome = call(() => new Promise(() => undefined), { signal: cancellation.signal });
+    cancellation.abort(new Error('gone'));
     expect(await outcome).toMatchObject({ status: 'failed' });
   });
 
-  it('refuses two tools with one id, and parameters that do not describe an object', () => {
+  it('refuses two tools with the same id, and parameters that do not describe an object', () => {
     expect(() => new Tools([tool('t'), tool('t')])).toThrow('two tools with the id "t"');
     expect(() => new Tools([{ ...tool('t'), parameters: { type: 'string' } }])).toThrow('not the schema');
     expect(() => new Tools([{ ...tool('t'), parameters: {} }])).toThrow('not the schema');

@@ -27,7 +27,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   });
 
   /** Two new workspaces. */
-  async function world(postgres = url) {
+  async function setup(postgres = url) {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(
       postgres === undefined ? {} : { postgres: { url: postgres }, secret },
@@ -39,11 +39,11 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     const other = await workspaces.createWorkspace('Other', userId);
     const sealer = new Sealer(keysInText(OLD_KEY));
     const db = database as Kysely<CredentialTables>;
-    const add = (given: Partial<CredentialToStore> = {}) =>
+    const add = (overrides: Partial<CredentialToStore> = {}) =>
       storeCredential(database, sealer, {
         ...{ workspaceId, name: 'Shop', provider: 'shop' },
         material: { type: 'api_key', key: KEY },
-        ...given,
+        ...overrides,
       });
     const row = async (id: string, workspace = workspaceId) =>
       (await findCredentialRow(db, { workspaceId: workspace, id })) as CredentialRow;
@@ -51,12 +51,12 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   }
 
   it('are stored sealed, replaced by their name, listed without secrets and removed', async () => {
-    const { database, db, sealer, workspaceId, add, row } = await world();
+    const { database, db, sealer, workspaceId, add, row } = await setup();
     const { credential, isNew } = await add({ description: 'of the shop' });
     expect(isNew).toBe(true);
     expect(openMaterial(sealer, await row(credential.id))).toEqual({ type: 'api_key', key: KEY });
-    const again = await add({ material: { type: 'api_key', key: 'sk-another-key' } });
-    expect(again).toMatchObject({
+    const replaced = await add({ material: { type: 'api_key', key: 'sk-another-key' } });
+    expect(replaced).toMatchObject({
       isNew: false,
       credential: { id: credential.id, description: 'of the shop' },
     });
@@ -73,7 +73,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   });
 
   it('of another workspace cannot be read, listed or removed', async () => {
-    const { database, db, workspaceId, other, add } = await world();
+    const { database, db, workspaceId, other, add } = await setup();
     const { credential } = await add();
     const query = { providerId: 'shop', type: 'api_key' } as const;
     expect(await findCredentialRow(db, { workspaceId: other, id: credential.id })).toBeUndefined();
@@ -85,7 +85,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   });
 
   it('are not opened in another workspace, under another id, provider or type', async () => {
-    const { db, sealer, workspaceId, other, add, row } = await world();
+    const { db, sealer, workspaceId, other, add, row } = await setup();
     const { credential } = await add({
       material: { type: 'service_account', key: '{"private":"of the shop"}' },
     });
@@ -96,10 +96,10 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
       { id: 'another', display_name: 'Another' },
       { id: 'a', display_name: 'A', provider_id: 'another' },
     ]) {
-      const moved = { ...copy, ...change };
-      await db.insertInto('credentials').values(moved).execute();
-      const read = await row(moved.id, moved.workspace_id);
-      expect(() => openMaterial(sealer, read)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
+      const movedRow = { ...copy, ...change };
+      await db.insertInto('credentials').values(movedRow).execute();
+      const stored = await row(movedRow.id, movedRow.workspace_id);
+      expect(() => openMaterial(sealer, stored)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
     }
     await db.updateTable('credentials').set({ type: 'api_key' }).where('id', '=', id).execute();
     const changed = await row(id, workspaceId);
@@ -107,7 +107,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   });
 
   it('keep their type and provider: another credential needs another name', async () => {
-    const { add } = await world();
+    const { add } = await setup();
     await add();
     await expect(add({ provider: 'other' })).rejects.toThrow('Another credential has the name "Shop"');
     await expect(add({ material: { type: 'service_account', key: KEY } })).rejects.toThrow(
@@ -130,27 +130,27 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     ['key', { material: { type: 'api_key', key: 'x'.repeat(8193) } }],
     ['key', { material: { type: 'service_account', key: `${KEY}\ud800` } }],
     ['token', { material: { type: 'oauth', accessToken: '' } }],
-  ])('refuse an invalid %s without showing it: %j', async (what, given) => {
-    const { add } = await world();
-    const refused = await add(given).catch((error: unknown) => error as Error);
+  ])('refuse an invalid %s without showing it: %j', async (field, input) => {
+    const { add } = await setup();
+    const refused = await add(input).catch((error: unknown) => error as Error);
     expect(refused).toMatchObject({ name: 'RangeError' });
-    expect((refused as Error).message).toMatch(new RegExp(`^The ${what} is invalid: `));
+    expect((refused as Error).message).toMatch(new RegExp(`^The ${field} is invalid: `));
     expect((refused as Error).message).not.toContain(KEY);
   });
 
   it('are limited in number', async () => {
-    const { database, db, workspaceId, add, row } = await world();
+    const { database, db, workspaceId, add, row } = await setup();
     const { credential } = await add();
     const first = await row(credential.id);
-    const more = Array.from({ length: MAX_CREDENTIALS - 1 }, (_, index) => ({
+    const rows = Array.from({ length: MAX_CREDENTIALS - 1 }, (_, index) => ({
       ...first,
       id: `c${index}`,
       display_name: `C${index}`,
     }));
-    for (let at = 0; at < more.length; at += 100)
+    for (let at = 0; at < rows.length; at += 100)
       await db
         .insertInto('credentials')
-        .values(more.slice(at, at + 100))
+        .values(rows.slice(at, at + 100))
         .execute();
     await expect(add({ name: 'One more' })).rejects.toThrow('The workspace has 1000 credentials already.');
     expect(await add()).toMatchObject({ isNew: false });
@@ -158,21 +158,21 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   });
 
   it('are sealed again with the secrets when the key is rotated', async () => {
-    const { database, workspaceId, add, row } = await world(
+    const { database, workspaceId, add, row } = await setup(
       kind === 'postgres' ? await postgresDatabase() : undefined,
     );
-    const old = new Sealer(keysInText(OLD_KEY));
-    await setStoredSecret(database, old, { workspaceId, name: 'TOKEN', value: 'a secret value' });
+    const oldSealer = new Sealer(keysInText(OLD_KEY));
+    await setStoredSecret(database, oldSealer, { workspaceId, name: 'TOKEN', value: 'a secret value' });
     const ids: string[] = [];
     for (let index = 0; index < 120; index++) ids.push((await add({ name: `Shop ${index}` })).credential.id);
-    const both = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
-    expect(await rotateStoredSecrets(database, both, undefined)).toMatchObject({ resealed: 121 });
-    expect(await rotateStoredSecrets(database, both, undefined)).toMatchObject({ resealed: 0 });
-    const fresh = new Sealer(keysInText(NEW_KEY));
-    for (const id of ids) expect(openMaterial(fresh, await row(id))).toEqual({ type: 'api_key', key: KEY });
+    const bothSealer = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
+    expect(await rotateStoredSecrets(database, bothSealer, undefined)).toMatchObject({ resealed: 121 });
+    expect(await rotateStoredSecrets(database, bothSealer, undefined)).toMatchObject({ resealed: 0 });
+    const sealer = new Sealer(keysInText(NEW_KEY));
+    for (const id of ids) expect(openMaterial(sealer, await row(id))).toEqual({ type: 'api_key', key: KEY });
     expect(await row(ids[0] as string)).toMatchObject({ version: 1 });
     expect(
-      (await sql`select * from secrets where key_id = ${old.currentKeyId()}`.execute(database)).rows,
+      (await sql`select * from secrets where key_id = ${oldSealer.currentKeyId()}`.execute(database)).rows,
     ).toEqual([]);
   });
 });

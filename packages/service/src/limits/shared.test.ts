@@ -106,7 +106,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     expect(await second?.concurrency.acquire(RUN)).toBeUndefined();
   });
 
-  it('free the slots of a process that has ended, and keep those of a process that renews them', async () => {
+  it('release the slots of a process that has ended, but not those of a process that renews them', async () => {
     const { opened, query, beat } = await processes(1, { concurrency: { runs: 1 } });
     const concurrency = opened[0]?.concurrency;
     const release = await concurrency?.acquire(RUN);
@@ -119,7 +119,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     await expect.poll(() => concurrency?.acquire(RUN)).toBeDefined();
   });
 
-  it('free their slots when they are closed', async () => {
+  it('release their slots when they are closed', async () => {
     const { query, opened } = await processes(2, { concurrency: { runs: 1 } });
     await opened[0]?.concurrency.acquire(RUN);
     await opened[0]?.close();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { usageOf } from './usage.ts';
 
-it('the usage of an agent has model, tokens, cost and calls of tools from its output', () => {
+it('the usage of an agent has model, tokens, cost and tool calls from its output', () => {
   const output = {
     model: 'm-1',
     tokens: { input: 3, output: 4, total: 7, cached: 1 },
@@ -24,7 +24,7 @@ it('blocks whose outputs have data of callers have no usage', () => {
     expect(usageOf(type, { model: 'm', cost: { total: 5 } })).toBeUndefined();
 });
 
-it('values that are not numbers of at least 0 are not part of the usage, and long names are shortened', () => {
+it('the usage has only non-negative numbers, and long names are truncated', () => {
   expect(usageOf('agent', { model: 'x'.repeat(500), cost: { total: -1, input: '5' }, tokens: 7 })).toEqual({
     model: 'x'.repeat(200),
   });

@@ -73,7 +73,7 @@ function toolCall({ name, arguments: args, result, error }: JsonObject): ToolCal
 
 const MAX_MODEL_LENGTH = 200;
 
-/** Returns the named fields that are finite numbers of at least 0; undefined if there is none. */
+/** Returns the named fields that are non-negative finite numbers; undefined if there is none. */
 function numbersIn<Name extends string>(
   value: Json | undefined,
   names: readonly Name[],

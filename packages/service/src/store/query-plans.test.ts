@@ -18,7 +18,7 @@ const SECRET = 'a secret that is only for the tests of this file';
 /** Patterns in the query plans of a database. */
 interface Plans {
   open(): Promise<ServiceStore>;
-  /** The plan with which the database reads the rows of a query, as one text. */
+  /** Returns the plan with which the database reads the rows of a query, as one string. */
   planOf(db: Db, query: CompiledQuery): Promise<string>;
   /** Rows are read from an index. */
   byIndex: RegExp;
@@ -35,8 +35,8 @@ interface Plans {
 const sqlite: Plans = {
   open: () => openServiceStore(),
   async planOf(db, query) {
-    const explained = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${query.sql}`, [...query.parameters]);
-    const { rows } = await db.executeQuery<{ detail: string }>(explained);
+    const explain = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${query.sql}`, [...query.parameters]);
+    const { rows } = await db.executeQuery<{ detail: string }>(explain);
     return rows.map(({ detail }) => detail).join('\n');
   },
   byIndex: /USING (COVERING )?INDEX/,
@@ -54,11 +54,12 @@ const postgres: Plans = {
   open: async () => openServiceStore({ postgres: { url: await postgresDatabase() }, secret: SECRET }),
   planOf: (db, query) =>
     db.transaction().execute(async (tx) => {
-      // The tables are empty, so reading all rows and sorting them costs least. Disabled, they are used only without an index.
-      for (const way of ['seqscan', 'bitmapscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin'])
-        await sql`set local ${sql.raw(`enable_${way}`)} = off`.execute(tx);
-      const explained = CompiledQuery.raw(`EXPLAIN ${query.sql}`, [...query.parameters]);
-      const { rows } = await tx.executeQuery<{ 'QUERY PLAN': string }>(explained);
+      // The tables are empty, so a scan of all rows with a sort is cheapest. Disabled methods are used only without an
+      // index.
+      for (const method of ['seqscan', 'bitmapscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin'])
+        await sql`set local ${sql.raw(`enable_${method}`)} = off`.execute(tx);
+      const explain = CompiledQuery.raw(`EXPLAIN ${query.sql}`, [...query.parameters]);
+      const { rows } = await tx.executeQuery<{ 'QUERY PLAN': string }>(explain);
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     }),
   byIndex: /Index (Only )?Scan/,

@@ -34,7 +34,7 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
     expect(await reservations.byRunId('other', ['looms'])).toEqual([]);
   });
 
-  it('free the id of a run that was never created', async () => {
+  it('release the id of a run that was never created', async () => {
     const reservations = await open();
     await reservations.reserve(reservation());
     await reservations.release('e1');

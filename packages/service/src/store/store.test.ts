@@ -25,7 +25,7 @@ function folder(): string {
   return data;
 }
 
-function opened(options: ServiceStoreOptions): Promise<ServiceStore> {
+function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
   const store = openServiceStore(options);
   afterAll(async () => (await store).close());
   return store;
@@ -34,16 +34,16 @@ function opened(options: ServiceStoreOptions): Promise<ServiceStore> {
 async function onPostgres(): Promise<[ServiceStore, ServiceStore]> {
   const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
   // Concurrently: one of them creates the tables.
-  return Promise.all([opened(options), opened(options)]);
+  return Promise.all([openStore(options), openStore(options)]);
 }
 
 async function onFolder(): Promise<[ServiceStore, ServiceStore]> {
-  const store = await opened({ data: folder() });
+  const store = await openStore({ data: folder() });
   return [store, store];
 }
 
 function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void {
-  async function two() {
+  async function twoApis() {
     const [first, second] = await stores();
     const one = await testApi({ store: first });
     const other = await testApi({ store: second, engine: one.engine });
@@ -51,7 +51,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   }
 
   it('accept the same keys, and refuse a key that either has revoked', async () => {
-    const { one, other } = await two();
+    const { one, other } = await twoApis();
     const { key } = one;
     expect(await other.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
     const [mine] = (await one.store.keys.list()).filter(({ user_id }) => user_id === one.userId);
@@ -60,7 +60,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 
   it('reserve a run id for one of many concurrent requests', async () => {
-    const { one, other } = await two();
+    const { one, other } = await twoApis();
     const id = await one.deployed(GREETING);
     const { key } = one;
     const options = { key, headers: { 'X-Run-Id': crypto.randomUUID() }, body: {} };
@@ -77,7 +77,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 
   it('number versions without gaps when both deploy at the same time', async () => {
-    const { one, other } = await two();
+    const { one, other } = await twoApis();
     const id = await one.drafted(GREETING);
     const { key } = one;
     const answers = await Promise.all(
@@ -96,7 +96,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 
   it('give a block id to one of two workflows that use it at the same time', async () => {
-    const { one, other } = await two();
+    const { one, other } = await twoApis();
     const { key } = one;
     const ids = [await one.drafted(GREETING), await one.drafted(GREETING)];
     const body = draftOf(GREETING);
@@ -107,7 +107,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 
   it('keep all concurrent edits of one draft, and variables that a replaced graph leaves out', async () => {
-    const { one, other } = await two();
+    const { one, other } = await twoApis();
     const id = await one.drafted(GREETING);
     const { key } = one;
     const at = `/api/v2/workflows/${id}`;
@@ -121,8 +121,8 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     const added = await one.call<{ blocks: { [id: string]: { name: string } } }>('GET', `${at}/state`, {
       key,
     });
-    const shown = Object.values(added.data.blocks).map(({ name }) => name);
-    expect(shown).toEqual(expect.arrayContaining(names));
+    const blockNames = Object.values(added.data.blocks).map(({ name }) => name);
+    expect(blockNames).toEqual(expect.arrayContaining(names));
     const { blocks, edges } = added.data as unknown as { blocks: object; edges: object[] };
     const set = (name: string) => {
       const operations = [{ operation: 'add', name, type: 'string', value: 'x' }];
@@ -136,7 +136,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 
   it('list the same workflows in the same order', async () => {
-    const { one, other } = await two();
+    const { one, other } = await twoApis();
     const { key, workspaceId } = one;
     for (const name of ['b', 'a', 'c'])
       await one.call('POST', '/api/v2/workflows', { key, body: { workspaceId, name } });
@@ -144,8 +144,8 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     const first = await other.call<{ name: string }[]>('GET', path, { key });
     expect(first.data.map(({ name }) => name)).toEqual(['a', 'b']);
     const { nextCursor } = first.body as { nextCursor: string };
-    const rest = await one.call<{ name: string }[]>('GET', `${path}&cursor=${nextCursor}`, { key });
-    expect(rest.data.map(({ name }) => name)).toEqual(['c']);
+    const secondPage = await one.call<{ name: string }[]>('GET', `${path}&cursor=${nextCursor}`, { key });
+    expect(secondPage.data.map(({ name }) => name)).toEqual(['c']);
   });
 }
 
@@ -217,8 +217,8 @@ async function expectRowsOfOlder(store: ServiceStore): Promise<void> {
 }
 
 async function expectOlderReservations({ reservations }: ServiceStore): Promise<void> {
-  const about = { workflowId: 'w', trigger: 'api' } as const;
-  const mine = { ...about, engineId: 'mine', runId: 'mine', workspaceId: 'looms', isQueued: true };
+  const common = { workflowId: 'w', trigger: 'api' } as const;
+  const mine = { ...common, engineId: 'mine', runId: 'mine', workspaceId: 'looms', isQueued: true };
   expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([mine]);
   expect((await reservations.byEngineIds(['mine'])).get('mine')).toMatchObject(mine);
   const waiting = { input: {}, version: 3 };
@@ -226,9 +226,9 @@ async function expectOlderReservations({ reservations }: ServiceStore): Promise<
     { engineId: 'mine', runId: 'mine', workflowId: 'w', workspaceId: 'looms', start: waiting },
   ]);
   const createdAt = '2026-01-02T00:00:00.000Z';
-  const again = { ...about, mode: 'sync', createdAt, engineId: 'e1', runId: 'mine' } as const;
-  expect(await reservations.reserve({ ...again, workspaceId: 'looms' })).toBe(false);
-  expect(await reservations.reserve({ ...again, workspaceId: 'dyers' })).toBe(true);
+  const next = { ...common, mode: 'sync', createdAt, engineId: 'e1', runId: 'mine' } as const;
+  expect(await reservations.reserve({ ...next, workspaceId: 'looms' })).toBe(false);
+  expect(await reservations.reserve({ ...next, workspaceId: 'dyers' })).toBe(true);
   expect(await reservations.byRunId('mine', ['dyers'])).toMatchObject([{ engineId: 'e1' }]);
 }
 
@@ -236,19 +236,19 @@ describe.each(FORMATS)('a store of format %s', (format) => {
   it('keeps its rows in a data folder', async () => {
     const data = folder();
     await createOlder({ file: join(data, 'api.db') }, format);
-    const store = await opened({ data });
+    const store = await openStore({ data });
     await expectRowsOfOlder(store);
     await expectOlderReservations(store);
   });
 });
 
-const DRAWN = sample(FORMATS, 1, 'older formats of the store on PostgreSQL');
+const SAMPLED_FORMATS = sample(FORMATS, 1, 'older formats of the store on PostgreSQL');
 
-describe.each(DRAWN)('a store of format %s', (format) => {
+describe.each(SAMPLED_FORMATS)('a store of format %s', (format) => {
   it.skipIf(!hasPostgres)('keeps its rows in PostgreSQL', async () => {
     const url = await postgresDatabase();
     await createOlder({ url }, format);
-    const store = await opened({ postgres: { url }, secret: SECRET });
+    const store = await openStore({ postgres: { url }, secret: SECRET });
     await expectRowsOfOlder(store);
     await expectOlderReservations(store);
   });
@@ -269,7 +269,7 @@ describe('a store', () => {
     const userId = await first.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
     const { key } = await first.keys.create({ userId }, 'kept');
     await first.close();
-    const second = await opened({ data });
+    const second = await openStore({ data });
     expect(await second.keys.find(key, Date.now())).toMatchObject({ user_id: userId });
     expect(statSync(join(data, 'api-secret')).mode & 0o777).toBe(0o600);
   });

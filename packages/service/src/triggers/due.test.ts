@@ -23,10 +23,10 @@ function everyMinute(policy: Partial<SchedulePolicy> = {}): ScheduleType {
   };
 }
 
-/** The decision at a minute, in minutes. */
-function at(minute: number, policy: Partial<SchedulePolicy>, more: Partial<DueState> = {}) {
-  const call = { config: {}, dueMs: 10 * MINUTE, held: null, jitterMs: 0, isBusy: false, ...more };
-  const decision = decide({ ...call, type: everyMinute(policy), nowMs: minute * MINUTE });
+/** Returns the decision at a minute. Its instants are in minutes. */
+function decisionAt(minute: number, policy: Partial<SchedulePolicy>, overrides: Partial<DueState> = {}) {
+  const state = { config: {}, dueMs: 10 * MINUTE, held: null, jitterMs: 0, isBusy: false, ...overrides };
+  const decision = decide({ ...state, type: everyMinute(policy), nowMs: minute * MINUTE });
   if ('waits' in decision) return { waits: decision.waits / MINUTE };
   return { fire: decision.fire.map((ms) => ms / MINUTE), next: (decision.nextMs ?? NaN) / MINUTE };
 }
@@ -34,7 +34,7 @@ function at(minute: number, policy: Partial<SchedulePolicy>, more: Partial<DueSt
 describe('a due instant', () => {
   it('that has just been reached starts one run under every policy', () => {
     for (const missed of ['none', 'last', 'all'] as const)
-      expect(at(10.5, { missed }), missed).toEqual({ fire: [10], next: 11 });
+      expect(decisionAt(10.5, { missed }), missed).toEqual({ fire: [10], next: 11 });
   });
 
   it.each([
@@ -43,7 +43,7 @@ describe('a due instant', () => {
     ['all', [10, 11, 12], 13],
   ] as const)('that is late and followed by others is handled by the policy: %s', (missed, fire, next) => {
     // The type is due each minute, so the latest due instant is on time, and `none` starts its run.
-    const late = at(12.9, { missed }, { jitterMs: 0 });
+    const late = decisionAt(12.9, { missed }, { jitterMs: 0 });
     expect(late).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
   });
 
@@ -53,7 +53,7 @@ describe('a due instant', () => {
       nextDue: () => 70 * MINUTE,
       lastDue: () => 10 * MINUTE,
     };
-    const call = {
+    const state = {
       type: hourly,
       config: {},
       dueMs: 10 * MINUTE,
@@ -61,19 +61,19 @@ describe('a due instant', () => {
       jitterMs: 0,
       isBusy: false,
     } as const;
-    expect(decide({ ...call, nowMs: 11 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 70 * MINUTE });
-    expect(decide({ ...call, nowMs: 11 * MINUTE + 1 })).toEqual({ fire: [], nextMs: 70 * MINUTE });
+    expect(decide({ ...state, nowMs: 11 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 70 * MINUTE });
+    expect(decide({ ...state, nowMs: 11 * MINUTE + 1 })).toEqual({ fire: [], nextMs: 70 * MINUTE });
     // It was not missed: limits have refused it.
-    expect(decide({ ...call, held: 'limits', nowMs: 20 * MINUTE })).toMatchObject({ fire: [10 * MINUTE] });
+    expect(decide({ ...state, held: 'limits', nowMs: 20 * MINUTE })).toMatchObject({ fire: [10 * MINUTE] });
   });
 
   it('that was missed starts a run if it is among the latest ones, up to the limit', () => {
-    expect(at(500, { missed: 'all', missedLimit: 3 })).toEqual({ fire: [498, 499, 500], next: 501 });
+    expect(decisionAt(500, { missed: 'all', missedLimit: 3 })).toEqual({ fire: [498, 499, 500], next: 501 });
   });
 
   it('that the configuration no longer has still starts its run', () => {
     const other: ScheduleType = { ...everyMinute(), nextDue: () => 90 * MINUTE, lastDue: () => undefined };
-    const call = {
+    const state = {
       type: other,
       config: {},
       dueMs: 10 * MINUTE,
@@ -81,11 +81,11 @@ describe('a due instant', () => {
       jitterMs: 0,
       isBusy: false,
     } as const;
-    expect(decide({ ...call, nowMs: 10 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 90 * MINUTE });
+    expect(decide({ ...state, nowMs: 10 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 90 * MINUTE });
   });
 
   it('is delayed by the jitter', () => {
-    expect(at(12.5, { missed: 'last' }, { jitterMs: 2 * MINUTE })).toEqual({ fire: [10], next: 11 });
+    expect(decisionAt(12.5, { missed: 'last' }, { jitterMs: 2 * MINUTE })).toEqual({ fire: [10], next: 11 });
   });
 });
 
@@ -93,35 +93,35 @@ describe('while the previous run has not ended, a due instant', () => {
   const isBusy = true;
 
   it('starts a run: allow', () => {
-    expect(at(10, { overlap: 'allow' }, { isBusy })).toEqual({ fire: [10], next: 11 });
+    expect(decisionAt(10, { overlap: 'allow' }, { isBusy })).toEqual({ fire: [10], next: 11 });
   });
 
   it('is skipped: skip', () => {
-    expect(at(10, { overlap: 'skip' }, { isBusy })).toEqual({ fire: [], next: 11 });
-    expect(at(10, { overlap: 'skip' })).toEqual({ fire: [10], next: 11 });
+    expect(decisionAt(10, { overlap: 'skip' }, { isBusy })).toEqual({ fire: [], next: 11 });
+    expect(decisionAt(10, { overlap: 'skip' })).toEqual({ fire: [10], next: 11 });
   });
 
   it('is the only one that waits: queue', () => {
-    expect(at(10, { overlap: 'queue' }, { isBusy })).toEqual({ waits: 10 });
-    expect(at(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ waits: 10 });
-    expect(at(14, { overlap: 'queue' }, { held: 'overlap' })).toEqual({ fire: [10], next: 15 });
+    expect(decisionAt(10, { overlap: 'queue' }, { isBusy })).toEqual({ waits: 10 });
+    expect(decisionAt(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ waits: 10 });
+    expect(decisionAt(14, { overlap: 'queue' }, { held: 'overlap' })).toEqual({ fire: [10], next: 15 });
   });
 
   it('starts at most one missed run, unless runs may overlap', () => {
-    expect(at(14, { overlap: 'skip', missed: 'all' })).toEqual({ fire: [14], next: 15 });
-    expect(at(14, { overlap: 'queue', missed: 'all' }, { isBusy })).toEqual({ waits: 14 });
+    expect(decisionAt(14, { overlap: 'skip', missed: 'all' })).toEqual({ fire: [14], next: 15 });
+    expect(decisionAt(14, { overlap: 'queue', missed: 'all' }, { isBusy })).toEqual({ waits: 14 });
   });
 });
 
 describe('the jitter', () => {
   it('is the same for a trigger each time, within its limit, and differs between triggers', () => {
     const type = everyMinute({ jitterMs: 1000 });
-    const of = (block_id: string): number => jitterOf(type, {}, { workflow_id: 'w', block_id });
-    const all = Array.from({ length: 200 }, (_, index) => of(`b${index}`));
-    expect(of('b7')).toBe(all[7]);
-    expect(Math.min(...all)).toBeGreaterThanOrEqual(0);
-    expect(Math.max(...all)).toBeLessThanOrEqual(1000);
-    expect(new Set(all).size).toBeGreaterThan(100);
+    const jitterFor = (block_id: string): number => jitterOf(type, {}, { workflow_id: 'w', block_id });
+    const jitters = Array.from({ length: 200 }, (_, index) => jitterFor(`b${index}`));
+    expect(jitterFor('b7')).toBe(jitters[7]);
+    expect(Math.min(...jitters)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...jitters)).toBeLessThanOrEqual(1000);
+    expect(new Set(jitters).size).toBeGreaterThan(100);
     expect(jitterOf(everyMinute(), {}, { workflow_id: 'w', block_id: 'b' })).toBe(0);
   });
 });

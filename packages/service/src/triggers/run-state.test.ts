@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { stateOfRun } from './run-state.ts';
 
-type Parts = Parameters<typeof stateOfRun>[0];
+type Dependencies = Parameters<typeof stateOfRun>[0];
 type Run = { status: string; error?: { message: string } };
 type Reservation = { isQueued: boolean; failure?: { message: string } };
 
@@ -18,7 +18,7 @@ function stateWith(runs: readonly (Run | undefined)[], reservation?: Reservation
   const reservations = {
     byEngineIds: () => Promise.resolve(new Map(reservation ? [['r', reservation]] : [])),
   };
-  return stateOfRun({ engine, reservations } as unknown as Parts, 'r');
+  return stateOfRun({ engine, reservations } as unknown as Dependencies, 'r');
 }
 
 const FAILED: Run = { status: 'failed', error: { message: 'No thread.' } };
