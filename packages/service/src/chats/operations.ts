@@ -98,7 +98,7 @@ export const deleteChatDeployment = define({
   path: PATH,
   summary: 'Stop serving the pages of a workflow',
   audit: { resourceType: 'chat', actions: ['CHAT_REMOVED'] },
-  success: [{ status: 200, schema: schemas.removed, description: 'The pages are no longer served' }],
+  success: [{ status: 200, schema: schemas.deletedChat, description: 'The pages are no longer served' }],
   errors: [400, 401, 403, 404, 423, 429],
   async handle({ db }, { record }, workflow) {
     return db.transaction().execute(async (tx) => {
@@ -133,7 +133,7 @@ export const listChatDeployments = define({
   async handle({ db }, { query, origin }) {
     const { workspaceId, limit } = query;
     const [after] = cursors.decode(query.cursor, { workspaceId }) ?? [];
-    const found = await db
+    const fetched = await db
       .selectFrom('chats')
       .innerJoin('workflows', 'workflows.id', 'chats.workflow_id')
       .selectAll('chats')
@@ -144,7 +144,7 @@ export const listChatDeployments = define({
       .orderBy('chats.id')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
+    const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
     return {
       page: rows.map((row) => deploymentView(row, row, origin)),
       nextCursor: next ? cursors.encode(next, { workspaceId }) : null,

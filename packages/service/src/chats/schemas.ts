@@ -57,7 +57,7 @@ export const chatDeployment = z.strictObject({
   updatedAt: timestamp,
 });
 
-export const removed = z.strictObject({ id: z.string(), deleted: z.literal(true) });
+export const deletedChat = z.strictObject({ id: z.string(), deleted: z.literal(true) });
 
 export const listQuery = z.strictObject({ workspaceId, limit: pageLimit(100, 50), cursor });
 

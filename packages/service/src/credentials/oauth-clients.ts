@@ -127,8 +127,8 @@ export class OAuthClients {
   /** Returns the client of a provider. Throws an OAuthFailure `no_client` if the operator has configured none. */
   config(provider: string): OAuthClientConfig {
     const { clients } = this.#options;
-    const found = Object.hasOwn(clients, provider) ? clients[provider] : undefined;
-    if (found) return found;
+    const client = Object.hasOwn(clients, provider) ? clients[provider] : undefined;
+    if (client) return client;
     throw new OAuthFailure('no_client', `There is no OAuth client for ${provider} in the configuration.`);
   }
 

@@ -92,8 +92,8 @@ function interval(ms: number, beat: () => void): () => void {
 /** Returns the time after which every bucket is full, so that its row is not needed. */
 function slowestMs(buckets: Buckets): number {
   const { operations = {}, ...kinds } = buckets;
-  const all = [...Object.values(kinds), ...Object.values(operations)].filter((bucket) => bucket !== null);
-  const times = all.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
+  const limits = [...Object.values(kinds), ...Object.values(operations)].filter((bucket) => bucket !== null);
+  const times = limits.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
   return Math.max(MINUTE_MS, ...times);
 }
 

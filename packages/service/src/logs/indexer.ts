@@ -116,17 +116,17 @@ export class LogIndexer {
     const batch = await engine.runChanges(BATCH_SIZE);
     const { changes } = batch;
     if (changes.length === 0) return false;
-    const removed = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
-    const present = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
-    const logs = await newLogs({ engine, db, report }, present);
+    const removedIds = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
+    const runs = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
+    const logs = await newLogs({ engine, db, report }, runs);
     const endings = await triggers.endedRuns(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
-      const withdrawn = await withdraw(transaction, [...present.keys(), ...removed]);
+      const withdrawn = await withdraw(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
       await recordEvents(transaction, ended.flatMap(eventOf));
       await triggers.countEnded(transaction, ended, { ended: endings, nowMs: now() });
-      await removeLogs(transaction, removed);
+      await removeLogs(transaction, removedIds);
       await changeTotals(transaction, withdrawn);
     });
     this.#mayHaveEnded = true;

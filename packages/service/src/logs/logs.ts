@@ -109,7 +109,7 @@ export async function snapshotOf(
   { engine, db, withoutCredentials }: LogServices,
   row: LogRow,
 ): Promise<JsonObject> {
-  const stored =
+  const version =
     row.version === null
       ? undefined
       : await db
@@ -118,8 +118,8 @@ export async function snapshotOf(
           .where('workflow_id', '=', row.workflow_id)
           .where('version', '=', row.version)
           .executeTakeFirst();
-  const graph: Json = stored
-    ? (JSON.parse(stored.state) as JsonObject)
+  const graph: Json = version
+    ? (JSON.parse(version.state) as JsonObject)
     : { ...graphOfPlan(await engine.planOf(row.engine_id)) };
   return withoutCredentials(graph);
 }

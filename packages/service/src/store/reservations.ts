@@ -50,7 +50,7 @@ export async function addAllQueued(
  * ends.
  */
 export async function heldStart(transaction: unknown, engineId: string): Promise<QueuedStart | undefined> {
-  const found = await (transaction as Db)
+  const row = await (transaction as Db)
     .updateTable('claims')
     .set({ held: 1 })
     .where('engine_id', '=', engineId)
@@ -58,7 +58,7 @@ export async function heldStart(transaction: unknown, engineId: string): Promise
     .where('waiting', 'is not', null)
     .returning('waiting')
     .executeTakeFirst();
-  return found?.waiting == null ? undefined : (JSON.parse(found.waiting) as QueuedStart);
+  return row?.waiting == null ? undefined : (JSON.parse(row.waiting) as QueuedStart);
 }
 
 /** Changes the data with which a held run starts. */

@@ -129,7 +129,7 @@ export class WorkflowStore {
     });
   }
 
-  /** Changes the given fields of a version. Returns the version; undefined when there is none. */
+  /** Changes the fields of a version that are set. Returns the version; undefined if there is none. */
   async changeVersion(
     { workflowId, version }: { workflowId: string; version: number },
     { name, description }: { name?: string | undefined; description?: string | null | undefined },
@@ -231,8 +231,8 @@ async function insertGraphIds(db: Db, workflow: WorkflowRow, ids: readonly strin
 }
 
 function chunks(ids: readonly string[]): string[][] {
-  const all = [...new Set(ids)];
-  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, index) =>
-    all.slice(index * CHUNK, (index + 1) * CHUNK),
+  const uniqueIds = [...new Set(ids)];
+  return Array.from({ length: Math.ceil(uniqueIds.length / CHUNK) }, (_, index) =>
+    uniqueIds.slice(index * CHUNK, (index + 1) * CHUNK),
   );
 }

@@ -8,7 +8,7 @@ import type { Db } from './database.ts';
 /** The role of a person in a workspace. */
 export interface Membership {
   role: Role;
-  /** True if the workspace accepts personal keys. */
+  /** Whether the workspace accepts personal keys. */
   personalKeys: boolean;
 }
 

@@ -171,7 +171,7 @@ function activatedRow(
   const next = { ...row, type: type.type, config: JSON.stringify(config) };
   const columns = { name, type: next.type, config: next.config, version, engine_version: engineVersion };
   if (row.state === 'paused') return { ...columns, ...NOT_DUE };
-  const healthy = { state: 'active', failures: 0, failing_since_ms: null } as const;
+  const resetHealth = { state: 'active', failures: 0, failing_since_ms: null } as const;
   const wasActive = row.version !== null && row.state === 'active';
   const isSame = wasActive && row.type === next.type && row.config === next.config;
   // The result of a poll for the previous version is discarded, so the next poll need not wait for its lease.
@@ -179,7 +179,7 @@ function activatedRow(
   // Runs that were due before the change and are not claimed yet are still started.
   const isOverdue = wasActive && type.kind !== 'feed' && row.due_ms !== null && row.due_ms <= nowMs;
   if (isSame || isOverdue) return columns;
-  return { ...columns, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
+  return { ...columns, ...resetHealth, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
 }
 
 async function lockedRows(db: Db, workflowId: string): Promise<TriggerRow[]> {

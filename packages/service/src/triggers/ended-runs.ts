@@ -46,8 +46,8 @@ export async function endedRuns(db: Db, reader: RunReader, logs: readonly Logged
   const relevant = [...failures, ...successes.filter(({ workflow_id: id }) => failing.has(id))];
   const results = new Map<string, RunResult>();
   for (const { engine_id: id, status } of relevant) {
-    const ended = await endedRun(reader, id, status === 'failed');
-    if (ended) results.set(id, ended);
+    const result = await endedRun(reader, id, status === 'failed');
+    if (result) results.set(id, result);
   }
   return results;
 }
@@ -93,9 +93,9 @@ export async function countEnded(
   { ended, nowMs }: { ended: EndedRuns; nowMs: number },
 ): Promise<string[]> {
   const suspended: string[] = [];
-  const counted = runs.filter(({ engine_id: id }) => ended.has(id));
+  const countedRuns = runs.filter(({ engine_id: id }) => ended.has(id));
   // Always in the same order, so that transactions of several processes cannot deadlock.
-  for (const run of counted.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
+  for (const run of countedRuns.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
     const { blockId, error } = ended.get(run.engine_id) as RunResult;
     const row = await activeTrigger(db, run.workflow_id, blockId);
     if (!row || (error === undefined && row.failures === 0)) continue;

@@ -29,7 +29,7 @@ export function healthOf(
 export function healthAfterFailure(trigger: TriggerRow, message: string, nowMs: number): Partial<TriggerRow> {
   const failures = trigger.failures + 1;
   const since = trigger.failing_since_ms ?? nowMs;
-  const counted = { failures, failing_since_ms: since, last_error: errorText(message) };
-  if (failures < MAX_FAILURES || nowMs - since < FAILING_MS) return counted;
-  return { ...counted, state: 'suspended', due_ms: null, fire_ms: null };
+  const columns = { failures, failing_since_ms: since, last_error: errorText(message) };
+  if (failures < MAX_FAILURES || nowMs - since < FAILING_MS) return columns;
+  return { ...columns, state: 'suspended', due_ms: null, fire_ms: null };
 }

@@ -74,7 +74,7 @@ export const listTriggers = define({
     const { workspaceId, workflowId, type, limit } = query;
     const filters = { workspaceId, workflowId, type };
     const [after] = cursors.decode(query.cursor, filters) ?? [];
-    const found = await shownRows(db)
+    const fetched = await shownRows(db)
       .where('triggers.workspace_id', '=', workspaceId)
       .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
       .$if(type !== undefined, (rows) => rows.where('triggers.type', '=', type ?? ''))
@@ -82,7 +82,7 @@ export const listTriggers = define({
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
+    const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
     const page = rows.flatMap((row) => readRow(row) ?? []).map(triggerView);
     return { page, nextCursor: next ? cursors.encode(next, filters) : null };
   },
@@ -238,14 +238,14 @@ function duesOf(
 }
 
 async function isClaimed(db: Db, row: LiveTrigger, dueMs: number): Promise<boolean> {
-  const found = await db
+  const row = await db
     .selectFrom('trigger_fires')
     .select('run_id')
     .where('workflow_id', '=', row.workflow_id)
     .where('block_id', '=', row.block_id)
     .where('due_ms', '=', dueMs)
     .executeTakeFirst();
-  return found !== undefined;
+  return row !== undefined;
 }
 
 /** A run that was queued, or waits for flow control. */
@@ -256,10 +256,10 @@ interface Queued {
 
 /** Queues the run in the transaction. Throws 409 if flow control drops it. */
 async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<Queued> {
-  const placed = await queueDue(tx, admitted, nowMs);
-  if (placed?.state === 'dropped')
-    throw conflict(`The flow control of the trigger drops the run (${placed.reason})`);
-  return { runId: placed?.runId ?? admitted.run.runId, isHeld: placed !== undefined };
+  const placement = await queueDue(tx, admitted, nowMs);
+  if (placement?.state === 'dropped')
+    throw conflict(`The flow control of the trigger drops the run (${placement.reason})`);
+  return { runId: placement?.runId ?? admitted.run.runId, isHeld: placement !== undefined };
 }
 
 /**
@@ -291,7 +291,7 @@ async function updateTrigger(
 ): Promise<z.output<typeof schemas.shownTrigger>> {
   const next = await services.db.transaction().execute(async (tx) => {
     await requireUnlocked(tx, row);
-    const after = await tx
+    const updated = await tx
       .updateTable('triggers')
       .set(change)
       .where('id', '=', row.id)
@@ -299,10 +299,10 @@ async function updateTrigger(
       .returningAll()
       .executeTakeFirst();
     // The workflow was undeployed, or another version has become live.
-    if (!after) throw notFound('Trigger');
+    if (!updated) throw notFound('Trigger');
     await services.wantHooks(tx, { workflowId: row.workflow_id, nowMs: services.now() });
     await audit({ resourceId: row.id }, tx);
-    return after;
+    return updated;
   });
   services.changed();
   return triggerView({ ...row, ...withNumbers(next) } as DeployedTrigger);
@@ -318,10 +318,10 @@ async function requireUnlocked(
 
 /** Returns the type of a schedule. Throws 409 for other triggers, and for a type that this process does not support. */
 function typeOf({ types }: TriggerServices, { type }: TriggerRow): ScheduleType {
-  const found = types.get(type);
-  if (found?.kind === 'schedule') return found;
-  if (found?.kind === 'webhook')
+  const triggerType = types.get(type);
+  if (triggerType?.kind === 'schedule') return triggerType;
+  if (triggerType?.kind === 'webhook')
     throw conflict('Only schedules can be started: replay a delivery of the webhook instead');
-  if (found) throw conflict('Only schedules can be started by a call');
+  if (triggerType) throw conflict('Only schedules can be started by a call');
   throw conflict(`This server does not fire triggers of the type "${type}"`);
 }

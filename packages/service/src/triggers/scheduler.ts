@@ -144,7 +144,7 @@ export class Scheduler {
     if (steps.length === 0) return 0;
     let advanced = 0;
     const queued = new Set<AdmittedRun>();
-    const all = steps.flatMap(({ runs }) => runs);
+    const admitted = steps.flatMap(({ runs }) => runs);
     try {
       const { db } = this.#options;
       await db.transaction().execute(async (tx) => {
@@ -164,10 +164,10 @@ export class Scheduler {
       queued.clear();
       throw error;
     } finally {
-      for (const run of all) if (!queued.has(run)) run.release?.();
+      for (const run of admitted) if (!queued.has(run)) run.release?.();
     }
     for (const { run, release } of queued) this.#options.queue.submit({ ...run, release });
-    if (all.some(({ held }) => held)) this.#options.notifyHeld();
+    if (admitted.some(({ held }) => held)) this.#options.notifyHeld();
     return advanced;
   }
 }

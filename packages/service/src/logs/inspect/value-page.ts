@@ -68,7 +68,7 @@ export function pageOfValue(value: Json, { offset, entry }: { offset: number; en
   };
 }
 
-/** Returns the position, or the one before it if it would split a surrogate pair. */
+/** Returns the position, or the previous position if the text would end within a surrogate pair. */
 function endOfText(text: string, at: number): number {
   const code = text.charCodeAt(at - 1);
   return at < text.length && code >= 0xd800 && code < 0xdc00 ? at - 1 : at;

@@ -290,7 +290,7 @@ async function isCoolingDown(
   sourceId: string,
   nowMs: number,
 ): Promise<boolean> {
-  const found = await db
+  const row = await db
     .selectFrom('event_cooldowns')
     .select('until_ms')
     .where('workflow_id', '=', workflow_id)
@@ -298,7 +298,7 @@ async function isCoolingDown(
     .where('source_id', '=', sourceId)
     .where('until_ms', '>', nowMs)
     .executeTakeFirst();
-  return found !== undefined;
+  return row !== undefined;
 }
 
 /** Stores the run, unless the rule has fired for the source since the check. */

@@ -31,8 +31,8 @@ export async function contextOf(
 
 async function workflowOf(db: Services['db'], id: string | null): Promise<EventSubject['workflow']> {
   if (id === null) return undefined;
-  const found = await db.selectFrom('workflows').select('name').where('id', '=', id).executeTakeFirst();
-  return { id, name: found?.name ?? id };
+  const row = await db.selectFrom('workflows').select('name').where('id', '=', id).executeTakeFirst();
+  return { id, name: row?.name ?? id };
 }
 
 /** Returns the run with its times as numbers: PostgreSQL returns them as strings. */

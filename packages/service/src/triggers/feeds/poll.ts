@@ -126,9 +126,9 @@ export class Poll {
         throw feedError(`A {{NAME}} in a field of the trigger has no value in the workspace.`);
       },
       credential: async (id) => {
-        const found = await credentials?.find(workspaceId, { id });
-        if (found) this.#secrets.set(found.name, found.secret);
-        if (found) return found.secret;
+        const stored = await credentials?.find(workspaceId, { id });
+        if (stored) this.#secrets.set(stored.name, stored.secret);
+        if (stored) return stored.secret;
         throw feedError('The workspace does not have the stored credential of the trigger.');
       },
     };
@@ -279,16 +279,16 @@ export class Poll {
     const firedColumns: Partial<TriggerRow> = last
       ? { last_run_id: last.run.engineId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
       : {};
-    const checked = { ...firedColumns, last_check_ms: nowMs };
+    const columns = { ...firedColumns, last_check_ms: nowMs };
     if (refused?.isForNow) {
       const { attempts } = this.#trigger;
       const dueMs = nowMs + retryDelayMs(WAIT_MS, attempts);
       const retry = { due_ms: dueMs, fire_ms: dueMs, held: 'limits', attempts: attempts + 1 } as const;
-      return { ...checked, ...retry, last_error: errorText(refused.message) };
+      return { ...columns, ...retry, last_error: errorText(refused.message) };
     }
-    if (refused) return { ...checked, ...this.#backOff(refused.message, { nowMs }) };
+    if (refused) return { ...columns, ...this.#backOff(refused.message, { nowMs }) };
     const dueMs = hasMore ? nowMs : nowMs + this.#type.intervalOf(this.#config);
-    return { ...checked, due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0, ...HEALTHY };
+    return { ...columns, due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0, ...HEALTHY };
   }
 
   /** Returns the change after a failure. The delay of the next poll doubles with each failure. */

@@ -127,7 +127,7 @@ export async function deleteOldestItems(
 
 /** Returns when the item after the `offset` newest ones was marked; undefined if there is none. */
 async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number | undefined> {
-  const found = await db
+  const row = await db
     .selectFrom('feed_items')
     .select('seen_ms')
     .where('workflow_id', '=', key.workflow_id)
@@ -136,7 +136,7 @@ async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number 
     .limit(1)
     .offset(offset)
     .executeTakeFirst();
-  return found && Number(found.seen_ms);
+  return row && Number(row.seen_ms);
 }
 
 /** Deletes the positions of polls, so that items that arrive while a workflow is not deployed start no run. */

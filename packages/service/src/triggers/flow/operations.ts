@@ -23,7 +23,7 @@ export const listTriggerEvents = define({
     const { limit } = query;
     const filters = { trigger: row.id };
     const after = cursors.decode(query.cursor, filters);
-    const found = await shownEvents(db as never)
+    const fetched = await shownEvents(db as never)
       .where('flow_events.workflow_id', '=', row.workflow_id)
       .where('flow_events.block_id', '=', row.block_id)
       .$if(after !== undefined, (rows) =>
@@ -33,7 +33,7 @@ export const listTriggerEvents = define({
       .orderBy('flow_events.id', 'desc')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(found, limit, (each): [number, string] => [
+    const { rows, next } = pageOf(fetched, limit, (each): [number, string] => [
       Number(each.received_ms),
       each.id,
     ]);

@@ -97,7 +97,7 @@ async function lastRun(
   groupId: string,
   states: readonly FlowRunRow['state'][],
 ): Promise<string | undefined> {
-  const found = await db
+  const row = await db
     .selectFrom('flow_runs')
     .select('run_id')
     .where('group_id', '=', groupId)
@@ -105,7 +105,7 @@ async function lastRun(
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return found?.run_id;
+  return row?.run_id;
 }
 
 /** Returns the number of runs of a group in these states. */

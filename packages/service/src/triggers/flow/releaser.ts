@@ -296,14 +296,14 @@ const REPLACED = 'A later event of the trigger has replaced the run.';
 
 /** Returns whether the run is unchanged since it was read. */
 async function isUnchanged(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): Promise<boolean> {
-  const found = await db
+  const row = await db
     .selectFrom('flow_runs')
     .select('run_id')
     .where('run_id', '=', run_id)
     .where('state', '=', state)
     .where('look_ms', '=', look_ms)
     .executeTakeFirst();
-  return found !== undefined;
+  return row !== undefined;
 }
 
 /** Returns whether an earlier run of the group waits. */
@@ -335,7 +335,7 @@ async function hasHeld(
 
 /** Returns when the earliest of the last `limit` runs of the group was started; undefined if fewer were started. */
 async function oldestStart(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
-  const found = await db
+  const row = await db
     .selectFrom('flow_runs')
     .select('started_ms')
     .where('group_id', '=', group_id)
@@ -344,7 +344,7 @@ async function oldestStart(db: FlowDb, { group_id }: FlowRunRow, limit: number):
     .limit(1)
     .offset(limit - 1)
     .executeTakeFirst();
-  return found?.started_ms == null ? undefined : Number(found.started_ms);
+  return row?.started_ms == null ? undefined : Number(row.started_ms);
 }
 
 /** Makes the earliest waiting run of the group due. */

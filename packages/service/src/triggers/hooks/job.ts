@@ -46,7 +46,7 @@ interface Failure {
   message: string;
   isRetryable: boolean;
   retryAfterMs: number | undefined;
-  /** True if the secret of the credential has changed in the meantime. */
+  /** Whether the secret of the credential has changed in the meantime. */
   isOutdated?: boolean;
 }
 
@@ -174,8 +174,8 @@ export class HookJob {
       ),
       ...{ service, nowMs: now(), signal: this.#signal },
       credential: async (id) => {
-        const found = await credentials?.find(workspaceId, { id });
-        if (found) return found.secret;
+        const stored = await credentials?.find(workspaceId, { id });
+        if (stored) return stored.secret;
         const message = 'The workspace does not have the stored credential of the trigger.';
         throw new BlockError('HOOK_FAILED', message, { retryable: false });
       },
@@ -262,19 +262,19 @@ export class HookJob {
   #changeAfter(active: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
     const nowMs = this.#services.now();
     const expires: Partial<ProviderHookRow> = active ? { expires_ms: active.expiresMs ?? null } : {};
-    const checked = { checked_ms: nowMs, ...expires };
+    const columns = { checked_ms: nowMs, ...expires };
     if (active) {
-      const change = { ...checked, state: 'active', active_ms: this.#row.active_ms ?? nowMs } as const;
+      const change = { ...columns, state: 'active', active_ms: this.#row.active_ms ?? nowMs } as const;
       // Another hook could not be removed.
       if (failure) return { ...change, ...this.#retryColumns(failure, nowMs) };
       return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms: nextLook(active, nowMs) };
     }
-    if (!failure) return { ...checked, look_ms: nowMs };
+    if (!failure) return { ...columns, look_ms: nowMs };
     const retry = this.#retryColumns(failure, nowMs);
-    if (this.#row.wanted === null) return { ...checked, ...retry };
+    if (this.#row.wanted === null) return { ...columns, ...retry };
     const hasEnded = this.#row.expires_ms !== null && this.#row.expires_ms <= nowMs;
     const isStillThere = this.#row.state === 'active' && failure.isRetryable && !hasEnded;
-    return { ...checked, ...retry, state: isStillThere ? 'active' : 'failed' };
+    return { ...columns, ...retry, state: isStillThere ? 'active' : 'failed' };
   }
 
   /** Returns the time of the retry and the failure. A refusal is retried after a day, or soon if the credential has changed. */

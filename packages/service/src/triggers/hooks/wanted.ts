@@ -61,10 +61,10 @@ export async function wantHooks(
     .orderBy('block_id')
     .$if(isPostgres(db), (rows) => rows.forUpdate())
     .execute();
-  const needed = await hookedTriggers(db, rules, workflowId);
-  if (stored.length === 0 && needed.length === 0) return;
+  const triggers = await hookedTriggers(db, rules, workflowId);
+  if (stored.length === 0 && triggers.length === 0) return;
   const rows = new Map(stored.map((row) => [row.block_id, row]));
-  for (const trigger of needed) {
+  for (const trigger of triggers) {
     const row = rows.get(trigger.blockId);
     rows.delete(trigger.blockId);
     if (row && isUnchanged(row, trigger, rules.settings)) continue;
@@ -88,11 +88,11 @@ function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: Hoo
 /** Records the needed hooks again after a change of the server's public base URL. */
 export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): Promise<void> {
   if ('missing' in rules.settings) return;
-  const needed = await hookedTriggers(db, rules);
-  if (needed.length === 0) return;
+  const triggers = await hookedTriggers(db, rules);
+  if (triggers.length === 0) return;
   const rows = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
   const wanted = new Map(rows.map((row) => [JSON.stringify([row.workflow_id, row.block_id]), row.wanted]));
-  const changed = needed.filter(
+  const changed = triggers.filter(
     (trigger) => wanted.get(JSON.stringify([trigger.workflowId, trigger.blockId])) !== trigger.wanted,
   );
   for (const workflowId of new Set(changed.map((trigger) => trigger.workflowId)))

@@ -83,7 +83,7 @@ export const listWebhooks = define({
     const types = [...services.types.values()]
       .filter(({ kind }) => kind === 'webhook')
       .map(({ type }) => type);
-    const found = await shownRows(services.db as never)
+    const fetched = await shownRows(services.db as never)
       .where('triggers.workspace_id', '=', workspaceId)
       .where('triggers.type', 'in', types.length > 0 ? types : [''])
       .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
@@ -91,7 +91,7 @@ export const listWebhooks = define({
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
+    const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
     const page = await shownWebhooks(
       services,
       rows.flatMap((row) => readRow(row) ?? []),
@@ -116,7 +116,7 @@ export const listWebhookDeliveries = define({
     const { limit } = query;
     const filters = { trigger: trigger.id };
     const after = deliveryCursors.decode(query.cursor, filters);
-    const found = await db
+    const fetched = await db
       .selectFrom('webhook_deliveries')
       .selectAll()
       .where('workflow_id', '=', trigger.workflow_id)
@@ -126,7 +126,10 @@ export const listWebhookDeliveries = define({
       .orderBy('id', 'desc')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(found, limit, (row): [number, string] => [Number(row.received_ms), row.id]);
+    const { rows, next } = pageOf(fetched, limit, (row): [number, string] => [
+      Number(row.received_ms),
+      row.id,
+    ]);
     const events = await eventsOf(
       db as never,
       rows.map(({ id }) => id),

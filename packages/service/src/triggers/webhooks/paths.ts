@@ -89,14 +89,14 @@ async function claimPath(db: Db, claim: Owner): Promise<void> {
 /** Returns whether a live version of the owner has the webhook. */
 async function isInUse(db: Db, owner: Owner & { is_current: number }): Promise<boolean> {
   if (owner.is_current === 0) return false;
-  const found = await db
+  const row = await db
     .selectFrom('triggers')
     .select('id')
     .where('workflow_id', '=', owner.workflow_id)
     .where('block_id', '=', owner.block_id)
     .where('version', 'is not', null)
     .executeTakeFirst();
-  return found !== undefined;
+  return row !== undefined;
 }
 
 /** Returns the webhooks of the live version of a workflow. */

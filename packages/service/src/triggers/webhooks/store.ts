@@ -136,11 +136,11 @@ export class ServiceWebhooks implements WebhookStore {
     const { environments, credentials } = this.#services;
     const filled = await fillPlaceholders(environments, workspaceId, type.secretOf(config) ?? '');
     const id = type.secretCredentialOf?.(config);
-    const stored = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
+    const credential = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
     // A string in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
     const lines = filled?.text.split(/\r?\n/) ?? [];
     // A credential is one secret: the lines of a key file, such as "{", can be guessed.
-    const secrets = [...lines, stored?.secret.trim() ?? '', (await this.#hookSecret(webhook)) ?? ''];
+    const secrets = [...lines, credential?.secret.trim() ?? '', (await this.#hookSecret(webhook)) ?? ''];
     return secrets.filter((secret) => secret !== '');
   }
 
@@ -258,9 +258,9 @@ export class ServiceWebhooks implements WebhookStore {
     input: JsonObject,
   ): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
-    const stored = await engine.takeFiles(workflowId, input as Json, { version, start: blockId });
+    const storedInput = await engine.takeFiles(workflowId, input as Json, { version, start: blockId });
     return {
-      input: await engine.redact(workflowId, stored, { version }),
+      input: await engine.redact(workflowId, storedInput, { version }),
       ...{ version, start: blockId, ownsFiles: true },
       ...asyncLimit(policy),
     };
