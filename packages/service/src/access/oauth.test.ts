@@ -306,8 +306,7 @@ describe('combined authenticators', () => {
     const combined = keysAnd(
       { authenticate: () => Promise.resolve(undefined) },
       {
-        authenticate: (credentials) =>
-          Promise.resolve(credentials.bearer === undefined ? undefined : bearer),
+        authenticate: (credentials) => Promise.resolve(credentials.bearer === undefined ? undefined : bearer),
       },
     );
     expect(await combined.authenticate({ apiKey: 'wrong', bearer: 'right' }, new Headers())).toBeUndefined();

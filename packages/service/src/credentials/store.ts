@@ -219,8 +219,7 @@ export async function removeCredential(
   db: Db,
   { workspaceId, ...key }: { workspaceId: string } & ({ id: string } | { name: string }),
 ): Promise<boolean> {
-  const [column, value] =
-    'id' in key ? (['id', key.id] as const) : (['display_name', key.name] as const);
+  const [column, value] = 'id' in key ? (['id', key.id] as const) : (['display_name', key.name] as const);
   const removed = await db
     .deleteFrom('credentials')
     .where('workspace_id', '=', workspaceId)
