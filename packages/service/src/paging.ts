@@ -26,8 +26,8 @@ export function isAfter(
 }
 
 /**
- * Returns a page of the selected rows in the order of all `columns`, of which the last is unique, and the position of its last
- * row if more follow.
+ * Returns a page of the selected rows, sorted by all `columns`, and the position of its last row if more follow. The
+ * last column must be unique.
  */
 export async function readPage<DB, TB extends keyof DB, Row, At extends Position>(
   select: SelectQueryBuilder<DB, TB, Row>,

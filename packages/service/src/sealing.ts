@@ -27,7 +27,7 @@ export interface SealingKeys {
 
 /** Keys that this module can replace. */
 export interface RotatableKeys extends SealingKeys {
-  /** Adds a key, which seals from now on, and deletes the keys before the current one that are not `inUse`. */
+  /** Adds a key, which seals from now on. Deletes older keys that are not `inUse`, except for the previous key. */
   rotate(inUse: ReadonlySet<string>): void;
 }
 

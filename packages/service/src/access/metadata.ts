@@ -13,8 +13,8 @@ const PATH = '/.well-known/oauth-protected-resource';
 type Fetch = (request: Request) => Promise<Response>;
 
 /**
- * Returns `fetch` with the document of RFC 9728, which names the issuer of tokens, and with a reference to it in the
- * challenge of each 401.
+ * Returns `fetch` extended by the metadata document of RFC 9728, which names the issuer of tokens. The challenge of
+ * each 401 refers to the document.
  */
 export function withResourceMetadata(fetch: Fetch, { origin, resource, issuer }: ProtectedResource): Fetch {
   const document = {

@@ -19,7 +19,7 @@ export interface WorkflowListQuery {
   after?: readonly [string | number | null, string] | undefined;
 }
 
-/** A workflow without its draft, which is long, so that lists do not read it. */
+/** A workflow without its draft: drafts are long, so lists do not read them. */
 export type ListedWorkflow = Omit<WorkflowRow, 'state'>;
 
 type Rows = SelectQueryBuilder<Tables, 'workflows', ListedWorkflow>;

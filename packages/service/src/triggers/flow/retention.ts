@@ -4,7 +4,7 @@ import { settleRuns } from './settle.ts';
 
 /** Time for which decisions are stored: longer than the longest period of a throttle. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
-/** Age from which active runs are checked, because the process that executed them may have died. */
+/** Active runs that are older than this are checked, because the process that executed them may have died. */
 const SETTLE_MS = 3_600_000;
 /** Maximum number of rows in one statement. */
 const BATCH_SIZE = 1000;

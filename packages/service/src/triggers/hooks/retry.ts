@@ -11,10 +11,10 @@ export const MAX_RETRY_MS = 3_600_000;
 const MAX_ATTEMPTS = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
 
 /**
- * Brings forward the next attempt for the hooks that use a stored credential, in the transaction that stores its new secret. A
- * refused hook is due as soon as it would be after a retryable failure, so the delay grows with each refusal, however often the
- * secret changes. An attempt in progress may still use the previous secret. It detects the change by `look_ms`, which is always
- * changed.
+ * Brings forward the next attempt for the hooks that use a stored credential, in the transaction that stores its new
+ * secret. A refused hook gets the delay of a retryable failure, which grows with each refusal, however often the secret
+ * changes. An attempt in progress may still use the previous secret. It detects the change by `look_ms`, which is
+ * always changed.
  */
 export async function retryHooks(
   transaction: unknown,
