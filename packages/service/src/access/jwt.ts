@@ -95,7 +95,7 @@ function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
     timeoutDuration: timeoutMs,
     async [customFetch](keysUrl, init) {
       // While the issuer is down, requests to this server must not cause requests to the issuer.
-      if (Date.now() - failedAt < RETRY_MS) throw new Error('The issuer has just failed.');
+      if (Date.now() - failedAt < RETRY_MS) throw new Error('The last request to the issuer has failed.');
       return fetchBounded(keysUrl, init, { timeoutMs, maxBytes: MAX_JWKS_BYTES });
     },
   });

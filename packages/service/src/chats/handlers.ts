@@ -112,21 +112,21 @@ class PageHandler {
     const deployment = method === 'POST' ? await this.#find(visit.page, name) : undefined;
     if (!deployment || (action !== undefined && action !== 'password')) throw notFound('Page');
     expectSameSite(visit.request);
-    return action === 'password' ? this.#enter(visit, deployment.chat) : this.#start(visit, deployment);
+    return action === 'password' ? this.#checkPassword(visit, deployment.chat) : this.#start(visit, deployment);
   }
 
   async #read(visit: Visit, name: string, file: string | undefined): Promise<Response> {
     const asset = name === 'assets' && file !== undefined && (await assetResponse(file));
     if (asset) return asset;
     const deployment = file === undefined ? await this.#find(visit.page, name) : undefined;
-    return deployment ? this.#page(visit, deployment) : pageResponse(unknownPage(), 404);
+    return deployment ? this.#pageOf(visit, deployment) : pageResponse(unknownPage(), 404);
   }
 
   /** Starts a run if the person may use the page. Throws 401, 429. */
   async #start(visit: Visit, deployment: LiveDeployment): Promise<Response> {
     if (!this.#isAdmitted(visit.request, deployment.chat)) throw new ApiError(401, 'A password is required');
     await this.#enforceLimit(this.#limits.runs, visit, deployment.chat);
-    return visit.page === 'chat' ? this.#message(visit, deployment) : this.#submission(visit, deployment);
+    return visit.page === 'chat' ? this.#startChatRun(visit, deployment) : this.#startFormRun(visit, deployment);
   }
 
   async #find(page: Page, name: string): Promise<LiveDeployment | undefined> {
@@ -146,7 +146,7 @@ class PageHandler {
     return state && { chat, workflow, state: state.state };
   }
 
-  #page({ request, page }: Visit, { chat, state }: LiveDeployment): Response {
+  #pageOf({ request, page }: Visit, { chat, state }: LiveDeployment): Response {
     if (!this.#isAdmitted(request, chat)) return pageResponse(passwordPage(chat));
     const { files } = this.#services.publicInputs;
     return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, shownInputs(state)));
@@ -156,7 +156,7 @@ class PageHandler {
     return hash === null || admits(hash, cookieOf(request), this.#services.now());
   }
 
-  async #enter({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
+  async #checkPassword({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
     const { password } = await this.#body(request, passwordBody, PASSWORD_BYTES);
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
@@ -178,7 +178,7 @@ class PageHandler {
     );
   }
 
-  async #message(visit: Visit, deployment: LiveDeployment): Promise<Response> {
+  async #startChatRun(visit: Visit, deployment: LiveDeployment): Promise<Response> {
     const { chat } = deployment;
     const { message, files, conversationId = randomUUID() } = await this.#body(visit.request, chatBody);
     const input = {
@@ -192,7 +192,7 @@ class PageHandler {
     return response;
   }
 
-  async #submission(visit: Visit, deployment: LiveDeployment): Promise<Response> {
+  async #startFormRun(visit: Visit, deployment: LiveDeployment): Promise<Response> {
     const { input, files } = await this.#body(visit.request, formBody);
     return this.#run(visit, deployment, inputOf(shownInputs(deployment.state), input as JsonObject, files));
   }

@@ -7,5 +7,5 @@ export function expectSameSite({ headers }: Request): void {
     throw new ApiError(415, 'The body must be sent as application/json');
   const site = headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none')
-    throw new ApiError(403, 'Pages of other sites cannot send this');
+    throw new ApiError(403, 'Pages of other sites cannot send this request');
 }

@@ -111,7 +111,7 @@ export const createServiceAccountCredential = define({
   audit: { resourceType: 'credential', actions: ['CREDENTIAL_CREATED'] },
   method: 'POST',
   path: '/api/v2/credentials',
-  summary: 'Store a key or the key of a service account',
+  summary: 'Store an API key or the key of a service account',
   resource: workspace('body'),
   params: z.strictObject({}),
   query: z.strictObject({}),

@@ -68,7 +68,7 @@ export const searchQuery = logsQuery
   .extend({
     text: z.string().min(1).max(200).meta({ description: 'The text to find, case-insensitive' }),
     in: z.enum(['any', 'input', 'output', 'error']).default('any').meta({
-      description: 'The input or output of the run, or an error of it or of its blocks',
+      description: 'The input or output of the run, or an error of the run or of one of its blocks',
     }),
   });
 

@@ -99,5 +99,5 @@ export const backfilled = z.strictObject({
   refused: z
     .string()
     .nullable()
-    .describe('Why no further runs were started. The same call can start them later'),
+    .describe('Why no further runs were started. The same request can start them later'),
 });

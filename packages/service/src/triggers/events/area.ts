@@ -29,7 +29,7 @@ function openEvents(context: AreaContext, triggers: Triggers): OpenedEvents {
   const { queue, database } = context;
   if (!queue || !database)
     throw new TypeError(
-      'Triggers of events need reservations with a queue, because their runs are asynchronous.',
+      'Event triggers need reservations with a queue, because their runs are asynchronous.',
     );
   const types = new Map(
     [...triggers.types].filter((entry): entry is [string, EventType] => entry[1].kind === 'event'),
