@@ -112,7 +112,7 @@ class PageHandler {
     const deployment = method === 'POST' ? await this.#find(visit.page, name) : undefined;
     if (!deployment || (action !== undefined && action !== 'password')) throw notFound('Page');
     expectSameSite(visit.request);
-    return action === 'password' ? this.#checkPassword(visit, deployment.chat) : this.#start(visit, deployment);
+    return action === 'password' ? this.#signIn(visit, deployment.chat) : this.#start(visit, deployment);
   }
 
   async #read(visit: Visit, name: string, file: string | undefined): Promise<Response> {
@@ -126,7 +126,7 @@ class PageHandler {
   async #start(visit: Visit, deployment: LiveDeployment): Promise<Response> {
     if (!this.#isAdmitted(visit.request, deployment.chat)) throw new ApiError(401, 'A password is required');
     await this.#enforceLimit(this.#limits.runs, visit, deployment.chat);
-    return visit.page === 'chat' ? this.#startChatRun(visit, deployment) : this.#startFormRun(visit, deployment);
+    return visit.page === 'chat' ? this.#runChat(visit, deployment) : this.#runForm(visit, deployment);
   }
 
   async #find(page: Page, name: string): Promise<LiveDeployment | undefined> {
@@ -156,7 +156,7 @@ class PageHandler {
     return hash === null || admits(hash, cookieOf(request), this.#services.now());
   }
 
-  async #checkPassword({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
+  async #signIn({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
     const { password } = await this.#body(request, passwordBody, PASSWORD_BYTES);
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
@@ -178,7 +178,7 @@ class PageHandler {
     );
   }
 
-  async #startChatRun(visit: Visit, deployment: LiveDeployment): Promise<Response> {
+  async #runChat(visit: Visit, deployment: LiveDeployment): Promise<Response> {
     const { chat } = deployment;
     const { message, files, conversationId = randomUUID() } = await this.#body(visit.request, chatBody);
     const input = {
@@ -192,7 +192,7 @@ class PageHandler {
     return response;
   }
 
-  async #startFormRun(visit: Visit, deployment: LiveDeployment): Promise<Response> {
+  async #runForm(visit: Visit, deployment: LiveDeployment): Promise<Response> {
     const { input, files } = await this.#body(visit.request, formBody);
     return this.#run(visit, deployment, inputOf(shownInputs(deployment.state), input as JsonObject, files));
   }
