@@ -56,6 +56,13 @@ describe('Tools', () => {
     });
   });
 
+  it('reads descriptions again after a failure', async () => {
+    const answers = [Promise.reject(new Error('unreadable')), Promise.resolve([])];
+    const tools = new Tools([tool('t')], () => answers.shift() ?? Promise.resolve([]));
+    await expect(tools.list(ALL)).rejects.toThrow('unreadable');
+    expect((await tools.list(ALL)).page).toMatchObject([{ id: 't' }]);
+  });
+
   it('shows the arguments of a tool', async () => {
     expect(await new Tools([tool('t')]).find('t')).toMatchObject({
       ...{ id: 't', name: 't', hostedApiKey: 'none' },

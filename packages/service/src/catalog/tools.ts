@@ -109,11 +109,17 @@ export class Tools {
   }
 
   #all(): Promise<ReadonlyMap<string, ToolEntry>> {
-    this.#entries ??= this.#describe().then(
-      (described) =>
-        new Map([...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...this.#registered]),
-    );
+    this.#entries ??= this.#load().catch((error: unknown) => {
+      // The next call tries again.
+      this.#entries = undefined;
+      throw error;
+    });
     return this.#entries;
+  }
+
+  async #load(): Promise<ReadonlyMap<string, ToolEntry>> {
+    const described = await this.#describe();
+    return new Map([...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...this.#registered]);
   }
 
   /** Returns a page of the tools, and the position of its last tool if more follow. */

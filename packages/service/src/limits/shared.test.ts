@@ -119,6 +119,24 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     await expect.poll(() => concurrency?.acquire(RUN)).toBeDefined();
   });
 
+  it('free a slot that is released while it is being renewed', async () => {
+    const { opened, query, beat } = await processes(1, { concurrency: { runs: 1 } });
+    const release = await opened[0]?.concurrency.acquire(RUN);
+    const others = (condition: string) =>
+      query(
+        `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition}`,
+      );
+    await query('BEGIN');
+    await query('DELETE FROM run_slots');
+    beat();
+    await expect.poll(() => others(`wait_event_type = 'Lock'`)).toHaveLength(1);
+    release?.();
+    await expect.poll(() => others(`wait_event_type = 'Lock'`)).toHaveLength(2);
+    await query('COMMIT');
+    await expect.poll(() => others(`state = 'active'`)).toEqual([]);
+    await expect.poll(() => query('SELECT slot FROM run_slots')).toEqual([]);
+  });
+
   it('release their slots when they are closed', async () => {
     const { query, opened } = await processes(2, { concurrency: { runs: 1 } });
     await opened[0]?.concurrency.acquire(RUN);

@@ -103,13 +103,13 @@ class ValueSearch {
     const root = await traceOf(this.#services.engine, row.engine_id);
     if (!root) return undefined;
     this.runs += 1;
+    this.#spans += [...everySpan(root)].length;
     const error = this.#parts.has('error') ? this.#errorIn(root, row) : undefined;
     return error ?? (await this.#valueIn(root, 'output')) ?? (await this.#valueIn(root, 'input'));
   }
 
   #errorIn(root: Span, { engine_id: engineId, run_id: runId }: LogRow) {
     for (const span of everySpan(root)) {
-      this.#spans += 1;
       if (span.error) {
         // Callers know the run by their own id.
         const { code, message } = span.error;
