@@ -50,8 +50,8 @@ const STDOUT_MARK_CHARS = 64;
 
 /** Returns whether the process respected the job's size limits. The content of the result is checked separately. */
 function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean {
-  const mostChars = code === 'OK' ? limits.resultChars : ERROR_CHARS;
-  return text.length <= mostChars && stdout.length <= limits.stdoutChars + STDOUT_MARK_CHARS;
+  const maxChars = code === 'OK' ? limits.resultChars : ERROR_CHARS;
+  return text.length <= maxChars && stdout.length <= limits.stdoutChars + STDOUT_MARK_CHARS;
 }
 
 /** Returns the answer for a finished job. `read` returns undefined for text that the guest never sends. */

@@ -1,4 +1,4 @@
-/** Thrown for mistakes of the caller. Failures of user code are returned as `SandboxFailure` and never thrown. */
+/** Codes of SandboxError. Failures of user code are returned as `SandboxFailure` and never thrown. */
 export type SandboxFaultCode =
   | 'INVALID_OPTION'
   | 'INVALID_JOB'
@@ -13,7 +13,7 @@ export type SandboxFaultCode =
 
 const BRAND = Symbol.for('heddle.SandboxError');
 
-/** Thrown for an invalid option or job description: the caller has to change the call. */
+/** Thrown for an invalid option or job, or if a process or an image is not available; `code` says which. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
   readonly code: SandboxFaultCode;

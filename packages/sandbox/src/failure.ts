@@ -46,12 +46,12 @@ function userFrames(stack: string, kind: UnitKind): { text: string; first: Sourc
   return { text, first };
 }
 
-const field = (fields: Record<string, unknown>, name: string): string => {
+const stringField = (fields: Record<string, unknown>, name: string): string => {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
   return typeof value === 'string' ? value : '';
 };
 
-const count = (fields: Record<string, unknown>, name: string): number | undefined => {
+const integerField = (fields: Record<string, unknown>, name: string): number | undefined => {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 };
@@ -74,7 +74,7 @@ function readGuestError(
 ): { code: SandboxErrorCode; fields: Record<string, unknown> } | undefined {
   const fields = readObject(json);
   if (fields === undefined) return undefined;
-  const phase = field(fields, 'phase');
+  const phase = stringField(fields, 'phase');
   const code = Object.hasOwn(CODES, phase) ? CODES[phase] : undefined;
   return code === undefined ? undefined : { code, fields };
 }
@@ -86,13 +86,13 @@ export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFa
     return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
   }
   const { code, fields } = error;
-  const name = field(fields, 'name') || 'Error';
-  const message = field(fields, 'message');
-  const { text, first } = userFrames(field(fields, 'stack'), kind);
-  const line = count(fields, 'line') ?? first?.line;
-  const column = count(fields, 'column') ?? first?.column;
+  const name = stringField(fields, 'name') || 'Error';
+  const message = stringField(fields, 'message');
+  const { text, first } = userFrames(stringField(fields, 'stack'), kind);
+  const line = integerField(fields, 'line') ?? first?.line;
+  const column = integerField(fields, 'column') ?? first?.column;
   return {
-    index: count(fields, 'index') ?? -1,
+    index: integerField(fields, 'index') ?? -1,
     failure: {
       code,
       name,

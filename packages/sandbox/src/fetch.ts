@@ -35,8 +35,8 @@ function readRequest({ op, head, body }: HostCall): GuestRequest | undefined {
     !headers.every(isPair)
   )
     return undefined;
-  const follow = redirect === 'manual' || redirect === 'error' ? redirect : 'follow';
-  const request = { url, method, headers, body: body ?? undefined, redirect: follow } as const;
+  const redirectMode = redirect === 'manual' || redirect === 'error' ? redirect : 'follow';
+  const request = { url, method, headers, body: body ?? undefined, redirect: redirectMode } as const;
   return { request, timeoutMs: readTimeout(timeoutMs) };
 }
 

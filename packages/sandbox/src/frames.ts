@@ -21,12 +21,12 @@ export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array 
  */
 export function readFrame<T>(
   frame: Buffer,
-  mostFieldBytes = Infinity,
+  maxFieldBytes = Infinity,
 ): { fields: T; body: Uint8Array | null } {
   const head = frame.readUInt32LE(0);
   const end = 4 + Math.floor(head / 2);
   if (end > frame.length) throw new RangeError('The frame is shorter than its fields.');
-  if (end > 4 + mostFieldBytes) throw new RangeError('The fields of the frame are too long.');
+  if (end > 4 + maxFieldBytes) throw new RangeError('The fields of the frame are too long.');
   const fields = JSON.parse(frame.toString('utf8', 4, end)) as T;
   return { fields, body: head % 2 === 1 ? frame.subarray(end) : null };
 }

@@ -20,6 +20,6 @@ export function startFailure(error: unknown, image: LoadedImage | undefined): Sa
       'IMAGE_FAILED',
       `A file of the image "${image.id}" cannot be opened; build the image again.`,
     );
-  const why = typeof code === 'string' ? code : 'see the log of the host';
-  return failure('SANDBOX_UNAVAILABLE', `A sandbox process could not be started (${why}).`);
+  const reason = typeof code === 'string' ? code : 'see the log of the host';
+  return failure('SANDBOX_UNAVAILABLE', `A sandbox process could not be started (${reason}).`);
 }

@@ -61,15 +61,15 @@ export class HostSnapshot {
   async make(): Promise<void> {
     let memory: Uint8Array | undefined;
     const ended = Promise.withResolvers<void>();
-    const fail = (why: string): void =>
-      ended.reject(new Error(`The memory snapshot of Python was not made: ${why}.`));
+    const fail = (reason: string): void =>
+      ended.reject(new Error(`The memory snapshot of Python was not made: ${reason}.`));
     const slot = this.#starter.start(TARGET, {
-      ready: (ready: Slot) => {
-        memory = ready.snapshot;
-        ready.kill('finished');
+      ready: (readySlot: Slot) => {
+        memory = readySlot.snapshot;
+        readySlot.kill('finished');
       },
-      exit: (_slot, why) => (memory === undefined ? fail(why) : ended.resolve()),
-      malformed: (bad: Slot) => bad.kill('malformed'),
+      exit: (_slot, reason) => (memory === undefined ? fail(reason) : ended.resolve()),
+      malformed: (malformedSlot: Slot) => malformedSlot.kill('malformed'),
       // This process gets no jobs.
       done: () => undefined,
       call: () => undefined,

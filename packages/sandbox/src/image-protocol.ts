@@ -56,7 +56,7 @@ export interface ModuleFailure {
 
 /** The result of loading a bundle. */
 export type ImageReport =
-  /** Making the snapshot begins; it may crash the process. */
+  /** The process begins to make the snapshot, which may crash it. */
   | { readonly t: 'snapshot' }
   | {
       readonly t: 'made';
@@ -67,11 +67,11 @@ export type ImageReport =
   | { readonly t: 'failed'; readonly modules: readonly ModuleFailure[] }
   | { readonly t: 'limit'; readonly limit: 'time' | 'memory' };
 
-/** Supervisor → process that works on an image, whose packages are its first open file. */
+/** Supervisor → process that works on the packages of an image, which are in the first open file. */
 export type PythonRequest =
   /** Compile the sources in this archive. */
   | { readonly t: 'compile' }
-  /** Load modules as a run does, from the snapshot in the second open file, if there is one. */
+  /** Load modules as a run does; with `fromSnapshot`, from the snapshot in the second open file. */
   | {
       readonly t: 'load';
       readonly fromSnapshot: boolean;

@@ -42,20 +42,20 @@ type Flat = (string | number)[];
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
-/** Appends `count, name, JSON …`. Checks names that bind parameters, because they become part of a parameter list. */
-function pushTexts(
+/** Appends `count, name, JSON …`. Checks the names of parameters, because they become part of a parameter list. */
+function pushValues(
   args: Flat,
-  texts: Readonly<Record<string, string>> | undefined,
-  binding: boolean,
+  values: Readonly<Record<string, string>> | undefined,
+  areParameters: boolean,
 ): number {
-  const names = texts === undefined ? [] : Object.keys(texts);
+  const names = values === undefined ? [] : Object.keys(values);
   let chars = 0;
   args.push(names.length);
   for (const name of names) {
-    const text = texts?.[name];
+    const text = values?.[name];
     if (typeof text !== 'string')
       throw new SandboxError('INVALID_JOB', `The value "${name}" is not JSON text.`);
-    if (binding && !IDENTIFIER.test(name))
+    if (areParameters && !IDENTIFIER.test(name))
       throw new SandboxError('INVALID_JOB', `"${name}" is not an identifier and cannot name a value.`);
     args.push(name, text);
     chars += text.length;
@@ -64,7 +64,7 @@ function pushTexts(
 }
 
 /**
- * Returns the job's arguments in the guest's flat form, or the reason why they are too large. Throws SandboxError
+ * Returns the job's arguments in the guest's flat form, or the failure if they are too large. Throws SandboxError
  * INVALID_JOB.
  */
 export function flatten(
@@ -73,7 +73,7 @@ export function flatten(
   limits: Limits,
 ): Flat | SandboxFailure {
   const args: Flat = [];
-  let inputs = pushTexts(args, globals, false);
+  let inputs = pushValues(args, globals, false);
   let code = 0;
   args.push(units.length);
   for (const unit of units) {
@@ -81,7 +81,7 @@ export function flatten(
       throw new SandboxError('INVALID_JOB', 'The code of a job must be a string.');
     args.push(unit.code);
     code += unit.code.length;
-    inputs += pushTexts(args, unit.values, true);
+    inputs += pushValues(args, unit.values, true);
   }
   if (code > limits.codeChars)
     return failure('INPUT_TOO_LARGE', `The code has ${code} characters; ${limits.codeChars} are allowed.`);

@@ -1,4 +1,4 @@
-/** Maximum nesting of arrays and objects. Programs do not write or traverse deeper values. */
+/** Maximum nesting of arrays and objects. Ordinary values are not nested this deeply. */
 const MAX_LEVELS = 10_000;
 /** Maximum number of arrays and objects; parsing this many takes about 0.2 s. */
 const MAX_CONTAINERS = 500_000;
@@ -7,8 +7,8 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const OPEN: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSE: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/** Returns the index of the quote that ends the string at `start`, or the length of the text. */
-function endOfText(json: string, start: number): number {
+/** Returns the index of the quote that ends the string at `start`, or the length of `json`. */
+function endOfString(json: string, start: number): number {
   for (let at = start + 1; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code === BACKSLASH) at++;
@@ -17,7 +17,7 @@ function endOfText(json: string, start: number): number {
   return json.length;
 }
 
-/** Returns why JSON is too complex to parse, or undefined. Parsing blocks the host, and a short text can be complex. */
+/** Returns why JSON is too complex to parse, or undefined. Parsing blocks the host, even if the string is short. */
 export function complexityExcess(
   json: string,
   max = { levels: MAX_LEVELS, containers: MAX_CONTAINERS },
@@ -26,7 +26,7 @@ export function complexityExcess(
   let [depth, containers] = [0, 0];
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
-    if (code === QUOTE) at = endOfText(json, at);
+    if (code === QUOTE) at = endOfString(json, at);
     else if (CLOSE.has(code)) depth--;
     else if (OPEN.has(code)) {
       if (++depth > max.levels) return `more than ${max.levels} levels`;

@@ -123,7 +123,8 @@ export function resolveOptions(options: SandboxOptions) {
 }
 
 /**
- * Returns the options of the Python pool; where nothing is given, those of JavaScript apply.
+ * Returns the options of the Python pool. Python has its own process counts and recycling limits; all other options
+ * are shared with JavaScript.
  * @throws SandboxError INVALID_OPTION.
  */
 export function resolvePythonOptions(options: SandboxOptions) {

@@ -12,7 +12,7 @@ import type { Language, Runner } from './runners.ts';
 export type AllRunners = Readonly<Record<Language, Runner>> & { readonly native: NativeRunners };
 
 /** The runner and image of a job, or the reason why it cannot run. */
-export interface JobPlace {
+export interface JobPlacement {
   readonly runner: Runner;
   readonly image: LoadedImage | undefined;
   readonly refusal: SandboxFailure | undefined;
@@ -22,7 +22,11 @@ const NO_IMAGE =
   'A shell script needs an image with the programs that it calls: name one with system packages or command-line tools, or set native.image for all scripts.';
 
 /** Returns the native runner, with a refusal if this host does not confine processes enough. */
-async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobPlace> {
+async function placeNative(
+  runner: Runner,
+  image: LoadedImage,
+  { native }: AllRunners,
+): Promise<JobPlacement> {
   const reason = await native.refusal();
   return {
     runner,
@@ -41,7 +45,7 @@ function mismatch(
   return `The image "${id}" has packages for ${image.language}, and this code is ${language}.`;
 }
 
-async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunners): Promise<JobPlace> {
+async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunners): Promise<JobPlacement> {
   const { language = 'javascript' } = job;
   if (image.runtime === 'native' && (language === 'shell' || language === image.language))
     return placeNative(runners.native[language], image, runners);
@@ -61,11 +65,11 @@ export async function placeJob(
   job: FunctionJob,
   { images, native }: SandboxOptions,
   runners: AllRunners,
-): Promise<JobPlace> {
+): Promise<JobPlacement> {
   const { language = 'javascript' } = job;
   const isShell = language === 'shell';
   const runner = isShell ? runners.native.shell : runners[language];
-  const refuse = (code: SandboxErrorCode, message: string): JobPlace => ({
+  const refuse = (code: SandboxErrorCode, message: string): JobPlacement => ({
     runner,
     image: undefined,
     refusal: failure(code, message),
@@ -79,7 +83,7 @@ export async function placeJob(
   try {
     return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
   } catch (error) {
-    return { runner, image: undefined, refusal: faultOf(error, job, id) };
+    return { runner, image: undefined, refusal: openFailure(error, job, id) };
   }
 }
 
@@ -87,7 +91,7 @@ export async function placeJob(
  * Returns the failure for a job whose image could not be opened. Unexpected errors contain file names and addresses, so
  * only the host sees them.
  */
-function faultOf(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
+function openFailure(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
   if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
   if (isSandboxError(error)) return failure(error.code as SandboxErrorCode, error.message);
   warnHost(

@@ -32,7 +32,8 @@ const HASH_SEED = randomInt(1, 2 ** 48 - 1);
 const DATA_MIB = { interpreted: 1_536, compiled: 65_536 };
 
 /**
- * Returns the path of the addon for this Node.js. Found here, so that the child does not run the package's own loader.
+ * Returns the path of the addon for this Node.js. The host resolves it, so that the child does not run the package's
+ * own loader.
  */
 function addonPath(): string {
   const require = createRequire(import.meta.url);

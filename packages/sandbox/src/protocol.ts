@@ -7,11 +7,11 @@ export const EXPRESSION_START = 'return (';
 
 const LINES_BEFORE = 2;
 
-/** Returns a position in the compiled text as the user counts it: lines and columns of the given code, from 1. */
+/** Converts a position in the compiled text to one in the user's code. Lines and columns start at 1. */
 export function userPosition(kind: UnitKind, line: number, column: number): { line: number; column: number } {
   if (kind === 'python') return { line, column };
-  const before = kind === 'expression' && line === LINES_BEFORE + 1 ? EXPRESSION_START.length : 0;
-  return { line: line - LINES_BEFORE, column: Math.max(1, column - before) };
+  const prefixChars = kind === 'expression' && line === LINES_BEFORE + 1 ? EXPRESSION_START.length : 0;
+  return { line: line - LINES_BEFORE, column: Math.max(1, column - prefixChars) };
 }
 
 /** File name of user code in stack traces; for Python it ends in `.py`. */

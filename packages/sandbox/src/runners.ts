@@ -32,9 +32,9 @@ export interface Runner {
 const keyOfRun = (runId: string): string => `run/${runId}`;
 
 /**
- * Returns the function that decides which jobs share an interpreter. Its modules and JavaScript globals are not
- * isolated by contexts, so it serves a single code text within a single run: blocks with other secrets or authors get
- * another interpreter.
+ * Returns the function that decides which jobs share an interpreter. Contexts do not isolate an interpreter's modules
+ * and JavaScript globals, so each interpreter runs only one code string of one run: blocks with other secrets or
+ * authors get another interpreter.
  */
 function pythonKeys(): (job: Job) => string {
   const keys = new WeakMap<Job, string>();

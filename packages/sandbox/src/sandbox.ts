@@ -31,7 +31,7 @@ export interface SandboxStats extends Counts {
   readonly metrics: Readonly<Record<'javascript' | 'python' | 'native', PoolMetrics>>;
   /** Ended jobs, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
-  /** Isolation level of the processes; undefined before the first job, which determines it. */
+  /** Isolation level of the processes; undefined until the first job or `warm` has determined it. */
   readonly isolation: IsolationLevel | undefined;
   /** The jobs that share an isolate. */
   readonly share: 'run' | 'tenant' | 'isolate';
@@ -55,12 +55,12 @@ export interface Sandbox {
 interface PreparedJob<T> extends Pick<Job, 'mode' | 'limits'> {
   readonly job: FunctionJob | ExpressionJob;
   readonly image: LoadedImage | undefined;
-  /** The guest's arguments, or the reason why there are none. */
+  /** The guest's arguments, or the failure if there are none. */
   readonly args: Job['args'] | SandboxFailure;
   readonly read: (text: string) => T | undefined;
 }
 
-/** Submits a job to its pool and ties it to its signal. `refusal` is the reason why no job may run. */
+/** Submits a job to its pool, and cancels it when its signal is aborted. `refusal`: the reason why no job may run. */
 function submit<T>(
   { pool, kind }: Runner,
   { job, mode, limits, image, args, read }: PreparedJob<T>,

@@ -117,7 +117,7 @@ export class Execution implements RealmUser {
 
   /** Ends the job between two entries. */
   stop(code: EndCode, text: string): void {
-    this.#set(code, text);
+    this.#setEnd(code, text);
     this.#finish();
   }
 
@@ -129,19 +129,19 @@ export class Execution implements RealmUser {
     if (this.#reported) return;
     const { cpuMs } = this.#request.limits;
     this.#context.announce(this.id);
-    const began = performance.now();
+    const startMs = performance.now();
     this.#inside = true;
     try {
       this.#realm.enter(entry, Math.max(1, Math.ceil(cpuMs - this.#cpuMs)));
     } catch (error) {
-      this.#setErrorEnd(error, performance.now() - began - this.#waitedMs);
+      this.#setErrorEnd(error, performance.now() - startMs - this.#waitedMs);
     }
     this.#inside = false;
-    const spentMs = performance.now() - began - this.#waitedMs;
+    const spentMs = performance.now() - startMs - this.#waitedMs;
     this.#waitedMs = 0;
     this.#context.busyMs += spentMs;
     this.#cpuMs += spentMs;
-    if (this.#cpuMs >= cpuMs) this.#set('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
+    if (this.#cpuMs >= cpuMs) this.#setEnd('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
     if (this.#end !== undefined) this.#finish();
   }
 
@@ -154,14 +154,14 @@ export class Execution implements RealmUser {
     const { name, message } = asError(error);
     this.#tainted = true;
     if (this.#realm.isDisposed)
-      this.#set('OUT_OF_MEMORY', LIMIT_MESSAGES.OUT_OF_MEMORY(this.#realm.memoryMiB));
+      this.#setEnd('OUT_OF_MEMORY', LIMIT_MESSAGES.OUT_OF_MEMORY(this.#realm.memoryMiB));
     else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
-      this.#set('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
-    else this.#set('GUEST_ERROR', JSON.stringify({ phase: 'run', index: -1, name, message, stack: '' }));
+      this.#setEnd('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
+    else this.#setEnd('GUEST_ERROR', JSON.stringify({ phase: 'run', index: -1, name, message, stack: '' }));
   }
 
   /** Sets the end of the job; the first reason wins. */
-  #set(code: EndCode, text: string): void {
+  #setEnd(code: EndCode, text: string): void {
     this.#end ??= { code, text };
   }
 
@@ -181,11 +181,11 @@ export class Execution implements RealmUser {
 
   /** Waits inside an entry. If the job ends in the meantime, its code is interrupted. */
   #wait(work: () => string | undefined): string | undefined {
-    const began = performance.now();
+    const startMs = performance.now();
     const answer = work();
-    this.#waitedMs += performance.now() - began;
+    this.#waitedMs += performance.now() - startMs;
     const { wallMs } = this.#request.limits;
-    if (this.#wallLeft() <= 0) this.#set('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
+    if (this.#wallLeft() <= 0) this.#setEnd('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
     if (this.#end === undefined) return answer;
     this.#realm.interrupt();
     return undefined;
@@ -200,7 +200,7 @@ export class Execution implements RealmUser {
   #charge(chars: number): boolean {
     this.#chars += chars;
     if (this.#chars <= this.#request.limits.bridgeChars) return true;
-    this.#set(
+    this.#setEnd(
       'BRIDGE_LIMIT',
       `The code exchanged more than ${this.#request.limits.bridgeChars} characters with the host.`,
     );
@@ -212,22 +212,22 @@ export class Execution implements RealmUser {
     if (this.#end !== undefined) return ENDED;
     const message = readMessage(text);
     if (message === undefined) {
-      this.#set('PROTOCOL', 'The guest sent a message that the guest runtime never sends.');
+      this.#setEnd('PROTOCOL', 'The guest sent a message that the guest runtime never sends.');
       return undefined;
     }
     if (message.kind === 'log') {
       if (this.#stdout.add(message.line)) return undefined;
-      this.#count(0);
+      this.#countMessage(0);
       return 0;
     }
     // Results have a separate limit, so that the failure names the correct limit.
     const isEnd = message.kind === 'result' || message.kind === 'error';
-    return this.#count(isEnd ? 0 : (text as string).length) ? this.#handle(message) : undefined;
+    return this.#countMessage(isEnd ? 0 : (text as string).length) ? this.#handle(message) : undefined;
   }
 
-  #count(chars: number): boolean {
+  #countMessage(chars: number): boolean {
     if (++this.#messages > this.#request.limits.messages) {
-      this.#set(
+      this.#setEnd(
         'BRIDGE_LIMIT',
         `The code sent more than ${this.#request.limits.messages} messages to the host.`,
       );
@@ -260,7 +260,7 @@ export class Execution implements RealmUser {
       case 'result':
         return this.#succeed(message.json);
       case 'error':
-        return this.#set('GUEST_ERROR', this.#realm.addErrorDetails(message.json, this.#request));
+        return this.#setEnd('GUEST_ERROR', this.#realm.addErrorDetails(message.json, this.#request));
       case 'timer':
         return this.#setTimer(message.id, message.ms);
       case 'clear':
@@ -277,9 +277,9 @@ export class Execution implements RealmUser {
 
   #succeed(json: string): void {
     const { resultChars } = this.#request.limits;
-    if (json.length <= resultChars) this.#set('OK', json);
+    if (json.length <= resultChars) this.#setEnd('OK', json);
     else
-      this.#set(
+      this.#setEnd(
         'RESULT_TOO_LARGE',
         `The result has ${json.length} characters as JSON; ${resultChars} are allowed.`,
       );
@@ -288,17 +288,18 @@ export class Execution implements RealmUser {
   #setTimer(id: number, ms: number): void {
     const { timers, wallMs } = this.#request.limits;
     if (this.#timers.size >= timers) {
-      this.#set('BRIDGE_LIMIT', `The code has more than ${timers} pending timers.`);
+      this.#setEnd('BRIDGE_LIMIT', `The code has more than ${timers} pending timers.`);
       return;
     }
-    // A timer past the deadline never fires. Node treats a too long delay as zero, so it is capped.
+    // A timer past the deadline never fires. The delay is capped, because Node.js fires timers with a too long delay
+    // immediately.
     this.#timers.set(id, Math.min(ms, wallMs + 1_000), () => this.#enter(['timer', id]));
   }
 
   #countCall(): boolean {
     const { hostCalls } = this.#request.limits;
     if (++this.#calls <= hostCalls) return true;
-    this.#set('BRIDGE_LIMIT', `The code made more than ${hostCalls} calls to the host.`);
+    this.#setEnd('BRIDGE_LIMIT', `The code made more than ${hostCalls} calls to the host.`);
     return false;
   }
 

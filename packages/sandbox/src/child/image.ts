@@ -40,13 +40,13 @@ const WARM_UP = '__heddle(() => undefined)("run", "function", 0, 1, "return [URL
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
-interface Loaded {
+interface LoadReport {
   readonly failed: readonly ModuleFailure[];
   /** True if loading used the process, the clock or a random generator. */
   readonly usedHost: boolean;
 }
 
-/** Thrown when a limit ends the making of an image. */
+/** Thrown when loading or using the packages exceeds a limit. */
 class LimitError extends Error {
   readonly limit: 'time' | 'memory';
 
@@ -67,8 +67,8 @@ function withLimits<T>(isolate: Isolate, act: () => T): T {
 }
 
 /** Reads the modules' loading report. It is guest data, so every field is checked. */
-function readLoaded(json: unknown): Loaded {
-  const { failed, usedHost } = JSON.parse(String(json)) as Loaded;
+function readLoadReport(json: unknown): LoadReport {
+  const { failed, usedHost } = JSON.parse(String(json)) as LoadReport;
   const modules = failed.slice(0, 50).map(({ module, builtin, message, stack }) => ({
     module: String(module).slice(0, 300),
     builtin: builtin === true,
@@ -82,13 +82,13 @@ function run(isolate: Isolate, context: Context, code: string, timeout: number):
   return withLimits(isolate, () => context.evalSync(code, { timeout }) as unknown);
 }
 
-/** Loads the bundle as a snapshot would: before a process is connected. */
-function loadAlone({ code, cpuMs, memoryMiB }: ImageRequest): Loaded {
+/** Loads the bundle as the creation of a snapshot does: without a connected process. */
+function loadUnconnected({ code, cpuMs, memoryMiB }: ImageRequest): LoadReport {
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
     for (const script of [GUEST, USE_DETECTOR, code]) run(isolate, context, script, cpuMs);
-    const loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
+    const loaded = readLoadReport(run(isolate, context, '__heddleImage.report()', cpuMs));
     const used = run(isolate, context, '__heddleUsed()', cpuMs) === true;
     return { ...loaded, usedHost: loaded.usedHost || used };
   } finally {
@@ -131,14 +131,14 @@ function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageReq
 }
 
 /** Returns the failure for modules that prevent jobs from running. `answer` is guest data. */
-function unusable(answer: string): ModuleFailure {
+function unusableFailure(answer: string): ModuleFailure {
   const stack = answer.slice(0, 2_000);
   return { module: '', builtin: false, message: 'no code can run with them', stack };
 }
 
 /** Loads the bundle as a fresh context without a snapshot does: with a process connected. */
-function loadConnected(order: ImageRequest): { loaded: Loaded; cache: Uint8Array } {
-  const { code, cpuMs, memoryMiB } = order;
+function loadConnected(request: ImageRequest): { loaded: LoadReport; cache: Uint8Array } {
+  const { code, cpuMs, memoryMiB } = request;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
@@ -147,11 +147,11 @@ function loadConnected(order: ImageRequest): { loaded: Loaded; cache: Uint8Array
     const enter = connect(isolate, context, cpuMs, (message) => (answer ||= message));
     const script = isolate.compileScriptSync(code, { produceCachedData: true }) as Script & CachedDataResult;
     withLimits(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
-    let loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
+    let loaded = readLoadReport(run(isolate, context, '__heddleImage.report()', cpuMs));
     if (loaded.failed.length === 0) {
-      requireAll(isolate, enter, order);
+      requireAll(isolate, enter, request);
       // For example a module that freezes the global object: no job could start after it.
-      if (answer !== LOADED) loaded = { ...loaded, failed: [unusable(answer)] };
+      if (answer !== LOADED) loaded = { ...loaded, failed: [unusableFailure(answer)] };
     }
     return { loaded, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
   } finally {
@@ -160,14 +160,14 @@ function loadConnected(order: ImageRequest): { loaded: Loaded; cache: Uint8Array
 }
 
 /** Returns whether a job finds all modules in a context of the snapshot. */
-function works(snapshot: ArrayBuffer, order: ImageRequest): boolean {
-  const { cpuMs, memoryMiB } = order;
+function isUsable(snapshot: ArrayBuffer, request: ImageRequest): boolean {
+  const { cpuMs, memoryMiB } = request;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB, snapshot: new vm.ExternalCopy(snapshot) });
   try {
     const context = isolate.createContextSync();
     let answer = '';
     const enter = connect(isolate, context, cpuMs, (message) => (answer ||= message));
-    requireAll(isolate, enter, order);
+    requireAll(isolate, enter, request);
     return answer === LOADED;
   } catch (error) {
     if (error instanceof LimitError) return false;
@@ -177,28 +177,28 @@ function works(snapshot: ArrayBuffer, order: ImageRequest): boolean {
   }
 }
 
-function make(order: ImageRequest): ImageReport {
-  const alone = loadAlone(order);
-  const isPure = alone.failed.length === 0 && !alone.usedHost;
-  if (isPure && order.snapshot) {
+function make(request: ImageRequest): ImageReport {
+  const unconnected = loadUnconnected(request);
+  const isPure = unconnected.failed.length === 0 && !unconnected.usedHost;
+  if (isPure && request.snapshot) {
     process.send?.(flatten({ t: 'snapshot' } satisfies ImageReport));
-    const snapshot = vm.Isolate.createSnapshot([{ code: GUEST }, { code: order.code }], WARM_UP).copy();
+    const snapshot = vm.Isolate.createSnapshot([{ code: GUEST }, { code: request.code }], WARM_UP).copy();
     for (const flag of CONTEXT_FLAGS) setFlagsFromString(flag);
-    if (works(snapshot, order))
+    if (isUsable(snapshot, request))
       return { t: 'made', kind: 'snapshot', data: new Uint8Array(snapshot), why: '' };
   }
-  const { loaded, cache } = loadConnected(order);
+  const { loaded, cache } = loadConnected(request);
   if (loaded.failed.length > 0) return { t: 'failed', modules: loaded.failed };
   const why = isPure
-    ? 'it cannot be kept in a snapshot'
+    ? 'it cannot be stored in a snapshot'
     : 'it reads the time, random numbers or the host while it loads';
   return { t: 'made', kind: 'cache', data: cache, why };
 }
 
-process.on('message', (order: ImageRequest) => {
+process.on('message', (request: ImageRequest) => {
   let report: ImageReport;
   try {
-    report = make(order);
+    report = make(request);
   } catch (error) {
     if (error instanceof LimitError) report = { t: 'limit', limit: error.limit };
     else {

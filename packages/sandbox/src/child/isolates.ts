@@ -45,7 +45,7 @@ export interface IsolateSource {
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
-/** A context without user code so far, with the guest runtime connected. */
+/** A context that has run no user code yet, with the guest runtime connected. */
 class ContextRealm implements Realm {
   readonly isolate: GuestIsolate;
   readonly #context: Context;
@@ -80,10 +80,10 @@ class ContextRealm implements Realm {
   enter(entry: (string | number | boolean)[], budgetMs: number): void {
     let leftMs = budgetMs;
     if (this.#bundle !== undefined) {
-      const began = performance.now();
+      const startMs = performance.now();
       this.#bundle.load(this.isolate.native, this.#context, budgetMs);
       this.#bundle = undefined;
-      leftMs = Math.max(1, Math.ceil(budgetMs - (performance.now() - began)));
+      leftMs = Math.max(1, Math.ceil(budgetMs - (performance.now() - startMs)));
     }
     this.#enter.applySync(undefined, entry, { timeout: leftMs });
   }
@@ -113,7 +113,7 @@ class GuestIsolate {
   realms = 0;
   /** Takes no new job and is disposed after its last one. */
   retired = false;
-  ready: ContextRealm | undefined;
+  nextRealm: ContextRealm | undefined;
   readonly #source: IsolateSource;
 
   constructor(source: IsolateSource, memoryMiB: number) {
@@ -124,14 +124,14 @@ class GuestIsolate {
 
   /** Makes the next realm before its job arrives. */
   prepare(): void {
-    if (this.ready !== undefined || this.native.isDisposed) return;
-    this.ready = this.#make();
+    if (this.nextRealm !== undefined || this.native.isDisposed) return;
+    this.nextRealm = this.#make();
   }
 
   take(): ContextRealm {
-    const realm = this.ready;
+    const realm = this.nextRealm;
     if (realm === undefined) return this.#make();
-    this.ready = undefined;
+    this.nextRealm = undefined;
     realm.isPrebuilt = true;
     return realm;
   }
@@ -160,7 +160,7 @@ export class Isolates implements Realms {
   readonly #source: IsolateSource;
   readonly #memoryMiB: number;
   #spare: GuestIsolate | undefined;
-  #last: GuestIsolate | undefined;
+  #lastUsed: GuestIsolate | undefined;
 
   constructor(source: IsolateSource, memoryMiB: number) {
     this.chunks = source.chunks;
@@ -173,7 +173,7 @@ export class Isolates implements Realms {
     const name = key === '' ? '' : `${memoryMiB}/${key}`;
     let isolate = key === '' ? undefined : this.#byKey.get(name);
     if (isolate === undefined || isolate.retired || isolate.native.isDisposed) {
-      isolate = this.#fresh(memoryMiB);
+      isolate = this.#newIsolate(memoryMiB);
       if (key === '') isolate.retired = true;
       else this.#byKey.set(name, isolate);
     } else if (this.#byKey.delete(name)) {
@@ -181,7 +181,7 @@ export class Isolates implements Realms {
       this.#byKey.set(name, isolate);
     }
     isolate.users.add(user);
-    this.#last = isolate;
+    this.#lastUsed = isolate;
     return isolate.take();
   }
 
@@ -203,14 +203,14 @@ export class Isolates implements Realms {
   }
 
   prepare(): void {
-    if (this.#last?.retired === false) this.#last.prepare();
+    if (this.#lastUsed?.retired === false) this.#lastUsed.prepare();
     if (this.#spare === undefined) {
       this.#spare = new GuestIsolate(this.#source, this.#memoryMiB);
       this.#spare.prepare();
     }
   }
 
-  #fresh(memoryMiB: number): GuestIsolate {
+  #newIsolate(memoryMiB: number): GuestIsolate {
     if (this.#spare === undefined || memoryMiB !== this.#memoryMiB)
       return new GuestIsolate(this.#source, memoryMiB);
     const isolate = this.#spare;

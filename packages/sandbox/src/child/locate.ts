@@ -47,18 +47,18 @@ export function addErrorPosition(json: string, request: RunRequest, isolate: Iso
     return json;
   }
   if (error?.phase !== 'compile') return json;
-  const given = unitAt(request, error.index);
-  if (given === undefined) return json;
+  const jobUnit = unitAt(request, error.index);
+  if (jobUnit === undefined) return json;
   const { source, ...rest } = error;
   // Imports were replaced by calls on the same number of lines.
-  const unit = typeof source === 'string' ? { ...given, code: source } : given;
+  const compiled = typeof source === 'string' ? { ...jobUnit, code: source } : jobUnit;
   const kind = request.mode === 'function' ? 'function' : 'expression';
   try {
-    isolate.compileScriptSync(wrap(unit, kind), { filename: USER_FILE }).release();
+    isolate.compileScriptSync(wrap(compiled, kind), { filename: USER_FILE }).release();
   } catch (fault) {
     const match = new RegExp(`\\[${USER_FILE}:(\\d+):(\\d+)\\]$`).exec(String((fault as Error).message));
     // The error may be detected after the last line of the code, but it still belongs to the user's code.
-    const lines = unit.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
+    const lines = compiled.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
     if (match === null) return JSON.stringify(rest);
     const { line, column } = userPosition(kind, Number(match[1]), Number(match[2]));
     return JSON.stringify({ ...rest, line: Math.min(line, lines), column });

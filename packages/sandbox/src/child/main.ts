@@ -16,17 +16,17 @@ const WARM_UP =
 
 const vm = require(process.argv[2] as string).ivm;
 
-const external = ({ buffer, byteOffset, byteLength }: Uint8Array): ExternalCopy<ArrayBuffer> =>
+const externalCopy = ({ buffer, byteOffset, byteLength }: Uint8Array): ExternalCopy<ArrayBuffer> =>
   new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
 
 serve(({ snapshot, memoryMiB, image }) => {
-  let made: Uint8Array | undefined;
+  let newSnapshot: Uint8Array | undefined;
   let copy: ExternalCopy<ArrayBuffer>;
-  if (image?.kind === 'snapshot') copy = external(image.snapshot);
+  if (image?.kind === 'snapshot') copy = externalCopy(image.snapshot);
   else if (snapshot === null) {
     copy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], WARM_UP);
-    made = new Uint8Array(copy.copy());
-  } else copy = external(snapshot);
+    newSnapshot = new Uint8Array(copy.copy());
+  } else copy = externalCopy(snapshot);
   // Snapshots of images were made with another hash seed.
   const flags = image?.kind === 'snapshot' ? CONTEXT_FLAGS : [...CONTEXT_FLAGS, ...OWN_SNAPSHOT_FLAGS];
   for (const flag of flags) setFlagsFromString(flag);
@@ -34,5 +34,5 @@ serve(({ snapshot, memoryMiB, image }) => {
   const chunks = new Map(Object.entries(GUEST_CHUNKS));
   const isolates = new Isolates({ vm, snapshot: copy, bundle, chunks }, memoryMiB);
   isolates.prepare();
-  return { realms: isolates, snapshot: made };
+  return { realms: isolates, snapshot: newSnapshot };
 });

@@ -34,7 +34,7 @@ export class PythonCode {
   readonly #vm: IsolatedVm;
   readonly #folder: string;
   readonly #text: string;
-  #cached: ExternalCopy<ArrayBuffer> | undefined;
+  #codeCache: ExternalCopy<ArrayBuffer> | undefined;
   #holder: Isolate | undefined;
 
   constructor(vm: IsolatedVm, folder: string) {
@@ -45,10 +45,10 @@ export class PythonCode {
 
   /** Compiles the guest's script in an isolate, from the code cache if there is one. */
   compile(isolate: Isolate): Script {
-    const cached = this.#cached;
+    const cachedData = this.#codeCache;
     return isolate.compileScriptSync(this.#text, {
       filename: FILENAME,
-      ...(cached !== undefined && { cachedData: cached }),
+      ...(cachedData !== undefined && { cachedData }),
     });
   }
 
@@ -57,10 +57,10 @@ export class PythonCode {
    * script, so the cache contains every function that a start calls.
    */
   createCache(isolate: Isolate): void {
-    if (this.#cached !== undefined) return;
+    if (this.#codeCache !== undefined) return;
     const options = { filename: FILENAME, produceCachedData: true };
     const script = isolate.compileScriptSync(this.#text, options) as Script & CachedDataResult;
-    this.#cached = script.cachedData;
+    this.#codeCache = script.cachedData;
     script.release();
   }
 

@@ -18,14 +18,17 @@ const vm = require(addon).ivm;
 /** Compiling runs no code of packages, so it may take a long time. */
 const COMPILE_MS = 600_000;
 
-/** Modules that cannot be in a snapshot are left out, and the rest is retried in a fresh interpreter until all load. */
+/**
+ * Maximum number of attempts. Modules that cannot be in a snapshot are left out, and the others are retried in a fresh
+ * interpreter.
+ */
 const MAX_PASSES = 5;
 
-/** Runs one of our programs. Returns the text that its function `main` returns for `argument`. */
+/** Runs one of our Python programs. Returns the string that its function `main` returns for `argument`. */
 function call(interpreter: Interpreter, source: string, argument: unknown, budgetMs: number): string {
   const json = JSON.stringify(JSON.stringify(argument));
-  const space = '{"__name__": "heddle_image"}';
-  const code = `(lambda space: (exec(${JSON.stringify(source)}, space), space["main"](${json}))[1])(${space})`;
+  const namespace = '{"__name__": "heddle_image"}';
+  const code = `(lambda space: (exec(${JSON.stringify(source)}, space), space["main"](${json}))[1])(${namespace})`;
   return interpreter.evaluate(code, budgetMs);
 }
 
@@ -61,7 +64,7 @@ function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonRep
   let modules = request.modules;
   const refused: Record<string, string> = {};
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const made = withInterpreter(undefined, (interpreter) => {
+    const memory = withInterpreter(undefined, (interpreter) => {
       const text = call(interpreter, preimportSource, modules, request.cpuMs);
       const outcome = JSON.parse(text) as { imported: string[]; refused: Record<string, string> };
       modules = outcome.imported;
@@ -69,7 +72,7 @@ function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonRep
       // Parts of a refused module may remain, so this interpreter's memory is not used.
       return Object.keys(outcome.refused).length > 0 ? undefined : interpreter.makeSnapshot();
     });
-    if (made !== undefined) return { t: 'snapshot', memory: made, imported: modules, refused };
+    if (memory !== undefined) return { t: 'snapshot', memory, imported: modules, refused };
   }
   return { t: 'failed', message: 'The modules do not load the same way twice.' };
 }

@@ -16,7 +16,7 @@ const PAGES_PER_MIB = 16;
 /** Heap of the surrounding isolate: in-memory files, the interpreter's JavaScript, values in transit. */
 const ISOLATE_MIB = 192;
 const BOOT_MS = 30_000;
-/** Start without a snapshot: about a second of processor time on an idle machine. */
+/** Time limit of a start without a snapshot, which takes about a second of processor time on an idle machine. */
 const FIRST_BOOT_MS = 240_000;
 
 /** The files and the memory snapshot from which an interpreter starts. */
@@ -53,7 +53,7 @@ function withCacheFlags<T>(act: () => T): T {
 /** A Python interpreter in its own V8 isolate. */
 export class Interpreter implements Realm {
   readonly isShared = true;
-  // Always true: replacing the process would not make a context available sooner.
+  // Always true: a helper process would not make a context available sooner.
   readonly isPrebuilt = true;
   readonly memoryMiB: number;
   post: Post = () => undefined;
@@ -104,12 +104,12 @@ export class Interpreter implements Realm {
     return JSON.stringify({ ...error, message: LIMIT_MESSAGES.OUT_OF_MEMORY(this.memoryMiB) });
   }
 
-  /** Returns the interpreter's memory as a snapshot for others. */
+  /** Returns a snapshot of the interpreter's memory for other interpreters. */
   makeSnapshot(): Uint8Array {
     return new Uint8Array(this.#call(['snapshot'], BOOT_MS) as ArrayBuffer);
   }
 
-  /** Returns the value of Python code as text; drops its output. */
+  /** Returns the value of Python code as a string; discards its output. */
   evaluate(code: string, budgetMs: number): string {
     return String(this.#call(['evaluate', code], budgetMs));
   }
@@ -180,8 +180,9 @@ export class Interpreters implements Realms {
   lease(_user: RealmUser, key: string, requestedMiB: number): Interpreter {
     const current = this.#interpreter;
     this.#nextMiB = this.#memoryFor(requestedMiB);
-    const fits = current?.memoryMiB === this.#nextMiB && (!current.used || (key !== '' && key === this.#key));
-    if (!fits) this.#drop();
+    const isUsable =
+      current?.memoryMiB === this.#nextMiB && (!current.used || (key !== '' && key === this.#key));
+    if (!isUsable) this.#drop();
     this.#interpreter ??= this.#make(this.#nextMiB);
     this.#key = key;
     this.#busy = true;

@@ -10,7 +10,7 @@ export interface IsolatedVm {
 
 export type Post = (message: unknown) => string | number | undefined;
 
-/** The place where one job's code runs: a fresh context, or an interpreter. */
+/** The environment of one job's code: a fresh context, or an interpreter. */
 export interface Realm {
   /** Handles the guest's messages; set by the job that uses the realm. */
   post: Post;

@@ -23,16 +23,14 @@ export interface Booted {
 
 const executions = new Map<number, Execution>();
 const queue: RunRequest[] = [];
-/**
- * A context was just made and the event loop has not turned since: requests that arrived meanwhile had to wait for it.
- */
-let preparing = false;
-/** Jobs that arrived while a context was made. */
-const late = new Set<number>();
+/** True if a context was just made and the event loop has not turned since: requests that arrived had to wait. */
+let isPreparing = false;
+/** Ids of the jobs that arrived before their context was ready. */
+const lateJobs = new Set<number>();
 /** The job that the supervisor believes to be running. */
-let announced = 0;
-let scheduled = false;
-let served = 0;
+let announcedId = 0;
+let isScheduled = false;
+let servedJobs = 0;
 let rssMiB = 0;
 
 /** Number of jobs between measurements of the process size. */
@@ -45,45 +43,45 @@ const context: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
   busyMs: 0,
   send,
   announce(id) {
-    if (id === announced || executions.size + queue.length < 2) return;
-    announced = id;
+    if (id === announcedId || executions.size + queue.length < 2) return;
+    announcedId = id;
     send({ t: 'enter', id });
   },
   finished(id, report) {
     executions.delete(id);
-    announced = queue[0]?.id ?? 0;
-    if (served++ % measureEvery === 0) rssMiB = measureRssMiB();
-    send({ t: 'done', ...report, late: late.delete(id), next: announced, rssMiB });
+    announcedId = queue[0]?.id ?? 0;
+    if (servedJobs++ % measureEvery === 0) rssMiB = measureRssMiB();
+    send({ t: 'done', ...report, late: lateJobs.delete(id), next: announcedId, rssMiB });
     schedule();
   },
 };
 
 /** Starts one job per turn of the event loop, so that cancellations, answers and timers run in between. */
 function startNext(): void {
-  scheduled = false;
+  isScheduled = false;
   const request = queue.shift();
   if (request === undefined) {
-    preparing = true;
+    isPreparing = true;
     context.realms.prepare();
-    setImmediate(() => (preparing = false));
+    setImmediate(() => (isPreparing = false));
     return;
   }
   const execution = new Execution(request, context);
   executions.set(request.id, execution);
-  if (!execution.isPrebuilt) late.add(request.id);
+  if (!execution.isPrebuilt) lateJobs.add(request.id);
   execution.start();
   if (queue.length > 0) schedule();
 }
 
 function schedule(): void {
-  if (scheduled) return;
-  scheduled = true;
+  if (isScheduled) return;
+  isScheduled = true;
   setImmediate(startNext);
 }
 
 function cancel(id: number): void {
-  const waiting = queue.findIndex((request) => request.id === id);
-  if (waiting >= 0) queue.splice(waiting, 1);
+  const position = queue.findIndex((request) => request.id === id);
+  if (position >= 0) queue.splice(position, 1);
   else executions.get(id)?.stop('CANCELLED', 'The job was cancelled.');
 }
 
@@ -99,7 +97,7 @@ export function serve(boot: (request: Boot) => Booted, options: { measureEvery?:
       }
       case 'run':
         queue.push(request);
-        if (preparing) late.add(request.id);
+        if (isPreparing) lateJobs.add(request.id);
         return schedule();
       case 'answer':
         return executions.get(request.id)?.deliver(request);

@@ -38,7 +38,7 @@ const TOO_LONG = JSON.stringify({
   message: `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
 });
 
-/** Sends a host call and blocks until its answer: `+` or `-`, the length of the head, a colon, head and body. */
+/** Sends a host call and blocks. Returns its answer: `+` or `-`, the length of the head, a colon, head and body. */
 export function callHostSync({ op, head, body }: SyncCall, id: number): string {
   if (head.length > MAX_HEAD_CHARS) return `-${TOO_LONG.length}:${TOO_LONG}`;
   writeAll(writeFrame({ id, op, head }, body === undefined ? null : Buffer.from(body, 'latin1')));

@@ -58,13 +58,13 @@ function portOf(digits: string | undefined): Destination['port'] {
 }
 
 function parse(text: string): Destination | undefined {
-  const { host: given, port: digits } = split(text.trim());
+  const { host: hostText, port: digits } = split(text.trim());
   const port = portOf(digits);
   if (port === 0) return undefined;
-  const isWildcard = given.startsWith('*.');
-  const host = hostOf(isWildcard ? given.slice(2) : given);
+  const isWildcard = hostText.startsWith('*.');
+  const host = hostOf(isWildcard ? hostText.slice(2) : hostText);
   // URLs accept short forms of addresses such as 127.1.
-  const range = rangeOf(given) ?? (isWildcard || host === undefined ? undefined : rangeOf(host));
+  const range = rangeOf(hostText) ?? (isWildcard || host === undefined ? undefined : rangeOf(host));
   if (range) return { names: [], range, port };
   return host === undefined
     ? undefined
@@ -77,16 +77,16 @@ export function isDestination(text: string): boolean {
 }
 
 /**
- * Returns the destinations of a policy option as a function of the port. `unnamed` decides for which ports destinations
- * without a port apply.
+ * Returns the destinations of a policy option as a function of the port. Destinations without a port apply to the
+ * ports for which `isDefaultPort` returns true.
  * @throws SandboxError INVALID_OPTION for an invalid destination.
  */
 export function destinationsOf(
   texts: readonly string[],
   option: string,
-  unnamed: (port: number) => boolean,
+  isDefaultPort: (port: number) => boolean,
 ): (port: number) => Destinations {
-  const all = texts.map((text) => {
+  const destinations = texts.map((text) => {
     const destination = parse(text);
     if (destination) return destination;
     throw new SandboxError(
@@ -95,17 +95,17 @@ export function destinationsOf(
     );
   });
   return (port) => {
-    const on = all.filter((each) =>
-      each.port === undefined ? unnamed(port) : [port, 'any'].includes(each.port),
+    const applicable = destinations.filter((each) =>
+      each.port === undefined ? isDefaultPort(port) : [port, 'any'].includes(each.port),
     );
     return {
       hasHost: (host) =>
-        on.some(({ names }) =>
+        applicable.some(({ names }) =>
           names.some((name) => (name.startsWith('.') ? host.endsWith(name) : host === name)),
         ),
       hasAddress: ({ address, family }) =>
-        on.some(({ range }) => range.check(address, family === 4 ? 'ipv4' : 'ipv6')),
-      hasRanges: on.some(({ range }) => range.rules.length > 0),
+        applicable.some(({ range }) => range.check(address, family === 4 ? 'ipv4' : 'ipv6')),
+      hasRanges: applicable.some(({ range }) => range.rules.length > 0),
     };
   };
 }

@@ -30,7 +30,7 @@ const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 export interface Egress {
   /** Sends a request and follows redirects. Throws EgressError. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
-  /** Like `fetch`, but returns as soon as the head of the response has arrived. The limits apply to its body too. */
+  /** Like `fetch`, but returns as soon as the response headers have arrived. The limits apply to the body too. */
   open(request: EgressRequest): Promise<EgressStream>;
   /** Checks a URL and returns it with the addresses that were checked. Throws EgressError EGRESS_DENIED. */
   check(url: string | URL): Promise<Target>;
@@ -39,7 +39,7 @@ export interface Egress {
    * EgressError EGRESS_DENIED.
    */
   addresses(server: Server): Promise<readonly Address[]>;
-  /** Closes idle connections. */
+  /** Closes all connections; running requests fail. */
   close(): Promise<void>;
 }
 
@@ -62,9 +62,9 @@ function serverUrl(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
-type Placed<R> = R & { readonly at: URL };
+type ReplyWithUrl<R> = R & { readonly at: URL };
 
-function withUrl<R>({ at, ...reply }: Placed<R>, redirected: boolean) {
+function withUrl<R>({ at, ...reply }: ReplyWithUrl<R>, redirected: boolean) {
   return { ...reply, url: at.href, redirected };
 }
 
@@ -92,7 +92,7 @@ function streamOf(
   );
 }
 
-/** Converts an error of the connection to an EgressError. Callers can still read its code, in order to retry. */
+/** Converts an error of the connection to an EgressError. Callers read its code from `cause`, in order to retry. */
 function explain(
   error: unknown,
   request: EgressRequest,
@@ -115,7 +115,7 @@ function explain(
   );
 }
 
-/** The result of an exchange: a response with its body, or with a body that has not arrived yet. */
+/** The common part of a response with its body and one whose body has not arrived yet. */
 type AnyReply = Omit<Reply, 'body'>;
 
 class GuardedClient implements Egress {
@@ -190,7 +190,7 @@ class GuardedClient implements Egress {
     const maxBytes = Math.min(allowedBytes, request.maxResponseBytes ?? allowedBytes);
     const option = toFile ? 'maxFileBytes' : 'maxResponseBytes';
     const limitedBy = maxBytes < allowedBytes ? undefined : option;
-    const send = async (hop: Hop): Promise<Placed<R>> => {
+    const send = async (hop: Hop): Promise<ReplyWithUrl<R>> => {
       const target = await unlessAborted(this.check(hop.url), signal);
       const reply = await exchange({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
       if (redirect === 'error' && redirectOf(reply) !== undefined)

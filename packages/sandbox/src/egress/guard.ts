@@ -56,8 +56,8 @@ function parse(text: string | URL): URL {
 function refusalOf(host: string, port: number, policy: EgressPolicy): string | undefined {
   if (policy.allowHosts !== undefined && !matches(policy.allowHosts, host))
     return `Requests to ${host} are not allowed by the egress policy (allowHosts)`;
-  const internal = isIP(host) === 0 && (!host.includes('.') || INTERNAL_NAME.test(host));
-  if (internal && (policy.allowPrivate ?? false) === false) return `${host} is an internal host name`;
+  const isInternal = isIP(host) === 0 && (!host.includes('.') || INTERNAL_NAME.test(host));
+  if (isInternal && (policy.allowPrivate ?? false) === false) return `${host} is an internal host name`;
   if (!hasPort(policy, port)) return `Requests to port ${port} of ${host} are not allowed`;
   return undefined;
 }
@@ -83,23 +83,23 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly Add
  * Returns the error for a refusal, with advice on how to allow the request. A host with unusual characters is not
  * repeated, since users may paste the advice into a shell.
  */
-function refused(fault: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
+function denialOf(fault: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
   if (remedy === '') return denied(`${fault}.`);
-  const named = /^[\w.:[\]*-]+$/.test(target) ? target : 'HOST:PORT';
-  return denied(`${fault}; ${remedy.replaceAll('{target}', () => named)} to allow it.`);
+  const shownTarget = /^[\w.:[\]*-]+$/.test(target) ? target : 'HOST:PORT';
+  return denied(`${fault}; ${remedy.replaceAll('{target}', () => shownTarget)} to allow it.`);
 }
 
 const REMEDY = 'add "{target}" to exceptions in the egress policy';
 
-/** Returns whether a policy allows an address. */
+/** Returns the function that decides whether a policy, apart from its exceptions, allows an address. */
 function addressRule({ allowPrivate = false }: EgressPolicy): (address: Address) => boolean {
-  const allowed = typeof allowPrivate === 'boolean' ? undefined : parseRanges(allowPrivate);
+  const allowedRanges = typeof allowPrivate === 'boolean' ? undefined : parseRanges(allowPrivate);
   return (address) => {
     const kind = classOf(address);
     if (kind === 'public') return true;
-    return allowed === undefined
+    return allowedRanges === undefined
       ? allowPrivate === true && kind === 'private'
-      : allowed.check(address.address, address.family === 4 ? 'ipv4' : 'ipv6');
+      : allowedRanges.check(address.address, address.family === 4 ? 'ipv4' : 'ipv6');
   };
 }
 
@@ -138,16 +138,16 @@ class Guard {
   async check(text: string | URL): Promise<Target> {
     const requested = parseUrl(text);
     const { url, host, port } = requested;
-    const [exceptions, denied] = [this.#exceptions(port), this.#denied(port)];
-    if (denied.hasHost(host)) throw denyHostsError(host);
-    const named = exceptions.hasHost(host);
-    const refusal = named ? undefined : refusalOf(host, port, this.#policy);
+    const [exceptions, deniedDestinations] = [this.#exceptions(port), this.#denied(port)];
+    if (deniedDestinations.hasHost(host)) throw denyHostsError(host);
+    const isException = exceptions.hasHost(host);
+    const refusal = isException ? undefined : refusalOf(host, port, this.#policy);
     const addresses = await this.#addresses(requested, refusal, exceptions.hasRanges);
     for (const address of addresses) {
-      if (denied.hasAddress(address)) throw denyHostsError(host);
+      if (deniedDestinations.hasAddress(address)) throw denyHostsError(host);
       if (exceptions.hasAddress(address)) continue;
-      if (refusal !== undefined) throw refused(refusal, targetOf(requested), this.#policy);
-      this.#expectPermitted(requested, address, named);
+      if (refusal !== undefined) throw denialOf(refusal, targetOf(requested), this.#policy);
+      this.#expectPermitted(requested, address, isException);
     }
     return { url, addresses };
   }
@@ -161,7 +161,7 @@ class Guard {
     refusal: string | undefined,
     hasRanges: boolean,
   ): Promise<readonly Address[]> {
-    const error = refusal === undefined ? undefined : refused(refusal, targetOf(requested), this.#policy);
+    const error = refusal === undefined ? undefined : denialOf(refusal, targetOf(requested), this.#policy);
     if (error && !hasRanges) throw error;
     try {
       return (await addressesOf(requested.host, this.#resolve)).map(normalize);
@@ -171,17 +171,18 @@ class Guard {
   }
 
   /**
-   * Throws unless the address is allowed. `named`: the host is an exception, which may resolve to private addresses.
+   * Throws unless the address is allowed. `isException`: the policy names the host as an exception, so that it may
+   * resolve to private addresses.
    */
-  #expectPermitted(requested: RequestedUrl, address: Address, named: boolean): void {
+  #expectPermitted(requested: RequestedUrl, address: Address, isException: boolean): void {
     const kind = classOf(address);
-    if (this.#permits(address) || (named && kind === 'private')) return;
-    const what = kind === 'private' ? 'a private address' : 'a reserved address';
+    if (this.#permits(address) || (isException && kind === 'private')) return;
+    const description = kind === 'private' ? 'a private address' : 'a reserved address';
     // The message does not contain the address: user code could otherwise query the network's resolver.
     const isItself = address.address === requested.host;
-    const fault = `${requested.host} ${isItself ? 'is' : 'resolves to'} ${what}`;
+    const fault = `${requested.host} ${isItself ? 'is' : 'resolves to'} ${description}`;
     const target = isItself || kind === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
-    throw refused(fault, target, this.#policy);
+    throw denialOf(fault, target, this.#policy);
   }
 }
 

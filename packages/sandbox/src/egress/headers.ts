@@ -25,17 +25,17 @@ const CONNECTION = new Set([
  * another header.
  */
 export function requestHeaders(headers: EgressRequest['headers'], host: string): Pairs {
-  const given =
+  const entries =
     headers === undefined
       ? []
       : Array.isArray(headers)
         ? (headers as Pairs)
         : Object.entries(headers as Record<string, string>);
-  if (given.length > MAX_HEADERS)
+  if (entries.length > MAX_HEADERS)
     throw denied(`The request to ${host} has more than ${MAX_HEADERS} headers.`);
   const pairs: Pairs = [];
   let chars = 0;
-  for (const [name, text] of given) {
+  for (const [name, text] of entries) {
     const value = String(text);
     if (!NAME.test(name))
       throw denied(`The request to ${host} has a header with the invalid name "${name.slice(0, 50)}".`);
@@ -44,8 +44,8 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
         `The value of the header ${name} of the request to ${host} contains characters that are not allowed in headers.`,
       );
     chars += name.length + value.length;
-    const lower = name.toLowerCase();
-    if (!CONNECTION.has(lower) && !lower.startsWith('proxy-')) pairs.push([lower, value.trim()]);
+    const key = name.toLowerCase();
+    if (!CONNECTION.has(key) && !key.startsWith('proxy-')) pairs.push([key, value.trim()]);
   }
   if (chars > MAX_HEADER_CHARS)
     throw denied(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);

@@ -36,7 +36,7 @@ export interface Hop {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** The response to a hop, and the URL it was sent to. */
+/** The response to a hop, and the URL that the hop was sent to. */
 interface Reply {
   readonly status: number;
   readonly headers: Pairs;
@@ -79,12 +79,12 @@ export function redirectOf({ status, headers }: Pick<Reply, 'status' | 'headers'
 }
 
 function nextHop(hop: Hop, { status, at }: Reply, url: URL): Hop {
-  const toGet =
+  const asGet =
     (status === 303 && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');
   const headers = hop.headers.filter(
     ([name]) =>
-      (url.origin === at.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(toGet && name.startsWith('content-')),
+      (url.origin === at.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(asGet && name.startsWith('content-')),
   );
-  return { url, method: toGet ? 'GET' : hop.method, headers, body: toGet ? undefined : hop.body };
+  return { url, method: asGet ? 'GET' : hop.method, headers, body: asGet ? undefined : hop.body };
 }

@@ -17,7 +17,7 @@ export interface Exchange {
   readonly maxBytes: number;
   /** The option that raises `maxBytes`; undefined where the request itself sets it. */
   readonly limitedBy: 'maxFileBytes' | 'maxResponseBytes' | undefined;
-  /** The body is written to a file as it arrives. */
+  /** True if the body is written to a file as it arrives. */
   readonly toFile: boolean;
   readonly allowance: Allowance | undefined;
 }
@@ -72,8 +72,8 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
 };
 
 /**
- * Connections, kept per origin and checked addresses, so that a reused connection leads to an address that was allowed
- * for this request.
+ * A pool of connections. They are reused only for the same origin and the same checked addresses, so that each leads
+ * to an address that was allowed for the request.
  */
 export class Transport {
   readonly #agents = new Map<string, Dispatcher>();
@@ -91,11 +91,11 @@ export class Transport {
     return { status, statusText, headers, body: await collect(chunks) };
   }
 
-  /** Returns the response as soon as its head has arrived. The caller reads its body to the end, or discards it. */
+  /** Returns the response as soon as its headers have arrived. The caller must read the whole body or discard it. */
   async open(exchange: Exchange): Promise<StreamedReply> {
     const { target, method, headers, body, toFile } = exchange;
     const { onInfo, signal } = limitInformational(exchange);
-    // Loaded with the first request, because loading it takes as long as the rest of the sandbox.
+    // Loaded with the first request, because loading it takes as long as loading the rest of the sandbox.
     const undici = await import('undici');
     const response = await undici.request(target.url, {
       dispatcher: this.#agent(target, toFile ? this.#maxBytes.file : this.#maxBytes.body, undici),
@@ -137,9 +137,9 @@ export class Transport {
     else this.#agents.delete(key);
     this.#agents.set(key, agent);
     if (this.#agents.size > MAX_AGENTS) {
-      const [oldest, unused] = this.#agents.entries().next().value as [string, Dispatcher];
-      this.#agents.delete(oldest);
-      void unused.close();
+      const [oldestKey, oldestAgent] = this.#agents.entries().next().value as [string, Dispatcher];
+      this.#agents.delete(oldestKey);
+      void oldestAgent.close();
     }
     return agent;
   }
@@ -160,15 +160,15 @@ function agentFor(
       proxyTls: { ...(ca && { ca: [...ca] }) },
       allowH2: false,
     });
-  const all = addresses.map(({ address, family }) => ({ address, family }));
-  const first = all[0] as (typeof all)[number];
+  const candidates = addresses.map(({ address, family }) => ({ address, family }));
+  const first = candidates[0] as (typeof candidates)[number];
   const connect = buildConnector({
     ...tls,
     // HTTP/2 is disabled: its empty frames and compressed headers allow a server to keep clients busy.
     allowH2: false,
-    autoSelectFamily: all.length > 1,
+    autoSelectFamily: candidates.length > 1,
     lookup: (_host, options, callback) => {
-      if (options.all === true) callback(null, all);
+      if (options.all === true) callback(null, candidates);
       else callback(null, first.address, first.family);
     },
   });
@@ -235,6 +235,6 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return buffer.take();
 }
 
-function tooLarge({ url }: Target, what: string): EgressError {
-  return new EgressError('EGRESS_TOO_LARGE', `The response of ${url.host} has ${what}.`);
+function tooLarge({ url }: Target, excess: string): EgressError {
+  return new EgressError('EGRESS_TOO_LARGE', `The response of ${url.host} has ${excess}.`);
 }

@@ -18,7 +18,10 @@ export interface EgressPolicy {
    * over all other options.
    */
   readonly denyHosts?: readonly string[];
-  /** Advice in refusals, with `{target}` for HOST:PORT; default: to add it to `exceptions`; empty for no advice. */
+  /**
+   * Advice in the messages of refused requests; `{target}` stands for HOST:PORT. Default: to add the target to
+   * `exceptions`; empty: no advice.
+   */
   readonly remedy?: string;
   /** Allowed ports; default 80, 443, 8080 and 8443. */
   readonly ports?: readonly number[] | 'any';
@@ -44,17 +47,17 @@ export interface EgressRequest {
   /** Default GET. */
   readonly method?: string;
   readonly headers?: HeaderPairs | Readonly<Record<string, string>>;
-  /** As in the Fetch API, null is no body. */
+  /** Null means no body, as in the Fetch API. */
   readonly body?: string | Uint8Array | null | undefined;
   /** Default follow. */
   readonly redirect?: 'follow' | 'manual' | 'error';
   readonly signal?: AbortSignal;
-  /** Applies if it is lower than the policy's value, like `maxResponseBytes`. */
+  /** `timeoutMs` and `maxResponseBytes` apply if they are lower than the policy's values. */
   readonly timeoutMs?: number;
   readonly maxResponseBytes?: number;
   /**
-   * The body is written to a file as it arrives, so `maxFileBytes` of the policy applies instead of `maxResponseBytes`. Only
-   * for `open`.
+   * True if the body is written to a file as it arrives, so that `maxFileBytes` of the policy applies instead of
+   * `maxResponseBytes`. Only for `open`.
    */
   readonly toFile?: boolean;
   /** Shared by the requests of one job: concurrent responses could otherwise exceed the host's memory together. */

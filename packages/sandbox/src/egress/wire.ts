@@ -4,13 +4,13 @@ import { EgressError } from './error.ts';
 
 type Connector = buildConnector.connector;
 
-/** Upper bound for a response's size besides its body: heads, chunk lengths, TLS overhead. */
+/** Upper bound for a response's size besides its body: headers, chunk lengths, TLS overhead. */
 const FRAMING_BYTES = 2 ** 20;
 const FRAMING_FACTOR = 2;
 
 /**
- * Bytes that the client parses at once. A refused response is still parsed to the end of the chunk, with an error for
- * each header.
+ * Maximum number of bytes that the client parses in one step. A refused response is still parsed to the end of the
+ * chunk, with an error for each header.
  */
 const CHUNK_BYTES = 4_096;
 

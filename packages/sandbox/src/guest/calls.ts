@@ -12,14 +12,14 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-const waiting = new NativeMap<number, Waiter>();
+const pendingCalls = new NativeMap<number, Waiter>();
 let lastId = 0;
 
 /** Calls the host. The promise settles in a later entry. */
 export function hostCall(op: string, head: object, body: string | null): Promise<Reply> {
   return new NativePromise<Reply>((resolve, reject) => {
     const id = ++lastId;
-    set(waiting, id, { resolve, reject });
+    set(pendingCalls, id, { resolve, reject });
     const json = stringify(head);
     send('C' + id + ':' + op + ':' + (body === null ? '-' : '+') + json.length + ':' + json + (body ?? ''));
   });
@@ -27,9 +27,9 @@ export function hostCall(op: string, head: object, body: string | null): Promise
 
 /** Settles a call; called by the process. Errors are created here, so that no object of the host enters the realm. */
 export function deliver(id: number, ok: boolean, head: string, body: string): void {
-  const waiter = get(waiting, id);
+  const waiter = get(pendingCalls, id);
   if (waiter === undefined) return;
-  remove(waiting, id);
+  remove(pendingCalls, id);
   if (ok) {
     waiter.resolve({ head: parse(head), body });
     return;

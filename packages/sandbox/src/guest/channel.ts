@@ -3,7 +3,7 @@ type Post = (message: string) => unknown;
 /** The process's answer to messages after the job has ended. */
 const ENDED = -1;
 
-let ended = false;
+let hasEnded = false;
 
 let post: Post = beforeConnect;
 let isUsed = false;
@@ -24,25 +24,25 @@ export function wasUsedEarly(): boolean {
 }
 
 /** Connects this realm to its process; called once, before user code. */
-export function connect(to: Post): void {
-  post = to;
+export function connect(target: Post): void {
+  post = target;
 }
 
 /**
  * Sends one message out of the isolate. Returns a string, a number or undefined. Sends nothing after the job has ended:
- * time outside does not count against the guest's budget, so a loop of messages could otherwise outlast it.
+ * time outside does not count against the guest's budget, so a loop of messages could otherwise exceed it.
  */
 export function send(message: string): unknown {
-  if (ended) return undefined;
+  if (hasEnded) return undefined;
   const answer = post(message);
-  if (answer === ENDED) ended = true;
+  if (answer === ENDED) hasEnded = true;
   return answer;
 }
 
 /** Starts the next job in a guest that serves several. */
 export function reopen(): void {
-  ended = false;
+  hasEnded = false;
 }
 
 /** Returns whether messages still reach the process. */
-export const isOpen = (): boolean => !ended;
+export const isOpen = (): boolean => !hasEnded;

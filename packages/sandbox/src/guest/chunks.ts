@@ -4,8 +4,8 @@ import { construct, NativeError, NativeFunction } from './primordials.ts';
 type Chunk = (shared: object) => Readonly<Record<string, unknown>>;
 
 /**
- * Loads guest code that few contexts use from the process. Everything in the snapshot is copied into each isolate; with
- * these modules included, creating one would take a sixth longer.
+ * Requests guest code that few contexts use from the process, and loads it. It is not in the snapshot, because all of
+ * the snapshot is copied into each isolate: with these modules, creating an isolate would take a sixth longer.
  */
 export function loadChunk(name: string): Chunk {
   const body = send('M' + name);

@@ -6,7 +6,7 @@ const LINE_CHARS = 64 * 1024;
 /**
  * Formats a value: strings unchanged, errors as `name: message`, other objects as JSON, everything else with String().
  */
-function show(value: unknown): string {
+function format(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null)
     return attempt(() => toText(value), '[value without text]');
@@ -16,24 +16,24 @@ function show(value: unknown): string {
 }
 
 /** Set when the process accepts no more output, so that further lines cost only the guest. */
-let full = false;
+let isFull = false;
 
 const write = (prefix: string) =>
   function (...values: unknown[]): void {
-    if (full) return;
+    if (isFull) return;
     let line = prefix;
     for (let i = 0; i < values.length && line.length <= LINE_CHARS; i++)
-      line += (i > 0 ? ' ' : '') + show(values[i]);
-    full = send('L' + (line.length > LINE_CHARS ? slice(line, 0, LINE_CHARS) : line)) === 0;
+      line += (i > 0 ? ' ' : '') + format(values[i]);
+    isFull = send('L' + (line.length > LINE_CHARS ? slice(line, 0, LINE_CHARS) : line)) === 0;
   };
 
 /** Installs `console`; its output becomes the job's stdout. */
 export function installConsole(): void {
-  const plain = write('');
+  const writeLog = write('');
   const error = write('ERROR: ');
   const target = {};
   for (const name of ['log', 'info', 'debug', 'dir', 'table', 'group', 'groupCollapsed', 'trace'])
-    define(target, name, plain);
+    define(target, name, writeLog);
   define(target, 'warn', write('WARN: '));
   define(target, 'error', error);
   define(target, 'assert', (holds: unknown, ...values: unknown[]) => {

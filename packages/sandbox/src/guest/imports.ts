@@ -58,8 +58,8 @@ function readBindings(tokens: readonly string[]): Clause | null {
     return names === null ? null : { namespace: null, names };
   }
   const [star, as, local] = tokens;
-  const whole = tokens.length === 3 && star === '*' && as === 'as' && isName(local);
-  return whole ? { namespace: local, names: [] } : null;
+  const isNamespaceImport = tokens.length === 3 && star === '*' && as === 'as' && isName(local);
+  return isNamespaceImport ? { namespace: local, names: [] } : null;
 }
 
 /** Returns the bindings of a static import, or null for unknown syntax, which the compiler then reports. */
@@ -70,16 +70,16 @@ function readClause(text: string): Clause | null {
   if (tokens.pop() !== 'from') return null;
   const [first] = tokens;
   if (!isName(first)) return readBindings(tokens);
-  const own = ['default', first] as const;
-  if (tokens.length === 1) return { namespace: null, names: [own] };
-  const more = tokens[1] === ',' ? readBindings(tokens.slice(2)) : null;
-  return more === null ? null : { ...more, names: [own, ...more.names] };
+  const defaultBinding = ['default', first] as const;
+  if (tokens.length === 1) return { namespace: null, names: [defaultBinding] };
+  const bindings = tokens[1] === ',' ? readBindings(tokens.slice(2)) : null;
+  return bindings === null ? null : { ...bindings, names: [defaultBinding, ...bindings.names] };
 }
 
 /** Returns a statement that replaces an import: it binds the same names on the same number of lines. */
 function statementOf({ namespace, names }: Clause, specifier: string): string {
-  const wanted = JSON.stringify(names.map(([exported]) => exported));
-  const call = `${IMPORT_NAMES}(${specifier}, ${wanted})`;
+  const exportedNames = JSON.stringify(names.map(([exported]) => exported));
+  const call = `${IMPORT_NAMES}(${specifier}, ${exportedNames})`;
   const pattern = names.map(([exported, local]) => `${JSON.stringify(exported)}: ${local}`).join(', ');
   if (namespace === null) return names.length === 0 ? `${call};` : `const { ${pattern} } = ${call};`;
   return `const ${namespace} = ${call}${names.length === 0 ? '' : `, { ${pattern} } = ${namespace}`};`;
@@ -87,16 +87,16 @@ function statementOf({ namespace, names }: Clause, specifier: string): string {
 
 /** Returns the code with imports replaced by calls; the same text if it has no imports or does not parse. */
 export function rewriteImports(code: string): string {
-  let found;
+  let imports;
   try {
-    [found] = parse(code);
+    [imports] = parse(code);
   } catch {
     // The compiler reports syntax errors better.
     return code;
   }
   let out = '';
   let at = 0;
-  for (const { t: type, s: start, e: end, ss: from, se: to } of found) {
+  for (const { t: type, s: start, e: end, ss: from, se: to } of imports) {
     if (type === 2) {
       out += code.slice(at, from) + IMPORT_LATER;
       at = from + 'import'.length;

@@ -25,7 +25,7 @@ import { send, wasUsedEarly } from './channel.ts';
 import { BUILTIN_NAMES } from '../builtins.ts';
 import type { ModuleFault } from '../protocol.ts';
 
-/** One module of the image; its value or error is known once it was loaded. */
+/** One module of the image. `value` and `fault` are set when it is loaded. */
 interface Module {
   readonly load: () => unknown;
   loaded: boolean;
@@ -39,10 +39,10 @@ interface Module {
 type Names = readonly string[];
 
 const modules = new NativeMap<string, Module>();
-/** Errors created here, so that they can be distinguished from similar errors of user code. */
+/** The errors that were created here, to distinguish them from similar errors of user code. */
 const faults = new NativeWeakMap<object, ModuleFault>();
 const builtins = new NativeSet(BUILTIN_NAMES);
-let names = '';
+let moduleNames = '';
 
 /** Returns the kind of missing module that caused an error, if that was the cause. */
 export function faultOf(error: unknown): ModuleFault | undefined {
@@ -50,7 +50,7 @@ export function faultOf(error: unknown): ModuleFault | undefined {
   return getWeak(faults, error);
 }
 
-function fault(kind: ModuleFault, code: string, message: string): Error {
+function moduleError(kind: ModuleFault, code: string, message: string): Error {
   const error = new NativeError(message) as Error & { code: string };
   define(error, 'code', code);
   setWeak(faults, error, kind);
@@ -61,7 +61,7 @@ function fault(kind: ModuleFault, code: string, message: string): Error {
 function deny(builtin: string, member: string): Error {
   const what = member === '' ? builtin : builtin + '.' + member;
   const message = 'The Node.js module ' + what + ' is not available in the sandbox';
-  return fault('builtin', 'ERR_SANDBOX_BUILTIN', message);
+  return moduleError('builtin', 'ERR_SANDBOX_BUILTIN', message);
 }
 
 /** Returns a stand-in for a builtin or a missing part of one: it can be inspected, but throws when used. */
@@ -71,7 +71,7 @@ function builtin(name: string, base: object): object {
     get(target: Record<string | symbol, unknown>, key: string | symbol) {
       if (key in target || typeof key === 'symbol') return target[key];
       if (key === 'default') return standIn;
-      // Every module is probed for these to detect its kind, or a promise.
+      // Loaders read these of every object to find out which kind of module it is, or whether it is a promise.
       if (key === '__esModule' || key === 'then' || key === 'toJSON') return undefined;
       if (key === 'constants' || key === 'promises') return builtin(name + '.' + key, {});
       return function () {
@@ -102,17 +102,17 @@ function find(specifier: unknown): Module {
   if (module !== undefined) return module;
   const bare = startsWith(name, 'node:') ? slice(name, 5) : name;
   if (startsWith(name, 'node:') || has(builtins, bare))
-    throw fault(
+    throw moduleError(
       'builtin',
       'ERR_SANDBOX_BUILTIN',
       'The Node.js module ' + bare + ' is not available in the sandbox',
     );
-  throw fault(
+  throw moduleError(
     'module',
     'ERR_MODULE_NOT_IN_IMAGE',
-    names === ''
+    moduleNames === ''
       ? 'The module ' + stringify(name) + ' cannot be loaded: the code runs without an image of dependencies'
-      : 'The module ' + stringify(name) + ' is not in the image, which has: ' + names,
+      : 'The module ' + stringify(name) + ' is not in the image, which has: ' + moduleNames,
   );
 }
 
@@ -151,10 +151,10 @@ function namespaceOf(specifier: unknown): object {
 }
 
 /** Returns the namespace for a rewritten static import. Throws for names that the module does not export. */
-export function importNames(specifier: unknown, wanted: Names): object {
+export function importNames(specifier: unknown, exportNames: Names): object {
   const namespace = namespaceOf(specifier);
-  for (let i = 0; i < wanted.length; i++) {
-    const name = wanted[i] as string;
+  for (let i = 0; i < exportNames.length; i++) {
+    const name = exportNames[i] as string;
     if (!(name in namespace))
       throw new SyntaxError('The module ' + stringify(specifier) + ' does not export ' + stringify(name));
   }
@@ -180,7 +180,7 @@ const image = {
     };
     set(modules, name, module);
     if (!eager) return;
-    names += (names === '' ? '' : ', ') + name;
+    moduleNames += (moduleNames === '' ? '' : ', ') + name;
     try {
       load(module);
     } catch {
@@ -194,7 +194,7 @@ const image = {
   hash: (algorithm: string, key: string | null, data: string): unknown =>
     send('H' + algorithm + ':' + (key === null ? '-' : '+' + key.length) + ':' + (key ?? '') + data),
   random: (bytes: number): unknown => send('R' + bytes),
-  /** Returns as JSON, for the builder, the modules that failed to load and whether the process was used. */
+  /** Returns a report for the builder, as JSON: the modules that failed to load, and whether the process was used. */
   report(): string {
     const failed: unknown[] = [];
     each(modules, (module, name) => {
@@ -222,5 +222,5 @@ export function defineModules(): void {
 /** Removes the API for bundles, and defines `require` for user code if there is an image. */
 export function sealModules(): void {
   imageGlobal?.close();
-  if (names !== '') define(globalThis, 'require', require);
+  if (moduleNames !== '') define(globalThis, 'require', require);
 }

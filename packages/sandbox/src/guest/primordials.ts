@@ -48,10 +48,10 @@ export const startsWith = (text: string, start: string): boolean =>
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
 export const test = (pattern: RegExp, text: string): boolean => apply(regExpExec, pattern, [text]) !== null;
 
-/** Whether the value is an Error of this realm. */
+/** Returns whether the value is an Error of this realm. */
 export const isError = (value: unknown): value is Error => value instanceof NativeError;
 
-/** Defines a global for users: writable, and not enumerable. */
+/** Defines a property in the way of built-ins: writable, and not enumerable. */
 export function define(target: object, name: string, value: unknown): void {
   defineProperty(target, name, {
     __proto__: null,
@@ -85,7 +85,7 @@ export function defineTemporaryGlobal(name: string, value: unknown): { close(): 
 }
 
 /** Sets a promise's own constructor, so that `await` uses it directly even if users changed Promise.prototype. */
-export function pinned<T>(promise: Promise<T>): Promise<T> {
+export function pinConstructor<T>(promise: Promise<T>): Promise<T> {
   return defineProperty(promise, 'constructor', {
     __proto__: null,
     value: NativePromise,

@@ -10,7 +10,7 @@ import {
   define,
   lastIndexOf,
   parse,
-  pinned,
+  pinConstructor,
   put,
   slice,
   stringify,
@@ -60,15 +60,15 @@ function compile(names: string[], body: string): Body {
 
 const wrap = (expression: string): string => EXPRESSION_START + expression + '\n)' + SOURCE_LINE;
 /**
- * A line comment always extends to the end of its line. This makes matching unambiguous, so a long row of slashes takes
- * linear time.
+ * Matches code that contains only whitespace, semicolons and comments. A line comment always extends to the end of its
+ * line, so matching is unambiguous, and a long row of slashes takes linear time.
  */
 const ONLY_COMMENTS =
   /^(?:\s|;|\/\/[^\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
 
 /**
- * Compiles an expression. Trailing semicolons and comments are not allowed inside parentheses, so these semicolons are
- * removed, the last first.
+ * Compiles an expression. Semicolons are not allowed inside parentheses, so trailing ones are removed until the code
+ * compiles, starting with the last.
  */
 function compileExpression(unit: Unit): Body {
   if (test(ONLY_COMMENTS, unit.code)) return compile(unit.names, 'return undefined');
@@ -120,18 +120,18 @@ const toJson = (value: unknown): string => stringify(value) ?? 'null';
 async function evaluate(
   unit: Unit,
   index: number,
-  make: (unit: Unit) => Body,
+  compileUnit: (unit: Unit) => Body,
 ): Promise<{ value: unknown; json: string } | null> {
   let body: Body;
   try {
-    body = make(unit);
+    body = compileUnit(unit);
   } catch (error) {
     sendError('compile', index, error, unit.source);
     return null;
   }
   let value: unknown;
   try {
-    value = await pinned(call(body, unit));
+    value = await pinConstructor(call(body, unit));
   } catch (error) {
     sendError('run', index, error);
     return null;
@@ -155,17 +155,17 @@ export async function run(mode: GuestMode, args: Args): Promise<void> {
     return;
   }
   if (mode === 'function') {
-    const only = units[0] as Unit;
-    const done = await pinned(evaluate(only, 0, compileFunction));
-    if (done !== null) sendResult(done.json);
+    const unit = units[0] as Unit;
+    const result = await pinConstructor(evaluate(unit, 0, compileFunction));
+    if (result !== null) sendResult(result.json);
     return;
   }
   const json: string[] = [];
   for (let i = 0; i < units.length; i++) {
-    const done = await pinned(evaluate(units[i] as Unit, i, compileExpression));
-    if (done === null) return;
-    put(json, done.json);
-    if (mode === 'first-true' && done.value) {
+    const result = await pinConstructor(evaluate(units[i] as Unit, i, compileExpression));
+    if (result === null) return;
+    put(json, result.json);
+    if (mode === 'first-true' && result.value) {
       sendResult(stringify({ __proto__: null, index: i, json }));
       return;
     }

@@ -1,7 +1,7 @@
 import { apply, define, get, NativeMap, NativePromise, remove, set } from './primordials.ts';
 import { isOpen, send } from './channel.ts';
 
-const waiting = new NativeMap<number, () => void>();
+const pendingTimers = new NativeMap<number, () => void>();
 let lastId = 0;
 
 type Handler = (...values: unknown[]) => unknown;
@@ -17,19 +17,19 @@ function check(handler: unknown, name: string): asserts handler is Handler {
 
 function arm(id: number, ms: number, action: () => void): void {
   send('T' + id + ':' + ms);
-  if (isOpen()) set(waiting, id, action);
+  if (isOpen()) set(pendingTimers, id, action);
 }
 
 function clear(id: unknown): void {
   const number = +(id as number);
-  if (remove(waiting, number)) send('X' + number);
+  if (remove(pendingTimers, number)) send('X' + number);
 }
 
 /** Runs the timer's handler; called by the process when the timer is due. */
 export function fire(id: number): void {
-  const action = get(waiting, id);
+  const action = get(pendingTimers, id);
   if (action === undefined) return;
-  remove(waiting, id);
+  remove(pendingTimers, id);
   action();
 }
 
@@ -67,26 +67,26 @@ export function installTimers(): void {
     },
   );
   for (const name of ['clearTimeout', 'clearInterval', 'clearImmediate']) define(globalThis, name, clear);
-  const settled = NativePromise.resolve();
+  const resolvedPromise = NativePromise.resolve();
   const { then } = NativePromise.prototype;
   define(globalThis, 'queueMicrotask', function queueMicrotask(handler: unknown): void {
     check(handler, 'queueMicrotask');
     // An error here ends the job, unlike an error in a promise callback.
-    void apply(then, settled, [() => fireMicrotask(handler)]);
+    void apply(then, resolvedPromise, [() => fireMicrotask(handler)]);
   });
 }
 
-let fail: (error: unknown) => void = () => undefined;
+let reportError: (error: unknown) => void = () => undefined;
 
 /** Sets the handler for errors of microtasks. */
 export function onMicrotaskError(report: (error: unknown) => void): void {
-  fail = report;
+  reportError = report;
 }
 
 function fireMicrotask(handler: Handler): void {
   try {
     apply(handler, undefined, []);
   } catch (error) {
-    fail(error);
+    reportError(error);
   }
 }

@@ -70,7 +70,12 @@ function withLimits({ tools, uids }: Confinement, program: Program, command: rea
   return [tools.prlimit as string, ...limits, ...command];
 }
 
-function inJail(tools: HostTools, execPath: string, program: Program, command: readonly string[]): string[] {
+function jailCommand(
+  tools: HostTools,
+  execPath: string,
+  program: Program,
+  command: readonly string[],
+): string[] {
   const addons = program.readable.filter((path) => path.endsWith('.node'));
   const libraries = librariesOf(execPath, addons);
   const folders = unusualFolders(libraries);
@@ -96,13 +101,13 @@ export function confine(
   const { level, tools, uids } = confinement;
   // A missing file fails at the start, with a clear error.
   const node = existsSync(execPath) ? realpathSync(execPath) : execPath;
-  let line = [node, ...nodeArguments(program, permission)];
-  if (level === 'strict') line = inJail(tools, node, program, line);
-  if (level !== 'basic') line = withLimits(confinement, program, line);
+  let commandLine = [node, ...nodeArguments(program, permission)];
+  if (level === 'strict') commandLine = jailCommand(tools, node, program, commandLine);
+  if (level !== 'basic') commandLine = withLimits(confinement, program, commandLine);
   const uid = uids === undefined ? undefined : takeSlotUid(uids);
   if (level !== 'basic' && tools.setpriv !== undefined)
-    line = [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0), ...line];
-  const [command = node, ...args] = line;
+    commandLine = [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0), ...commandLine];
+  const [command = node, ...args] = commandLine;
   const filter =
     level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : undefined;
   return {

@@ -26,7 +26,7 @@ interface Mount {
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-/** Too little memory for the host, one job process and one build. */
+/** Less memory than this is too little for the host, one job process and one build. */
 const MIN_BYTES = GIB;
 const MIN_PROCESSES = 256;
 
@@ -45,9 +45,9 @@ function read(file: string): string | undefined {
 
 /** Parses a line of mountinfo: `id parent device root point options … - type source super-options`. */
 function mountOf(line: string): Mount | undefined {
-  const [before = '', after = ''] = line.split(' - ');
-  const [, , , root, point] = before.split(' ');
-  const [type = '', , options = ''] = after.split(' ');
+  const [mountFields = '', typeFields = ''] = line.split(' - ');
+  const [, , , root, point] = mountFields.split(' ');
+  const [type = '', , options = ''] = typeFields.split(' ');
   if (root === undefined || point === undefined || !type.startsWith('cgroup')) return undefined;
   return { root, point, type, controllers: options.split(',') };
 }
@@ -77,7 +77,7 @@ function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | 
 }
 
 /** Returns the lowest limit of the surrounding groups. Limits at or above `ceiling` count as none. */
-function leastOf(controller: keyof typeof FILES, from: string, ceiling: number): number | undefined {
+function lowestLimit(controller: keyof typeof FILES, from: string, ceiling: number): number | undefined {
   const hierarchy = hierarchyOf(controller, from);
   if (hierarchy === undefined) return undefined;
   const file = FILES[controller][hierarchy.version];
@@ -95,8 +95,8 @@ export function readControlGroup(from = '/', machineBytes = totalmem()): Control
   const killsGroup =
     memory?.version === 2 && memory.folders.some((each) => read(join(each, 'memory.oom.group')) === '1');
   return {
-    memoryBytes: leastOf('memory', from, machineBytes),
-    processes: leastOf('pids', from, Number.MAX_SAFE_INTEGER),
+    memoryBytes: lowestLimit('memory', from, machineBytes),
+    processes: lowestLimit('pids', from, Number.MAX_SAFE_INTEGER),
     killsGroup,
   };
 }
@@ -104,10 +104,10 @@ export function readControlGroup(from = '/', machineBytes = totalmem()): Control
 const sizeOf = (bytes: number): string =>
   bytes < GIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`;
 
-const unlimited = (name: string, what: string): IsolationCheck => ({
+const unlimitedCheck = (name: string, resource: string): IsolationCheck => ({
   name,
   result: 'off',
-  found: `Nothing limits ${what} of all processes together`,
+  found: `Nothing limits ${resource} of all processes together`,
   remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
 });
 
@@ -121,7 +121,7 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
       remedy:
         'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
     };
-  if (memoryBytes === undefined) return unlimited(name, 'the memory');
+  if (memoryBytes === undefined) return unlimitedCheck(name, 'the memory');
   const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
   if (memoryBytes >= MIN_BYTES) return { name, result: 'ok', found };
   return {
@@ -134,14 +134,14 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
 
 function checkProcesses({ processes }: ControlGroup): IsolationCheck {
   const name = 'cgroup pids';
-  if (processes === undefined) return unlimited(name, 'the number');
+  if (processes === undefined) return unlimitedCheck(name, 'the number');
   const found = `There may be ${processes.toLocaleString('en-US')} processes and threads together`;
   if (processes >= MIN_PROCESSES) return { name, result: 'ok', found };
   return {
     name,
     result: 'off',
     found: `${found}, which is little`,
-    remedy: `allow ${MIN_PROCESSES} or more: a process of code may have 64`,
+    remedy: `allow ${MIN_PROCESSES} or more: a process of code may have 64 threads`,
   };
 }
 
@@ -155,6 +155,6 @@ export const checkControlGroup = (): IsolationCheck[] => checksOf(readControlGro
 export function checksOf(group: ControlGroup | undefined): IsolationCheck[] {
   if (group === undefined) return [];
   if (group.memoryBytes === undefined && group.processes === undefined && !group.killsGroup)
-    return [unlimited('cgroup', 'the memory or the number')];
+    return [unlimitedCheck('cgroup', 'the memory or the number')];
   return [checkMemory(group), checkProcesses(group)];
 }

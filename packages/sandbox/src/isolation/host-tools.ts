@@ -34,11 +34,11 @@ export function findTool(name: string): string | undefined {
   return TOOL_FOLDERS.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** Returns the tools of this host. `bubblewrap` is a path outside the system folders. */
+/** Returns the tools of this host. `bubblewrap` is the configured path; undefined to search the system folders. */
 export function findHostTools(bubblewrap: string | undefined): HostTools {
-  const given =
+  const bubblewrapPath =
     bubblewrap === undefined ? findTool('bwrap') : isExecutable(bubblewrap) ? bubblewrap : undefined;
-  return { bubblewrap: given, setpriv: findTool('setpriv'), prlimit: findTool('prlimit') };
+  return { bubblewrap: bubblewrapPath, setpriv: findTool('setpriv'), prlimit: findTool('prlimit') };
 }
 
 /** Resource limits of one process. */

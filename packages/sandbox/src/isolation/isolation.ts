@@ -6,7 +6,7 @@ import {
   type IsolationOptions,
   type ResolvedIsolation,
 } from './options.ts';
-import { probeOnce, type Probe, type Probed } from './probe.ts';
+import { probeOnce, type Probe, type ProbeResult } from './probe.ts';
 import type { IsolationReport } from './report.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function probeIsolation(
   options: IsolationOptions & { readonly execPath?: string } = {},
 ): Promise<IsolationReport> {
   const { execPath = process.execPath, ...requested } = options;
-  return (await probeOnce(resolveIsolation(requested), execPath).probed).report;
+  return (await probeOnce(resolveIsolation(requested), execPath).result).report;
 }
 
 /** The isolation of one sandbox, determined by probing its host. */
@@ -26,7 +26,7 @@ export class Isolation {
   readonly #requested: ResolvedIsolation;
   readonly #execPath: string;
   #probe: Probe | undefined;
-  #probed: Probed | undefined;
+  #result: ProbeResult | undefined;
 
   constructor(options: IsolationOptions | undefined, execPath: string) {
     this.#requested = resolveIsolation(options);
@@ -34,7 +34,7 @@ export class Isolation {
   }
 
   get isSettled(): boolean {
-    return this.#probed !== undefined;
+    return this.#result !== undefined;
   }
 
   /**
@@ -49,20 +49,20 @@ export class Isolation {
   /** Waits for the probe. Returns whether processes that were started in the meantime are confined correctly. */
   async settle(): Promise<boolean> {
     this.begin();
-    const { expected, probed } = this.#probe as Probe;
-    this.#probed = await probed;
-    return this.#probed.confinement === expected && this.refusal === undefined;
+    const { expected, result } = this.#probe as Probe;
+    this.#result = await result;
+    return this.#result.confinement === expected && this.refusal === undefined;
   }
 
   /** The isolation level; undefined before it is determined. */
   get level(): IsolationLevel | undefined {
-    return this.#probed?.report.level;
+    return this.#result?.report.level;
   }
 
   /** Why no job may run here; undefined if jobs may run. */
   get refusal(): string | undefined {
-    if (this.#probed === undefined) return undefined;
-    const { level, reasons } = this.#probed.report;
+    if (this.#result === undefined) return undefined;
+    const { level, reasons } = this.#result.report;
     const { minimum } = this.#requested;
     if (isAtLeast(level, minimum)) return undefined;
     const reason = (reasons[minimum] ?? []).join(' ');
@@ -72,6 +72,6 @@ export class Isolation {
   /** How processes are started. Before the probe ends this is the expected confinement, and processes get no jobs. */
   get confinement(): Confinement {
     this.#probe ??= probeOnce(this.#requested, this.#execPath);
-    return this.#probed?.confinement ?? this.#probe.expected;
+    return this.#result?.confinement ?? this.#probe.expected;
   }
 }

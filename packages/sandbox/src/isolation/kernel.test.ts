@@ -8,7 +8,7 @@ import { findHostTools } from './host-tools.ts';
 import { DEFAULT_UIDS } from './slot-uid.ts';
 import { spawnConfined } from './spawn.ts';
 import {
-  DECIDED,
+  CONDITIONAL_CALLS,
   FORBIDDEN_CALLS,
   NEWEST_CALL,
   numberOf,
@@ -109,7 +109,7 @@ const ENOSYS = -38;
 
 describe.runIf(path !== undefined)('the kernel, in strict isolation', () => {
   it('refuses every call that the filter names', async () => {
-    const tables = { ...FORBIDDEN_CALLS, ...SOCKET_CALLS, ...PROCESS_CALLS, ...DECIDED };
+    const tables = { ...FORBIDDEN_CALLS, ...SOCKET_CALLS, ...PROCESS_CALLS, ...CONDITIONAL_CALLS };
     const named = Object.entries(tables).flatMap(([name, pair]): [string, number][] => {
       const number = numberOf(pair, architecture);
       return number === undefined ? [] : [[name, number]];

@@ -51,7 +51,7 @@ function librariesByLoader(loader: string, file: string): string[] {
   return [loader, ...paths];
 }
 
-const known = new Map<string, readonly string[]>();
+const librariesByProgram = new Map<string, readonly string[]>();
 
 /**
  * Returns the shared libraries of a program and its addons at the paths where the loader finds them, the loader first.
@@ -59,12 +59,12 @@ const known = new Map<string, readonly string[]>();
  */
 export function librariesOf(program: string, addons: readonly string[]): readonly string[] {
   const key = [program, ...addons].join('\0');
-  const before = known.get(key);
-  if (before !== undefined) return before;
+  const cached = librariesByProgram.get(key);
+  if (cached !== undefined) return cached;
   const loader = loaderOf(realpathSync(program));
   const binaries = loader ? [program, ...addons.filter((addon) => loaderOf(addon) !== undefined)] : [];
   const libraries = [...new Set(binaries.flatMap((file) => librariesByLoader(loader as string, file)))];
-  known.set(key, libraries);
+  librariesByProgram.set(key, libraries);
   return libraries;
 }
 
@@ -74,7 +74,7 @@ export function unusualFolders(libraries: readonly string[]): string[] {
   return [...new Set(folders)].filter((folder) => !STANDARD_FOLDER.test(folder));
 }
 
-/** A root with Node.js and its libraries, and nothing else of the host. */
+/** A root file system with Node.js and its libraries, and nothing else of the host. */
 export interface BareRoot {
   readonly execPath: string;
   /** Files that are mounted at their own paths. */

@@ -40,12 +40,12 @@ export interface ResolvedIsolation {
 
 const HIGHEST_UID = 2 ** 31;
 
-function requireLevel(name: string, value: string, more: readonly string[]): void {
-  const known = [...LEVELS, ...more];
-  if (known.includes(value)) return;
+function requireLevel(name: string, value: string, extraValues: readonly string[]): void {
+  const values = [...LEVELS, ...extraValues];
+  if (values.includes(value)) return;
   throw new SandboxError(
     'INVALID_OPTION',
-    `isolation.${name} is "${value}"; give one of ${known.join(', ')}.`,
+    `isolation.${name} is "${value}"; give one of ${values.join(', ')}.`,
   );
 }
 
@@ -64,8 +64,8 @@ function requireUids({ from, to }: UidRange): void {
 export function resolveIsolation(options: IsolationOptions = {}): ResolvedIsolation {
   const { level = 'best', uids = DEFAULT_UIDS, bubblewrap } = options;
   requireLevel('level', level, ['best']);
-  const usual = process.platform === 'linux' ? 'standard' : 'basic';
-  const minimum = options.minimum ?? (level === 'best' ? usual : level);
+  const defaultMinimum = process.platform === 'linux' ? 'standard' : 'basic';
+  const minimum = options.minimum ?? (level === 'best' ? defaultMinimum : level);
   requireLevel('minimum', minimum, []);
   if (level !== 'best' && !isAtLeast(level, minimum)) {
     throw new SandboxError(

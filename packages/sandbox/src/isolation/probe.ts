@@ -50,7 +50,7 @@ function namespaceRemedy(): string {
 }
 
 /** The result of a probe: a human-readable report, and how processes are started. */
-export interface Probed {
+export interface ProbeResult {
   readonly report: IsolationReport;
   readonly confinement: Confinement;
 }
@@ -60,16 +60,16 @@ interface Attempt extends Confinement {
   readonly without: string;
 }
 
-type Requested = Pick<ResolvedIsolation, 'level' | 'uids' | 'bubblewrap'>;
+type ProbeOptions = Pick<ResolvedIsolation, 'level' | 'uids' | 'bubblewrap'>;
 
 const ARCHITECTURES = ['x64', 'arm64'];
 const CANNOT_SET_USER = /^a process did not start: setpriv: set/;
 const NAMESPACE_PROBLEM = /namespace|uid map|mount|pivot_root/i;
 
-function checkBubblewrap({ bubblewrap }: HostTools, given: string | undefined): IsolationCheck {
-  if (given === undefined || bubblewrap !== undefined)
+function checkBubblewrap({ bubblewrap }: HostTools, configuredPath: string | undefined): IsolationCheck {
+  if (configuredPath === undefined || bubblewrap !== undefined)
     return checkTool('bubblewrap', bubblewrap, 'bubblewrap', 'gives processes their own namespaces');
-  return failed('bubblewrap', `${given} cannot be run`, 'correct isolation.bubblewrap');
+  return failed('bubblewrap', `${configuredPath} cannot be run`, 'correct isolation.bubblewrap');
 }
 
 function explain({ level, without }: Attempt, problem: string): IsolationCheck {
@@ -104,14 +104,14 @@ async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationC
 /** Checks what each level needs before it is tried. */
 function preconditions(
   tools: HostTools,
-  requested: Requested,
+  requested: ProbeOptions,
   execPath: string,
 ): Record<'standard' | 'strict', IsolationCheck[]> {
   const files = [SELF_TEST, execPath, ...(tools.bubblewrap === undefined ? [] : [tools.bubblewrap])];
   const prlimit = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits the resources of processes');
   const users = checkUsers(tools.setpriv, requested.uids, files);
-  const known = ARCHITECTURES.includes(process.arch);
-  const filter = known
+  const isKnown = ARCHITECTURES.includes(process.arch);
+  const filter = isKnown
     ? ok('seccomp', `The filter of system calls is known for ${process.arch}`)
     : failed(
         'seccomp',
@@ -129,23 +129,27 @@ const isBlocker = (level: IsolationLevel, check: IsolationCheck): boolean =>
   check.result === 'failed' && !(level === 'standard' && check.name === 'users');
 
 /**
- * Returns the ways to run at a level, best first: limits apply even if user ids cannot be changed or privileges
- * dropped.
+ * Returns the confinements to try at a level, strongest first. The weaker ones keep the host's user id or its
+ * privileges, but still have resource limits.
  */
 function attemptsAt(confinement: Confinement): Attempt[] {
   const { level, tools, uids } = confinement;
-  const best = { ...confinement, without: '' };
-  if (level === 'strict' || tools.setpriv === undefined) return [best];
-  const asHost = { level, tools, uids: undefined, without: ' without a separate user' };
-  const alone = { ...asHost, tools: { ...tools, setpriv: undefined }, without: ' that kept its privileges' };
-  return uids === undefined ? [best, alone] : [best, asHost, alone];
+  const complete = { ...confinement, without: '' };
+  if (level === 'strict' || tools.setpriv === undefined) return [complete];
+  const asHostUser = { level, tools, uids: undefined, without: ' without a separate user' };
+  const privileged = {
+    ...asHostUser,
+    tools: { ...tools, setpriv: undefined },
+    without: ' that kept its privileges',
+  };
+  return uids === undefined ? [complete, privileged] : [complete, asHostUser, privileged];
 }
 
 /** The facts that are known before anything is started. */
 interface Plan {
   readonly tools: HostTools;
   readonly checks: readonly IsolationCheck[];
-  /** Why levels cannot be tried. */
+  /** Reasons why levels cannot be tried, by level. */
   readonly blocked: IsolationReport['reasons'];
   /** The confinements to try, in order. */
   readonly attempts: readonly Attempt[];
@@ -160,15 +164,15 @@ function basicOnlyReason(execPath: string): IsolationCheck | undefined {
   return execPath === process.execPath ? checkNode(process.versions.node) : undefined;
 }
 
-function planFor(requested: Requested, execPath: string): Plan {
+function planFor(requested: ProbeOptions, execPath: string): Plan {
   const tools = findHostTools(requested.bubblewrap);
   const basicOnly = basicOnlyReason(execPath);
   if (basicOnly !== undefined) {
     const reason = sentence(basicOnly);
     return { tools, checks: [basicOnly], blocked: { standard: [reason], strict: [reason] }, attempts: [] };
   }
-  const needs = preconditions(tools, requested, execPath);
-  const checks = [...new Set([...needs.standard, ...needs.strict])];
+  const preconditionChecks = preconditions(tools, requested, execPath);
+  const checks = [...new Set([...preconditionChecks.standard, ...preconditionChecks.strict])];
   const uids = checks.some(({ name, result }) => name === 'users' && result === 'ok')
     ? requested.uids
     : undefined;
@@ -177,7 +181,7 @@ function planFor(requested: Requested, execPath: string): Plan {
   const highest = requested.level === 'best' ? 'strict' : requested.level;
   for (const level of ['strict', 'standard'] as const) {
     if (!isAtLeast(highest, level)) continue;
-    const blockers = needs[level].filter((check) => isBlocker(level, check));
+    const blockers = preconditionChecks[level].filter((check) => isBlocker(level, check));
     if (blockers.length > 0) blocked[level] = blockers.map(sentence);
     else attempts.push(...attemptsAt({ level, tools, uids }));
   }
@@ -185,7 +189,7 @@ function planFor(requested: Requested, execPath: string): Plan {
 }
 
 /** Tries the planned confinements in order, until one passes its self-test. */
-async function tryOut({ tools, checks, blocked, attempts }: Plan, execPath: string): Promise<Probed> {
+async function tryAll({ tools, checks, blocked, attempts }: Plan, execPath: string): Promise<ProbeResult> {
   const tests: IsolationCheck[] = [];
   const reasons: Partial<Record<IsolationLevel, readonly string[]>> = { ...blocked };
   const reportAt = (level: IsolationLevel): IsolationReport => ({
@@ -210,22 +214,22 @@ async function tryOut({ tools, checks, blocked, attempts }: Plan, execPath: stri
 export interface Probe {
   /** The confinement that is expected, judging by what is visible without starting anything. */
   readonly expected: Confinement;
-  readonly probed: Promise<Probed>;
+  readonly result: Promise<ProbeResult>;
 }
 
 const probes = new Map<string, Probe>();
 
 /** Probes the host up to the requested level. The result is cached for the same options, unless it is unexpected. */
-export function probeOnce(requested: Requested, execPath: string): Probe {
+export function probeOnce(requested: ProbeOptions, execPath: string): Probe {
   const { level, uids, bubblewrap } = requested;
   const key = JSON.stringify([level, uids.from, uids.to, bubblewrap, execPath]);
-  const before = probes.get(key);
-  if (before !== undefined) return before;
+  const cachedProbe = probes.get(key);
+  if (cachedProbe !== undefined) return cachedProbe;
   const plan = planFor(requested, execPath);
   const expected = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: undefined };
-  const probe = { expected, probed: tryOut(plan, execPath) };
+  const probe = { expected, result: tryAll(plan, execPath) };
   probes.set(key, probe);
   // A failure may be temporary, for example lack of memory, so the next call probes again.
-  void probe.probed.then(({ confinement }) => confinement === expected || probes.delete(key));
+  void probe.result.then(({ confinement }) => confinement === expected || probes.delete(key));
   return probe;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { seccompFilter, type FilterOptions } from './seccomp.ts';
 import {
   AUDIT_ARCH,
-  DECIDED,
+  CONDITIONAL_CALLS,
   FORBIDDEN_CALLS,
   NEWEST_CALL,
   numberOf,
@@ -113,14 +113,14 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
       expect(verdict({ sockets: true }, number)).toBe('EPERM');
       expect(verdict({ processes: true }, number)).toBe('allow');
     }
-    const clone = numberOf(DECIDED.clone, architecture) as number;
+    const clone = numberOf(CONDITIONAL_CALLS.clone, architecture) as number;
     const SIGCHLD = 17;
     expect(verdict({}, clone, [SIGCHLD])).toBe('EPERM');
     expect(verdict({ processes: true }, clone, [SIGCHLD])).toBe('allow');
   });
 
   it('allows threads, but not with new namespaces', () => {
-    const clone = numberOf(DECIDED.clone, architecture) as number;
+    const clone = numberOf(CONDITIONAL_CALLS.clone, architecture) as number;
     const THREAD = 0x3d0f00;
     expect(verdict({}, clone, [THREAD])).toBe('allow');
     for (const bit of [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80]) {
@@ -136,7 +136,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
   });
 
   it('refuses shared anonymous memory, which no limit counts', () => {
-    const mmap = numberOf(DECIDED.mmap, architecture) as number;
+    const mmap = numberOf(CONDITIONAL_CALLS.mmap, architecture) as number;
     const flags = (value: number): number[] => [0, 4096, 3, value];
     expect(verdict({}, mmap, flags(0x21))).toBe('EPERM');
     expect(verdict({}, mmap, flags(0x23))).toBe('EPERM');
@@ -161,7 +161,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
   });
 
   it('lists no call twice, and none newer than NEWEST_CALL', () => {
-    const all = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, DECIDED].flatMap(numbersOf);
+    const all = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, CONDITIONAL_CALLS].flatMap(numbersOf);
     const numbers = all.map(([, number]) => number);
     expect(new Set(numbers).size).toBe(numbers.length);
     expect(Math.max(...numbers)).toBeLessThanOrEqual(NEWEST_CALL);

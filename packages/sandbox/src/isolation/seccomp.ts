@@ -1,6 +1,6 @@
 import {
   AUDIT_ARCH,
-  DECIDED,
+  CONDITIONAL_CALLS,
   FORBIDDEN_CALLS,
   NEWEST_CALL,
   numberOf,
@@ -16,7 +16,7 @@ export interface FilterOptions {
   /** True if processes may be started; threads are always allowed. Default false. */
   readonly processes?: boolean;
   /**
-   * Whether to allow sockets of common families (local, IPv4, IPv6, netlink), which the network namespace confines.
+   * True to allow sockets of common families (local, IPv4, IPv6, netlink), which the network namespace confines.
    * Others, such as those to a virtual machine's host, are not confined by it. Default false.
    */
   readonly sockets?: boolean;
@@ -91,7 +91,7 @@ function mapRules(number: number): Instruction[] {
 }
 
 /** Returns the numbers of calls that are always refused. */
-function refused({ architecture, processes = false, sockets = false }: FilterOptions): number[] {
+function refusedNumbers({ architecture, processes = false, sockets = false }: FilterOptions): number[] {
   const tables = [FORBIDDEN_CALLS, ...(processes ? [] : [PROCESS_CALLS]), ...(sockets ? [] : [SOCKET_CALLS])];
   const numbers = tables.flatMap((table) => Object.values(table).map((each) => numberOf(each, architecture)));
   return numbers.filter((number) => number !== undefined);
@@ -104,8 +104,9 @@ function refused({ architecture, processes = false, sockets = false }: FilterOpt
  */
 export function seccompFilter(options: FilterOptions): Buffer {
   const { architecture, processes = false, sockets = false } = options;
-  const call = (name: keyof typeof DECIDED): number => numberOf(DECIDED[name], architecture) as number;
-  const numbers = refused(options);
+  const call = (name: keyof typeof CONDITIONAL_CALLS): number =>
+    numberOf(CONDITIONAL_CALLS[name], architecture) as number;
+  const numbers = refusedNumbers(options);
   const program: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE],
     [IF_EQUAL, 1, 0, AUDIT_ARCH[architecture]],

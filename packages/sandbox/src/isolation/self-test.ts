@@ -12,9 +12,9 @@ const DATA_MIB = 256;
 const TOO_MANY_MIB = 512;
 const TIMEOUT_MS = 20_000;
 
-type Deed = 'connect' | 'spawn' | 'read' | 'write' | 'signal' | 'memory';
+type Operation = 'connect' | 'spawn' | 'read' | 'write' | 'signal' | 'memory';
 
-const DEEDS: Readonly<Record<Deed, string>> = {
+const SUCCESS_MESSAGES: Readonly<Record<Operation, string>> = {
   connect: 'could open a connection',
   spawn: 'could start another process',
   read: 'could read /etc/passwd',
@@ -24,18 +24,18 @@ const DEEDS: Readonly<Record<Deed, string>> = {
 };
 
 /** The operations that a process must be refused. `standard` does not block the network. */
-function forbidden({ level, uids }: Confinement): Deed[] {
-  if (level === 'strict') return Object.keys(DEEDS) as Deed[];
+function forbiddenOperations({ level, uids }: Confinement): Operation[] {
+  if (level === 'strict') return Object.keys(SUCCESS_MESSAGES) as Operation[];
   return ['spawn', 'read', 'write', 'memory', ...(uids === undefined ? [] : (['signal'] as const))];
 }
 
-/** The self-test's report, or why there is none. */
-interface Told {
+/** The findings of a self-test; without findings, `output` says why there are none. */
+interface SelfTestResult {
   readonly findings?: Readonly<Record<string, string | null>>;
-  readonly said: string;
+  readonly output: string;
 }
 
-function listen(confinement: Confinement, execPath: string): Promise<Told> {
+function runSelfTest(confinement: Confinement, execPath: string): Promise<SelfTestResult> {
   const program: Program = {
     file: realpathSync(SELF_TEST),
     args: [String(process.pid), String(TOO_MANY_MIB)],
@@ -47,43 +47,44 @@ function listen(confinement: Confinement, execPath: string): Promise<Told> {
   const invocation = confine(confinement, execPath, program, confinement.level !== 'strict');
   const child = spawnConfined(invocation);
   return new Promise((resolve) => {
-    let said = '';
-    let findings: Told['findings'];
+    let output = '';
+    let findings: SelfTestResult['findings'];
     const timer = setTimeout(() => {
-      said += `no answer within ${TIMEOUT_MS} ms`;
+      output += `no answer within ${TIMEOUT_MS} ms`;
       endProcess(child);
     }, TIMEOUT_MS);
-    const end = (why: string): void => {
+    const end = (reason: string): void => {
       clearTimeout(timer);
-      resolve({ said: said.trim() || why, ...(findings !== undefined && { findings }) });
+      resolve({ output: output.trim() || reason, ...(findings !== undefined && { findings }) });
     };
-    child.stderr?.on('data', (data: Buffer) => (said = (said + data.toString()).slice(0, 1_000)));
-    child.on('message', (message: { findings: Told['findings'] }) => (findings = message.findings));
+    child.stderr?.on('data', (data: Buffer) => (output = (output + data.toString()).slice(0, 1_000)));
+    child.on('message', (message: { findings: SelfTestResult['findings'] }) => (findings = message.findings));
     child.on('error', (error) => end(error.message));
     child.on('close', (code, signal) => end(`it ended with ${signal ?? `exit code ${String(code)}`}`));
   });
 }
 
-/** Like `listen`, but returns errors of starting the process. */
-async function attempt(confinement: Confinement, execPath: string): Promise<Told> {
+/** Like `runSelfTest`, but returns an error of starting the process as the output. */
+async function attempt(confinement: Confinement, execPath: string): Promise<SelfTestResult> {
   try {
-    return await listen(confinement, execPath);
+    return await runSelfTest(confinement, execPath);
   } catch (error) {
-    return { said: (error as Error).message };
+    return { output: (error as Error).message };
   }
 }
 
 /**
- * Runs a process at a level that attempts what it must not be able to do. Returns what the process could do, or why it
- * did not start; undefined if every attempt was refused.
+ * Starts a confined process that attempts forbidden operations. Returns which of them succeeded, or why the process did
+ * not start; undefined if all were refused.
  */
 export async function selfTest(confinement: Confinement, execPath: string): Promise<string | undefined> {
   if (!existsSync(SELF_TEST)) return 'the self-test was not built; run `npm run build` in @heddle/sandbox';
   if (!existsSync(execPath)) return `a process did not start: there is no Node.js at ${execPath}`;
-  const { findings, said } = await attempt(confinement, execPath);
-  if (findings === undefined) return `a process did not start: ${said}`;
-  const done = forbidden(confinement).filter(
-    (deed) => findings[deed] === null || findings[deed] === undefined,
+  const { findings, output } = await attempt(confinement, execPath);
+  if (findings === undefined) return `a process did not start: ${output}`;
+  const succeeded = forbiddenOperations(confinement).filter(
+    (operation) => findings[operation] === null || findings[operation] === undefined,
   );
-  return done.length === 0 ? undefined : `a process ${done.map((deed) => DEEDS[deed]).join(', ')}`;
+  if (succeeded.length === 0) return undefined;
+  return `a process ${succeeded.map((operation) => SUCCESS_MESSAGES[operation]).join(', ')}`;
 }

@@ -52,7 +52,8 @@ function claimUid(uid: number): boolean {
   try {
     writeFileSync(join(home, claim), '', { flag: 'wx' });
   } catch (error) {
-    // EEXIST: another thread of this process holds it. Any other error: nothing can be written, so no process makes claims.
+    // EEXIST: another thread of this process holds the id. Any other error: nothing can be written, so no process makes
+    // claims.
     return (error as NodeJS.ErrnoException).code !== 'EEXIST';
   }
   const others = readdirSync(home).filter((name) => name.startsWith(`${uid}-`) && name !== claim);
@@ -72,11 +73,11 @@ export interface UidRange {
   readonly to: number;
 }
 
-/** Unused by Debian, Fedora and systemd, and mapped in rootless containers. */
+/** User ids that Debian, Fedora and systemd do not use, and that are mapped in rootless containers. */
 export const DEFAULT_UIDS: UidRange = { from: 60_578, to: 60_705 };
 
 /** Ids in use by all sandboxes of this process. */
-const taken = new Set<number>();
+const usedUids = new Set<number>();
 let nextOffset = process.pid;
 
 /** Returns the process ids of each user. Processes that end in the meantime are left out. */
@@ -101,8 +102,8 @@ export function takeSlotUid({ from, to }: UidRange): number {
   const busy = processesByUser();
   for (let step = 0; step < count; step++) {
     const uid = from + (nextOffset++ % count);
-    if (taken.has(uid) || busy.has(uid) || !claimUid(uid)) continue;
-    taken.add(uid);
+    if (usedUids.has(uid) || busy.has(uid) || !claimUid(uid)) continue;
+    usedUids.add(uid);
     return uid;
   }
   throw new SandboxError(
@@ -113,7 +114,7 @@ export function takeSlotUid({ from, to }: UidRange): number {
 
 /** Frees a user id. */
 export function freeSlotUid(uid: number): void {
-  taken.delete(uid);
+  usedUids.delete(uid);
   releaseUid(uid);
 }
 

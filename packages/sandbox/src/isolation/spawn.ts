@@ -30,18 +30,18 @@ function leakingDescriptors(): readonly number[] {
   return leaks;
 }
 
-let nothing: number | undefined;
+let nullDescriptor: number | undefined;
 
 /** Returns `stdio` for a child with /dev/null in place of each descriptor that it would inherit. */
 function withoutLeaks<T>(stdio: readonly T[]): (T | number | 'ignore')[] {
   const leaking = leakingDescriptors().filter((descriptor) => descriptor >= stdio.length);
   if (leaking.length === 0) return [...stdio];
-  nothing ??= openSync('/dev/null', 'r');
+  nullDescriptor ??= openSync('/dev/null', 'r');
   // `ignore` leaves a descriptor unchanged.
-  const filled: (T | number | 'ignore')[] = [...stdio];
-  while (filled.length <= Math.max(...leaking)) filled.push('ignore');
-  for (const descriptor of leaking) filled[descriptor] = nothing;
-  return filled;
+  const stdioWithNull: (T | number | 'ignore')[] = [...stdio];
+  while (stdioWithNull.length <= Math.max(...leaking)) stdioWithNull.push('ignore');
+  for (const descriptor of leaking) stdioWithNull[descriptor] = nullDescriptor;
+  return stdioWithNull;
 }
 
 /** Starts a process. It inherits nothing but its channel, a pipe for standard error, and the files of its program. */
@@ -54,11 +54,11 @@ export function spawnConfined({
   syncCalls,
   files = [],
 }: Invocation): ChildProcess {
-  const open: number[] = [];
+  const descriptors: number[] = [];
   try {
-    for (const file of files) open.push(openSync(file, 'r'));
+    for (const file of files) descriptors.push(openSync(file, 'r'));
   } catch (error) {
-    for (const descriptor of open) closeSync(descriptor);
+    for (const descriptor of descriptors) closeSync(descriptor);
     if (uid !== undefined) freeSlotUid(uid);
     throw error;
   }
@@ -73,10 +73,10 @@ export function spawnConfined({
       'ipc',
       filter === undefined ? 'ignore' : 'pipe',
       syncCalls ? 'pipe' : 'ignore',
-      ...open,
+      ...descriptors,
     ]),
   });
-  for (const descriptor of open) closeSync(descriptor);
+  for (const descriptor of descriptors) closeSync(descriptor);
   if (uid !== undefined) {
     // Both events: a command that cannot be started has no exit.
     const free = (): void => {

@@ -11,8 +11,8 @@ export const AUDIT_ARCH: Readonly<Record<Architecture, number>> = { x64: 0xc0000
 /** The newest known system call (`mseal`); the number is the same on both architectures. */
 export const NEWEST_CALL = 462;
 
-/** Calls that are decided by their arguments. */
-export const DECIDED = {
+/** Calls that are allowed or refused depending on their arguments. */
+export const CONDITIONAL_CALLS = {
   clone: [56, 220],
   clone3: [435, 435],
   mmap: [9, 222],

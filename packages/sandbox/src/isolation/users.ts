@@ -12,8 +12,8 @@ const ENTER_BY_OTHERS = 0o001;
  */
 export function unreadablePart(path: string): string | undefined {
   const stat = statSync(path);
-  const needed = stat.isDirectory() ? READ_BY_OTHERS | ENTER_BY_OTHERS : READ_BY_OTHERS;
-  if ((stat.mode & needed) !== needed) return path;
+  const neededMode = stat.isDirectory() ? READ_BY_OTHERS | ENTER_BY_OTHERS : READ_BY_OTHERS;
+  if ((stat.mode & neededMode) !== neededMode) return path;
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & ENTER_BY_OTHERS) === 0) return folder;
     if (folder === dirname(folder)) return undefined;
@@ -22,7 +22,7 @@ export function unreadablePart(path: string): string | undefined {
 
 const NAME = 'users';
 
-/** Returns the user ids that exist here: all, or those mapped into a container. */
+/** Returns the map of the user ids that exist in this user namespace; without user namespaces, one of all ids. */
 function knownUsers(): string {
   try {
     return readFileSync('/proc/self/uid_map', 'utf8');
@@ -58,10 +58,10 @@ export function checkUsers(
     return failed(NAME, found, 'name others in isolation.uids, or do not run it as root');
   }
   for (const file of files.filter((each) => existsSync(each))) {
-    const barrier = unreadablePart(realpathSync(file));
-    if (barrier === undefined) continue;
+    const unreadablePath = unreadablePart(realpathSync(file));
+    if (unreadablePath === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
-    const remedy = `chmod o+rX ${barrier}, install Heddle where all users can read, or do not run it as root`;
+    const remedy = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run it as root`;
     return failed(NAME, found, remedy);
   }
   return ok(NAME, 'Each process gets its own user id');

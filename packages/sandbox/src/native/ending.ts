@@ -43,7 +43,7 @@ function stopEnd(stopped: TreeStop, limits: Limits, memoryMiB = 0): End {
   }
 }
 
-/** The code with which the processes of a job report that its code threw; callers get the error itself. */
+/** The end code for an error of the job's code; callers get the error itself. */
 const GUEST_ERROR = 'GUEST_ERROR' satisfies EndCode;
 
 function errorEnd(name: string, message: string): End {
@@ -52,13 +52,13 @@ function errorEnd(name: string, message: string): End {
 }
 
 /** Returns the end of a job whose process exited without a result. */
-function exitEnd({ exitCode, stderr }: TreeEnd, limits: Limits, what: string): End {
+function exitEnd({ exitCode, stderr }: TreeEnd, limits: Limits, subject: string): End {
   if (exitCode === EXIT_SIGXCPU) return stopEnd('cpu', limits);
   if (exitCode === EXIT_SIGABRT && /out of memory/i.test(stderr))
     return { code: 'OUT_OF_MEMORY', text: 'The code used up the memory of its process.' };
   const lastLine = stderr.split('\n').at(-1)?.trim() ?? '';
   const detail = lastLine === '' ? '' : `: ${lastLine}`;
-  return errorEnd('ExitError', `The ${what} ended with exit code ${exitCode}${detail}`);
+  return errorEnd('ExitError', `The ${subject} ended with exit code ${exitCode}${detail}`);
 }
 
 function scriptEnd(end: TreeEnd, output: TreeOutput, limits: Limits): End {

@@ -1,6 +1,6 @@
 import type { Confinement } from '../isolation/confine.ts';
 import { resolveIsolation, type IsolationOptions } from '../isolation/options.ts';
-import { probeOnce, type Probed } from '../isolation/probe.ts';
+import { probeOnce, type ProbeResult } from '../isolation/probe.ts';
 
 /** Checks whether this host can run native code, which requires the isolation level `strict`. */
 export class NativeHost {
@@ -27,7 +27,7 @@ export class NativeHost {
     return (await this.#probe()).confinement;
   }
 
-  #probe(): Promise<Probed> {
-    return probeOnce(resolveIsolation(this.#options), this.execPath).probed;
+  #probe(): Promise<ProbeResult> {
+    return probeOnce(resolveIsolation(this.#options), this.execPath).result;
   }
 }

@@ -42,7 +42,7 @@ export interface NativeJail {
 export const JAIL_FDS = { filter: 4, arguments: 5, job: 6, status: 7 } as const;
 
 /** Files in `/proc` that reveal or control the whole machine. */
-const MASKED = [
+const MASKED_FILES = [
   'cmdline',
   'kallsyms',
   'config.gz',
@@ -56,7 +56,7 @@ const MASKED = [
 const MASKED_FOLDERS = ['sys', 'fs', 'bus', 'irq', 'acpi', 'scsi', 'driver', 'tty'];
 
 function procMounts(): string[] {
-  const files = MASKED.filter((name) => existsSync(`/proc/${name}`));
+  const files = MASKED_FILES.filter((name) => existsSync(`/proc/${name}`));
   const folders = MASKED_FOLDERS.filter((name) => existsSync(`/proc/${name}`));
   return [
     ...['--proc', '/proc'],
@@ -72,17 +72,17 @@ function procMounts(): string[] {
   ];
 }
 
-const sized = (mib: number, path: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', path];
+const tmpfs = (mib: number, path: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', path];
 
 function mounts({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: NativeJail): string[] {
   return [
     ...(rootfs === undefined ? [] : ['--ro-bind', rootfs, '/']),
     ...['--ro-bind', realpathSync(execPath), INSIDE.node, '--ro-bind', realpathSync(BOOT_FILES), INSIDE.boot],
     ...procMounts(),
-    ...['--dev', '/dev', ...sized(16, '/dev/shm'), '--remount-ro', '/dev'],
-    ...sized(limits.diskMiB, '/tmp'),
-    ...sized(limits.diskMiB, INSIDE.work),
-    ...sized(8, '/run'),
+    ...['--dev', '/dev', ...tmpfs(16, '/dev/shm'), '--remount-ro', '/dev'],
+    ...tmpfs(limits.diskMiB, '/tmp'),
+    ...tmpfs(limits.diskMiB, INSIDE.work),
+    ...tmpfs(8, '/run'),
     ...['--ro-bind-data', String(JAIL_FDS.job), INSIDE.job],
     ...(proxy === undefined ? [] : ['--ro-bind', proxy, INSIDE.proxy]),
     ...extraMounts,
@@ -134,7 +134,7 @@ export function nativeInvocation(
   const { limits, readable = [], folder = INSIDE.work, fileMiB = limits.diskMiB, processes = true } = jail;
   const prlimit = tools.prlimit as string;
   const processLimit = uids === undefined && processes ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
-  const all = bubblewrapArguments({
+  const jailArguments = bubblewrapArguments({
     readable: [...new Set([...readable, ...processLimit.readable])],
     mounts: mounts(jail),
     environment: jail.environment,
@@ -142,7 +142,7 @@ export function nativeInvocation(
     filterFd: JAIL_FDS.filter,
     command: [],
   });
-  const line = [
+  const commandLine = [
     ...(tools.setpriv === undefined ? [] : [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
     prlimit,
     ...limitArguments({
@@ -156,14 +156,14 @@ export function nativeInvocation(
     ...processLimit.command,
     ...jail.command,
   ];
-  const [command = '', ...args] = line;
+  const [command = '', ...args] = commandLine;
   return {
     command,
     args,
     filter: seccompFilter({ architecture: process.arch as Architecture, processes, sockets: true }),
     arguments: Buffer.from(
-      all
-        .slice(0, all.lastIndexOf('--'))
+      jailArguments
+        .slice(0, jailArguments.lastIndexOf('--'))
         .map((text) => `${text}\0`)
         .join(''),
     ),

@@ -1,21 +1,21 @@
 import type { NativeJob } from '../guest/native/job.ts';
 import type { Job } from '../pool/job.ts';
 
-type Texts = Record<string, string>;
+type StringMap = Record<string, string>;
 
-/** Reads `count, name, JSON …` from the list. */
-function takeTexts(args: Job['args'], at: number): { texts: Texts; end: number } {
+/** Reads `count, name, JSON …` from the list. Returns the values by name, and the index after the last one. */
+function readValues(args: Job['args'], at: number): { values: StringMap; end: number } {
   const end = at + 1 + 2 * (args[at] as number);
-  const texts: Texts = {};
-  for (let index = at + 1; index < end; index += 2) texts[args[index] as string] = args[index + 1] as string;
-  return { texts, end };
+  const values: StringMap = {};
+  for (let index = at + 1; index < end; index += 2) values[args[index] as string] = args[index + 1] as string;
+  return { values, end };
 }
 
 /** Maximum size in bytes of one environment variable (the kernel's limit), and of the whole environment. */
 const VARIABLE_BYTES = 128 * 1024 - 1;
 const ENVIRONMENT_BYTES = 1024 * 1024;
 
-/** Returns a value as a script reads it: strings unchanged, everything else as JSON. */
+/** Returns a value as a script reads it: strings unchanged, null as an empty string, everything else as JSON. */
 function textOf(json: string): string {
   const value: unknown = JSON.parse(json);
   if (value === null) return '';
@@ -23,10 +23,12 @@ function textOf(json: string): string {
 }
 
 /** Returns the environment of a script, or why it cannot be built. */
-function environmentOf(texts: Texts): { readonly environment: Texts } | { readonly refusal: string } {
-  const environment: Texts = {};
+function environmentOf(
+  values: StringMap,
+): { readonly environment: StringMap } | { readonly refusal: string } {
+  const environment: StringMap = {};
   let bytes = 0;
-  for (const [name, json] of Object.entries(texts)) {
+  for (const [name, json] of Object.entries(values)) {
     const text = textOf(json);
     const size = Buffer.byteLength(name) + Buffer.byteLength(text) + 2;
     bytes += size;
@@ -44,25 +46,27 @@ function environmentOf(texts: Texts): { readonly environment: Texts } | { readon
 }
 
 /** Returns the variables that globals provide to a script: one per global, and one per environment value. */
-function variablesOf({ environmentVariables, ...globals }: Texts): Texts {
+function variablesOf({ environmentVariables, ...globals }: StringMap): StringMap {
   const values = JSON.parse(environmentVariables ?? '{}') as Readonly<Record<string, unknown>>;
   const variables = Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)] as const);
-  const all = [...Object.entries(globals), ...variables];
-  return Object.fromEntries(all.filter(([name]) => /^[A-Za-z_]\w*$/.test(name)));
+  const entries = [...Object.entries(globals), ...variables];
+  return Object.fromEntries(entries.filter(([name]) => /^[A-Za-z_]\w*$/.test(name)));
 }
 
 /** Variables that the sandbox itself needs, and those that would run code before the script. */
-const RESERVED =
+const RESERVED_NAMES =
   /^(?:PATH|HOME|SHELLOPTS|BASHOPTS|BASH_ENV|ENV|IFS|LD_\w+|NODE_OPTIONS|PYTHON\w*|\w*_proxy|\w*_PROXY)$/;
 
 /** Returns the native job for the first program of the tree, or why it cannot run. */
 export function toNativeJob({ args, kind }: Job): NativeJob | { readonly refusal: string } {
-  const globals = takeTexts(args, 0);
+  const globals = readValues(args, 0);
   const code = args[globals.end + 1] as string;
-  const { texts: values } = takeTexts(args, globals.end + 2);
+  const { values } = readValues(args, globals.end + 2);
   if (kind !== 'shell')
-    return { language: kind === 'python' ? 'python' : 'javascript', code, globals: globals.texts, values };
-  const variables = Object.entries(variablesOf(globals.texts)).filter(([name]) => !RESERVED.test(name));
-  const read = environmentOf({ ...Object.fromEntries(variables), ...values });
-  return 'refusal' in read ? read : { language: 'shell', code, environment: read.environment };
+    return { language: kind === 'python' ? 'python' : 'javascript', code, globals: globals.values, values };
+  const variables = Object.entries(variablesOf(globals.values)).filter(
+    ([name]) => !RESERVED_NAMES.test(name),
+  );
+  const result = environmentOf({ ...Object.fromEntries(variables), ...values });
+  return 'refusal' in result ? result : { language: 'shell', code, environment: result.environment };
 }

@@ -20,7 +20,7 @@ export const RESULT_FD = 3;
 
 const PATH = '/opt/heddle/bin:/opt/heddle/node_modules/.bin:/usr/local/bin:/usr/bin:/usr/sbin';
 
-/** Returns the environment of programs inside. `hasProxy`: whether requests are allowed. */
+/** Returns the environment of programs inside the sandbox. `hasProxy` is true if requests are allowed. */
 export function insideEnvironment(hasProxy: boolean): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`;
   return {

@@ -74,8 +74,8 @@ export class NativePool {
   submit(job: Job): void {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
     const { queueTimeoutMs } = this.#options;
-    const full = this.#queue.refusalOf(job, this.#options);
-    if (full !== undefined) return job.fail('SANDBOX_BUSY', full);
+    const refusal = this.#queue.refusalOf(job, this.#options);
+    if (refusal !== undefined) return job.fail('SANDBOX_BUSY', refusal);
     this.#queue.add(job);
     const timer = setTimeout(() => {
       if (this.#queue.remove(job))

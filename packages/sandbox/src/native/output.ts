@@ -8,7 +8,7 @@ const LINE_CHARS = 65_536;
 /** An unfinished line. It may arrive one character at a time, so no operation scans the whole line per chunk. */
 class PartialLine {
   text = '';
-  /** Enough of its beginning to recognize the result prefix. */
+  /** The beginning of the line, long enough to recognize the result prefix. */
   start = '';
   readonly #decoder = new StringDecoder('utf8');
 
@@ -39,8 +39,8 @@ export class TreeOutput {
   readonly #stdout: Stdout;
   readonly #resultPrefix: string | undefined;
   readonly #resultChars: number;
-  readonly #partial = { stdout: new PartialLine(), stderr: new PartialLine() };
-  /** The result line's last value without its prefix; undefined if there was none. */
+  readonly #partialLines = { stdout: new PartialLine(), stderr: new PartialLine() };
+  /** The last result line without its prefix; undefined if there was none. */
   result: string | undefined;
   isResultTooLarge = false;
 
@@ -54,22 +54,22 @@ export class TreeOutput {
   }
 
   add(data: Buffer, stream: 'stdout' | 'stderr'): void {
-    const partial = this.#partial[stream];
-    const [first = '', ...more] = partial.decode(data).split('\n');
+    const partial = this.#partialLines[stream];
+    const [first = '', ...pieces] = partial.decode(data).split('\n');
     partial.add(first);
-    for (const piece of more) {
-      this.#line(partial.take(), stream);
+    for (const piece of pieces) {
+      this.#addLine(partial.take(), stream);
       partial.add(piece);
     }
-    if (partial.text.length > this.#maxChars(partial, stream)) this.#line(partial.take(), stream);
+    if (partial.text.length > this.#maxChars(partial, stream)) this.#addLine(partial.take(), stream);
   }
 
   /** Ends the output and returns all of it. */
   end(): string {
     for (const stream of ['stdout', 'stderr'] as const) {
-      const partial = this.#partial[stream];
+      const partial = this.#partialLines[stream];
       partial.add(partial.end());
-      if (partial.text !== '') this.#line(partial.take(), stream);
+      if (partial.text !== '') this.#addLine(partial.take(), stream);
     }
     return this.#stdout.toString();
   }
@@ -82,7 +82,7 @@ export class TreeOutput {
     return this.#isResult(line.start, stream) ? this.#resultChars + RESULT_PREFIX.length : LINE_CHARS;
   }
 
-  #line(line: string, stream: 'stdout' | 'stderr'): void {
+  #addLine(line: string, stream: 'stdout' | 'stderr'): void {
     if (!this.#isResult(line, stream)) {
       this.#stdout.add(line);
       return;

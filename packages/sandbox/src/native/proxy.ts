@@ -73,7 +73,7 @@ export class Proxy {
     this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on(
       'connect',
-      (request: IncomingMessage, socket: Socket, first: Buffer) => void this.#tunnel(request, socket, first),
+      (request: IncomingMessage, socket: Socket, head: Buffer) => void this.#tunnel(request, socket, head),
     );
   }
 
@@ -119,7 +119,7 @@ export class Proxy {
   }
 
   /** Counts the bytes received on a socket, and closes it if the quota is exceeded. */
-  #count(socket: Duplex): void {
+  #countBytes(socket: Duplex): void {
     socket.on('data', (data: Buffer) => {
       this.#bytes += data.length;
       if (this.#bytes > this.#options.bytes) socket.destroy();
@@ -168,7 +168,7 @@ export class Proxy {
     return Buffer.concat(chunks);
   }
 
-  async #tunnel(request: IncomingMessage, socket: Socket, first: Buffer): Promise<void> {
+  async #tunnel(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const refuse = ({ status, message }: Refusal): void => {
       const text = `${message}\n`;
       const length = Buffer.byteLength(text);
@@ -182,20 +182,20 @@ export class Proxy {
     if (check === undefined)
       return refuse({ status: FORBIDDEN, message: 'Only plain requests (http:) leave this sandbox.' });
     // Abort if the client disconnects or the job ends, so that no connection remains.
-    const gone = new AbortController();
-    socket.on('close', () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
+    const disconnection = new AbortController();
+    socket.on('close', () => disconnection.abort());
+    const signal = AbortSignal.any([disconnection.signal, this.#closing.signal]);
     try {
       const { url, addresses } = await unlessAborted(check(`https://${request.url ?? ''}`), signal);
-      const outside = await dial(addresses, Number(url.port === '' ? 443 : url.port), signal);
-      this.#track(outside);
-      this.#count(outside);
-      this.#count(socket);
+      const upstream = await dial(addresses, Number(url.port === '' ? 443 : url.port), signal);
+      this.#track(upstream);
+      this.#countBytes(upstream);
+      this.#countBytes(socket);
       socket.write('HTTP/1.1 200 Connected\r\n\r\n');
-      outside.pipe(socket).pipe(outside);
+      upstream.pipe(socket).pipe(upstream);
       // Data that arrived with the request is forwarded and counted too.
-      if (first.length > 0) socket.unshift(first);
-      outside.on('close', () => socket.destroy());
+      if (head.length > 0) socket.unshift(head);
+      upstream.on('close', () => socket.destroy());
     } catch (error) {
       refuse(refusalOf(error));
     }
@@ -204,7 +204,7 @@ export class Proxy {
 
 /** Connects to the first address that answers. */
 async function dial(addresses: Target['addresses'], port: number, signal: AbortSignal): Promise<Socket> {
-  let fault: unknown = new Error('There is no address.');
+  let lastError: unknown = new Error('There is no address.');
   for (const { address: host } of addresses) {
     try {
       return await new Promise<Socket>((resolve, reject) => {
@@ -214,10 +214,10 @@ async function dial(addresses: Target['addresses'], port: number, signal: AbortS
         socket.on('error', reject);
       });
     } catch (error) {
-      fault = error;
+      lastError = error;
     }
   }
-  throw fault;
+  throw lastError;
 }
 
 function pairsOf(raw: readonly string[]): [string, string][] {

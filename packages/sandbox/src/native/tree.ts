@@ -102,15 +102,15 @@ const CPU_SLACK_SECONDS = 2;
  * Runs a process tree until it ends. Rejects if it cannot be started (SandboxError SLOTS_EXHAUSTED, or a system error).
  */
 export function runTree(confinement: Confinement, options: TreeOptions): Promise<TreeEnd> {
-  if (options.uid !== undefined) return new Tree(confinement, options.uid, options).ended;
+  if (options.uid !== undefined) return new Tree(confinement, options.uid, options).completion;
   const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
   const free = (): void => {
     if (uid !== undefined) freeSlotUid(uid);
   };
   try {
-    const { ended } = new Tree(confinement, uid, options);
-    void ended.then(free, free);
-    return ended;
+    const { completion } = new Tree(confinement, uid, options);
+    void completion.then(free, free);
+    return completion;
   } catch (error) {
     free();
     throw error;
@@ -118,7 +118,7 @@ export function runTree(confinement: Confinement, options: TreeOptions): Promise
 }
 
 class Tree {
-  readonly ended: Promise<TreeEnd>;
+  readonly completion: Promise<TreeEnd>;
   readonly #child: ChildProcess;
   readonly #options: TreeOptions;
   readonly #startedMs = performance.now();
@@ -144,14 +144,14 @@ class Tree {
     this.#write(JAIL_FDS.arguments, invocation.arguments);
     this.#write(JAIL_FDS.job, Buffer.from(job));
     this.#listen();
-    const watch = setInterval(() => this.#poll(), POLL_MS);
+    const pollTimer = setInterval(() => this.#poll(), POLL_MS);
     const deadline = setTimeout(() => this.#stop('wall'), limits.wallMs);
     const cancel = (): void => this.#stop('cancelled');
     if (signal?.aborted === true) cancel();
     signal?.addEventListener('abort', cancel, { once: true });
-    this.ended = new Promise((resolve, reject) => {
+    this.completion = new Promise((resolve, reject) => {
       const finish = (): void => {
-        clearInterval(watch);
+        clearInterval(pollTimer);
         clearTimeout(deadline);
         signal?.removeEventListener('abort', cancel);
       };

@@ -15,7 +15,7 @@ const END_CODES: ReadonlySet<unknown> = new Set<EndCode>([
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
-const isText = (value: unknown): value is string => typeof value === 'string';
+const isString = (value: unknown): value is string => typeof value === 'string';
 const isBytes = (value: unknown): value is Uint8Array | null => value === null || value instanceof Uint8Array;
 
 type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
@@ -25,15 +25,15 @@ const SHAPES: { readonly [T in ChildMessage['t']]: Checks } = {
   done: {
     id: isNumber,
     code: (value) => END_CODES.has(value),
-    text: isText,
-    stdout: isText,
+    text: isString,
+    stdout: isString,
     cpuMs: isNumber,
     wallMs: isNumber,
     late: isBoolean,
     next: isNumber,
     rssMiB: isNumber,
   },
-  call: { id: isNumber, call: isNumber, op: isText, head: isText, body: isBytes },
+  call: { id: isNumber, call: isNumber, op: isString, head: isString, body: isBytes },
   enter: { id: isNumber },
   waiting: { id: isNumber },
 };
@@ -43,7 +43,7 @@ export function readChildMessage(message: unknown): ChildMessage | undefined {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, 't')) return undefined;
   const fields = message as Record<string, unknown>;
   const kind = fields['t'];
-  if (!isText(kind) || !Object.hasOwn(SHAPES, kind)) return undefined;
+  if (!isString(kind) || !Object.hasOwn(SHAPES, kind)) return undefined;
   const checks = SHAPES[kind as ChildMessage['t']];
   for (const name of Object.keys(checks)) {
     if (!Object.hasOwn(fields, name) || checks[name]?.(fields[name]) !== true) return undefined;

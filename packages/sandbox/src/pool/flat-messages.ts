@@ -6,7 +6,7 @@ const END_OF_OBJECT = 0x7b;
 const PADDING = 0x00;
 const MAX_PROPERTIES = 16;
 /** Kind of host object for views of bytes. */
-const IS_VIEW = 0;
+const VIEW_KIND = 0;
 
 const tags = (text: string): ReadonlySet<number> => new Set(Buffer.from(text, 'latin1'));
 /** Strings: length, then that many bytes. */
@@ -24,8 +24,8 @@ type Step = (byte: number) => boolean;
 
 /**
  * Validates the bytes of a channel (Node.js's advanced serialization: a 32-bit length, then V8's format). Accepts only
- * messages that our processes send: one object of strings, numbers and bytes without nesting. Other values can be small here but
- * expand to millions of objects, or unlimited depth.
+ * messages that our processes send: one object of strings, numbers and bytes without nesting. Other values can be small
+ * here, but expand to millions of objects or to unlimited depth.
  */
 export class FlatMessages {
   readonly #maxBytes: number;
@@ -47,10 +47,10 @@ export class FlatMessages {
   accepts(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length;) {
       if (this.#skip > 0) {
-        const step = Math.min(this.#skip, bytes.length - at);
-        this.#skip -= step;
-        this.#left -= step;
-        at += step;
+        const size = Math.min(this.#skip, bytes.length - at);
+        this.#skip -= size;
+        this.#left -= size;
+        at += size;
         continue;
       }
       if (!this.#next(bytes[at++] as number)) return false;
@@ -85,7 +85,7 @@ export class FlatMessages {
     if (CONSTANTS.has(byte)) return this.#consume(this.#key);
     if (STRINGS.has(byte)) return this.#consume(this.#valueLength);
     if (INTEGERS.has(byte)) return this.#consume(this.#integer);
-    if (byte === BYTES) return this.#consume(this.#isView);
+    if (byte === BYTES) return this.#consume(this.#hostObjectKind);
     this.#number = DOUBLE_BYTES;
     return byte === DOUBLE && this.#consume() && this.#skipTo(this.#key);
   };
@@ -94,7 +94,7 @@ export class FlatMessages {
 
   readonly #integer: Step = (byte) => this.#varint(byte, () => this.#goTo(this.#key));
 
-  readonly #isView: Step = (byte) => byte === IS_VIEW && this.#consume(this.#viewType);
+  readonly #hostObjectKind: Step = (byte) => byte === VIEW_KIND && this.#consume(this.#viewType);
 
   readonly #viewType: Step = (byte) => this.#varint(byte, () => this.#goTo(this.#valueLength));
 

@@ -28,7 +28,7 @@ export class Job {
   readonly kind: UnitKind;
   readonly args: readonly (string | number)[];
   readonly limits: Limits;
-  /** The time since which it waits for a process. */
+  /** When it began to wait for a process. */
   queuedAtMs = performance.now();
   /** Host calls issued so far. A job without any can be retried, because it had no visible effects. */
   hostCalls = 0;
@@ -38,7 +38,7 @@ export class Job {
   /** Aborted when the job ends, to stop everything that the host still does for it. */
   readonly stopped = new AbortController();
   /**
-   * Quota of the responses to its requests together. Higher than the process's own limit, so that the latter applies
+   * Common quota of the responses to all its requests. Higher than the process's own limit, so that the latter applies
    * first.
    */
   readonly allowance: Allowance;

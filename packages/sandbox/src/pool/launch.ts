@@ -38,7 +38,7 @@ export function launch(options: LaunchOptions, program: Program): ChildProcess {
   return child;
 }
 
-/** Higher than the limits of a job allow. */
+/** Maximum size of a message; the limits of a job allow less. */
 const MAX_BYTES = 2 ** 28;
 
 /** Node.js's end of the channel: `onread` gets the bytes that were read, and no argument at the end. */
@@ -70,8 +70,8 @@ function guardChannel(child: ChildProcess): void {
     } catch {
       // Errors here mean that the bytes cannot be decoded; listeners run later.
     }
-    handle.onread = function (more) {
-      if (more === undefined) read.call(this);
+    handle.onread = function (laterBytes) {
+      if (laterBytes === undefined) read.call(this);
     };
     child.emit('message', undefined);
   };

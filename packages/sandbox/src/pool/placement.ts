@@ -4,9 +4,9 @@ import type { Slot } from './slot.ts';
 /** Limits and rules for assigning jobs to processes. */
 export interface Placement {
   readonly maxProcesses: number;
-  /** Jobs sent in advance to a process whose thread is busy. */
+  /** Maximum number of jobs in a process that are not waiting. All but one are sent in advance, to a busy thread. */
   readonly pipeline: number;
-  /** Jobs inside one process; most of them are waiting. */
+  /** Maximum number of jobs inside one process; most of them are waiting. */
   readonly maxJobsPerProcess: number;
   /** Returns the key of the isolate that a job shares; empty for a new isolate. */
   readonly keyOf: (job: Job) => string;
@@ -21,31 +21,34 @@ export function isStuck(slot: Slot): boolean {
 }
 
 /** Returns whether the process can take the job now. */
-function takes(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placement): boolean {
+function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placement): boolean {
   if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.dead) return false;
   return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
 }
 
 /**
- * Returns the process for a job: the least busy one with its pool key; among equals one that has served its run; among
- * those the one idle for longest.
+ * Returns the process for a job: the least busy one with the job's pool key; among equals, one that has served the
+ * job's run; among those, the one that has been idle for longest.
  */
 export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slot | undefined {
   const key = options.keyOf(job);
   let best: Slot | undefined;
-  let least = Infinity;
+  let minLoad = Infinity;
   for (const slot of slots) {
-    if (!takes(slot, job, options)) continue;
+    if (!canTake(slot, job, options)) continue;
     const servedRun = slot.runs.has(key);
-    const weight = 2 * slot.runnable - (servedRun ? 1 : 0);
-    const isAsGood = weight === least && (servedRun || key === '');
+    const load = 2 * slot.runnable - (servedRun ? 1 : 0);
+    const isAsGood = load === minLoad && (servedRun || key === '');
     const isIdleLonger = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
-    if (weight < least || isIdleLonger) [best, least] = [slot, weight];
+    if (load < minLoad || isIdleLonger) [best, minLoad] = [slot, load];
   }
   return best;
 }
 
-/** Number of late jobs minus punctual ones at which a process gets a helper. Late jobs arrive before their context is ready. */
+/**
+ * Number of late jobs minus punctual ones at which a process gets a helper. Late jobs arrive before their context is
+ * ready.
+ */
 export const LATE_JOBS = 32;
 
 type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'runs'>;
@@ -71,7 +74,7 @@ export function assignHelper(
   return true;
 }
 
-/** Minimum time that a process serves its tenant before another tenant's demand can end it. */
+/** Minimum age of a busy process before it can be drained for another pool key, in milliseconds. */
 const MIN_SERVICE_MS = 1_000;
 
 /** A plan to start one more process for a pool key. */
@@ -88,8 +91,8 @@ export interface Growth {
 
 /**
  * Plans one more process for a pool key, with at most `max` processes. If all are in use, an idle process of another key
- * is stopped. If none is idle and this key has no process, a busy one is drained, preferably of the same tenant: a tenant or
- * image with a steady load must not keep every process.
+ * is stopped. If none is idle and this key has no process, a busy one is drained, preferably of the same tenant: a
+ * tenant or image with a steady load must not keep every process.
  */
 export function planGrowth(
   slots: readonly Slot[],

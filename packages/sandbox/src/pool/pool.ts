@@ -54,19 +54,19 @@ export class Pool implements SlotEvents {
 
   submit(job: Job): void {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
-    const full = this.#queue.refusalOf(job, this.#options);
-    if (full !== undefined) return job.fail('SANDBOX_BUSY', full);
+    const refusal = this.#queue.refusalOf(job, this.#options);
+    if (refusal !== undefined) return job.fail('SANDBOX_BUSY', refusal);
     this.#queue.add(job);
     this.#pump();
   }
 
   /** Cancels a job, whether queued or running. Kills the process if the job's code holds its thread. */
   cancel(job: Job): void {
-    const queued = this.#queue.remove(job);
+    const wasQueued = this.#queue.remove(job);
     job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
-    const found = queued ? undefined : this.#find(job);
-    if (found === undefined) return;
-    const { slot, assignment } = found;
+    const running = wasQueued ? undefined : this.#findAssignment(job);
+    if (running === undefined) return;
+    const { slot, assignment } = running;
     if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
     slot.extend(assignment, CANCEL_MS);
@@ -74,8 +74,8 @@ export class Pool implements SlotEvents {
 
   /** Starts a process for a pool key before its first job, if there is room. */
   warm(target: ProcessTarget): void {
-    const has = [...this.#slots].some((slot) => slot.poolKey === target.poolKey && !slot.retiring);
-    if (!this.#closed && !has && this.#slots.size < this.#options.maxProcesses) this.#start(target);
+    const hasProcess = [...this.#slots].some((slot) => slot.poolKey === target.poolKey && !slot.retiring);
+    if (!this.#closed && !hasProcess && this.#slots.size < this.#options.maxProcesses) this.#start(target);
   }
 
   /** Ends processes that were started before the isolation was determined. */
@@ -267,7 +267,7 @@ export class Pool implements SlotEvents {
     this.#putBack([job]);
   }
 
-  #find(job: Job): { slot: Slot; assignment: Assignment } | undefined {
+  #findAssignment(job: Job): { slot: Slot; assignment: Assignment } | undefined {
     for (const slot of this.#slots) {
       for (const assignment of slot.jobs.values()) if (assignment.job === job) return { slot, assignment };
     }
@@ -294,10 +294,10 @@ export class Pool implements SlotEvents {
       if (slot.runnable < 2) continue;
       this.#watchStuck();
       if (!isStuck(slot)) continue;
-      const free = [...this.#slots].some(
+      const hasFreeProcess = [...this.#slots].some(
         (other) => other.poolKey === slot.poolKey && other.ready && !other.retiring && other.runnable === 0,
       );
-      if (free || this.#grow(slot)) this.#putBack(slot.recall());
+      if (hasFreeProcess || this.#grow(slot)) this.#putBack(slot.recall());
     }
     this.#pump();
   }

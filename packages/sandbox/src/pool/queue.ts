@@ -27,9 +27,9 @@ export class FairQueue {
     { tenant }: Pick<Job, 'tenant'>,
     { maxQueued, maxQueuedPerTenant }: QueueBounds,
   ): string | undefined {
-    const own = this.sizeOf(tenant);
-    if (own >= maxQueuedPerTenant)
-      return `The sandbox has ${own} jobs of this tenant waiting and accepts no more; retry later or raise maxQueuedPerTenant.`;
+    const waiting = this.sizeOf(tenant);
+    if (waiting >= maxQueuedPerTenant)
+      return `The sandbox has ${waiting} jobs of this tenant waiting and accepts no more; retry later or raise maxQueuedPerTenant.`;
     if (this.#size < maxQueued) return undefined;
     return `The sandbox has ${this.#size} jobs waiting and accepts no more; retry later or raise maxQueued.`;
   }
@@ -88,10 +88,10 @@ export class FairQueue {
     if (keys === undefined) return;
     this.#tenants.delete(job.tenant);
     this.#tenants.set(job.tenant, keys);
-    const rest = keys.get(job.poolKey);
-    if (rest === undefined) return;
+    const jobs = keys.get(job.poolKey);
+    if (jobs === undefined) return;
     keys.delete(job.poolKey);
-    keys.set(job.poolKey, rest);
+    keys.set(job.poolKey, jobs);
   }
 
   #queueOf({ tenant, poolKey }: Job): Job[] {

@@ -3,7 +3,7 @@ import type { EndReason } from './meter.ts';
 import type { PoolOptions } from './options.ts';
 import type { Slot } from './slot.ts';
 
-/** Returns how much larger a process is with an image, in MiB: its files are in memory once as files and once in use. */
+/** Returns the additional memory of a process with an image, in MiB: files are in memory twice, raw and loaded. */
 function imageMiB(image: LoadedImage | undefined): number {
   let bytes = 0;
   for (const { size } of Object.values(image?.blobs ?? {})) bytes += size;
@@ -12,7 +12,7 @@ function imageMiB(image: LoadedImage | undefined): number {
 
 type ProcessAge = Pick<Slot, 'served' | 'rssMiB' | 'startedAtMs' | 'image'>;
 
-/** Returns why a process has to be replaced: it reached its number of jobs, age or memory; undefined to keep it. */
+/** Returns which limit a process has reached, so that it has to be replaced; undefined if none. */
 export function recycleReason(
   { served, rssMiB, startedAtMs, image }: ProcessAge,
   max: PoolOptions['recycle'],

@@ -12,9 +12,9 @@ import type { Job } from './job.ts';
 export interface Assignment {
   readonly id: number;
   readonly job: Job;
-  /** Waits for a timer or a host call, as last reported by the process. */
+  /** True if it waits for a timer or a host call, as last reported by the process. */
   waiting: boolean;
-  /** Has not waited since it began, so all its time is processor time. */
+  /** True while all its time is processor time: it was entered immediately and has not waited yet. */
   isTimed: boolean;
   deadline: NodeJS.Timeout | undefined;
 }
@@ -30,7 +30,7 @@ export interface SlotEvents {
   overdue(slot: Slot, assignment: Assignment): void;
   /** The process sent a message that our processes never send. */
   malformed(slot: Slot): void;
-  exit(slot: Slot, why: string): void;
+  exit(slot: Slot, reason: string): void;
 }
 
 /** One child process and the jobs inside it. */
@@ -59,7 +59,7 @@ export class Slot {
   readonly #child: ChildProcess;
   readonly #events: SlotEvents;
   readonly #syncCalls: SyncCallPipe | undefined;
-  #announced = 0;
+  #announcedId = 0;
   #startTimer: NodeJS.Timeout | undefined;
   /** Why it was ended before it was ready. */
   #startFault: string | undefined;
@@ -116,8 +116,8 @@ export class Slot {
 
   /** Returns the job whose code holds the thread, as far as is known. */
   get occupant(): Assignment | undefined {
-    const known = this.jobs.get(this.#announced);
-    if (known !== undefined) return known;
+    const announced = this.jobs.get(this.#announcedId);
+    if (announced !== undefined) return announced;
     for (const assignment of this.jobs.values()) if (!assignment.waiting) return assignment;
     return this.jobs.values().next().value;
   }
@@ -126,7 +126,7 @@ export class Slot {
     const id = ++this.#lastId;
     const assignment: Assignment = { id, job, waiting: false, isTimed: false, deadline: undefined };
     if (this.jobs.size === 0) {
-      this.#announced = id;
+      this.#announcedId = id;
       this.progressAtMs = performance.now();
       this.#hold(true);
     }
@@ -160,7 +160,7 @@ export class Slot {
   /** Removes and returns the jobs that wait for the occupant. */
   recall(): Job[] {
     const { occupant } = this;
-    const recalled: Job[] = [];
+    const recalledJobs: Job[] = [];
     for (const assignment of [...this.jobs.values()]) {
       if (
         assignment === occupant ||
@@ -171,17 +171,17 @@ export class Slot {
         continue;
       this.cancel(assignment);
       this.remove(assignment);
-      recalled.push(assignment.job);
+      recalledJobs.push(assignment.job);
     }
-    return recalled;
+    return recalledJobs;
   }
 
   /** Releases the isolates or interpreters of a key, and of keys that extend it by a line. */
   release(key: string): void {
-    for (const known of this.runs) {
-      if (known !== key && !known.startsWith(`${key}\n`)) continue;
-      this.runs.delete(known);
-      this.#send({ t: 'release', key: known });
+    for (const runKey of this.runs) {
+      if (runKey !== key && !runKey.startsWith(`${key}\n`)) continue;
+      this.runs.delete(runKey);
+      this.#send({ t: 'release', key: runKey });
     }
   }
 
@@ -198,13 +198,13 @@ export class Slot {
     return this.retired !== undefined;
   }
 
-  retire(why: EndReason): void {
-    this.retired ??= why;
+  retire(reason: EndReason): void {
+    this.retired ??= reason;
   }
 
-  kill(why: EndReason): void {
-    this.retire(why);
-    this.killed ??= why;
+  kill(reason: EndReason): void {
+    this.retire(reason);
+    this.killed ??= reason;
     // A closing pool waits for the exit of these processes, so they keep the host alive.
     this.#child.ref();
     this.#hold(true);
@@ -212,15 +212,15 @@ export class Slot {
     endProcess(this.#child);
   }
 
-  #send(order: ChildRequest): void {
+  #send(request: ChildRequest): void {
     // Sending fails only for a dead process, whose exit is reported separately.
-    if (this.#child.connected) this.#child.send(order, () => undefined);
+    if (this.#child.connected) this.#child.send(request, () => undefined);
   }
 
   /** Sets whether this process keeps its host alive. */
-  #hold(on: boolean): void {
+  #hold(keepsAlive: boolean): void {
     const channel = this.#child.channel as { ref(): void; unref(): void } | null | undefined;
-    if (on || this.killed !== undefined) channel?.ref();
+    if (keepsAlive || this.killed !== undefined) channel?.ref();
     else channel?.unref();
   }
 
@@ -239,20 +239,20 @@ export class Slot {
     }
     const assignment = this.jobs.get(report.id);
     if (report.t === 'done') {
-      this.#announced = report.next;
+      this.#announcedId = report.next;
       this.rssMiB = report.rssMiB;
       this.served++;
       this.late = Math.max(0, this.late + (report.late ? 1 : -1));
     }
     if (assignment === undefined) return;
-    if (report.t === 'enter') this.#announced = report.id;
-    else if (report.t === 'waiting') this.#waits(assignment);
+    if (report.t === 'enter') this.#announcedId = report.id;
+    else if (report.t === 'waiting') this.#onWaiting(assignment);
     else if (report.t === 'call') this.#events.call(this, assignment, report);
     else this.#events.done(this, assignment, report);
   }
 
   /** Once a job has waited, only its wall time limit applies. */
-  #waits(assignment: Assignment): void {
+  #onWaiting(assignment: Assignment): void {
     assignment.waiting = true;
     if (!assignment.isTimed) return;
     assignment.isTimed = false;

@@ -7,7 +7,7 @@ export interface StarterOptions extends LaunchOptions {
   readonly program: (image: LoadedImage | undefined) => Program;
   readonly memoryMiB: number;
   readonly startTimeoutMs: number;
-  /** Returns the data of its image that a process gets at its start in addition to files. */
+  /** Returns the packages of an image that its processes get at their start; undefined if they read them from files. */
   readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
 }
 
@@ -17,11 +17,11 @@ const MAX_FAILED_STARTS = 3;
 /** Starts the processes of a pool. */
 export class Starter {
   readonly #options: StarterOptions;
-  /** The snapshot made by the first process without an image, for all later ones. */
+  /** The snapshot that the first process without an image made. Later processes start from it. */
   #snapshot: Uint8Array | undefined;
 
-  /** Consecutive failed starts by pool key, because other images may start. */
-  readonly #failed = new Map<string, number>();
+  /** Number of consecutive failed starts by pool key: one image may prevent starts while others work. */
+  readonly #failedStarts = new Map<string, number>();
 
   constructor(options: StarterOptions) {
     this.#options = options;
@@ -41,9 +41,9 @@ export class Starter {
     return slot;
   }
 
-  /** Records that a process is ready, and keeps its snapshot for later processes. */
+  /** Records that a process is ready. Later processes get the snapshot of the first one that has no image. */
   ready({ poolKey, image, snapshot }: Slot): void {
-    this.#failed.delete(poolKey);
+    this.#failedStarts.delete(poolKey);
     // Processes with an image have run package code, which must not influence the snapshot that other tenants start
     // from.
     if (image === undefined) this.#snapshot ??= snapshot;
@@ -51,10 +51,10 @@ export class Starter {
 
   /** Records a process that ended before it was ready. Returns whether its pool key has failed too often. */
   recordFailedStart({ poolKey }: Pick<ProcessTarget, 'poolKey'>): boolean {
-    const failed = (this.#failed.get(poolKey) ?? 0) + 1;
-    this.#failed.delete(poolKey);
+    const failed = (this.#failedStarts.get(poolKey) ?? 0) + 1;
+    this.#failedStarts.delete(poolKey);
     if (failed >= MAX_FAILED_STARTS) return true;
-    this.#failed.set(poolKey, failed);
+    this.#failedStarts.set(poolKey, failed);
     return false;
   }
 }

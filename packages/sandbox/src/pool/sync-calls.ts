@@ -9,7 +9,7 @@ import type { HostAnswer } from '../protocol.ts';
 export const SYNC_CALL = -1;
 
 const LENGTH_BYTES = 4;
-/** Higher than the limits of a job allow. */
+/** Maximum size of a call; the limits of a job allow less. */
 const MAX_BYTES = 2 ** 27;
 
 /** Limit for the fields as JSON, so that parsing them never blocks the host for long. */
@@ -66,9 +66,10 @@ export class SyncCallPipe {
     const length = this.#received.view().readUInt32LE(0);
     if (length > MAX_BYTES) return this.#refuse();
     if (this.#received.length < LENGTH_BYTES + length) return;
-    const all = this.#received.take();
+    const frame = this.#received.take();
     // The process blocks, so nothing can follow its call.
-    const call = all.length === LENGTH_BYTES + length ? readSyncCall(all.subarray(LENGTH_BYTES)) : undefined;
+    const isWhole = frame.length === LENGTH_BYTES + length;
+    const call = isWhole ? readSyncCall(frame.subarray(LENGTH_BYTES)) : undefined;
     if (call === undefined) this.#refuse();
     else this.#events.call(call);
   }

@@ -13,10 +13,12 @@ _UNREADABLE = "the error cannot be read"
 _dumps = json.dumps
 
 
-def _text(make, most):
-    """Returns the text that make() returns. Reading an error runs code of its class, which may raise or return a str subclass."""
+def _text(read, max_chars):
+    """Returns the beginning of the string that read() returns, or "" if it raises.
+
+    Reading an error runs code of its class, which may raise or return a str subclass."""
     try:
-        return str.__getitem__(str(make()), slice(most))
+        return str.__getitem__(str(read()), slice(max_chars))
     except BaseException:
         return ""
 

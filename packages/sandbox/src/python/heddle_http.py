@@ -8,7 +8,7 @@ import heddle_sync
 _DROPPED = {"content-encoding", "transfer-encoding", "content-length", "connection"}
 
 
-def _unchunked(body):
+def _unchunk(body):
     out = bytearray()
     stream = io.BytesIO(body)
     while size := int(stream.readline().split(b";")[0] or b"0", 16):
@@ -23,13 +23,13 @@ def _request(scheme, host, text):
     first, *lines = start.decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)
     headers = [[name, value.strip()] for name, _, value in (line.partition(":") for line in lines)]
-    sent = {name.lower(): value for name, value in headers}
-    if "chunked" in sent.get("transfer-encoding", "").lower():
-        body = _unchunked(body)
+    values = {name.lower(): value for name, value in headers}
+    if "chunked" in values.get("transfer-encoding", "").lower():
+        body = _unchunk(body)
     headers = [pair for pair in headers if pair[0].lower() not in _DROPPED]
     url = target if "://" in target else f"{scheme}://{host}{target}"
     head = {"url": url, "method": method, "headers": headers, "redirect": "manual"}
-    return head, body if body or "content-length" in sent else None
+    return head, body if body or "content-length" in values else None
 
 
 def _response(method, fields, body):
@@ -43,15 +43,15 @@ def _response(method, fields, body):
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
 
 
-def _is_whole(text):
+def _is_complete(text):
     """Returns whether the request is completely written."""
     start, end, body = text.partition(b"\r\n\r\n")
-    sent = start.lower()
+    headers = start.lower()
     if not end:
         return False
-    if b"\r\ntransfer-encoding: chunked" in sent:
+    if b"\r\ntransfer-encoding: chunked" in headers:
         return body.endswith(b"0\r\n\r\n")
-    _, _, length = sent.partition(b"\r\ncontent-length:")
+    _, _, length = headers.partition(b"\r\ncontent-length:")
     return len(body) >= int(length.split(b"\r\n")[0] or 0)
 
 
@@ -66,7 +66,7 @@ class _Exchange:
 
     def sendall(self, data):
         self.written += data
-        if _is_whole(self.written):
+        if _is_complete(self.written):
             self.send()
 
     def send(self):

@@ -36,8 +36,8 @@ def install(sources):
     import json
 
     sources = json.loads(sources)
-    # Before file-based finders, so that no package can replace our modules. Our stand-ins for libraries come after
-    # them.
+    # Our modules come before the file-based finders, so that no package can replace them. Our stand-ins for libraries
+    # come after those finders.
     own = {name: source for name, source in sources.items() if name.startswith("heddle_")}
     sys.meta_path.insert(0, SourceFinder(own))
     # Otherwise JavaScript modules are found last, and a package named js would replace them.

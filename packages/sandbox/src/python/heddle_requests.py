@@ -56,7 +56,7 @@ exceptions = _types.SimpleNamespace(
     TooManyRedirects=TooManyRedirects,
 )
 ConnectTimeout = ReadTimeout = Timeout
-_FAULTS = {"EGRESS_TIMEOUT": Timeout}
+_ERRORS = {"EGRESS_TIMEOUT": Timeout}
 
 
 class _Codes(dict):
@@ -101,8 +101,8 @@ class Response:
         self.cookies = {}
         self.history = []
         for name, value in fields["headers"]:
-            known = self.headers.get(name)
-            self.headers[name] = value if known is None else f"{known}, {value}"
+            previous = self.headers.get(name)
+            self.headers[name] = value if previous is None else f"{previous}, {value}"
             if name.lower() == "set-cookie":
                 self.cookies.update({key: morsel.value for key, morsel in _SimpleCookie(value).items()})
         self.encoding = self._charset()
@@ -218,8 +218,8 @@ def _without_none(params):
 
 def _seconds(timeout):
     if isinstance(timeout, tuple):
-        known = [part for part in timeout if part is not None]
-        return sum(known) if len(known) == len(timeout) else None
+        parts = [part for part in timeout if part is not None]
+        return sum(parts) if len(parts) == len(timeout) else None
     return timeout
 
 
@@ -235,22 +235,22 @@ class Session:
                 timeout=None, allow_redirects=True, proxies=None, hooks=None, stream=None, verify=None, cert=None,
                 json=None):
         body, kind = _body(data, json, files)
-        sent = CaseInsensitiveDict(self.headers)
+        sent_headers = CaseInsensitiveDict(self.headers)
         if kind is not None:
-            sent["Content-Type"] = kind
+            sent_headers["Content-Type"] = kind
         jar = {**self.cookies, **(cookies or {})}
         if jar:
-            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in jar.items())
+            sent_headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in jar.items())
         credentials = auth or self.auth
         if isinstance(credentials, (tuple, list)):
             pair = ":".join(str(part) for part in credentials).encode("utf-8")
-            sent["Authorization"] = f"Basic {_base64.b64encode(pair).decode('ascii')}"
-        sent.update(headers or {})
+            sent_headers["Authorization"] = f"Basic {_base64.b64encode(pair).decode('ascii')}"
+        sent_headers.update(headers or {})
         all_params = [*_without_none(self.params), *_without_none(params or {})] if not isinstance(params, str) else params
         head = {
             "url": _with_params(url, all_params),
             "method": method.upper(),
-            "headers": [[name, str(value)] for name, value in sent.items() if value is not None],
+            "headers": [[name, str(value)] for name, value in sent_headers.items() if value is not None],
             "redirect": "follow" if allow_redirects else "manual",
         }
         if (seconds := _seconds(timeout)) is not None:
@@ -265,7 +265,7 @@ class Session:
         try:
             fields, content = _call("fetch", head, body)
         except _HostError as error:
-            raise _FAULTS.get(error.code, ConnectionError)(str(error), request=request) from None
+            raise _ERRORS.get(error.code, ConnectionError)(str(error), request=request) from None
         return Response(fields, content, request)
 
     def get(self, url, **options):

@@ -1,4 +1,4 @@
-"""Runs jobs: a block's code as the module __main__, its result as JSON text."""
+"""Runs jobs: executes a block's code as the module __main__ and returns its result as JSON text."""
 
 import asyncio
 import builtins
@@ -22,12 +22,12 @@ from heddle_values import to_json
 HOME = "/home/user"
 
 _bridge = None
-_clean = None
+_initial_state = None
 _loads = json.loads
 
 
-class _Clean:
-    """The state that each job starts with, restored after the previous job."""
+class _InitialState:
+    """The state that each job starts with. It is restored at the start of a job."""
 
     def __init__(self):
         self.builtins = dict(vars(builtins))
@@ -57,44 +57,44 @@ class _Clean:
 
 def connect(bridge):
     """Connects the restored interpreter to its realm, and reseeds random numbers so that they do not repeat."""
-    global _bridge, _clean
+    global _bridge, _initial_state
     _bridge = bridge
     heddle_streams.lines.print = bridge.print
     heddle_sync.connect(bridge)
     random.seed()
     os.makedirs(HOME, exist_ok=True)
     os.makedirs("/tmp", exist_ok=True)
-    _clean = _Clean()
+    _initial_state = _InitialState()
 
 
 def _values(args, at):
-    """Returns the names and decoded JSON texts whose count is at `at`, and the end of the list."""
+    """Returns the named JSON values whose count is at index `at`, decoded, and the index after them."""
     end = at + 1 + 2 * int(args[at])
     return {args[i]: _loads(args[i + 1]) for i in range(at + 1, end, 2)}, end
 
 
 def start(*args):
-    """Runs one job: global values, one unit of code, its values."""
+    """Runs one job. Its arguments are the globals, one unit of code, and the values of the unit."""
     heddle_streams.lines.begin()
-    _clean.restore()
+    _initial_state.restore()
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     namespace = vars(module)
     values, at = _values(args, 0)
     source = args[at + 1]
-    bound, _ = _values(args, at + 2)
-    namespace.update(__builtins__=builtins, json=json, os=os, **values, **bound)
+    parameters, _ = _values(args, at + 2)
+    namespace.update(__builtins__=builtins, json=json, os=os, **values, **parameters)
     try:
         code = heddle_source.compile_source(source)
     except BaseException as error:
         return _fail("compile", error)
     try:
-        pending = _run(code, namespace)
+        coroutine = _run(code, namespace)
     except BaseException as error:
         return _fail("run", error)
-    if pending is None:
+    if coroutine is None:
         return _finish(namespace, _result(namespace))
-    task = asyncio.Task(pending, loop=asyncio.get_event_loop(), eager_start=True)
+    task = asyncio.Task(coroutine, loop=asyncio.get_event_loop(), eager_start=True)
     task.add_done_callback(lambda task: _settle(task, namespace)) if not task.done() else _settle(task, namespace)
 
 
@@ -122,7 +122,7 @@ async def _module(coroutine, namespace):
 
 
 def _result(namespace):
-    """Returns the module's result without a `return`: the value of a name such as __…_result__, if there is one."""
+    """Returns the value of the module's last name of the form __…_result__, or None."""
     for name in reversed(namespace):
         if name.startswith("__") and name.endswith("_result__"):
             return namespace[name]
@@ -155,7 +155,7 @@ def _close():
 
 
 def _free(error):
-    """Releases what the block holds, so that there is memory to report the error. Excludes the interpreter from later use."""
+    """Frees the block's objects, so that there is memory to report the error. Excludes the interpreter from later jobs."""
     _bridge.taint()
     traceback.clear_frames(error.__traceback__)
     main = sys.modules.get("__main__")

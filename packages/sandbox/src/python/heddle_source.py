@@ -7,7 +7,7 @@ import inspect
 FILE = "heddle-block.py"
 MAIN = "__heddle_main__"
 _AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-_BINDS = {"STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"}
+_BINDING_OPS = {"STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"}
 
 
 def _parse(source):
@@ -19,7 +19,7 @@ def _compile(tree):
 
 
 class _TopLevel(ast.NodeVisitor):
-    """Collects what is used in the module's own scope, outside functions and classes."""
+    """Finds `return`, `await` and `yield` in the module's own scope, outside functions and classes."""
 
     def __init__(self):
         self.returns = False
@@ -97,7 +97,7 @@ class _WithoutAnnotations(_TopLevelTransformer):
 def _names(tree):
     """Returns the names that the module binds."""
     code = _compile(ast.fix_missing_locations(_WithoutReturns().visit(tree)))
-    return sorted({step.argval for step in dis.get_instructions(code) if step.opname in _BINDS})
+    return sorted({step.argval for step in dis.get_instructions(code) if step.opname in _BINDING_OPS})
 
 
 def _is_future(node):
@@ -111,8 +111,8 @@ def _as_function(tree, source, awaits):
     futures = [node for node in tree.body if _is_future(node)]
     body = [node for node in tree.body if not _is_future(node)]
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    make = ast.AsyncFunctionDef if awaits else ast.FunctionDef
-    function = make(
+    node_type = ast.AsyncFunctionDef if awaits else ast.FunctionDef
+    function = node_type(
         name=MAIN,
         args=arguments,
         body=[*([ast.Global(names=names)] if names else []), *body],
@@ -124,15 +124,15 @@ def _as_function(tree, source, awaits):
 
 def compile_source(source):
     """Returns the code object of a job. Raises SyntaxError."""
-    # As when reading a file.
+    # Python also ignores a byte order mark at the start of a file.
     source = source.removeprefix("\ufeff")
     tree = _parse(source)
     top = _TopLevel()
     top.visit(tree)
     if top.returns:
         if top.yields is not None:
-            place = (FILE, top.yields.lineno, top.yields.col_offset + 1, None)
-            raise SyntaxError("'yield' outside function", place)
+            position = (FILE, top.yields.lineno, top.yields.col_offset + 1, None)
+            raise SyntaxError("'yield' outside function", position)
         tree = _as_function(tree, source, top.awaits)
     return _compile(tree)
 

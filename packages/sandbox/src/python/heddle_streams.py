@@ -29,7 +29,7 @@ class _Lines:
         self.tail = tail
 
     def emit(self, line):
-        # A flood of lines costs only the job.
+        # Lines beyond the limit cost only the job, not the host.
         self.full = self.full or not self.print(line)
 
     def end(self):

@@ -12,9 +12,9 @@ import pathlib
 import uuid
 
 _encoder = json.JSONEncoder
-_TEXTS = (decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath)
-_TIMES = (datetime.datetime, datetime.date, datetime.time)
-_LISTS = (collections.deque, range, type({}.keys()), type({}.values()), type({}.items()))
+_STRING_TYPES = (decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath)
+_TIME_TYPES = (datetime.datetime, datetime.date, datetime.time)
+_LIST_TYPES = (collections.deque, range, type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _ordered(values):
@@ -25,8 +25,8 @@ def _ordered(values):
         return list(values)
 
 
-def _known(value):
-    if isinstance(value, _TIMES):
+def _convert_standard(value):
+    if isinstance(value, _TIME_TYPES):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
         return value.total_seconds()
@@ -34,20 +34,20 @@ def _known(value):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, (set, frozenset)):
         return _ordered(value)
-    if isinstance(value, _TEXTS):
+    if isinstance(value, _STRING_TYPES):
         return str(value)
     if isinstance(value, enum.Enum):
         return value.value
-    if isinstance(value, _LISTS):
+    if isinstance(value, _LIST_TYPES):
         return list(value)
     return NotImplemented
 
 
 def _plain(value):
     """Returns a JSON-compatible replacement for a value."""
-    known = _known(value)
-    if known is not NotImplemented:
-        return known
+    converted = _convert_standard(value)
+    if converted is not NotImplemented:
+        return converted
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if not isinstance(value, type):

@@ -28,7 +28,7 @@ function commandOf(): { command: readonly string[]; environment: Readonly<Record
   }
 }
 
-/** Listens at the proxy address of clients, then calls `next`. */
+/** Forwards connections at the clients' proxy address to the proxy outside, if there is one. Then calls `next`. */
 function forward(next: () => void): void {
   if (!existsSync(INSIDE.proxy)) return next();
   const server = createServer((client) => {

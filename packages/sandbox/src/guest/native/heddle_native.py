@@ -18,33 +18,33 @@ _RESULT = "_result__"
 
 
 def _send(answer):
-    # JSON escapes what UTF-8 cannot encode.
+    # Lone surrogates, which UTF-8 cannot encode, are written as JSON escapes.
     with os.fdopen(_RESULT_FD, "w", encoding="utf-8", errors="backslashreplace") as pipe:
         pipe.write(answer)
 
 
-def _failed(phase, error):
+def _failure(phase, error):
     return "E" + heddle_failure.describe(phase, error)
 
 
 def _run(code, namespace):
     """Runs the module and returns its value."""
     if heddle_source.is_coroutine(code):
-        asyncio.run(_awaited(eval(code, namespace)))
+        asyncio.run(_await(eval(code, namespace)))
     else:
         exec(code, namespace)
     main = namespace.pop(heddle_source.MAIN, None)
     if main is not None:
         returned = main()
-        is_own = main.__code__.co_flags & inspect.CO_COROUTINE
-        return asyncio.run(_awaited(returned)) if is_own else returned
+        is_async = main.__code__.co_flags & inspect.CO_COROUTINE
+        return asyncio.run(_await(returned)) if is_async else returned
     for name in reversed(namespace):
         if name.startswith("__") and name.endswith(_RESULT):
             return namespace[name]
     return None
 
 
-async def _awaited(coroutine):
+async def _await(coroutine):
     return await coroutine
 
 
@@ -52,20 +52,20 @@ def _answer(job):
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     namespace = vars(module)
-    given = {name: json.loads(text) for name, text in (job["globals"] | job["values"]).items()}
-    namespace.update(__builtins__=builtins, json=json, os=os, **given)
+    inputs = {name: json.loads(text) for name, text in (job["globals"] | job["values"]).items()}
+    namespace.update(__builtins__=builtins, json=json, os=os, **inputs)
     try:
         code = heddle_source.compile_source(job["code"])
     except BaseException as error:
-        return _failed("compile", error)
+        return _failure("compile", error)
     try:
         value = _run(code, namespace)
     except BaseException as error:
-        return _failed("run", error)
+        return _failure("run", error)
     try:
         return "D" + to_json(value)
     except BaseException as error:
-        return _failed("result", error)
+        return _failure("result", error)
 
 
 def main():

@@ -71,9 +71,9 @@ async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>
     // The compiler reports syntax errors better.
     specifiers = [];
   }
-  const loaded = new Map<string, Namespace>();
-  for (const specifier of specifiers) loaded.set(specifier, (await import(specifier)) as Namespace);
-  return loaded;
+  const namespaces = new Map<string, Namespace>();
+  for (const specifier of specifiers) namespaces.set(specifier, (await import(specifier)) as Namespace);
+  return namespaces;
 }
 
 /** Returns the bindings of an import. Names that a CommonJS module does not declare are taken from its exports. */
@@ -90,10 +90,10 @@ function namespaceWith(
     (typeof defaultExport === 'object' || typeof defaultExport === 'function') && defaultExport !== null
       ? (defaultExport as Namespace)
       : {};
-  const unknown = missing.find((name) => !(name in exported));
-  if (unknown !== undefined || isModuleNamespaceObject(defaultExport))
+  const unknownName = missing.find((name) => !(name in exported));
+  if (unknownName !== undefined || isModuleNamespaceObject(defaultExport))
     throw new SyntaxError(
-      `The requested module '${specifier}' does not provide an export named '${unknown}'`,
+      `The requested module '${specifier}' does not provide an export named '${unknownName}'`,
     );
   return { ...module, ...Object.fromEntries(missing.map((name) => [name, exported[name]])) };
 }

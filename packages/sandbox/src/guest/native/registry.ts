@@ -9,7 +9,7 @@ import { urlToHttpOptions } from 'node:url';
  * host, as plain requests with absolute URLs. The host connects, encrypts and adds credentials.
  */
 
-type Answered = (response: IncomingMessage) => void;
+type OnResponse = (response: IncomingMessage) => void;
 type RequestTarget = string | URL | RequestOptions;
 
 const socketPath = env['HEDDLE_REGISTRY'] ?? '';
@@ -19,16 +19,16 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 15 });
 
 function urlOf({ protocol, hostname, host, port, path }: RequestOptions, defaultProtocol: string): string {
   const name = hostname ?? host ?? 'localhost';
-  const at = port === undefined || port === null || port === '' ? '' : `:${port}`;
-  return `${protocol ?? defaultProtocol}//${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}${at}${path ?? '/'}`;
+  const portPart = port === undefined || port === null || port === '' ? '' : `:${port}`;
+  return `${protocol ?? defaultProtocol}//${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}${portPart}${path ?? '/'}`;
 }
 
 /** Returns a replacement for `http.request` or `https.request`. */
 function proxiedRequest(defaultProtocol: string) {
   return (
     destination: RequestTarget,
-    more?: RequestOptions | Answered,
-    onResponse?: Answered,
+    more?: RequestOptions | OnResponse,
+    onResponse?: OnResponse,
   ): http.ClientRequest => {
     const overrides = typeof more === 'object' ? more : {};
     const options =
@@ -58,10 +58,10 @@ for (const [client, defaultProtocol] of [
   const request = proxiedRequest(defaultProtocol);
   Object.assign(client, {
     request,
-    get: (destination: RequestTarget, more?: RequestOptions | Answered, onResponse?: Answered) => {
-      const sent = request(destination, more, onResponse);
-      sent.end();
-      return sent;
+    get: (destination: RequestTarget, more?: RequestOptions | OnResponse, onResponse?: OnResponse) => {
+      const clientRequest = request(destination, more, onResponse);
+      clientRequest.end();
+      return clientRequest;
     },
   });
 }

@@ -1,4 +1,4 @@
-/** The functions that the bundle of an image gets while it is loaded, and keeps. */
+/** Functions of the host that the bundle of an image gets when it is loaded. It keeps them afterwards. */
 interface ImageHost {
   hash(algorithm: string, key: string | null, data: string): unknown;
   random(bytes: number): unknown;
@@ -27,7 +27,7 @@ function idOf(algorithm: string): string {
   return id;
 }
 
-const binary = (data: Data, encoding?: BufferEncoding): string =>
+const toBinary = (data: Data, encoding?: BufferEncoding): string =>
   (typeof data === 'string' ? Buffer.from(data, encoding) : Buffer.from(data)).toString('latin1');
 
 /** A hash or HMAC with Node.js's interface, computed by the host. */
@@ -42,7 +42,7 @@ class Hash {
   }
 
   update(data: Data, encoding?: BufferEncoding): this {
-    this.#data += binary(data, encoding);
+    this.#data += toBinary(data, encoding);
     return this;
   }
 
@@ -53,7 +53,7 @@ class Hash {
 }
 
 export const createHash = (algorithm: string): Hash => new Hash(idOf(algorithm), null);
-export const createHmac = (algorithm: string, key: Data): Hash => new Hash(idOf(algorithm), binary(key));
+export const createHmac = (algorithm: string, key: Data): Hash => new Hash(idOf(algorithm), toBinary(key));
 export const getHashes = (): string[] => Object.keys(ALGORITHMS);
 
 export function randomBytes(
@@ -80,8 +80,8 @@ export function randomInt(from: number, to?: number): number {
   // Draws 53 bits; rejects values that would make small numbers more likely.
   for (;;) {
     crypto.getRandomValues(values);
-    const drawn = ((values[0] as number) & 0x1fffff) * 2 ** 32 + (values[1] as number);
-    if (drawn < 2 ** 53 - (2 ** 53 % range)) return min + (drawn % range);
+    const candidate = ((values[0] as number) & 0x1fffff) * 2 ** 32 + (values[1] as number);
+    if (candidate < 2 ** 53 - (2 ** 53 % range)) return min + (candidate % range);
   }
 }
 
@@ -97,7 +97,7 @@ export const getRandomValues = <T extends ArrayBufferView>(view: T): T =>
   crypto.getRandomValues(view as never) as T;
 
 /** The web's crypto, created at its first use. */
-export const lazily = {
+export const lazyProperties = {
   get webcrypto(): unknown {
     return crypto;
   },

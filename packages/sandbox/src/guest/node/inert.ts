@@ -5,12 +5,12 @@ class AsyncLocalStorage {
   #store: unknown;
 
   run(store: unknown, action: Callback, ...values: unknown[]): unknown {
-    const before = this.#store;
+    const previousStore = this.#store;
     this.#store = store;
     try {
       return action(...values);
     } finally {
-      this.#store = before;
+      this.#store = previousStore;
     }
   }
 

@@ -24,8 +24,9 @@ function parse(query: string, separator = '&', equals = '='): Record<string, str
     const [name, value] = (at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + equals.length)]).map(
       (part) => unescape((part as string).replaceAll('+', ' ')),
     ) as [string, string];
-    const known = values[name];
-    values[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
+    const earlier = values[name];
+    values[name] =
+      earlier === undefined ? value : [...(Array.isArray(earlier) ? earlier : [earlier]), value];
   }
   return values;
 }
@@ -97,11 +98,11 @@ export const completeBuiltins = {
   },
 };
 
-/** Builtins that are implemented in part; the rest throws when used. */
+/** Builtins that are implemented in part; the other members throw when used. */
 export const partialBuiltins: Readonly<Record<string, object>> = {
   ...inertBuiltins,
   get crypto() {
-    const { lazily, ...rest } = hashes;
-    return Object.defineProperties({ ...rest }, Object.getOwnPropertyDescriptors(lazily));
+    const { lazyProperties, ...functions } = hashes;
+    return Object.defineProperties({ ...functions }, Object.getOwnPropertyDescriptors(lazyProperties));
   },
 };

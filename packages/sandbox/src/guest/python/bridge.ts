@@ -1,9 +1,9 @@
 import { slice } from '../primordials.ts';
 import { send } from '../channel.ts';
 
-/** The functions of this realm that Python can call; they take and return text. */
+/** The functions of this realm that Python can call. They take and return only primitive values. */
 export interface Bridge {
-  /** Writes a line of output. Returns false once no more is accepted. */
+  /** Writes a line of output. Returns false once the process accepts no more output. */
   print(line: string): boolean;
   /** Calls the host and blocks: returns `+` or `-`, the head's length, a colon, head and body. */
   call(op: string, head: string, body: string | null | undefined): string;

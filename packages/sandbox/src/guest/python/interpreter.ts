@@ -9,9 +9,9 @@ import sync from '../../python/heddle_sync.py';
 import values from '../../python/heddle_values.py';
 import { bridge } from './bridge.ts';
 import { removeStartupGlobals, type Files } from './startup-globals.ts';
-import { type FileSystem, FIND_SITE, mountSite } from './site.ts';
+import { type FileSystem, SITE_SETUP, mountSite } from './site.ts';
 
-/** Modules of every interpreter by name. An image's own `requests` takes precedence. */
+/** Sources of the Python modules in every interpreter, by name. An image's own `requests` takes precedence. */
 const MODULES = {
   heddle_values: values,
   heddle_streams: streams,
@@ -25,7 +25,7 @@ const MODULES = {
 
 /** The Python side of the bridge. */
 export interface Runtime {
-  /** Runs a job. Its answer leaves through the bridge, now or in a later entry. */
+  /** Starts a job. It sends its result or error through the bridge, in this entry or in a later one. */
   start(...args: (string | number)[]): void;
 }
 
@@ -44,8 +44,8 @@ interface Pyodide {
 }
 
 let pyodide: Pyodide | undefined;
-/** Number of shared libraries loaded at the start. */
-let libraries = 0;
+/** Number of shared libraries that were loaded when the interpreter had started. */
+let initialLibraries = 0;
 
 const write = (line: string): void => void bridge.print(line);
 
@@ -67,15 +67,18 @@ async function load(snapshot: ArrayBuffer | null): Promise<Pyodide> {
   return (await loadPyodide(options as object)) as unknown as Pyodide;
 }
 
-/** Starts an interpreter that is ready for a job: from the snapshot, or without one to make a snapshot of it. */
+/**
+ * Starts the interpreter. From a snapshot, it is ready for jobs. Without one, it runs no jobs: it only serves
+ * `evaluate`, `readFile` and `makeSnapshot`.
+ */
 export async function start({ snapshot, site }: Files): Promise<Runtime> {
   pyodide = await load(snapshot);
   if (pyodide._api?.config !== undefined) delete pyodide._api.config._loadSnapshot;
   removeStartupGlobals();
-  libraries = countLibraries(pyodide);
+  initialLibraries = countLibraries(pyodide);
   if (site !== null) {
     mountSite(pyodide.FS, site);
-    pyodide.runPython(FIND_SITE);
+    pyodide.runPython(SITE_SETUP);
   }
   if (snapshot === null) {
     const install = pyodide.runPython(loader + '\ninstall') as Install;
@@ -91,29 +94,32 @@ export async function start({ snapshot, site }: Files): Promise<Runtime> {
 
 const countLibraries = ({ _module: { LDSO } }: Pyodide): number => Object.keys(LDSO.loadedLibsByName).length;
 
-function running(): Pyodide {
-  if (pyodide === undefined) throw new Error('The interpreter is not started');
+function startedInterpreter(): Pyodide {
+  if (pyodide === undefined) throw new Error('The interpreter has not started');
   return pyodide;
 }
 
 const copyOf = (bytes: Uint8Array): ArrayBuffer =>
   bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 
-/** Returns the interpreter's memory, from which others start. Refuses a memory that would crash at its first use. */
+/**
+ * Returns a snapshot of the interpreter's memory, from which other interpreters start. Throws if a shared library was
+ * loaded after the start: interpreters from such a snapshot would crash.
+ */
 export function makeSnapshot(): ArrayBuffer {
-  const python = running();
-  if (countLibraries(python) !== libraries) {
+  const python = startedInterpreter();
+  if (countLibraries(python) !== initialLibraries) {
     throw new Error('A shared library was loaded; a snapshot cannot contain its functions');
   }
   return copyOf(python.makeMemorySnapshot());
 }
 
-/** Returns the value of Python code as text. */
+/** Returns the value of Python code as a string. */
 export function evaluate(code: string): string {
-  return String(running().runPython(code));
+  return String(startedInterpreter().runPython(code));
 }
 
 /** Returns the bytes of a file in the interpreter's file system. */
 export function readFile(path: string): ArrayBuffer {
-  return copyOf(running().FS.readFile(path));
+  return copyOf(startedInterpreter().FS.readFile(path));
 }

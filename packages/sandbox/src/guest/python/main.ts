@@ -10,7 +10,7 @@ import { installRequest, installXhr } from './xhr.ts';
 import { installStartupGlobals, type Files } from './startup-globals.ts';
 import { bytesOf } from '../web/bytes.ts';
 
-/** Turns of the Python event loop per entry; later turns queue behind other work of the process. */
+/** Maximum number of turns of the Python event loop per entry; later turns queue behind other work of the process. */
 const TURNS_PER_ENTRY = 64;
 
 let turns = 0;
@@ -55,7 +55,7 @@ function installRandomPool(): void {
   const { getRandomValues } = crypto;
   const pool = new NativeUint8Array(POOL_BYTES);
   let next = POOL_BYTES;
-  const pooled: GetRandomValues = (view) => {
+  const getPooledValues: GetRandomValues = (view) => {
     const bytes = bytesOf(view, 'The argument of getRandomValues()');
     if (bytes.length > MAX_POOLED_BYTES) return apply(getRandomValues, crypto, [view]) as typeof view;
     if (next + bytes.length > POOL_BYTES) {
@@ -68,7 +68,7 @@ function installRandomPool(): void {
     }
     return view;
   };
-  define(crypto, 'getRandomValues', pooled);
+  define(crypto, 'getRandomValues', getPooledValues);
 }
 
 type Entry =
@@ -111,7 +111,7 @@ function run(args: Entry): void {
   }
 }
 
-/** Serves the requests of snapshot builders. */
+/** Serves the requests of image and snapshot builders. */
 function serveBuilder(entry: Extract<Entry, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
   if (entry[0] === 'evaluate') return evaluate(entry[1]);
   return entry[0] === 'read' ? readFile(entry[1]) : makeSnapshot();

@@ -25,12 +25,12 @@ export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
   for (let index = 0; index < count; index++) {
     const size = view.getUint32(at + 24, true);
     const nameBytes = view.getUint16(at + 28, true);
-    const local = view.getUint32(at + 42, true);
+    const localHeader = view.getUint32(at + 42, true);
     const path = `${SITE}/${new TextDecoder().decode(new Uint8Array(archive, at + ENTRY_BYTES, nameBytes))}`;
     const folder = path.slice(0, path.lastIndexOf('/'));
     if (!folders.has(folder)) files.mkdirTree(folder);
     folders.add(folder);
-    const start = local + LOCAL_BYTES + nameBytes;
+    const start = localHeader + LOCAL_BYTES + nameBytes;
     files.writeFile(path, new Uint8Array(archive, start, size), { canOwn: true });
     at += ENTRY_BYTES + nameBytes;
   }
@@ -40,7 +40,7 @@ export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
  * Makes the mounted packages importable after the standard library, and reseeds random generators restored from the
  * snapshot.
  */
-export const FIND_SITE = `import importlib, random, sys
+export const SITE_SETUP = `import importlib, random, sys
 if "${SITE}" not in sys.path: sys.path.append("${SITE}")
 importlib.invalidate_caches()
 for generator in vars(random).pop("heddle_generators", ()): generator.seed()`;

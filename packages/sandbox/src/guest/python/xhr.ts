@@ -8,7 +8,7 @@ interface RequestInit {
   readonly signal?: unknown;
 }
 
-/** The part of Request that Pyodide's pyfetch uses: the URL. pyfetch passes the other options to fetch directly. */
+/** A minimal Request for Pyodide's pyfetch, which reads only the URL and passes the other options to fetch directly. */
 class Request {
   readonly url: string;
   readonly method: string;
@@ -53,7 +53,7 @@ class SynchronousRequest {
   #method = 'GET';
   #url = '';
   readonly #headers: [string, string][] = [];
-  #received: [string, string][] = [];
+  #responseHeaders: [string, string][] = [];
 
   open(method: string, url: string, async: unknown = true): void {
     if (async === true) throw new Error('XMLHttpRequest is synchronous here; use fetch');
@@ -82,7 +82,7 @@ class SynchronousRequest {
     this.status = reply.status;
     this.statusText = reply.statusText;
     this.responseURL = reply.url;
-    this.#received = reply.headers;
+    this.#responseHeaders = reply.headers;
     this.readyState = 4;
     this.response = this.responseType === 'arraybuffer' ? fromBinary(answer.body).buffer : answer.body;
   }
@@ -92,12 +92,12 @@ class SynchronousRequest {
   }
 
   getAllResponseHeaders(): string {
-    return this.#received.map(([name, value]) => name + ': ' + value + '\r\n').join('');
+    return this.#responseHeaders.map(([name, value]) => name + ': ' + value + '\r\n').join('');
   }
 
   getResponseHeader(name: string): string | null {
-    const wanted = String(name).toLowerCase();
-    return this.#received.find(([own]) => own.toLowerCase() === wanted)?.[1] ?? null;
+    const key = String(name).toLowerCase();
+    return this.#responseHeaders.find(([own]) => own.toLowerCase() === key)?.[1] ?? null;
   }
 }
 

@@ -27,9 +27,9 @@ export function viewOf(value: unknown): Uint8Array | null {
 }
 
 /** Like `viewOf`, but throws for anything that is not bytes. */
-export function bytesOf(value: unknown, what: string): Uint8Array {
+export function bytesOf(value: unknown, subject: string): Uint8Array {
   const view = viewOf(value);
   if (view === null)
-    throw new TypeError(what + ' must be a buffer or a view of one, not ' + toText(typeof value));
+    throw new TypeError(subject + ' must be a buffer or a view of one, not ' + toText(typeof value));
   return view;
 }

@@ -135,11 +135,11 @@ const subtle = {
 
   async verify(algorithm: unknown, key: CryptoKey, signature: unknown, data: unknown): Promise<boolean> {
     requireHmac(algorithm);
-    const given = bytesOf(signature, 'The signature');
+    const received = bytesOf(signature, 'The signature');
     const expected = hmac(key, 'verify', data);
-    let difference = given.length ^ expected.length;
+    let difference = received.length ^ expected.length;
     // Takes the same time wherever the first difference is.
-    for (let i = 0; i < expected.length; i++) difference |= (expected[i] as number) ^ (given[i] ?? 0);
+    for (let i = 0; i < expected.length; i++) difference |= (expected[i] as number) ^ (received[i] ?? 0);
     return difference === 0;
   },
 };

@@ -45,7 +45,7 @@ export function encode(text: string): Uint8Array<ArrayBuffer> {
 interface Utf8Result {
   readonly text: string;
   /** Number of trailing bytes of an incomplete character. */
-  readonly rest: number;
+  readonly incompleteBytes: number;
   readonly valid: boolean;
 }
 
@@ -57,10 +57,10 @@ interface Utf8Character {
 }
 
 /**
- * Returns for the lead byte of a multi-byte character how many bytes follow, and the range of the first of them
- * (Encoding standard, UTF-8 decoder).
+ * Returns how many bytes follow the lead byte of a multi-byte character, and the range of the first of them (Encoding
+ * standard, UTF-8 decoder).
  */
-function lead(byte: number): readonly [needed: number, low: number, high: number] {
+function continuationOf(byte: number): readonly [needed: number, low: number, high: number] {
   if (byte >= 0xc2 && byte <= 0xdf) return [1, 0x80, 0xbf];
   if (byte >= 0xe0 && byte <= 0xef) return [2, byte === 0xe0 ? 0xa0 : 0x80, byte === 0xed ? 0x9f : 0xbf];
   if (byte >= 0xf0 && byte <= 0xf4) return [3, byte === 0xf0 ? 0x90 : 0x80, byte === 0xf4 ? 0x8f : 0xbf];
@@ -69,7 +69,7 @@ function lead(byte: number): readonly [needed: number, low: number, high: number
 
 function longCharacter(bytes: Uint8Array, start: number): Utf8Character {
   const byte = bytes[start] as number;
-  const [needed, low, high] = lead(byte);
+  const [needed, low, high] = continuationOf(byte);
   let point = byte & (0x3f >> needed);
   let next = start + 1;
   for (const end = start + needed; next <= end && next < bytes.length; next++) {
@@ -92,12 +92,12 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
       continue;
     }
     const { point, next, state } = longCharacter(bytes, at);
-    if (stream && state === 'cut') return { text, rest: bytes.length - at, valid };
+    if (stream && state === 'cut') return { text, incompleteBytes: bytes.length - at, valid };
     valid &&= state === 'whole';
     text += fromCodePoint(point);
     at = next;
   }
-  return { text, rest: 0, valid };
+  return { text, incompleteBytes: 0, valid };
 }
 
 function decodeUtf16(bytes: Uint8Array): string {
@@ -147,8 +147,8 @@ export class TextDecoder {
   readonly encoding: string;
   readonly fatal: boolean;
   readonly ignoreBOM: boolean;
-  #rest: Uint8Array = new Uint8Array(0);
-  #begun = false;
+  #pending: Uint8Array = new Uint8Array(0);
+  #hasBegun = false;
 
   constructor(label: unknown = 'utf-8', options: { fatal?: boolean; ignoreBOM?: boolean } = {}) {
     const name = String(label).trim().toLowerCase();
@@ -166,29 +166,29 @@ export class TextDecoder {
       input === undefined ? new Uint8Array(0) : bytesOf(input, 'The input of decode()'),
     );
     let text = this.#text(bytes, stream);
-    if (!this.#begun && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-    this.#begun = stream && (this.#begun || text !== '');
+    if (!this.#hasBegun && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    this.#hasBegun = stream && (this.#hasBegun || text !== '');
     return text;
   }
 
   #text(bytes: Uint8Array, stream: boolean): string {
     if (this.encoding === 'windows-1252') return decode1252(bytes);
     if (this.encoding === 'utf-16le') {
-      if (stream && bytes.length % 2 === 1) this.#rest = bytes.slice(-1);
+      if (stream && bytes.length % 2 === 1) this.#pending = bytes.slice(-1);
       return decodeUtf16(bytes);
     }
-    const { text, rest, valid } = decodeUtf8(bytes, stream);
+    const { text, incompleteBytes, valid } = decodeUtf8(bytes, stream);
     if (!valid && this.fatal) throw new TypeError('The bytes are not valid utf-8');
-    this.#rest = rest === 0 ? new Uint8Array(0) : bytes.slice(-rest);
+    this.#pending = incompleteBytes === 0 ? new Uint8Array(0) : bytes.slice(-incompleteBytes);
     return text;
   }
 
   #join(bytes: Uint8Array): Uint8Array {
-    if (this.#rest.length === 0) return bytes;
-    const joined = new Uint8Array(this.#rest.length + bytes.length);
-    joined.set(this.#rest);
-    joined.set(bytes, this.#rest.length);
-    this.#rest = new Uint8Array(0);
+    if (this.#pending.length === 0) return bytes;
+    const joined = new Uint8Array(this.#pending.length + bytes.length);
+    joined.set(this.#pending);
+    joined.set(bytes, this.#pending.length);
+    this.#pending = new Uint8Array(0);
     return joined;
   }
 }

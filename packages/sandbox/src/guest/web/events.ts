@@ -83,10 +83,10 @@ export class EventTarget {
       signal,
     } = typeof options === 'boolean' ? { capture: options } : options;
     if (callback === null || signal?.aborted === true) return;
-    const known = this.#listeners.some(
+    const isRegistered = this.#listeners.some(
       (other) => other.type === type && other.callback === callback && other.capture === capture,
     );
-    if (known) return;
+    if (isRegistered) return;
     this.#listeners.push({ type: String(type), callback, capture, once });
     signal?.addEventListener('abort', () => this.removeEventListener(type, callback, capture));
   }

@@ -53,13 +53,13 @@ export class Response {
   #used = false;
 
   constructor(body?: unknown, init: ResponseInit = {}) {
-    const read = readBody(body);
+    const content = readBody(body);
     this.status = init.status ?? 200;
     this.statusText = init.statusText ?? '';
     this.headers = new Headers(init.headers);
-    if (read !== null && read.type !== null && !this.headers.has('content-type'))
-      this.headers.set('content-type', read.type);
-    this.#bytes = read?.bytes ?? new Uint8Array(0);
+    if (content !== null && content.type !== null && !this.headers.has('content-type'))
+      this.headers.set('content-type', content.type);
+    this.#bytes = content?.bytes ?? new Uint8Array(0);
   }
 
   static json(value: unknown, init: ResponseInit = {}): Response {
@@ -107,15 +107,15 @@ function withUrl(response: Response, url: string, redirected: boolean): Response
   return response;
 }
 
-/** Rejects with the signal's reason once it is aborted. */
-function aborted(signal: NonNullable<FetchInit['signal']>): Promise<never> {
+/** Rejects with the signal's reason once the signal is aborted. */
+function rejectOnAbort(signal: NonNullable<FetchInit['signal']>): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener('abort', () => reject(signal.reason));
   });
 }
 
-/** Sends a request through the host, whose policy decides where it may go. */
+/** Sends a request through the host, whose egress policy decides which destinations are allowed. */
 export async function fetch(input: unknown, init: FetchInit = {}): Promise<Response> {
   const body = readBody(init.body);
   const headers = new Headers(init.headers);
@@ -129,9 +129,9 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
   };
   if (init.signal?.aborted === true) throw init.signal.reason;
   const call = hostCall('fetch', head, body === null ? null : toBinary(body.bytes));
-  const reply = await (init.signal ? Promise.race([call, aborted(init.signal)]) : call);
-  const { url, redirected, ...rest } = reply.head as ReplyHead;
-  return withUrl(new Response(fromBinary(reply.body), rest), url, redirected);
+  const reply = await (init.signal ? Promise.race([call, rejectOnAbort(init.signal)]) : call);
+  const { url, redirected, ...responseInit } = reply.head as ReplyHead;
+  return withUrl(new Response(fromBinary(reply.body), responseInit), url, redirected);
 }
 
 export { Headers, TextDecoder, TextEncoder };

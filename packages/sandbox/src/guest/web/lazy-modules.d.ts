@@ -1,6 +1,6 @@
 /**
- * A module that guest-bundle.mjs compiles to one function: its code runs, and its objects exist, only in contexts that call
- * it.
+ * A module that guest-bundle.mjs compiles to one function. Its code runs, and its objects exist, only in contexts that
+ * call the function.
  */
 declare module 'lazy:*' {
   const load: (shared: object) => Readonly<Record<string, unknown>>;

@@ -3,8 +3,8 @@ import { send } from '../channel.ts';
 import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from '../primordials.ts';
 
 /**
- * Exports that lazy modules use of modules that must not be duplicated, because they have state or must run before user
- * code. Every fresh context contains all of this, so only used exports are included.
+ * The exports that lazy modules may use of other modules. Those modules must not be duplicated, because they have state
+ * or must run before user code. Every fresh context contains all of this, so only used exports are included.
  */
 const shared = {
   calls: { hostCall },
@@ -13,8 +13,8 @@ const shared = {
 };
 
 /**
- * Defines globals that are created at their first use: a fresh context costs as much as its objects, and few blocks use
- * more than a few of these. The code itself is in the snapshot.
+ * Defines globals that are created at their first use: each object makes a fresh context slower, and most blocks use
+ * only a few of these globals. The code itself is in the snapshot.
  */
 export function lazy(
   names: readonly string[],
@@ -23,8 +23,8 @@ export function lazy(
   const materialize = (): void => {
     // Libraries look for a native version first and must not find the getter.
     for (const name of names) delete (globalThis as Record<string, unknown>)[name];
-    const made = load(shared);
-    for (const name of names) define(globalThis, name, made[name]);
+    const values = load(shared);
+    for (const name of names) define(globalThis, name, values[name]);
   };
   for (const name of names) {
     defineProperty(globalThis, name, {

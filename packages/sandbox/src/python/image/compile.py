@@ -7,9 +7,9 @@ import zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
 
 
-def main(order):
+def main(request):
     """Writes the compiled files to an archive. Returns as JSON the paths of files that do not compile."""
-    root, target = json.loads(order)
+    root, target = json.loads(request)
     failed = []
     with zipfile.ZipFile(target, "w") as archive:
         for folder, _, names in os.walk(root):

@@ -4,7 +4,7 @@ import importlib
 import sys
 import traceback
 
-# Taken before packages can replace them.
+# Imported before packages can replace them.
 from json import dumps, loads
 
 
@@ -20,7 +20,7 @@ def touch(module):
 
 def main(names):
     """Imports modules. Returns as JSON all loaded modules in load order, and the ones that failed."""
-    before = set(sys.modules)
+    initial = set(sys.modules)
     failed = []
     for name in loads(names):
         try:
@@ -29,4 +29,4 @@ def main(names):
             message = f"{type(error).__name__}: {error}"
             stack = "".join(traceback.format_exception(error, limit=-8))
             failed.append({"module": name, "message": message[:1_000], "stack": stack[-2_000:]})
-    return dumps({"order": [name for name in sys.modules if name not in before], "failed": failed})
+    return dumps({"order": [name for name in sys.modules if name not in initial], "failed": failed})

@@ -10,12 +10,12 @@ import sys
 
 import _ctypes
 
-# Taken before packages can replace them.
+# Imported before packages can replace them.
 from json import dumps, loads
 
 
 class NotInSnapshot(BaseException):
-    """Not an Exception: packages that catch those would keep a fallback in the snapshot permanently."""
+    """Not an Exception, because packages that catch exceptions would keep a fallback in the snapshot permanently."""
 
 
 def refuse_with(reason):
@@ -28,7 +28,7 @@ def refuse_with(reason):
 
 
 def guard():
-    """Makes operations fail whose result must not be in a snapshot. Returns a function that undoes this."""
+    """Makes operations fail if their results must not be in a snapshot. Returns a function that undoes this."""
     dlopen, seed, load = _ctypes.dlopen, random.Random.seed, builtins.__import__
 
     def guarded_dlopen(name, *rest):
@@ -79,12 +79,12 @@ def main(names):
     lift = guard()
     try:
         for name in loads(names):
-            before = set(sys.modules)
+            loaded = set(sys.modules)
             try:
                 importlib.import_module(name)
             except BaseException as error:
                 refused[name] = f"{type(error).__name__}: {error}"[:200]
-                for added in [key for key in sys.modules if key not in before]:
+                for added in [key for key in sys.modules if key not in loaded]:
                     del sys.modules[added]
             else:
                 imported.append(name)
