@@ -33,7 +33,7 @@ export interface BuildEnvironment {
   readonly largest: (name: string, value: number) => number | undefined;
 }
 
-export interface Built {
+export interface BuildSuccess {
   readonly manifest: Manifest;
   readonly lock: Lock;
   /** The whole log. */
@@ -52,7 +52,7 @@ export interface BuildFailure {
 
 const SQLITE_FULL = 13;
 
-/** Throws ImageError image_too_large. Called before files go into the store. */
+/** Checks the total size of files before they go into the store. Throws ImageError image_too_large. */
 async function checkSize(paths: readonly string[], maxImageMiB: number): Promise<void> {
   let bytes = 0;
   for (const path of paths) bytes += await sizeOf(path);
@@ -96,8 +96,8 @@ async function cachedFolder(
   make: (folder: string) => Promise<void>,
   { blobs, workFolder }: { blobs: Blobs; workFolder: string },
 ): Promise<ImageBlob> {
-  const found = await blobs.find(name);
-  if (found !== undefined) return found;
+  const cached = await blobs.find(name);
+  if (cached !== undefined) return cached;
   const folder = join(workFolder, `cached-${randomUUID()}`);
   await mkdir(folder);
   await make(folder);
@@ -105,7 +105,7 @@ async function cachedFolder(
 }
 
 /** Returns whether an error means that the disk is full. */
-function isFull(error: unknown): boolean {
+function isDiskFull(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number };
   return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL;
 }
@@ -120,7 +120,7 @@ function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailu
 
 /** Returns code and message for an error that is not about the packages. */
 function interruption(error: unknown, log: BuildLog): Pick<ImageError, 'code' | 'message'> {
-  if (isFull(error))
+  if (isDiskFull(error))
     return {
       code: 'provider_error',
       message: 'The disk with the images is full; free some space and build again.',
@@ -141,7 +141,7 @@ export async function buildImage(
   environment: BuildEnvironment,
   signal: AbortSignal,
   report: (step: string) => void,
-): Promise<Built | BuildFailure> {
+): Promise<BuildSuccess | BuildFailure> {
   const { blobs, fetcher, registries, now, largest } = environment;
   const workFolder = join(environment.folder, 'work', `${now()}-${randomUUID()}`);
   const log = new BuildLog(secretsOf(registries), [workFolder, environment.folder]);

@@ -61,7 +61,7 @@ export interface Registries {
   readonly go?: {
     /** Module proxies in order, such as `https://proxy.golang.org`. Credentials in a URL are sent but never shown. */
     readonly proxies?: readonly string[];
-    /** Condition for trying the next proxy: one does not have the module (`absence`, the default), or fails in any way. */
+    /** Tries the next proxy if one does not have the module (`absence`, the default), or if it fails in any way. */
     readonly nextAfter?: 'absence' | 'failure';
   };
   readonly debian?: {
@@ -98,8 +98,8 @@ export interface BuildContext {
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined. Shared by
-   * all builds in this folder.
+   * Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined.
+   * All builds in a folder share these numbers.
    */
   largest(name: string, value: number): number | undefined;
   /** Reports the current step as a short sentence. */

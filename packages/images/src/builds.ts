@@ -9,7 +9,7 @@ import {
   renewClaim,
   type Claim,
 } from './claim.ts';
-import { buildImage, type Built, type BuildFailure, type BuildEnvironment } from './build.ts';
+import { buildImage, type BuildSuccess, type BuildFailure, type BuildEnvironment } from './build.ts';
 import type { Lock } from './builder.ts';
 import { ImageError } from './error.ts';
 import type { BuildRow, Records } from './records.ts';
@@ -43,7 +43,7 @@ const POLL_MS = 500;
 /** Error codes of the isolate's builders after which the native builder is tried. */
 const NATIVE_FALLBACK_CODES: readonly string[] = ['no_compatible_wheel', 'unsupported_package'];
 
-/** The builds of one process. A specification has at most one build at a time, across processes. */
+/** The builds of one process. A specification has at most one build per runtime at a time, across processes. */
 export class Builds {
   readonly #options: BuildsOptions;
   readonly #running = new Map<string, { done: Promise<void>; listeners: Set<(step: string) => void> }>();
@@ -82,11 +82,11 @@ export class Builds {
     const runtime = await runtimes.for(row);
     const claim: Claim = { specHash, runtimeKey: runtime.key, owner: randomUUID() };
     const { refresh } = requested;
-    for (let waited = false; ; waited = true) {
+    for (let hasWaited = false; ; hasWaited = true) {
       const state = claimBuild(records, claim, { nowMs: clock.now(), refresh });
       if (state === 'ready') return;
       if (state === 'claimed') break;
-      if (!waited) requested.progress('waiting for another process that builds this image');
+      if (!hasWaited) requested.progress('waiting for another process that builds this image');
       await clock.sleep(POLL_MS, this.#closing.signal);
       // Use the other process's outcome; if its build was interrupted, claim it.
       if (
@@ -105,7 +105,7 @@ export class Builds {
     progress: (step: string) => void,
   ): Promise<void> {
     const { records, timeoutMs } = this.#options;
-    const lost = new AbortController();
+    const claimLoss = new AbortController();
     const deadline = new AbortController();
     const minutes = Math.ceil(timeoutMs / 60_000);
     const timer = setTimeout(
@@ -120,13 +120,13 @@ export class Builds {
     );
     const heartbeat = setInterval(() => {
       if (!this.#isOwner(claim))
-        lost.abort(new ImageError('provider_error', 'another process took over the build'));
+        claimLoss.abort(new ImageError('provider_error', 'another process took over the build'));
     }, HEARTBEAT_MS);
     try {
-      const signal = AbortSignal.any([deadline.signal, lost.signal, this.#closing.signal]);
-      const { result, by } = await this.#attempt(claim, { runtime, lock, signal, progress });
+      const signal = AbortSignal.any([deadline.signal, claimLoss.signal, this.#closing.signal]);
+      const { result, builtBy } = await this.#attempt(claim, { runtime, lock, signal, progress });
       if (this.#closing.signal.aborted && 'code' in result) releaseClaim(records, claim);
-      else if (!lost.signal.aborted) this.#record(claim, result, by);
+      else if (!claimLoss.signal.aborted) this.#record(claim, result, builtBy);
     } catch (error) {
       // If the outcome cannot be recorded, release the claim so that others need not wait until it expires.
       this.#release(claim);
@@ -164,40 +164,41 @@ export class Builds {
       signal: AbortSignal;
       progress: (step: string) => void;
     },
-  ): Promise<{ result: Built | BuildFailure; by: Runtime }> {
+  ): Promise<{ result: BuildSuccess | BuildFailure; builtBy: Runtime }> {
     const { records, runtimes, environment } = this.#options;
     const { runtime, lock, signal, progress } = attempt;
     const spec = records.spec(specHash)?.spec;
     if (spec === undefined)
       return {
         result: { code: 'provider_error', message: 'The specification was removed.', detail: '', log: '' },
-        by: runtime,
+        builtBy: runtime,
       };
-    const make = ({ builder, key }: Runtime, from?: Lock): Promise<Built | BuildFailure> =>
-      buildImage({ spec, builder, runtimeKey: key, lock: from }, environment, signal, progress);
-    const result = await make(runtime, lock);
+    const buildFor = ({ builder, key }: Runtime, storedLock?: Lock): Promise<BuildSuccess | BuildFailure> =>
+      buildImage({ spec, builder, runtimeKey: key, lock: storedLock }, environment, signal, progress);
+    const result = await buildFor(runtime, lock);
     if (
       !('code' in result) ||
       !NATIVE_FALLBACK_CODES.includes(result.code) ||
       runtime.kind === 'native' ||
       !runtimes.hasNative
     )
-      return { result, by: runtime };
+      return { result, builtBy: runtime };
     progress('building for the native runtime');
     const native = await runtimes.of('native');
-    const second = await make(native);
-    const log = `${result.log}\n== building for the native runtime\n${second.log}`;
-    if (!('code' in second)) return { result: { ...second, log }, by: native };
-    const message = `${result.message} The native runtime cannot build it either: ${second.message}`;
-    return { result: { ...result, message, detail: second.detail || result.detail, log }, by: runtime };
+    const nativeResult = await buildFor(native);
+    const log = `${result.log}\n== building for the native runtime\n${nativeResult.log}`;
+    if (!('code' in nativeResult)) return { result: { ...nativeResult, log }, builtBy: native };
+    const message = `${result.message} The native runtime cannot build it either: ${nativeResult.message}`;
+    const detail = nativeResult.detail || result.detail;
+    return { result: { ...result, message, detail, log }, builtBy: runtime };
   }
 
   /** Stores the outcome (image, lock and state) in one transaction. */
-  #record(claim: Claim, result: Built | BuildFailure, by: Runtime): void {
+  #record(claim: Claim, result: BuildSuccess | BuildFailure, builtBy: Runtime): void {
     const { records, clock } = this.#options;
     const nowMs = clock.now();
     records.atomically(() => {
-      // Another process has claimed the build, so this lock does not belong to its image.
+      // If another process has claimed the build, this result is discarded: its lock would not match the other image.
       if (!renewClaim(records, claim, nowMs)) return false;
       // The specification was removed in the meantime.
       if (records.spec(claim.specHash) === undefined) return deleteBuild(records, claim);
@@ -213,10 +214,10 @@ export class Builds {
       records.change(
         'UPDATE specs SET lock = ?, builder = ? WHERE spec_hash = ?',
         JSON.stringify(lock),
-        by.kind,
+        builtBy.kind,
         claim.specHash,
       );
-      if (by.key !== claim.runtimeKey) this.#recordFor(claim.specHash, by.key, manifest.id, nowMs);
+      if (builtBy.key !== claim.runtimeKey) this.#recordFor(claim.specHash, builtBy.key, manifest.id, nowMs);
       return recordOutcome(records, claim, { imageId: manifest.id }, nowMs);
     });
   }

@@ -65,19 +65,19 @@ export class Fetcher {
     { maxBytes, headers = {} }: FetchOptions,
     signal: AbortSignal,
   ): Promise<{ status: number; url: string; body: Uint8Array }> {
-    const at = new URL(url);
+    const pageUrl = new URL(url);
     const allHeaders: Pairs = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-    if (at.username !== '') {
-      const user = `${decodeURIComponent(at.username)}:${decodeURIComponent(at.password)}`;
+    if (pageUrl.username !== '') {
+      const user = `${decodeURIComponent(pageUrl.username)}:${decodeURIComponent(pageUrl.password)}`;
       allHeaders.push(['authorization', `Basic ${Buffer.from(user).toString('base64')}`]);
-      at.username = at.password = '';
+      pageUrl.username = pageUrl.password = '';
     }
     const { reply } = await followRedirects(
-      { url: at, method: 'GET', headers: allHeaders },
+      { url: pageUrl, method: 'GET', headers: allHeaders },
       {
         send: async (hop) => {
-          const to = new URL(hop.url);
-          return { ...(await this.#send(to, hop.headers, { maxBytes, signal })), at: to };
+          const hopUrl = new URL(hop.url);
+          return { ...(await this.#send(hopUrl, hop.headers, { maxBytes, signal })), at: hopUrl };
         },
         max: MAX_REDIRECTS,
         refusal: (message) => new ImageError('registry_unavailable', message),
@@ -86,7 +86,7 @@ export class Fetcher {
     return checkedPage(reply, reply.at);
   }
 
-  /** Returns the file at the URL from the store, verified against its digest. */
+  /** Returns the file at the URL, from the store or fetched, and verified against its digest. */
   async verified(
     source: { readonly url: string; readonly digest: string; readonly workFolder: string },
     options: FetchOptions,
@@ -96,8 +96,8 @@ export class Fetcher {
     const { url, digest, workFolder } = source;
     const match = /^(sha256|sha512):([0-9a-f]+)$/.exec(digest);
     if (match === null) throw new ImageError('provider_error', `"${digest}" is not a digest.`);
-    const found = await blobs.find(digest);
-    if (found !== undefined) return found;
+    const cached = await blobs.find(digest);
+    if (cached !== undefined) return cached;
     const { status, body } = await this.page(url, options, signal);
     const { host, pathname } = new URL(url);
     const file = pathname.slice(pathname.lastIndexOf('/') + 1);

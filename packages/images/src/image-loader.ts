@@ -15,7 +15,7 @@ export class ImageLoader {
   readonly #blobs: Blobs;
   readonly #now: () => number;
   readonly #holder = randomUUID();
-  readonly #leased = new Map<string, number>();
+  readonly #leasedAtMs = new Map<string, number>();
 
   constructor(records: Records, blobs: Blobs, now: () => number) {
     this.#records = records;
@@ -24,12 +24,12 @@ export class ImageLoader {
   }
 
   /**
-   * Leases an image and returns its manifest; undefined for an unknown image. Runs in one transaction, so that a collection
-   * happens either before or after it.
+   * Leases an image and returns its manifest; undefined for an unknown image. Runs in one transaction, so that a
+   * collection happens either before or after it.
    */
   lease(imageId: string): Manifest | undefined {
     const nowMs = this.#now();
-    if ((this.#leased.get(imageId) ?? -Infinity) + LEASE_RENEWAL_MS > nowMs)
+    if ((this.#leasedAtMs.get(imageId) ?? -Infinity) + LEASE_RENEWAL_MS > nowMs)
       return readManifest(this.#records, imageId);
     return this.#records.atomically(() => {
       const manifest = readManifest(this.#records, imageId);
@@ -41,7 +41,7 @@ export class ImageLoader {
         nowMs + LEASE_MS,
       );
       this.#records.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
-      this.#leased.set(imageId, nowMs);
+      this.#leasedAtMs.set(imageId, nowMs);
       return manifest;
     });
   }

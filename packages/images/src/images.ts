@@ -65,7 +65,7 @@ export interface Images extends ImageSource {
   remove(id: string): boolean;
   /** Removes images that no specification or run has used for a day, and files that belong to no image. */
   collect(): Promise<Collected>;
-  /** Stops the builds of this process, which can be restarted immediately, and closes the index. */
+  /** Stops the builds of this process, so that other processes can claim them immediately, and closes the index. */
   close(): Promise<void>;
 }
 
@@ -140,14 +140,14 @@ class ImageStore implements Images {
   }
 
   async build(value: unknown, options: BuildOptions = {}): Promise<ImageRecord> {
-    const read = readSpec(value);
-    if (!read.ok) throw new SpecError(read.issues);
-    const hash = specHash(read.spec);
+    const parsed = readSpec(value);
+    if (!parsed.ok) throw new SpecError(parsed.issues);
+    const hash = specHash(parsed.spec);
     const nowMs = this.#clock.now();
     this.#records.change(
       'INSERT INTO specs (spec_hash, spec, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
       hash,
-      JSON.stringify(read.spec),
+      JSON.stringify(parsed.spec),
       nowMs,
     );
     if (options.name !== undefined) {
@@ -188,8 +188,8 @@ class ImageStore implements Images {
     const hash = this.#specOf(id);
     if (hash === undefined) {
       const key = readManifest(this.#records, id)?.runtimeKey;
-      const fits = key !== undefined && (await this.#runtimes.keys()).includes(key);
-      const manifest = fits ? this.#loader.lease(id) : undefined;
+      const isCurrent = key !== undefined && (await this.#runtimes.keys()).includes(key);
+      const manifest = isCurrent ? this.#loader.lease(id) : undefined;
       if (manifest === undefined) throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
       return this.#loader.load(manifest, id);
     }
@@ -226,8 +226,8 @@ class ImageStore implements Images {
   }
 
   #specOf(id: string): string | undefined {
-    const named = this.#records.one('SELECT spec_hash FROM names WHERE name = ?', id);
-    if (named !== undefined) return named['spec_hash'] as string;
+    const nameRow = this.#records.one('SELECT spec_hash FROM names WHERE name = ?', id);
+    if (nameRow !== undefined) return nameRow['spec_hash'] as string;
     if (id.length < MIN_ID_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return undefined;
     const matches = this.#records.all(
       'SELECT spec_hash FROM specs WHERE spec_hash >= ? AND spec_hash < ?',
@@ -239,10 +239,10 @@ class ImageStore implements Images {
 
   /** Loads the image of a specification; rebuilds it if its runtime has changed. */
   async #openSpec(hash: string, id: string): Promise<LoadedImage> {
-    const first = await this.#leased(hash);
+    const first = await this.#leaseBuild(hash);
     // A process with another runtime collected the image before this process leased it.
     const isGone = first.manifest === undefined && first.row?.imageId !== undefined;
-    const { row, manifest } = isGone ? await this.#leased(hash) : first;
+    const { row, manifest } = isGone ? await this.#leaseBuild(hash) : first;
     // If a rebuild failed, the previous image is used.
     if (row?.state === 'failed' && row.imageId === undefined)
       throw new SandboxError(
@@ -257,7 +257,7 @@ class ImageStore implements Images {
     return this.#loader.loadFor(row, manifest, id);
   }
 
-  async #leased(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | undefined }> {
+  async #leaseBuild(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | undefined }> {
     const row = await this.#upToDate(hash);
     return { row, manifest: row?.imageId === undefined ? undefined : this.#loader.lease(row.imageId) };
   }
@@ -281,7 +281,7 @@ class ImageStore implements Images {
 
   /**
    * Returns whether opening an image has to build it or wait for its build: if it was built before, if the last failure
-   * is old enough, or if no live process is building it. Runs do not wait for the first build of an image.
+   * is old enough, or if no live process is building it. A first build that is in progress is not waited for.
    */
   #isDue(hash: string, row: BuildRow | undefined): boolean {
     if (row !== undefined && (row.imageId !== undefined || row.state === 'ready')) return false;

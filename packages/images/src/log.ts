@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Maximum length of the log of a failed build. */
+/** Maximum length of the end of a log in the error of a failed build, in characters. */
 const TAIL_CHARS = 4_000;
-/** More than the tail, since redaction may shorten the text. */
-const KEPT_CHARS = 8 * TAIL_CHARS;
+/** Length of the text from which the tail is taken; longer than the tail, since redaction may shorten the text. */
+const BUFFER_CHARS = 8 * TAIL_CHARS;
 
 /** Maximum length of the whole log of a build, in characters. The beginning of a longer one is dropped. */
 export const MAX_LOG_CHARS = 1_048_576;
@@ -35,7 +35,7 @@ export class BuildLog {
   /** Adds output of a tool. */
   add(text: string): void {
     const lines = `${text.trimEnd()}\n`;
-    this.#text = `${this.#text}${lines}`.slice(-KEPT_CHARS);
+    this.#text = `${this.#text}${lines}`.slice(-BUFFER_CHARS);
     this.#whole.add(lines);
   }
 
@@ -49,7 +49,7 @@ export class BuildLog {
     let clean = text;
     for (const secret of this.#secrets) clean = clean.replaceAll(secret, '***');
     for (const path of this.#paths) clean = clean.replaceAll(path, '…');
-    for (const [pattern, instead] of TOKENS) clean = clean.replace(pattern, instead);
+    for (const [pattern, replacement] of TOKENS) clean = clean.replace(pattern, replacement);
     // Removes escape sequences for colours and cursor movement.
     return clean.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replace(/[^\P{Cc}\n\t]/gu, '');
   }
@@ -72,21 +72,21 @@ export class BuildLog {
 export type Output = (data: Buffer, stream: 'stdout' | 'stderr') => void;
 
 /**
- * Runs a process with a function that receives its output, which goes to `log` in whole lines of one stream: a secret in
- * two parts would not be recognized.
+ * Calls `run` with a receiver for the output of a process. The output goes to `log` in whole lines of one stream,
+ * because a secret in two parts would not be recognized.
  */
 export async function logLines<T>(
   { log }: { log(this: void, text: string): void },
   run: (output: Output) => Promise<T>,
 ): Promise<T> {
-  const open = { stdout: new OpenLine(), stderr: new OpenLine() };
+  const openLines = { stdout: new OpenLine(), stderr: new OpenLine() };
   const add = (lines: string): void => {
     if (lines !== '') log(lines);
   };
   try {
-    return await run((data, stream) => add(open[stream].add(data)));
+    return await run((data, stream) => add(openLines[stream].add(data)));
   } finally {
-    for (const line of Object.values(open)) add(line.end());
+    for (const line of Object.values(openLines)) add(line.end());
   }
 }
 
@@ -120,7 +120,7 @@ function cut(text: string, chars: number): string {
   return text.length <= chars ? text : `…${text.slice(1 - chars)}`;
 }
 
-/** Collects text, and keeps the end of it. Adding takes time in proportion to the added text. */
+/** Collects text, but stores only its end. Adding takes time in proportion to the added text. */
 class LogEnd {
   readonly #limit: number;
   #parts: string[] = [];
@@ -137,7 +137,7 @@ class LogEnd {
     if (this.#chars > 2 * this.#limit) this.#shorten();
   }
 
-  /** Returns the kept text. It begins with a whole line, because redaction does not recognize half of a secret. */
+  /** Returns the stored text. It begins with a whole line, because redaction does not recognize half of a secret. */
   read(): { text: string; isCut: boolean } {
     if (this.#chars > this.#limit) this.#shorten();
     const text = this.#parts.join('');
@@ -157,18 +157,18 @@ class LogEnd {
 /** Returns the credentials in registry settings. */
 export function secretsOf(value: unknown, key = ''): string[] {
   if (typeof value === 'string') {
-    const named = /_authToken|_auth|_password|password|token/i.test(key) ? [value] : [];
+    const namedSecrets = /_authToken|_auth|_password|password|token/i.test(key) ? [value] : [];
     const url = URL.canParse(value) ? new URL(value) : undefined;
     // A URL with one part before the @ has a token there.
-    const inUrl = url === undefined ? '' : url.password === '' ? url.username : url.password;
-    return [...named, inUrl, decoded(inUrl)].filter((text) => text !== '');
+    const urlSecret = url === undefined ? '' : url.password === '' ? url.username : url.password;
+    return [...namedSecrets, urlSecret, decode(urlSecret)].filter((text) => text !== '');
   }
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([inner, item]) => secretsOf(item, inner));
 }
 
 /** Returns the text without percent-encoding, or unchanged if the encoding is invalid. */
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -19,19 +19,19 @@ export async function chownTree(folder: string, uid: number): Promise<void> {
 }
 
 /**
- * Makes the host's user the owner of the files that a process wrote, with modes 0644 and 0755. No process of the other user may
- * still be running.
+ * Makes the host's user the owner of the files that a process wrote, with modes 0644 and 0755. No process of the other
+ * user may still be running.
  */
 export async function reclaimTree(folder: string): Promise<void> {
   const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
-  // The folder first, so that the other user can no longer change anything below it.
-  for await (const path of ownedFirst(folder, uid, gid)) {
+  // From the top down, so that the other user can no longer change anything below it.
+  for await (const path of reclaimTopDown(folder, uid, gid)) {
     const stat = await lstat(path);
     if (stat.isFile()) await chmod(path, (stat.mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
   }
 }
 
-async function* ownedFirst(
+async function* reclaimTopDown(
   path: string,
   uid: number | undefined,
   gid: number | undefined,
@@ -40,7 +40,7 @@ async function* ownedFirst(
   const isFolder = (await lstat(path)).isDirectory();
   if (isFolder) await chmod(path, 0o755);
   yield path;
-  if (isFolder) for (const name of await readdir(path)) yield* ownedFirst(join(path, name), uid, gid);
+  if (isFolder) for (const name of await readdir(path)) yield* reclaimTopDown(join(path, name), uid, gid);
 }
 
 /** Moves a file or folder, including between file systems. */
@@ -79,21 +79,22 @@ export async function removeWorkFolder(workFolder: string): Promise<void> {
   await rm(workFolder, { recursive: true, force: true });
 }
 
-/** Opens the work area of one process. `hasUser`: whether the process runs as another user. */
+/** Creates the work area of one process. `hasUser` is true if the process runs as another user. */
 export async function openWorkArea(workFolder: string, hasUser: boolean): Promise<WorkArea> {
-  const own = join(workFolder, 'npm');
-  await mkdir(own, { recursive: true });
-  await chmod(own, 0o755);
+  const inner = join(workFolder, 'npm');
+  await mkdir(inner, { recursive: true });
+  await chmod(inner, 0o755);
   // The user may traverse the folder, but not list it.
   if (hasUser) await chmod(workFolder, 0o711);
-  if (!hasUser || unreadablePart(own) === undefined) return { folder: own, remove: async () => undefined };
+  if (!hasUser || unreadablePart(inner) === undefined)
+    return { folder: inner, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
   // If this process dies, the collection that finds its work folder also finds the work area.
-  const trace = join(workFolder, basename(folder));
+  const link = join(workFolder, basename(folder));
   const remove = async (): Promise<void> => {
-    for (const path of [folder, trace]) await rm(path, { recursive: true, force: true });
+    for (const path of [folder, link]) await rm(path, { recursive: true, force: true });
   };
-  await symlink(folder, trace);
+  await symlink(folder, link);
   await chmod(folder, 0o755);
   if (unreadablePart(folder) === undefined) return { folder, remove };
   await remove();

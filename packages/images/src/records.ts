@@ -117,7 +117,7 @@ export class Records {
   /** Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined. */
   largest(name: string, value: number): number | undefined {
     return this.atomically(() => {
-      const before = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
+      const previous = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
         | number
         | undefined;
       this.change(
@@ -125,7 +125,7 @@ export class Records {
         name,
         value,
       );
-      return before;
+      return previous;
     });
   }
 
@@ -138,7 +138,7 @@ export class Records {
     );
   }
 
-  /** Returns the log of the last build of a specification that has ended. */
+  /** Returns the log of the last ended build of a specification. */
   log(specHash: string): string | undefined {
     return this.one('SELECT log FROM build_logs WHERE spec_hash = ?', specHash)?.['log'] as
       | string

@@ -35,13 +35,13 @@ export async function digestTree(root: string): Promise<{ sha256: string; size: 
   const hash = createHash('sha256');
   let size = 0;
   for await (const path of entries(root)) {
-    const full = join(root, path);
-    const stat = await lstat(full);
+    const fullPath = join(root, path);
+    const stat = await lstat(fullPath);
     const mode = (stat.mode & 0o7777).toString(8);
     let content = '';
-    if (stat.isSymbolicLink()) content = `link ${JSON.stringify(await readlink(full))}`;
+    if (stat.isSymbolicLink()) content = `link ${JSON.stringify(await readlink(fullPath))}`;
     else if (stat.isFile()) {
-      const file = await digestFile(full);
+      const file = await digestFile(fullPath);
       size += file.size;
       content = `file ${file.sha256}`;
     } else content = stat.isDirectory() ? 'folder' : 'other';

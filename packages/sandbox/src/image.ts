@@ -36,9 +36,9 @@ export interface LoadedImage {
 /** Provides the images that jobs name. */
 export interface ImageSource {
   /**
-   * Returns the image with the id, as code of `tenant` may use it. Digests are verified once per process, and again after
-   * a file changed.
-   * @throws SandboxError IMAGE_NOT_READY, IMAGE_FAILED.
+   * Returns the image with this id, if code of `tenant` may use it. Digests are verified once per process, and again
+   * after a file changed.
+   * @throws SandboxError IMAGE_NOT_FOUND, IMAGE_NOT_READY, IMAGE_FAILED.
    */
   open(id: string, tenant?: string): Promise<LoadedImage>;
 }

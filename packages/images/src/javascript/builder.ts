@@ -63,11 +63,11 @@ function limitFailure(
 }
 
 function warningsOf(
-  { missing, warnings: found }: WholeBundle,
+  { missing, warnings: bundleWarnings }: WholeBundle,
   scripted: readonly string[],
   image: Extract<ImageReport, { t: 'made' }>,
 ): string[] {
-  const warnings = [...found];
+  const warnings = [...bundleWarnings];
   if (missing.length > 0)
     warnings.push(
       `Packages import the Node.js builtins ${missing.join(', ')}: functions that use them fail.`,
@@ -112,17 +112,17 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       const names = scripted.map(({ name }) => name);
       context.progress('bundling');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
-      const made = await bundleWhole(folder, modules, context).catch((error: unknown) => {
+      const bundle = await bundleWhole(folder, modules, context).catch((error: unknown) => {
         throw explainMissingScript(error, scripted);
       });
       context.progress('loading');
       const report = await loader.load(
-        { code: made.code, modules, cpuMs, memoryMiB, snapshot: true },
+        { code: bundle.code, modules, cpuMs, memoryMiB, snapshot: true },
         context.signal,
       );
-      if (report.t === 'failed') throw loadFailure(report.modules, made, context);
+      if (report.t === 'failed') throw loadFailure(report.modules, bundle, context);
       if (report.t === 'limit' || report.t === 'died') throw limitFailure(report, { cpuMs, memoryMiB });
-      return publish({ made, report, modules, scripted: names }, context, bundler);
+      return publish({ bundle, report, modules, scripted: names }, context, bundler);
     },
   };
 }
@@ -130,23 +130,23 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
 /** Returns a bundling failure; with another message if an install script would have created the missing file. */
 function explainMissingScript(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
   if (!isImageError(error) || error.code !== 'bundle_failed') return error;
-  const unbuilt = scripted.find(({ name }) => error.message.includes(`${name}/`));
-  if (unbuilt === undefined) return error;
+  const unbuiltPackage = scripted.find(({ name }) => error.message.includes(`${name}/`));
+  if (unbuiltPackage === undefined) return error;
   return new ImageError(
     'unsupported_package',
-    `The package ${unbuilt.name} needs its install script, which runs only in native images: ${error.message}`,
+    `The package ${unbuiltPackage.name} needs its install script, which runs only in native images: ${error.message}`,
   );
 }
 
 interface BuiltBundle {
-  readonly made: WholeBundle;
+  readonly bundle: WholeBundle;
   readonly report: Extract<ImageReport, { t: 'made' }>;
   readonly modules: readonly string[];
   readonly scripted: readonly string[];
 }
 
 async function publish(
-  { made, report, modules, scripted }: BuiltBundle,
+  { bundle, report, modules, scripted }: BuiltBundle,
   context: BuildContext,
   esbuild: string,
 ): Promise<Assembled> {
@@ -155,12 +155,12 @@ async function publish(
     throw new ImageError('image_too_large', 'The loaded packages take more than 64 MiB of memory.');
   const code = join(context.workFolder, 'bundle.js');
   const loaded = join(context.workFolder, 'loaded');
-  await writeFile(code, made.code);
+  await writeFile(code, bundle.code);
   await writeFile(loaded, report.data);
   return {
     blobs: { 'bundle.js': code, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: loaded },
     features: { snapshot: isSnapshot, modules },
-    warnings: warningsOf(made, scripted, report),
+    warnings: warningsOf(bundle, scripted, report),
     tools: { esbuild, node: process.versions.node },
   };
 }

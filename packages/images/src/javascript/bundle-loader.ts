@@ -26,14 +26,14 @@ export class BundleLoader {
   /** Loads the bundle. Throws ImageError provider_error if no process may run. */
   async load(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {
     await this.#processes.confinement();
-    const first = await this.#once(request, signal);
+    const first = await this.#loadOnce(request, signal);
     // V8 crashes while it makes snapshots of some code; the same code may work without a snapshot.
     return first.t === 'died' && first.inSnapshot
-      ? this.#once({ ...request, snapshot: false }, signal)
+      ? this.#loadOnce({ ...request, snapshot: false }, signal)
       : first;
   }
 
-  async #once(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {
+  async #loadOnce(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {
     const program = javascriptImageProgram();
     let inSnapshot = false;
     let result: LoadResult | undefined;

@@ -20,7 +20,7 @@ interface BundleModules {
   readonly lazy: ReadonlyMap<string, readonly ImageModule[]>;
 }
 
-const fits = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_CHARS;
+const isSmallEnough = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_CHARS;
 
 /** Returns the bundle, or undefined if it cannot be made or is too large. */
 async function tryBundle(
@@ -29,8 +29,8 @@ async function tryBundle(
   absent: ReadonlySet<string>,
 ): Promise<Bundle | undefined> {
   try {
-    const made = await bundle(folder, [...eager, ...lazy], absent);
-    return fits(made) ? made : undefined;
+    const result = await bundle(folder, [...eager, ...lazy], absent);
+    return isSmallEnough(result) ? result : undefined;
   } catch (error) {
     if (isImageError(error)) return undefined;
     throw error;
@@ -41,19 +41,19 @@ async function tryBundle(
 async function bundleMost(
   modules: BundleModules,
   absent: ReadonlySet<string>,
-  alone: Bundle,
+  mainBundle: Bundle,
 ): Promise<WholeBundle> {
   // Without modules to exclude, this would be the bundle that just failed.
-  const all =
+  const completeBundle =
     absent.size === 0 ? undefined : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
-  if (all !== undefined) return { ...all, warnings: [] };
-  let best = alone;
-  let taken: readonly ImageModule[] = [];
+  if (completeBundle !== undefined) return { ...completeBundle, warnings: [] };
+  let best = mainBundle;
+  let included: readonly ImageModule[] = [];
   const excluded: string[] = [];
   for (const [name, lazy] of modules.lazy) {
-    const made = await tryBundle(modules, [...taken, ...lazy], absent);
-    if (made === undefined) excluded.push(name);
-    else [best, taken] = [made, [...taken, ...lazy]];
+    const result = await tryBundle(modules, [...included, ...lazy], absent);
+    if (result === undefined) excluded.push(name);
+    else [best, included] = [result, [...included, ...lazy]];
   }
   const warning = `Only the main module of these packages can be imported, because their other modules cannot be bundled: ${excluded.join(', ')}.`;
   return { ...best, warnings: [warning] };
@@ -82,19 +82,19 @@ export async function bundleWhole(
   }
   let absent: ReadonlySet<string> = new Set();
   try {
-    const made = await bundle(folder, [...eager, ...[...lazy.values()].flat()]);
-    if (fits(made)) return { ...made, warnings: [] };
+    const result = await bundle(folder, [...eager, ...[...lazy.values()].flat()]);
+    if (isSmallEnough(result)) return { ...result, warnings: [] };
   } catch (error) {
     if (!isImageError(error) || lazy.size === 0) throw error;
     context.log(`With the other modules of the packages: ${error.message}`);
     absent = absentIn(error);
   }
   // Errors of the packages themselves fail the image.
-  const alone = await bundle(folder, eager);
-  if (!fits(alone))
+  const mainBundle = await bundle(folder, eager);
+  if (!isSmallEnough(mainBundle))
     throw new ImageError(
       'image_too_large',
-      `The packages have ${Math.ceil(alone.code.length / 2 ** 20)} MiB of code; the maximum is 20 MiB.`,
+      `The packages have ${Math.ceil(mainBundle.code.length / 2 ** 20)} MiB of code; the maximum is 20 MiB.`,
     );
-  return bundleMost({ folder, eager, lazy }, absent, alone);
+  return bundleMost({ folder, eager, lazy }, absent, mainBundle);
 }

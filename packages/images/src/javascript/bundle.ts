@@ -8,7 +8,7 @@ import { ImageError } from '../error.ts';
 export const BUNDLE_REVISION = '2';
 
 /** Builtins without which packages that use them are unlikely to work; they cause a warning. */
-const LIMITING = new Set([
+const ESSENTIAL_BUILTINS = new Set([
   'child_process',
   'cluster',
   'dgram',
@@ -97,10 +97,11 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
           if (!BUILTINS.has(name) || pluginData === 'own' || importer === SHIMS_FILE) return undefined;
           if (!path.startsWith('node:')) {
             // A package with that name takes precedence over the builtin.
-            const own = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
-            if (own.errors.length === 0 && !own.external && own.path.includes('node_modules')) return own;
+            const local = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
+            if (local.errors.length === 0 && !local.external && local.path.includes('node_modules'))
+              return local;
           }
-          if (LIMITING.has(name)) missing.add(name);
+          if (ESSENTIAL_BUILTINS.has(name)) missing.add(name);
           return { path: name, namespace: 'builtin' };
         },
       );
@@ -114,10 +115,10 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
         loader: 'js',
       }));
       build.onLoad({ filter: /\.node$/ }, ({ path }) => {
-        const inside = path.slice(path.lastIndexOf('node_modules') + 'node_modules/'.length);
-        addons.add(inside);
+        const addon = path.slice(path.lastIndexOf('node_modules') + 'node_modules/'.length);
+        addons.add(addon);
         return {
-          contents: `throw new Error(${JSON.stringify(`The native addon ${inside} cannot be loaded in the sandbox`)});`,
+          contents: `throw new Error(${JSON.stringify(`The native addon ${addon} cannot be loaded in the sandbox`)});`,
         };
       });
     },
@@ -135,8 +136,8 @@ function withoutAbsent(absent: ReadonlySet<string>): Plugin {
       build.onResolve({ filter }, async ({ path, importer, kind, resolveDir, pluginData }) => {
         if (pluginData === 'own') return undefined;
         // Another importer may be able to resolve it.
-        const found = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
-        return found.errors.length === 0 ? found : { path, namespace: 'absent' };
+        const resolved = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
+        return resolved.errors.length === 0 ? resolved : { path, namespace: 'absent' };
       });
       build.onLoad({ filter: /.*/, namespace: 'absent' }, ({ path }) => ({
         contents: `throw Object.assign(new Error(${JSON.stringify(`Cannot find module '${path}'`)}), { code: 'MODULE_NOT_FOUND' });`,
@@ -173,11 +174,11 @@ function entryOf(modules: readonly ImageModule[]): string {
 
 /** Returns the error for a failed esbuild run, listing its messages. */
 function explain(error: unknown): ImageError {
-  const faults = (error as Partial<BuildFailure>).errors ?? [];
-  const lines = faults.slice(0, 20).map(({ text, location }) => {
-    const at =
+  const messages = (error as Partial<BuildFailure>).errors ?? [];
+  const lines = messages.slice(0, 20).map(({ text, location }) => {
+    const position =
       location === null ? '' : ` (${location.file.replace(/^.*node_modules\//, '')}:${location.line})`;
-    return `${text}${at}`;
+    return `${text}${position}`;
   });
   if (lines.length === 0) throw error;
   return new ImageError(
@@ -189,8 +190,8 @@ function explain(error: unknown): ImageError {
 
 /** Returns the modules that a failed bundle could not resolve. */
 export function absentIn({ cause }: ImageError): ReadonlySet<string> {
-  const faults = (cause as Partial<BuildFailure> | undefined)?.errors ?? [];
-  return new Set(faults.flatMap(({ text }) => /^Could not resolve "(.+)"/.exec(text)?.[1] ?? []));
+  const messages = (cause as Partial<BuildFailure> | undefined)?.errors ?? [];
+  return new Set(messages.flatMap(({ text }) => /^Could not resolve "(.+)"/.exec(text)?.[1] ?? []));
 }
 
 /**

@@ -52,14 +52,14 @@ const nameOf = (path: string): string =>
 
 /** Converts `sha512-<base64>` to `sha512:<hex>`; uses the strongest of several hashes. */
 function digestOf(integrity: string): string | undefined {
-  const found = integrity
+  const strongest = integrity
     .split(/\s+/)
     .map((part) => /^(sha512|sha384|sha256|sha1)-([A-Za-z0-9+/=]+)/.exec(part))
     .filter((match) => match !== null)
     .sort((a, b) => Number((b[1] as string).slice(3)) - Number((a[1] as string).slice(3)))[0];
-  return found === undefined
+  return strongest === undefined
     ? undefined
-    : `${found[1]}:${Buffer.from(found[2] as string, 'base64').toString('hex')}`;
+    : `${strongest[1]}:${Buffer.from(strongest[2] as string, 'base64').toString('hex')}`;
 }
 
 /**

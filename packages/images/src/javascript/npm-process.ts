@@ -135,14 +135,14 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
   const limits = { dataMiB: DATA_MIB, cpuSeconds: CPU_SECONDS, files: OPEN_FILES, fileMiB };
   const { setpriv, prlimit } = tools;
   const threads = uid === undefined ? undefined : THREADS;
-  const line = [
+  const commandLine = [
     ...(setpriv === undefined || level === 'basic'
       ? []
       : [setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
     ...(prlimit === undefined ? [] : [prlimit, ...limitArguments({ ...limits, threads })]),
     ...[process.execPath, run.program, ...run.args],
   ];
-  const [file = '', ...args] = line;
+  const [file = '', ...args] = commandLine;
   const env = environmentOf({ home, gate, hook: join(realpathSync(BOOT_FILES), HOOK) });
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {

@@ -22,7 +22,7 @@ export function npmDependencies(spec: ImageSpec): Record<string, string> {
   return dependencies;
 }
 
-async function project(files: Partial<NpmLock>, context: BuildContext): Promise<string> {
+async function createProject(files: Partial<NpmLock>, context: BuildContext): Promise<string> {
   const folder = join(context.workFolder, `npm-${randomUUID()}`);
   await mkdir(folder);
   await writeFile(join(folder, 'package.json'), files.packageJson ?? '{}');
@@ -37,7 +37,7 @@ export async function lockNpm(
   context: BuildContext,
 ): Promise<{ lock: NpmLock; entries: readonly LockEntry[] }> {
   const packageJson = JSON.stringify({ name: 'image', version: '0.0.0', private: true, dependencies });
-  const folder = await project({ packageJson }, context);
+  const folder = await createProject({ packageJson }, context);
   await npm.run(['install', '--package-lock-only'], folder, context);
   const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
   return { lock: { packageJson, lockfile }, entries: readLockfile(lockfile).entries };
@@ -53,7 +53,7 @@ export async function installNpm(
   context: BuildContext,
 ): Promise<{ folder: string; modules: string; scripted: readonly ScriptedPackage[] }> {
   const { scripted } = readLockfile(lock.lockfile);
-  const folder = await project(lock, context);
+  const folder = await createProject(lock, context);
   await npm.run(['ci'], folder, context);
   const modules = join(folder, 'node_modules');
   await checkInstalled(modules, npm.maxSize);

@@ -52,10 +52,10 @@ function fromEnv(env: NpmEnvironment['env']): Record<string, string> {
 
 /** Returns npm's registry settings as npm finds them: environment, project, user. */
 export function readNpmSettings({ env, cwd, home }: NpmEnvironment): NpmSettings {
-  const own = fromEnv(env);
-  const user = own['userconfig'] ?? join(home, '.npmrc');
-  const all = { ...readFile(user, env), ...readFile(join(cwd, '.npmrc'), env), ...own };
-  return Object.fromEntries(Object.entries(all).filter(([key]) => USED_SETTINGS.test(key)));
+  const envSettings = fromEnv(env);
+  const user = envSettings['userconfig'] ?? join(home, '.npmrc');
+  const settings = { ...readFile(user, env), ...readFile(join(cwd, '.npmrc'), env), ...envSettings };
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => USED_SETTINGS.test(key)));
 }
 
 /** Returns the path of npm: next to Node.js, or found in PATH; undefined if there is none. */

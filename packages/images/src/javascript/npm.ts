@@ -170,8 +170,8 @@ async function collect(project: string, folder: string): Promise<void> {
 
 /** Throws if users other than that of the host cannot read npm. */
 function requireReadable(program: string): void {
-  const barrier = unreadablePart(program);
-  if (barrier !== undefined)
+  const unreadablePath = unreadablePart(program);
+  if (unreadablePath !== undefined)
     throw new ImageError(
       'provider_error',
       'Sandbox users cannot read npm on this host: make its folder and the folders above it accessible (chmod o+rX), or install it elsewhere.',

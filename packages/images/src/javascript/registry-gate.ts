@@ -15,7 +15,7 @@ import { OPERATOR_RANGES } from '../fetcher.ts';
 import type { NpmSettings } from './npm-settings.ts';
 import { RegistrySettings } from './registry-settings.ts';
 
-/** Quotas of one build's npm. */
+/** Quotas of one gate. */
 const MAX_REQUESTS = 50_000;
 const MAX_BYTES = 4 * 2 ** 30;
 /** Maximum size of one response, decompressed. */
@@ -38,14 +38,14 @@ export class RegistryGate {
 
   /** Opens the gate for one run of npm. */
   static async open(settings: NpmSettings): Promise<RegistryGate> {
-    const gate: { made?: RegistryGate } = {};
+    const holder: { gate?: RegistryGate } = {};
     const proxy = await Proxy.open({
-      send: (request, signal) => (gate.made as RegistryGate).#send(request, signal),
+      send: (request, signal) => (holder.gate as RegistryGate).#send(request, signal),
       // Tunnels are refused: their content could not be inspected, and credentials could not be added.
       requests: MAX_REQUESTS,
       bytes: MAX_BYTES,
     });
-    return (gate.made = new RegistryGate(new RegistrySettings(settings), proxy));
+    return (holder.gate = new RegistryGate(new RegistrySettings(settings), proxy));
   }
 
   private constructor(settings: RegistrySettings, proxy: Proxy) {
@@ -53,7 +53,7 @@ export class RegistryGate {
     this.#proxy = proxy;
   }
 
-  /** Path of its socket. */
+  /** Path of the gate's socket. */
   get path(): string {
     return this.#proxy.path;
   }
@@ -94,7 +94,7 @@ export class RegistryGate {
       {
         send: async (hop) => {
           const url = new URL(hop.url);
-          return { ...(await this.#once(url, hop, signal)), at: url };
+          return { ...(await this.#sendOnce(url, hop, signal)), at: url };
         },
         max: MAX_REDIRECTS,
         refusal: denied,
@@ -115,7 +115,7 @@ export class RegistryGate {
    * Sends one request. Hosts named in the settings may have private addresses; hosts that they redirect to may not, and
    * get no credentials.
    */
-  #once(url: URL, { method, headers }: Hop, signal: AbortSignal): Promise<EgressResponse> {
+  #sendOnce(url: URL, { method, headers }: Hop, signal: AbortSignal): Promise<EgressResponse> {
     const isNamed = this.#settings.isNamed(url);
     const credentials = isNamed ? this.#settings.credentialsFor(url) : {};
     const connection = this.#settings.connectionFor(url, credentials);
@@ -131,10 +131,10 @@ export class RegistryGate {
 
   #client(isNamed: boolean, connection: Connection): Egress {
     const key = JSON.stringify([isNamed, connection]);
-    const known = this.#clients.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#clients.get(key);
+    if (cached !== undefined) return cached;
     const usesProxy = connection.proxy !== undefined;
-    const made = createEgress(
+    const client = createEgress(
       {
         ports: 'any',
         timeoutMs: TIMEOUT_MS,
@@ -145,8 +145,8 @@ export class RegistryGate {
       usesProxy ? async () => [PROXIED_ADDRESS] : undefined,
       connection,
     );
-    this.#clients.set(key, made);
-    return made;
+    this.#clients.set(key, client);
+    return client;
   }
 }
 

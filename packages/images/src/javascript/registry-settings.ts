@@ -19,7 +19,7 @@ interface Credentials {
 
 const NO_CREDENTIALS: Credentials = {};
 
-const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+const basicAuth = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
 function fileOf(setting: string, path: string): string {
   try {
@@ -35,17 +35,19 @@ function fileOf(setting: string, path: string): string {
 export class RegistrySettings {
   /** Settings without secrets, for the npm process. */
   readonly inner: NpmSettings;
-  readonly #all: NpmSettings;
+  readonly #settings: NpmSettings;
   readonly #registries: readonly URL[];
   readonly #hosts: ReadonlySet<string>;
 
   constructor(settings: NpmSettings) {
-    this.#all = settings;
+    this.#settings = settings;
     const registries = Object.entries(settings).filter(([key]) => /^(?:@.+:)?registry$/.test(key));
     if (settings['registry'] === undefined) registries.push(['registry', DEFAULT_REGISTRY]);
     this.#registries = registries.flatMap(([, value]) => (URL.canParse(value) ? [new URL(value)] : []));
-    const named = Object.keys(settings).flatMap((key) => /^\/\/([^/:]+(?::\d+)?)[/:]/.exec(key)?.[1] ?? []);
-    this.#hosts = new Set([...this.#registries.map(({ host }) => host), ...named]);
+    const namedHosts = Object.keys(settings).flatMap(
+      (key) => /^\/\/([^/:]+(?::\d+)?)[/:]/.exec(key)?.[1] ?? [],
+    );
+    this.#hosts = new Set([...this.#registries.map(({ host }) => host), ...namedHosts]);
     this.inner = Object.fromEntries(
       Object.entries(settings)
         .filter(([key]) => NPM_SETTINGS.test(key))
@@ -63,19 +65,19 @@ export class RegistrySettings {
    * registry on the same host.
    */
   credentialsFor(url: URL): Credentials {
-    const own = this.#at(url);
-    if (own !== NO_CREDENTIALS) return own;
+    const direct = this.#credentialsAt(url);
+    if (direct !== NO_CREDENTIALS) return direct;
     const registry = this.#registries.find(({ host }) => host === url.host);
     if (registry === undefined) return NO_CREDENTIALS;
     const { username, password } = registry;
-    if (username === '') return this.#at(registry);
-    const authorization = basic(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+    if (username === '') return this.#credentialsAt(registry);
+    const authorization = basicAuth(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
     return { authorization };
   }
 
   /** Returns how to connect to a registry, and through which proxy, if any. */
   connectionFor(url: URL, { client }: Credentials): Connection {
-    const { cafile, ca, 'node-extra-ca-certs': extra } = this.#all;
+    const { cafile, ca, 'node-extra-ca-certs': extra } = this.#settings;
     const authorities =
       cafile !== undefined
         ? [fileOf('cafile', cafile)]
@@ -86,16 +88,16 @@ export class RegistrySettings {
             : undefined;
     const proxy = this.#proxyFor(url);
     return {
-      verify: this.#all['strict-ssl'] !== 'false',
+      verify: this.#settings['strict-ssl'] !== 'false',
       ...(authorities && { ca: authorities }),
       ...(client && { client }),
       ...(proxy !== undefined && { proxy }),
     };
   }
 
-  #at({ host, pathname }: URL): Credentials {
+  #credentialsAt({ host, pathname }: URL): Credentials {
     for (let key = `//${host}${pathname}`; key.length > 2; key = key.replace(/(?:[^/]+|\/)$/, '')) {
-      const get = (name: string): string | undefined => this.#all[`${key}:${name}`];
+      const get = (name: string): string | undefined => this.#settings[`${key}:${name}`];
       const { token, auth, user, password } = {
         token: get('_authToken'),
         auth: get('_auth'),
@@ -105,8 +107,8 @@ export class RegistrySettings {
       if (token !== undefined) return { authorization: `Bearer ${token}` };
       if (auth !== undefined) return { authorization: `Basic ${auth}` };
       if (user !== undefined && password !== undefined) {
-        const clear = Buffer.from(password, 'base64').toString('utf8');
-        return { authorization: basic(`${user}:${clear}`) };
+        const decoded = Buffer.from(password, 'base64').toString('utf8');
+        return { authorization: basicAuth(`${user}:${decoded}`) };
       }
       const [certfile, keyfile] = [get('certfile'), get('keyfile')];
       if (certfile !== undefined && keyfile !== undefined)
@@ -116,13 +118,13 @@ export class RegistrySettings {
   }
 
   #proxyFor({ protocol, hostname }: URL): string | undefined {
-    const { proxy, 'https-proxy': secure, noproxy = '' } = this.#all;
+    const { proxy, 'https-proxy': httpsProxy, noproxy = '' } = this.#settings;
     const isExempt = noproxy
       .split(',')
       .map((name) => name.trim().replace(/^\./, ''))
       .some((name) => name !== '' && (hostname === name || hostname.endsWith(`.${name}`)));
-    const found = protocol === 'https:' ? (secure ?? proxy) : proxy;
-    return isExempt || found === undefined || !URL.canParse(found) ? undefined : found;
+    const proxyUrl = protocol === 'https:' ? (httpsProxy ?? proxy) : proxy;
+    return isExempt || proxyUrl === undefined || !URL.canParse(proxyUrl) ? undefined : proxyUrl;
   }
 }
 

@@ -41,7 +41,7 @@ export function watchSize(
   signal: AbortSignal,
   { copies = COPIES, pollMs = POLL_MS }: { copies?: number; pollMs?: number } = {},
 ): { signal: AbortSignal; stop: () => void } {
-  const exceeded = new AbortController();
+  const excess = new AbortController();
   const limits = { files: max.files * copies, bytes: max.bytes * copies };
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -50,14 +50,14 @@ export function watchSize(
     if (!stopped) timer = setTimeout(check, pollMs);
   };
   const check = (): void => {
-    void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () => exceeded.abort(tooLarge(max)));
+    void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () => excess.abort(tooLarge(max)));
   };
   schedule();
   const stop = (): void => {
     stopped = true;
     clearTimeout(timer);
   };
-  return { signal: AbortSignal.any([signal, exceeded.signal]), stop };
+  return { signal: AbortSignal.any([signal, excess.signal]), stop };
 }
 
 /** Throws ImageError if the installed packages exceed the limits, or contain a link that leads out of their folder. */
@@ -71,8 +71,8 @@ async function checkLinks(folder: string, root: string): Promise<void> {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await checkLinks(path, root);
     else if (entry.isSymbolicLink()) {
-      const inside = relative(root, resolve(dirname(path), await readlink(path)));
-      if (inside.startsWith('..') || isAbsolute(inside))
+      const target = relative(root, resolve(dirname(path), await readlink(path)));
+      if (target.startsWith('..') || isAbsolute(target))
         throw new ImageError(
           'unsupported_package',
           `A package contains a link that leads out of it: ${relative(root, path)}.`,

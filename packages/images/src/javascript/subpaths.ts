@@ -42,22 +42,22 @@ function targetOf(target: unknown): string | undefined {
         .filter(([condition]) => CONDITIONS.has(condition))
         .map(([, value]: [string, unknown]) => value);
   for (const each of inner) {
-    const found = targetOf(each);
-    if (found !== undefined) return found;
+    const nested = targetOf(each);
+    if (nested !== undefined) return nested;
   }
   return undefined;
 }
 
 /** Returns the paths of all files below a folder of a package, relative to the package. */
-async function filesBelow(home: string, folder: string, found: string[] = []): Promise<string[]> {
+async function filesBelow(home: string, folder: string, files: string[] = []): Promise<string[]> {
   const entries = await readdir(join(home, folder), { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
-    if (found.length >= MAX_FILES || entry.name === 'node_modules') continue;
+    if (files.length >= MAX_FILES || entry.name === 'node_modules') continue;
     const path = posix.join(folder, entry.name);
-    if (entry.isDirectory()) await filesBelow(home, path, found);
-    else if (entry.isFile()) found.push(path);
+    if (entry.isDirectory()) await filesBelow(home, path, files);
+    else if (entry.isFile()) files.push(path);
   }
-  return found;
+  return files;
 }
 
 /** Splits `a*b` at the star. */
@@ -69,8 +69,9 @@ function splitPattern(pattern: string): readonly [before: string, after: string]
 /** Returns the text that the star matches; undefined if the pattern does not match. */
 function starMatch(text: string, pattern: string): string | undefined {
   const [before, after] = splitPattern(pattern);
-  const fits = text.startsWith(before) && text.endsWith(after) && text.length > before.length + after.length;
-  return fits ? text.slice(before.length, text.length - after.length) : undefined;
+  const isMatch =
+    text.startsWith(before) && text.endsWith(after) && text.length > before.length + after.length;
+  return isMatch ? text.slice(before.length, text.length - after.length) : undefined;
 }
 
 /** A module that a package offers: its name, which begins with `./`, and its file. */
@@ -106,10 +107,10 @@ async function fromExports(home: string, exports: object): Promise<PackageModule
     if (path.includes('*')) for (const offered of await fromPattern(home, path, file)) unnamed.push(offered);
     else named.push({ path, file });
   }
-  const closed = entries.filter(([key, value]) => key.includes('*') && value === null);
-  const isOpen = ({ path }: OfferedModule): boolean =>
-    !closed.some(([key]) => starMatch(path, key) !== undefined);
-  return { named, unnamed: unnamed.filter(isOpen) };
+  const excluded = entries.filter(([key, value]) => key.includes('*') && value === null);
+  const isIncluded = ({ path }: OfferedModule): boolean =>
+    !excluded.some(([key]) => starMatch(path, key) !== undefined);
+  return { named, unnamed: unnamed.filter(isIncluded) };
 }
 
 /** Returns the modules in one folder of a package, with and without their extensions, as `require` accepts them. */
@@ -151,13 +152,13 @@ function isDuplicate(file: string, all: ReadonlySet<string>): boolean {
   return FORMATS.slice(0, Math.max(FORMATS.indexOf(ending), 0)).some((other) => all.has(`${stem}.${other}`));
 }
 
-async function loadable(home: string, offered: readonly OfferedModule[]): Promise<LoadableModules> {
+async function selectLoadable(home: string, offered: readonly OfferedModule[]): Promise<LoadableModules> {
   const all = new Set(offered.map(({ file }) => file));
   const files = new Map<string, number>();
   for (const file of all) {
     if (!LOADABLE.test(file) || isDuplicate(file, all)) continue;
-    const found = await stat(join(home, file)).catch(() => undefined);
-    if (found?.isFile() === true) files.set(file, found.size);
+    const fileStat = await stat(join(home, file)).catch(() => undefined);
+    if (fileStat?.isFile() === true) files.set(file, fileStat.size);
   }
   return { paths: offered.filter(({ file }) => files.has(file)).map(({ path }) => path), files };
 }
@@ -170,12 +171,12 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
     exports === undefined
       ? await fromFiles(home, typeof main === 'string' ? main : 'index.js')
       : await fromExports(home, typeof exports === 'object' && exports !== null ? exports : {});
-  const own = await loadable(home, named);
-  const more = await loadable(home, unnamed);
-  const bytes = [...more.files.values()].reduce((sum, size) => sum + size, 0);
+  const listed = await selectLoadable(home, named);
+  const discovered = await selectLoadable(home, unnamed);
+  const bytes = [...discovered.files.values()].reduce((sum, size) => sum + size, 0);
   const includesUnnamed =
     bytes <= MAX_UNNAMED_BYTES &&
-    new Set([...own.files, ...more.files].map(([file]) => file)).size <= MAX_SUBPATHS;
-  const paths = new Set(includesUnnamed ? [...own.paths, ...more.paths] : own.paths);
-  return own.files.size > MAX_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
+    new Set([...listed.files, ...discovered.files].map(([file]) => file)).size <= MAX_SUBPATHS;
+  const paths = new Set(includesUnnamed ? [...listed.paths, ...discovered.paths] : listed.paths);
+  return listed.files.size > MAX_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
 }

@@ -30,7 +30,7 @@ const EXCLUDED = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinte
  * Compiles as many modules as possible and writes them to standard output as an archive. Python does not check them
  * against their sources, because the image does not change.
  */
-const SCRIPT = `
+const COMPILE_SCRIPT = `
 stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 export PYTHONPYCACHEPREFIX=$HOME/cache
 mkdir -p $HOME/cache
@@ -43,7 +43,7 @@ exec tar -C $HOME/cache -cf - .
  * Adds compiled modules to the image; otherwise each run would compile its imports. Returns whether it succeeded.
  */
 async function compilePython(root: string, checker: Checker): Promise<boolean> {
-  const archive = await checker.outputOf(['/bin/bash', '-c', SCRIPT]);
+  const archive = await checker.outputOf(['/bin/bash', '-c', COMPILE_SCRIPT]);
   if (archive === undefined) return false;
   const writer = new TreeWriter(root, MAX_SIZE, 'The compiled modules');
   await untar(Readable.from([archive], { objectMode: false }), writer, CACHE);
@@ -117,8 +117,8 @@ async function installPythonPackages(
 ): Promise<InstalledPackages> {
   if (data.python === null) return NO_PACKAGES;
   const { wheels } = readWheels(data.python);
-  const place = { root, site: `${HOME}/python`, programs: `${HOME}/bin` };
-  const { modules, warnings } = await installWheels(wheels, place, withCredentials(context));
+  const folders = { root, site: `${HOME}/python`, programs: `${HOME}/bin` };
+  const { modules, warnings } = await installWheels(wheels, folders, withCredentials(context));
   const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
   const publicModules = (name: string): string[] =>
     (modules.get(name) ?? []).filter((module) => !module.split('.').some((part) => part.startsWith('_')));

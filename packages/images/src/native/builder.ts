@@ -19,7 +19,7 @@ import { readNativeLock, type LockedTool, type NativeLockData } from './lock.ts'
 import type { NpmLock } from '../javascript/lockfile.ts';
 import { lockNpm, npmDependencies } from '../javascript/npm-project.ts';
 import { lockWheels } from './python/lock.ts';
-import { ASSUMED, basePackages } from './root.ts';
+import { ASSUMED_PACKAGES, basePackages } from './root.ts';
 import { checkRecipe, lockTool, recipeOf } from './tools/lock-tools.ts';
 
 export interface NativeBuilderOptions {
@@ -74,11 +74,11 @@ async function lockNative(
   const { catalogue, warnings } = await readArchives(archivesOf(context.registries.debian), context);
   const architecture = debianArchitecture();
   const needsPython = recipes.some(({ install }) => install.from === 'pypi');
-  const wanted = [...basePackages(spec, needsPython), ...spec.systemPackages];
+  const requests = [...basePackages(spec, needsPython), ...spec.systemPackages];
   const packages = closureOf(
-    wanted.map((entry) => parseRequest(entry, architecture)),
+    requests.map((entry) => parseRequest(entry, architecture)),
     catalogue,
-    ASSUMED,
+    ASSUMED_PACKAGES,
   );
   const debs = packages.map(({ name, version, url, sha256 }) => ({ name, version, url, sha256 }));
   const entries: LockEntry[] = debs.map(({ name, version, sha256 }) => ({
@@ -92,9 +92,9 @@ async function lockNative(
     tools.push(locked.tool);
     entries.push(...locked.entries);
   }
-  const locked = await lockDependencies(spec, { npm, packages }, context);
-  const data: NativeLockData = { debs, tools, npm: locked.npm, python: locked.python, warnings };
-  return { entries: [...entries, ...locked.entries], data };
+  const dependencies = await lockDependencies(spec, { npm, packages }, context);
+  const data: NativeLockData = { debs, tools, npm: dependencies.npm, python: dependencies.python, warnings };
+  return { entries: [...entries, ...dependencies.entries], data };
 }
 
 /** Builds images with system packages, command-line tools and native code: a root file system of Debian packages. */

@@ -54,7 +54,7 @@ export class Checker {
   /** Runs a job. Its output goes to the log, or to `output`. */
   run(job: NativeJob, output?: Output): Promise<TreeEnd> {
     if (output) return this.#run(job, output);
-    return logLines(this.#context, (logged) => this.#run(job, logged));
+    return logLines(this.#context, (logOutput) => this.#run(job, logOutput));
   }
 
   async #run(job: NativeJob, output: Output): Promise<TreeEnd> {
@@ -91,8 +91,8 @@ export class Checker {
     return end.exitCode === 0 && size <= MAX_SIZE.bytes ? Buffer.concat(chunks) : undefined;
   }
 
-  /** Throws `load_failed` if the code returns no value. `what` names what the code loads. */
-  async load(language: 'javascript' | 'python', code: string, what: string): Promise<void> {
+  /** Throws `load_failed` if the code returns no value. `subject` names what the code loads. */
+  async load(language: 'javascript' | 'python', code: string, subject: string): Promise<void> {
     const end = await this.run({ language, code, globals: {}, values: {} });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === null) throw notStarted(end);
@@ -104,11 +104,11 @@ export class Checker {
       typeof message === 'string'
         ? message
         : end.stderr.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`;
-    throw new ImageError('load_failed', `${what} cannot be loaded${limit}: ${reason}`);
+    throw new ImageError('load_failed', `${subject} cannot be loaded${limit}: ${reason}`);
   }
 
   /** Throws `install_failed` if the command's exit code is not 0. */
-  async command(command: readonly string[], what: string): Promise<void> {
+  async command(command: readonly string[], subject: string): Promise<void> {
     const end = await this.run({ language: 'command', command });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
@@ -116,7 +116,7 @@ export class Checker {
     const reason = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
     throw new ImageError(
       'install_failed',
-      `${what} does not work in the image: ${command.join(' ')} said: ${reason}.`,
+      `${subject} does not work in the image: ${command.join(' ')} said: ${reason}.`,
     );
   }
 }

@@ -28,7 +28,7 @@ const BASE = [
 ];
 
 /** Packages needed only by maintainer scripts, which never run. */
-export const ASSUMED: ReadonlySet<string> = new Set([
+export const ASSUMED_PACKAGES: ReadonlySet<string> = new Set([
   'adduser',
   'cdebconf',
   'debconf',
@@ -85,12 +85,12 @@ const LINKS: readonly (readonly [path: string, target: string])[] = [
 /**
  * Writes a file in one of FOLDERS. An existing file is replaced, never written to, because it is shared with the store.
  */
-async function put(root: string, path: string, text: string): Promise<void> {
+async function replaceFile(root: string, path: string, text: string): Promise<void> {
   await rm(join(root, path), { force: true });
   await writeFile(join(root, path), text, { flag: 'wx' });
 }
 
-/** Joins the certificates of Debian's package to the single file that programs look for. */
+/** Joins the certificates of Debian's package into the single file that programs read. */
 async function bundleCertificates(root: string): Promise<void> {
   const folder = join(root, 'usr/share/ca-certificates/mozilla');
   const entries = await readdir(folder, { withFileTypes: true });
@@ -99,7 +99,8 @@ async function bundleCertificates(root: string): Promise<void> {
     .filter((entry) => entry.isFile() && entry.name.endsWith('.crt'))
     .map(({ name }) => name);
   const texts = await Promise.all(names.sort().map((name) => readFile(join(folder, name), 'utf8')));
-  await put(root, 'etc/ssl/certs/ca-certificates.crt', texts.map((text) => `${text.trimEnd()}\n`).join(''));
+  const bundle = texts.map((text) => `${text.trimEnd()}\n`).join('');
+  await replaceFile(root, 'etc/ssl/certs/ca-certificates.crt', bundle);
 }
 
 /** Prepares a root before unpacking: the links of the merged /usr, and folders that no package may replace. */
@@ -115,7 +116,7 @@ export async function createRoot(root: string): Promise<void> {
 
 /** Completes a root after unpacking: files that maintainer scripts would have created, and mount points. */
 export async function finishRoot(root: string): Promise<void> {
-  for (const [path, text] of Object.entries(FILES)) await put(root, path, text);
+  for (const [path, text] of Object.entries(FILES)) await replaceFile(root, path, text);
   for (const [path, target] of LINKS) {
     if (existsSync(join(root, 'usr/bin', target)) && !existsSync(join(root, path)))
       await symlink(target, join(root, path));

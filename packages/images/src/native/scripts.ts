@@ -62,10 +62,10 @@ function reasonOf({ stderr, stopped, exitCode }: TreeEnd): string {
   if (stopped === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
   if (stopped !== undefined) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
   const lines = stderr.split('\n').map((line) => line.trim());
-  const own = lines.filter(
+  const scriptLines = lines.filter(
     (line) => line !== '' && !/^(?:npm |gyp (?:info|verb)|node:|at |Node\.js v)/.test(line),
   );
-  return own.at(-1)?.slice(0, 300) ?? `exit code ${exitCode}`;
+  return scriptLines.at(-1)?.slice(0, 300) ?? `exit code ${exitCode}`;
 }
 
 /**
@@ -127,8 +127,8 @@ async function runOne(
   const { execPath } = process;
   const headers = headersOf(execPath);
   const modules = `${folder}/node_modules`;
-  const switches = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
-  const more = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
+  const scriptFlags = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
+  const quietFlags = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
   const tree = {
     jail: {
       rootfs: root,
@@ -146,7 +146,7 @@ async function runOne(
     },
     job: JSON.stringify({
       language: 'command',
-      command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, 'rebuild', `./${path}`, ...switches, ...more],
+      command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, 'rebuild', `./${path}`, ...scriptFlags, ...quietFlags],
     }),
     limits: { cpuMs: SCRIPT_MS, wallMs: SCRIPT_MS, resultBytes: 0, outputBytes: OUTPUT_BYTES },
     ...(uid !== undefined && { uid }),
@@ -159,9 +159,9 @@ async function runOne(
 function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | undefined): ImageError {
   if (end.exitCode === null && end.stopped === undefined)
     return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
-  const refused = fault === undefined ? '' : ` ${fault}`;
+  const refusal = fault === undefined ? '' : ` ${fault}`;
   return new ImageError(
     'unsupported_package',
-    `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${refused} Scripts can only access the registry; system packages that they need (such as g++, make and python3) have to be listed in systemPackages.`,
+    `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${refusal} Scripts can only access the registry; system packages that they need (such as g++, make and python3) have to be listed in systemPackages.`,
   );
 }

@@ -46,8 +46,8 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
     },
 
     async resolve(spec, context) {
-      const built = await distribution();
-      const runtime = { target: targetOf(built), wheels: built.wheels };
+      const installed = await distribution();
+      const runtime = { target: targetOf(installed), wheels: installed.wheels };
       return lockPython(spec, withCredentials(context), runtime);
     },
 

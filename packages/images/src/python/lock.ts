@@ -49,7 +49,7 @@ export async function lockPython(
     target: runtime.target,
     signal: context.signal,
   });
-  const wheels = chosen.map(lockedOf);
+  const wheels = chosen.map(toLockedWheel);
   for (const { filename, source } of wheels) context.log(`Chose ${filename} (${source})`);
   const data: PythonLockData = { wheels, warnings };
   return { entries: wheels.map(({ name, version, digest }) => ({ name, version, digest })), data };
@@ -68,7 +68,7 @@ function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {
   ];
 }
 
-function lockedOf({ name, version, offer, requires }: ChosenRelease): LockedWheel {
+function toLockedWheel({ name, version, offer, requires }: ChosenRelease): LockedWheel {
   const { filename, digest, location, source } = offer;
   if (digest === undefined) throw new ImageError('integrity_error', `There is no digest for ${filename}.`);
   return { name, version, filename, digest, location, source, requires };
@@ -86,6 +86,6 @@ export function readLockData({ data }: Lock): PythonLockData {
 function isLockedWheel(value: unknown): value is LockedWheel {
   if (typeof value !== 'object' || value === null) return false;
   const wheel = value as Readonly<Record<string, unknown>>;
-  const texts = ['name', 'version', 'filename', 'digest', 'location', 'source'];
-  return texts.every((field) => typeof wheel[field] === 'string') && Array.isArray(wheel['requires']);
+  const stringFields = ['name', 'version', 'filename', 'digest', 'location', 'source'];
+  return stringFields.every((field) => typeof wheel[field] === 'string') && Array.isArray(wheel['requires']);
 }

@@ -29,12 +29,12 @@ export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Reg
 
 /** Returns pip's configuration files in order: the machine's, the user's, and the one in PIP_CONFIG_FILE. */
 function filesOf(env: UserEnvironment['env'], home: string): string[] {
-  const named = env['PIP_CONFIG_FILE'];
+  const configFile = env['PIP_CONFIG_FILE'];
   // With this setting, pip reads no configuration files.
-  if (named === '/dev/null') return [];
+  if (configFile === '/dev/null') return [];
   const user = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'pip', 'pip.conf');
   const files = ['/etc/pip.conf', join(home, '.pip', 'pip.conf'), user];
-  return named === undefined ? files : [...files, named];
+  return configFile === undefined ? files : [...files, configFile];
 }
 
 function readFile(path: string): Settings {
@@ -47,25 +47,25 @@ function readFile(path: string): Settings {
   }
   const sections = new Map<string, Settings>();
   let section: Settings = {};
-  let last = '';
+  let lastKey = '';
   for (const line of text.split(/\r?\n/)) {
     const [, name] = /^\s*\[([^\]]+)\]/.exec(line) ?? [];
     const [, key, value] = /^([^\s=:#;[][^=:]*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
     if (name !== undefined) sections.set(name, (section = sections.get(name) ?? {}));
     else if (key !== undefined)
-      section[(last = key.toLowerCase().replaceAll('_', '-'))] = (value ?? '').trim();
+      section[(lastKey = key.toLowerCase().replaceAll('_', '-'))] = (value ?? '').trim();
     // Continuation of a value on an indented line.
-    else if (/^\s+[^\s#;]/.test(line)) section[last] = `${section[last] ?? ''} ${line.trim()}`.trim();
+    else if (/^\s+[^\s#;]/.test(line)) section[lastKey] = `${section[lastKey] ?? ''} ${line.trim()}`.trim();
   }
   return Object.assign({}, ...SECTIONS.map((name) => sections.get(name))) as Settings;
 }
 
 function fromEnvironment(env: UserEnvironment['env']): Settings {
   const names = ['index-url', 'extra-index-url', 'find-links'];
-  const set = names.map(
+  const entries = names.map(
     (name) => [name, env[`PIP_${name.toUpperCase().replaceAll('-', '_')}`] ?? ''] as const,
   );
-  return Object.fromEntries(set.filter(([, value]) => value !== ''));
+  return Object.fromEntries(entries.filter(([, value]) => value !== ''));
 }
 
 function wordsOf(text = ''): string[] {

@@ -190,8 +190,8 @@ function make(request: ImageRequest): ImageReport {
   const { loaded, cache } = loadConnected(request);
   if (loaded.failed.length > 0) return { t: 'failed', modules: loaded.failed };
   const why = isPure
-    ? 'it cannot be stored in a snapshot'
-    : 'it reads the time, random numbers or the host while it loads';
+    ? 'they cannot be stored in a snapshot'
+    : 'they read the time, random numbers or the host while they load';
   return { t: 'made', kind: 'cache', data: cache, why };
 }
 

@@ -14,7 +14,7 @@ export function compressionOf(name: string): Compression | undefined {
 }
 
 /** Decompresses bytes to a stream, which also emits the errors of the library. */
-export function decompressed(bytes: Uint8Array, compression: Compression): Readable {
+export function decompress(bytes: Uint8Array, compression: Compression): Readable {
   const source = Readable.from(chunksOf(bytes), { objectMode: false });
   if (compression === '') return source;
   if (compression === '.xz') {
@@ -28,7 +28,7 @@ export function decompressed(bytes: Uint8Array, compression: Compression): Reada
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Yields the bytes in chunks: decompressing all at once would hold the whole result in memory. */
+/** Yields the bytes in chunks: decompressing all of them in one step would hold the whole result in memory. */
 function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
@@ -37,14 +37,14 @@ function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
  * Decompresses text.
  * @throws ImageError integrity_error if it cannot be decompressed, image_too_large.
  */
-export async function decompressedText(
+export async function decompressText(
   bytes: Uint8Array,
   { compression, maxBytes, name }: { compression: Compression; maxBytes: number; name: string },
 ): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of decompressed(bytes, compression) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of decompress(bytes, compression) as AsyncIterable<Uint8Array>) {
       size += chunk.length;
       if (size > maxBytes) break;
       chunks.push(chunk);

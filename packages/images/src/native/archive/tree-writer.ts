@@ -48,7 +48,7 @@ export class TreeWriter {
     return path;
   }
 
-  /** Counts an entry that is not written, because it is still unpacked. */
+  /** Counts an entry that is not written: it has to be decompressed all the same. */
   skip(size: number): void {
     this.#count(size);
   }
@@ -70,13 +70,13 @@ export class TreeWriter {
     await chmod(target, (mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
   }
 
-  /** Writes a symbolic link. It may be absolute, because the tree is always seen as the root. */
+  /** Writes a symbolic link. It may be absolute, because processes see the tree as their root. */
   async link(path: string, to: string): Promise<void> {
     this.#count();
-    const inside = to.startsWith('/') ? posix.normalize(to) : posix.join('/', dirname(path), to);
+    const target = to.startsWith('/') ? posix.normalize(to) : posix.join('/', dirname(path), to);
     const depth = to.startsWith('/') ? 0 : path.split('/').length - 1;
     const climbs = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(to))?.[0].split('..').length ?? 1;
-    if (climbs - 1 > depth || inside.includes('\0'))
+    if (climbs - 1 > depth || target.includes('\0'))
       throw this.#unsupported(`a link ${path} that leads out of the archive`);
     await symlink(to, await this.#prepare(path));
   }
@@ -136,8 +136,8 @@ export class TreeWriter {
     }
   }
 
-  #unsupported(what: string): ImageError {
-    return new ImageError('unsupported_package', `${this.#name} has ${what}.`);
+  #unsupported(content: string): ImageError {
+    return new ImageError('unsupported_package', `${this.#name} has ${content}.`);
   }
 }
 
@@ -164,12 +164,12 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
 export async function mergeTree(from: string, writer: TreeWriter, inner = ''): Promise<void> {
   for (const name of (await readdir(join(from, inner))).sort()) {
     const path = inner === '' ? name : `${inner}/${name}`;
-    const full = join(from, path);
-    const stat = await lstat(full);
+    const fullPath = join(from, path);
+    const stat = await lstat(fullPath);
     if (stat.isDirectory()) {
       await writer.folder(path);
       await mergeTree(from, writer, path);
-    } else if (stat.isSymbolicLink()) await writer.link(path, await readlink(full));
-    else await writer.linkStored(path, full, stat.size);
+    } else if (stat.isSymbolicLink()) await writer.link(path, await readlink(fullPath));
+    else await writer.linkStored(path, fullPath, stat.size);
   }
 }

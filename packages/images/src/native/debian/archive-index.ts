@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
-import { compressionOf, decompressedText } from '../archive/decompress.ts';
+import { compressionOf, decompressText } from '../archive/decompress.ts';
 import { MAX_INDEX_BYTES, MAX_INDEX_TEXT_BYTES } from '../limits.ts';
 import type { Archive } from './archives.ts';
 import { PackageCatalogue } from './catalogue.ts';
@@ -55,7 +55,7 @@ async function fetchComponent(
     const url = release.byHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
     const bytes = await fetchIndex(url, digest, context);
     const name = `The index ${path} of ${new URL(root).host}`;
-    return decompressedText(bytes, { compression, maxBytes: MAX_INDEX_TEXT_BYTES, name });
+    return decompressText(bytes, { compression, maxBytes: MAX_INDEX_TEXT_BYTES, name });
   }
   throw new ImageError(
     'registry_unavailable',

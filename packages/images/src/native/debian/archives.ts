@@ -32,7 +32,7 @@ export function debianKeyring(): string | undefined {
   return KEYRINGS.find((file) => existsSync(file));
 }
 
-const slashed = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
+const withSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
 
 /**
  * Returns the archives of system packages: the configured mirror, otherwise Debian's own with its security archive. A
@@ -53,8 +53,8 @@ export function archivesOf({
     mustBeSigned: keyring !== undefined || (isDefault && keys !== undefined),
     isSnapshot: snapshot,
   };
-  const main = { ...common, root: slashed(mirror ?? MIRROR), suite };
+  const main = { ...common, root: withSlash(mirror ?? MIRROR), suite };
   const securityRoot = security ?? (isDefault ? SECURITY : undefined);
   if (securityRoot === undefined) return [main];
-  return [main, { ...common, root: slashed(securityRoot), suite: `${suite}-security` }];
+  return [main, { ...common, root: withSlash(securityRoot), suite: `${suite}-security` }];
 }

@@ -19,26 +19,26 @@ export interface DebianPackage {
 }
 
 /** The source of an index. */
-export interface IndexPlace {
+export interface IndexSource {
   /** Base URL of `Filename` fields. */
   readonly root: string;
 }
 
 /** The packages of several archives. */
 export class PackageCatalogue {
-  readonly #texts = new Map<string, { text: string; root: string }[]>();
+  readonly #paragraphs = new Map<string, { text: string; root: string }[]>();
   /** Virtual name → names of packages that provide it. */
   readonly #providers = new Map<string, Set<string>>();
-  readonly #read = new Map<string, readonly DebianPackage[]>();
+  readonly #parsed = new Map<string, readonly DebianPackage[]>();
 
   /** Adds an index (`Packages`). Its paragraphs, tens of thousands, are parsed on demand. */
-  add(index: string, { root }: IndexPlace): void {
+  add(index: string, { root }: IndexSource): void {
     for (const text of paragraphsOf(index)) {
       const name = /^Package:\s*(\S+)/m.exec(text)?.[1];
       if (name === undefined) continue;
-      const known = this.#texts.get(name);
-      if (known === undefined) this.#texts.set(name, [{ text, root }]);
-      else known.push({ text, root });
+      const paragraphs = this.#paragraphs.get(name);
+      if (paragraphs === undefined) this.#paragraphs.set(name, [{ text, root }]);
+      else paragraphs.push({ text, root });
       const provides = /^Provides:(.*(?:\n[ \t].*)*)/m.exec(text)?.[1];
       for (const { name: other } of readRelations(provides).flat()) {
         const providers = this.#providers.get(other);
@@ -50,12 +50,12 @@ export class PackageCatalogue {
 
   /** Returns the packages with a name, the newest first. */
   versions(name: string): readonly DebianPackage[] {
-    const known = this.#read.get(name);
-    if (known !== undefined) return known;
-    const all = (this.#texts.get(name) ?? []).flatMap(({ text, root }) => readPackage(text, root) ?? []);
+    const cached = this.#parsed.get(name);
+    if (cached !== undefined) return cached;
+    const all = (this.#paragraphs.get(name) ?? []).flatMap(({ text, root }) => readPackage(text, root) ?? []);
     const unique = new Map(all.map((each) => [`${each.version} ${each.architecture}`, each]));
     const sorted = [...unique.values()].sort((a, b) => compareVersions(b.version, a.version));
-    this.#read.set(name, sorted);
+    this.#parsed.set(name, sorted);
     return sorted;
   }
 
@@ -64,17 +64,17 @@ export class PackageCatalogue {
    * it.
    */
   candidates(relation: Relation): DebianPackage[] {
-    const own = this.versions(relation.name).filter((each) => satisfies(each, relation));
+    const withName = this.versions(relation.name).filter((each) => satisfies(each, relation));
     const others = [...(this.#providers.get(relation.name) ?? [])].sort();
-    const provided = others
+    const withProvision = others
       .flatMap((name) => this.versions(name))
       .filter((each) => each.name !== relation.name && satisfies(each, relation));
-    return [...own, ...provided];
+    return [...withName, ...withProvision];
   }
 
   /** Returns whether a package has the name or provides it. */
   has(name: string): boolean {
-    return this.#texts.has(name) || this.#providers.has(name);
+    return this.#paragraphs.has(name) || this.#providers.has(name);
   }
 }
 

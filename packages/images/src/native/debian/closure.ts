@@ -10,10 +10,10 @@ const MAX_STEPS = 200_000;
 interface Need {
   readonly alternatives: Alternatives;
   /** The package that needs it; undefined for the specification. */
-  readonly by?: DebianPackage;
+  readonly requiredBy?: DebianPackage;
 }
 
-type Chosen = ReadonlyMap<string, DebianPackage>;
+type Selection = ReadonlyMap<string, DebianPackage>;
 
 /** Parses `jq`, `jq:amd64` or `jq=1.6-2.1` as a relation. */
 export function parseRequest(entry: string, architecture: string): Relation {
@@ -41,7 +41,7 @@ class Search {
     this.#assumed = assumed;
   }
 
-  run(needs: readonly Need[]): Chosen {
+  run(needs: readonly Need[]): Selection {
     const found = this.#solve(needs, new Map());
     if (found !== undefined) return found;
     const { need, reason } = this.#deepest as { need: Need; reason: string };
@@ -52,8 +52,8 @@ class Search {
    * Tries each candidate for the first need, then solves the remaining needs. Needs without a choice are handled in a
    * loop.
    */
-  #solve(needs: readonly Need[], before: Chosen): Chosen | undefined {
-    let chosen = before;
+  #solve(needs: readonly Need[], initial: Selection): Selection | undefined {
+    let chosen = initial;
     let pending = needs;
     for (;;) {
       const [need, ...rest] = pending;
@@ -63,15 +63,15 @@ class Search {
         pending = rest;
         continue;
       }
-      const fitting = this.#fitting(need, chosen);
-      if (fitting.length === 0) return undefined;
-      const [only] = fitting;
-      if (fitting.length === 1 && only !== undefined) {
-        chosen = new Map(chosen).set(only.name, only);
-        pending = [...needsOf(only), ...rest];
+      const suitable = this.#suitableFor(need, chosen);
+      if (suitable.length === 0) return undefined;
+      const [single] = suitable;
+      if (suitable.length === 1 && single !== undefined) {
+        chosen = new Map(chosen).set(single.name, single);
+        pending = [...needsOf(single), ...rest];
         continue;
       }
-      for (const candidate of fitting) {
+      for (const candidate of suitable) {
         const next = new Map(chosen).set(candidate.name, candidate);
         const found = this.#solve([...needsOf(candidate), ...rest], next);
         if (found !== undefined) return found;
@@ -80,11 +80,11 @@ class Search {
     }
   }
 
-  #isAssumed({ alternatives, by }: Need): boolean {
-    return by !== undefined && alternatives.some(({ name }) => this.#assumed.has(name));
+  #isAssumed({ alternatives, requiredBy }: Need): boolean {
+    return requiredBy !== undefined && alternatives.some(({ name }) => this.#assumed.has(name));
   }
 
-  #count(chosen: Chosen): void {
+  #count(chosen: Selection): void {
     this.#steps++;
     if (chosen.size > MAX_PACKAGES)
       throw new ImageError('image_too_large', `The system packages need more than ${MAX_PACKAGES} packages.`);
@@ -95,36 +95,37 @@ class Search {
       );
   }
 
-  #fitting(need: Need, chosen: Chosen): DebianPackage[] {
+  #suitableFor(need: Need, chosen: Selection): DebianPackage[] {
     const candidates = need.alternatives.flatMap((relation) => this.#catalogue.candidates(relation));
-    const fitting: DebianPackage[] = [];
+    const suitable: DebianPackage[] = [];
     let reason = `, which is in none of the archives`;
     for (const candidate of new Set(candidates)) {
       const conflict = conflictWith(candidate, chosen);
-      if (conflict === undefined) fitting.push(candidate);
+      if (conflict === undefined) suitable.push(candidate);
       else reason = `, and ${candidate.name} ${candidate.version} conflicts with ${conflict}`;
     }
-    if (fitting.length === 0 && chosen.size >= (this.#deepest?.depth ?? 0))
+    if (suitable.length === 0 && chosen.size >= (this.#deepest?.depth ?? 0))
       this.#deepest = { need, depth: chosen.size, reason: `needs ${textOf(need.alternatives)}${reason}` };
-    return fitting;
+    return suitable;
   }
 }
 
-const subject = ({ by }: Need): string =>
-  by === undefined ? 'The specification' : `${by.name} ${by.version}`;
+const subject = ({ requiredBy }: Need): string =>
+  requiredBy === undefined ? 'The specification' : `${requiredBy.name} ${requiredBy.version}`;
 const textOf = (alternatives: Alternatives): string => alternatives.map(relationText).join(' or ');
-const needsOf = (by: DebianPackage): Need[] => by.needs.map((alternatives) => ({ alternatives, by }));
+const needsOf = (requiredBy: DebianPackage): Need[] =>
+  requiredBy.needs.map((alternatives) => ({ alternatives, requiredBy }));
 
-function isMet(alternatives: Alternatives, chosen: Chosen): boolean {
+function isMet(alternatives: Alternatives, chosen: Selection): boolean {
   return alternatives.some((relation) => {
-    const own = chosen.get(relation.name);
-    if (own !== undefined && satisfies(own, relation)) return true;
+    const namesake = chosen.get(relation.name);
+    if (namesake !== undefined && satisfies(namesake, relation)) return true;
     return [...chosen.values()].some((each) => satisfies(each, relation));
   });
 }
 
 /** Returns the chosen package that conflicts with a candidate, or undefined. */
-function conflictWith(candidate: DebianPackage, chosen: Chosen): string | undefined {
+function conflictWith(candidate: DebianPackage, chosen: Selection): string | undefined {
   const same = chosen.get(candidate.name);
   if (same !== undefined && same.version !== candidate.version) return `${same.name} ${same.version}`;
   for (const other of chosen.values()) {
@@ -157,13 +158,13 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
  * @throws ImageError package_not_found, version_not_found, resolution_conflict, image_too_large.
  */
 export function closureOf(
-  wanted: readonly Relation[],
+  requests: readonly Relation[],
   catalogue: PackageCatalogue,
   assumed: ReadonlySet<string> = new Set(),
 ): DebianPackage[] {
-  for (const relation of wanted) checkRequest(relation, catalogue);
-  const needs = wanted.map((relation): Need => ({ alternatives: [relation] }));
-  // Exact versions first, because their dependencies limit the rest.
+  for (const relation of requests) checkRequest(relation, catalogue);
+  const needs = requests.map((relation): Need => ({ alternatives: [relation] }));
+  // Exact versions first, because their dependencies limit the other choices.
   needs.sort(
     (a, b) =>
       Number(b.alternatives[0]?.version !== undefined) - Number(a.alternatives[0]?.version !== undefined),

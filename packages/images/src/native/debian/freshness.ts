@@ -31,8 +31,8 @@ const utcText = (ms: number): string => new Date(ms).toISOString().slice(0, 16).
 /**
  * Checks that a release file belongs to the requested suite and is current. A signature proves neither: an old file
  * with outdated packages is signed too.
- * @throws ImageError integrity_error for another suite, a date in the future, an expired file, or one older than seen
- * before.
+ * @throws ImageError integrity_error for another suite, a date in the future, an expired file, or one older than a file
+ * seen before.
  */
 export function checkRelease(
   { names, date, validUntil }: ReleaseInfo,

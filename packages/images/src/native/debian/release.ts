@@ -52,17 +52,17 @@ async function readSigned(
   { archive, name }: { archive: Archive; name: string },
   { signal, workFolder }: BuildContext,
 ): Promise<{ text: string; reason?: string }> {
-  const whole = Buffer.from(bytes).toString('utf8');
+  const fullText = Buffer.from(bytes).toString('utf8');
   try {
     const verified = await verifySigned(
       bytes,
       { keyring: archive.keyring, name, folder: workFolder },
       signal,
     );
-    return 'text' in verified ? { text: verified.text } : { text: whole, reason: verified.unverified };
+    return 'text' in verified ? { text: verified.text } : { text: fullText, reason: verified.unverified };
   } catch (error) {
     if (archive.mustBeSigned || !isImageError(error)) throw error;
-    return { text: whole, reason: 'it is signed by an unknown key' };
+    return { text: fullText, reason: 'it is signed by an unknown key' };
   }
 }
 
@@ -75,19 +75,20 @@ export async function fetchRelease(archive: Archive, context: BuildContext): Pro
   const { root, suite, mustBeSigned } = archive;
   const folder = `${root}dists/${suite}/`;
   const name = `${new URL(root).host} ${suite}`;
-  const signed = await fetchOptional(`${folder}InRelease`, context);
-  if (signed !== undefined) {
-    const { text, reason } = await readSigned(signed, { archive, name }, context);
+  const signedFile = await fetchOptional(`${folder}InRelease`, context);
+  if (signedFile !== undefined) {
+    const { text, reason } = await readSigned(signedFile, { archive, name }, context);
     return reason === undefined
       ? checkedRelease(text, [], { archive, name, isSigned: true }, context)
-      : unsigned(text, reason, { archive, name }, context);
+      : unsignedRelease(text, reason, { archive, name }, context);
   }
   if (mustBeSigned)
     throw new ImageError('integrity_error', `The archive ${name} has no signed release file (InRelease).`);
-  const plain = await fetchOptional(`${folder}Release`, context);
-  if (plain === undefined)
+  const unsignedFile = await fetchOptional(`${folder}Release`, context);
+  if (unsignedFile === undefined)
     throw new ImageError('registry_unavailable', `${name} is not a Debian archive: it has no Release file.`);
-  return unsigned(Buffer.from(plain).toString('utf8'), 'it has no signature', { archive, name }, context);
+  const text = Buffer.from(unsignedFile).toString('utf8');
+  return unsignedRelease(text, 'it has no signature', { archive, name }, context);
 }
 
 /** Parses and checks a release file. */
@@ -102,7 +103,7 @@ function checkedRelease(
   return { files, byHash, warnings };
 }
 
-function unsigned(
+function unsignedRelease(
   text: string,
   reason: string,
   source: { archive: Archive; name: string },

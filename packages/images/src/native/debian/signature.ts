@@ -6,7 +6,7 @@ import { findTool } from '@heddle/sandbox/build';
 import { ImageError } from '../../error.ts';
 
 /** The text of a signed file, or why its signature could not be verified. */
-export type Signed = { readonly text: string } | { readonly unverified: string };
+export type SignatureResult = { readonly text: string } | { readonly unverified: string };
 
 const PREFIX = 'gpgv: ';
 
@@ -30,7 +30,7 @@ export async function verifySigned(
   bytes: Uint8Array,
   { keyring, name, folder }: { keyring: string | undefined; name: string; folder: string },
   signal: AbortSignal,
-): Promise<Signed> {
+): Promise<SignatureResult> {
   const gpgv = findTool('gpgv');
   if (gpgv === undefined) return { unverified: 'gpgv is not installed on this host' };
   if (keyring === undefined || !existsSync(keyring))

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { debOf, type FixtureDeb } from '../../../../../test/support/debian-mirror.ts';
 import type { TarEntry } from '../../../../../test/support/tarball.ts';
-import { decompressedText } from '../archive/decompress.ts';
+import { decompressText } from '../archive/decompress.ts';
 import { unpackDeb } from './unpack.ts';
 
 /** Returns the folder to which a package was unpacked. */
@@ -126,13 +126,13 @@ describe('xz', () => {
   const options = { compression: '.xz', maxBytes: 100, name: 'The file' } as const;
 
   it('is unpacked', async () => {
-    expect(await decompressedText(Buffer.from(HELLO, 'base64'), options)).toBe('hello\n');
+    expect(await decompressText(Buffer.from(HELLO, 'base64'), options)).toBe('hello\n');
   });
 
   it.each([
     ['broken', Buffer.from('nothing at all'), 100, 'integrity_error'],
     ['too large', Buffer.from(HELLO, 'base64'), 3, 'image_too_large'],
   ])('is refused if it is %s', async (_what, bytes, maxBytes, code) => {
-    await expect(decompressedText(bytes, { ...options, maxBytes })).rejects.toMatchObject({ code });
+    await expect(decompressText(bytes, { ...options, maxBytes })).rejects.toMatchObject({ code });
   });
 });

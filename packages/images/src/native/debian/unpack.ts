@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { extract, type Header } from 'tar-stream';
 import { ImageError, isImageError } from '../../error.ts';
-import { compressionOf, decompressed } from '../archive/decompress.ts';
+import { compressionOf, decompress } from '../archive/decompress.ts';
 import { TreeWriter, type TreeLimits } from '../archive/tree-writer.ts';
 import { MAX_SIZE } from '../limits.ts';
 
@@ -85,7 +85,7 @@ export async function unpackDeb(
     throw new ImageError('integrity_error', `${name} is not a readable Debian package.`);
   const writer = new TreeWriter(folder, limits, name);
   const tar = extract();
-  const source = decompressed(data.bytes, compression);
+  const source = decompress(data.bytes, compression);
   source.on('error', (error) => tar.destroy(error));
   source.pipe(tar);
   try {

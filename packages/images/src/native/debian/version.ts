@@ -9,12 +9,12 @@ interface VersionParts {
 
 function parseVersion(version: string): VersionParts {
   const colon = version.indexOf(':');
-  const rest = version.slice(colon + 1);
-  const dash = rest.lastIndexOf('-');
+  const withoutEpoch = version.slice(colon + 1);
+  const dash = withoutEpoch.lastIndexOf('-');
   return {
     epoch: colon < 0 ? 0 : Number(version.slice(0, colon)),
-    upstream: dash < 0 ? rest : rest.slice(0, dash),
-    revision: dash < 0 ? '' : rest.slice(dash + 1),
+    upstream: dash < 0 ? withoutEpoch : withoutEpoch.slice(0, dash),
+    revision: dash < 0 ? '' : withoutEpoch.slice(dash + 1),
   };
 }
 

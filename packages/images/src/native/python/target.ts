@@ -1,6 +1,6 @@
 import type { Target } from '../../python/pep/target.ts';
 
-/** A CPython of Debian. */
+/** Versions of Debian's CPython and of its C library. */
 export interface DebianPython {
   /** Such as `3.11.2`. */
   readonly python: string;
@@ -28,8 +28,8 @@ function platformsOf(glibc: string, machine: string): string[] {
   const platforms: string[] = [];
   for (let minor = newest; minor >= (OLDEST_GLIBC[machine] ?? 17); minor--) {
     platforms.push(`manylinux_2_${minor}_${machine}`);
-    const old = OLD_NAMES[minor];
-    if (old !== undefined) platforms.push(`${old}_${machine}`);
+    const oldName = OLD_NAMES[minor];
+    if (oldName !== undefined) platforms.push(`${oldName}_${machine}`);
   }
   return [...platforms, `linux_${machine}`];
 }
@@ -40,13 +40,13 @@ function platformsOf(glibc: string, machine: string): string[] {
  */
 function tagsOf(minor: number, platforms: readonly string[]): string[] {
   const older = Array.from({ length: minor - 1 }, (_, back) => minor - back);
-  const on = (prefix: string): string[] => platforms.map((platform) => `${prefix}-${platform}`);
+  const tagsWith = (prefix: string): string[] => platforms.map((platform) => `${prefix}-${platform}`);
   return [
-    ...on(`cp3${minor}-cp3${minor}`),
-    ...older.flatMap((version) => on(`cp3${version}-abi3`)),
-    ...on(`cp3${minor}-none`),
-    ...older.flatMap((version) => on(`py3${version}-none`)),
-    ...on('py3-none'),
+    ...tagsWith(`cp3${minor}-cp3${minor}`),
+    ...older.flatMap((version) => tagsWith(`cp3${version}-abi3`)),
+    ...tagsWith(`cp3${minor}-none`),
+    ...older.flatMap((version) => tagsWith(`py3${version}-none`)),
+    ...tagsWith('py3-none'),
     `cp3${minor}-none-any`,
     `py3${minor}-none-any`,
     'py3-none-any',
@@ -54,7 +54,7 @@ function tagsOf(minor: number, platforms: readonly string[]): string[] {
   ];
 }
 
-/** Returns the target for a CPython of Debian on this machine. */
+/** Returns the target for Debian's CPython on an architecture. */
 export function nativeTarget({ python, glibc }: DebianPython, arch: string): Target {
   const [major = '3', minor = '0'] = python.split('.');
   const machine = machineOf(arch);

@@ -76,8 +76,8 @@ export async function installWheels(
         const name = SCRIPT.exec(file.path)?.[1];
         if (name !== undefined) await put(`${programs}/${name}`, await scriptOf(file, site), 0o755);
         if (/^[^/]+\.dist-info\/entry_points\.txt$/.test(file.path))
-          for (const [each, text] of entryPrograms((await file.read()).toString('utf8'), site))
-            await put(`${programs}/${each}`, Buffer.from(text), 0o755);
+          for (const [program, text] of entryPrograms((await file.read()).toString('utf8'), site))
+            await put(`${programs}/${program}`, Buffer.from(text), 0o755);
       }
     },
   });

@@ -6,7 +6,7 @@ import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
 import type { Npm } from '../../javascript/npm.ts';
 import { withArchive } from '../../python/wheels/archive.ts';
-import { decompressed } from '../archive/decompress.ts';
+import { decompress } from '../archive/decompress.ts';
 import { TreeWriter, untar, mergeTree } from '../archive/tree-writer.ts';
 import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
@@ -47,7 +47,7 @@ async function unpackZip(path: string, writer: TreeWriter, home: string): Promis
 }
 
 /** Returns the publisher's file of a recipe, or undefined if it has none. */
-function publishedOf({ install }: Recipe): Download | undefined {
+function publisherFileOf({ install }: Recipe): Download | undefined {
   if (install.from === 'go') return install.published;
   return install.from === 'download' ? install : undefined;
 }
@@ -59,7 +59,7 @@ async function installDownload(
   context: BuildContext,
 ): Promise<void> {
   const { url, id } = recipe;
-  const install = publishedOf(recipe);
+  const install = publisherFileOf(recipe);
   if (install === undefined) return;
   const home = `${HOME}/tools/${id}`;
   const writer = new TreeWriter(root, MAX_SIZE, `The command-line tool ${id}`);
@@ -69,7 +69,7 @@ async function installDownload(
   try {
     if (install.format === 'zip') await unpackZip(path, writer, home);
     else if (install.format === 'tar.gz')
-      await untar(decompressed(await readFile(path), '.gz'), writer, home);
+      await untar(decompress(await readFile(path), '.gz'), writer, home);
     else
       for (const name of Object.values(install.programs)) {
         const bytes = await readFile(path);
@@ -119,8 +119,8 @@ export async function installTool(
     return warnings;
   }
   if (install.from === 'pypi') {
-    const place = { root, site: `${home}/python`, programs: `${home}/bin` };
-    const { warnings } = await installWheels(readWheels(tool.python).wheels, place, context);
+    const folders = { root, site: `${home}/python`, programs: `${home}/bin` };
+    const { warnings } = await installWheels(readWheels(tool.python).wheels, folders, context);
     for (const name of install.programs) {
       const target = join(root, home, 'bin', name);
       if (!existsSync(target)) throw installFailed(id, `its package has no program ${name}`);

@@ -1,4 +1,4 @@
-/** A publisher's file with a SHA-256. `programs`: name → path in the archive; for a binary the path is ignored. */
+/** A publisher's file with a SHA-256. `programs`: name → path in the archive, or for a binary the name of its file. */
 export interface Download {
   readonly from: 'download';
   readonly format: 'binary' | 'tar.gz' | 'zip';

@@ -1,21 +1,22 @@
 import type { Download, GoInstall, GoSource } from './recipe.ts';
 
-type Texts = Readonly<Record<string, string>>;
+type StringMap = Readonly<Record<string, string>>;
 
 /** The modules to compile. Checksums are of the files on the module proxy. */
-type Compiled = Omit<GoInstall, 'from' | 'published'>;
+type CompiledTool = Omit<GoInstall, 'from' | 'published'>;
 
 const module = (path: string, version: string, sum: string, folder = 'main'): GoSource => ({
   ...{ path, version, sum, folder },
 });
 
 /** Programs of a module that needs no sibling modules. */
-const programsOf = (from: GoSource, programs: Texts, variables: Texts = {}): Compiled => ({
+const programsOf = (from: GoSource, programs: StringMap, variables: StringMap = {}): CompiledTool => ({
   ...{ modules: [from], programs, variables },
 });
 
 /**
- * kubectl without the main package of the Kubernetes repository, which is not a module: the library with all commands.
+ * A main package for kubectl, based on the library with all its commands. The original one is in the Kubernetes
+ * repository, which is not a module.
  */
 const KUBECTL = `package main
 
@@ -134,7 +135,7 @@ const COMPILED = {
       sops: './cmd/sops',
     },
   ),
-} as const satisfies Readonly<Record<string, Compiled>>;
+} as const satisfies Readonly<Record<string, CompiledTool>>;
 
 /** Returns a tool that is compiled, or the publisher's program if the operator has its checksum. */
 export function go(name: keyof typeof COMPILED, published: Download): GoInstall {

@@ -14,7 +14,7 @@ import type { PythonLoader } from './python-loader.ts';
 
 /** The result of importing an image's modules. */
 export interface Memory {
-  /** The memory snapshot; absent if the modules cannot be kept in one. */
+  /** The memory snapshot; absent if the modules cannot be stored in one. */
   readonly path?: string;
   /** Modules that user code can import, in the order of the specification. */
   readonly modules: readonly string[];
@@ -38,7 +38,7 @@ export async function makeMemory(
   loader: PythonLoader,
   context: BuildContext,
 ): Promise<Memory> {
-  const all = names.flatMap((name) => site.modules.get(name) ?? []);
+  const allModules = names.flatMap((name) => site.modules.get(name) ?? []);
   const load = (modules: readonly string[], snapshot?: string): Promise<PythonReport> =>
     loader.run(
       { t: 'load', fromSnapshot: snapshot !== undefined, modules, cpuMs },
@@ -46,26 +46,26 @@ export async function makeMemory(
       context.signal,
     );
   context.progress('loading');
-  const { order, failed } = expectLoaded(await load(all));
+  const { order, failed } = expectLoaded(await load(allModules));
   const essential = names.flatMap((name) => essentialOf(name, site.modules.get(name) ?? [], failed));
   for (const { module, message, stack } of failed) context.log(`${module}: ${message}\n${stack}`);
-  const [missing] = failed.filter(({ module }) => essential.includes(module));
-  if (missing)
+  const [essentialFailure] = failed.filter(({ module }) => essential.includes(module));
+  if (essentialFailure)
     throw new ImageError(
       'load_failed',
-      `The module ${missing.module} cannot be imported: ${missing.message}`,
+      `The module ${essentialFailure.module} cannot be imported: ${essentialFailure.message}`,
     );
-  const good = all.filter((module) => !failed.some((failure) => failure.module === module));
-  const optional = failed.map(({ module, message }) => `The module ${module} cannot be imported: ${message}`);
-  const base = { modules: topLevelOf(good) };
+  const loadable = allModules.filter((module) => !failed.some((failure) => failure.module === module));
+  const warnings = failed.map(({ module, message }) => `The module ${module} cannot be imported: ${message}`);
+  const base = { modules: topLevelOf(loadable) };
   context.progress('making a memory snapshot');
   const snapshot = await makeSnapshot(order, site, loader, context);
-  if ('reason' in snapshot) return { ...base, warnings: [...optional, slowWarning(snapshot.reason)] };
-  const tried = await load(good, snapshot.path);
-  if (tried.t === 'loaded' && tried.failed.length === 0)
-    return { ...base, path: snapshot.path, warnings: optional };
-  context.log(`With the snapshot: ${JSON.stringify(tried).slice(0, 2_000)}`);
-  return { ...base, warnings: [...optional, slowWarning('they do not work when restored from a snapshot')] };
+  if ('reason' in snapshot) return { ...base, warnings: [...warnings, slowWarning(snapshot.reason)] };
+  const restored = await load(loadable, snapshot.path);
+  if (restored.t === 'loaded' && restored.failed.length === 0)
+    return { ...base, path: snapshot.path, warnings };
+  context.log(`With the snapshot: ${JSON.stringify(restored).slice(0, 2_000)}`);
+  return { ...base, warnings: [...warnings, slowWarning('they do not work when restored from a snapshot')] };
 }
 
 function expectLoaded(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> {
@@ -94,7 +94,7 @@ async function makeSnapshot(
   const report = await loader.run(request, [site.path], context.signal);
   if (report.t !== 'snapshot') {
     context.log(`No snapshot: ${JSON.stringify(report).slice(0, 2_000)}`);
-    return { reason: 'they cannot be kept in a snapshot' };
+    return { reason: 'they cannot be stored in a snapshot' };
   }
   context.log(`${report.imported.length} of ${modules.length} modules are in the snapshot`);
   // The first refused module usually causes the others.
@@ -111,18 +111,18 @@ function slowWarning(reason: string): string {
 }
 
 /**
- * Returns the modules without which a distribution is useless: the one with its name, otherwise its only one, otherwise
- * (if all fail) all. Other modules may be for other environments.
+ * Returns the modules without which a distribution is useless: those with its name, otherwise all modules if all fail.
+ * Other modules may be for other environments.
  */
 function essentialOf(
   name: string,
   modules: readonly string[],
   failed: readonly PythonModuleFailure[],
 ): readonly string[] {
-  const named = modules.filter((module) => canonicalName(module) === name);
-  if (named.length > 0) return named;
-  const fails = (module: string): boolean => failed.some((failure) => failure.module === module);
-  return modules.every(fails) ? modules : [];
+  const namesakes = modules.filter((module) => canonicalName(module) === name);
+  if (namesakes.length > 0) return namesakes;
+  const hasFailed = (module: string): boolean => failed.some((failure) => failure.module === module);
+  return modules.every(hasFailed) ? modules : [];
 }
 
 /** Returns the top-level names of modules; names with a leading underscore are private. */

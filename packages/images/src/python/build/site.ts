@@ -30,7 +30,7 @@ export async function makeSite(
   context.progress('compiling');
   const compiled = await compile(files, loader, context);
   const path = join(context.workFolder, 'site.zip');
-  await writeStoredZip(path, sorted(compiled));
+  await writeStoredZip(path, sortedFiles(compiled));
   return { path, modules, warnings };
 }
 
@@ -49,10 +49,10 @@ async function unpack(
     put: async ({ wheel, contents }) => {
       for (const [name, file] of contents.files) {
         const data = await file.read();
-        const before = files.get(name);
-        if (before && !before.equals(data))
+        const replaced = files.get(name);
+        if (replaced && !replaced.equals(data))
           context.log(`${name} of ${wheel.name} replaces a file of another package`);
-        bytes += data.byteLength - (before?.byteLength ?? 0);
+        bytes += data.byteLength - (replaced?.byteLength ?? 0);
         if (bytes > MAX_SITE_BYTES || files.size >= MAX_FILES) throw tooLarge();
         files.set(name, data);
       }
@@ -108,7 +108,7 @@ async function compileBatch(
   context: BuildContext,
 ): Promise<[string, Buffer][]> {
   const site = join(context.workFolder, `sources-${randomUUID()}.zip`);
-  await writeStoredZip(site, sorted(sources));
+  await writeStoredZip(site, sortedFiles(sources));
   const report = await loader.run({ t: 'compile' }, [site], context.signal);
   if (report.t !== 'compiled') throw compileFailure(report);
   for (const path of report.uncompiled) context.log(`${path} does not compile; its source is kept`);
@@ -130,6 +130,6 @@ function compileFailure(report: PythonReport): ImageError {
 }
 
 /** Yields files in sorted order, so that equal files produce equal archives. */
-async function* sorted(files: ReadonlyMap<string, Buffer>): AsyncGenerator<StoredFile> {
+async function* sortedFiles(files: ReadonlyMap<string, Buffer>): AsyncGenerator<StoredFile> {
   for (const path of [...files.keys()].sort()) yield { path, bytes: files.get(path) ?? Buffer.alloc(0) };
 }

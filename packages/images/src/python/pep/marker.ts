@@ -57,7 +57,7 @@ export function parseMarker(text: string): Marker | undefined {
   const tokens = tokensOf(text);
   if (!tokens) return undefined;
   const parser = new Parser(tokens);
-  const marker = parser.either();
+  const marker = parser.expression();
   return parser.isAtEnd() ? marker : undefined;
 }
 
@@ -66,9 +66,9 @@ function tokensOf(text: string): string[] | undefined {
   let at = 0;
   while (at < text.trimEnd().length) {
     TOKEN.lastIndex = at;
-    const found = TOKEN.exec(text);
-    if (!found) return undefined;
-    tokens.push(found[0].trim().replace(/^not\s+in$/, 'not in'));
+    const match = TOKEN.exec(text);
+    if (!match) return undefined;
+    tokens.push(match[0].trim().replace(/^not\s+in$/, 'not in'));
     at = TOKEN.lastIndex;
   }
   return tokens;
@@ -76,24 +76,24 @@ function tokensOf(text: string): string[] | undefined {
 
 class Parser {
   readonly #tokens: readonly string[];
-  #at = 0;
+  #position = 0;
 
   constructor(tokens: readonly string[]) {
     this.#tokens = tokens;
   }
 
   isAtEnd(): boolean {
-    return this.#at === this.#tokens.length;
+    return this.#position === this.#tokens.length;
   }
 
-  either(): Marker | undefined {
+  expression(): Marker | undefined {
     return this.#chain('or', () => this.#chain('and', () => this.#atom()));
   }
 
   #chain(kind: 'and' | 'or', part: () => Marker | undefined): Marker | undefined {
     let left = part();
-    while (left && this.#tokens[this.#at] === kind) {
-      this.#at += 1;
+    while (left && this.#tokens[this.#position] === kind) {
+      this.#position += 1;
       const right = part();
       left = right && { kind, left, right };
     }
@@ -101,9 +101,9 @@ class Parser {
   }
 
   #atom(): Marker | undefined {
-    if (this.#tokens[this.#at] === '(') {
-      this.#at += 1;
-      const inner = this.either();
+    if (this.#tokens[this.#position] === '(') {
+      this.#position += 1;
+      const inner = this.expression();
       return this.#next() === ')' ? inner : undefined;
     }
     const left = operandOf(this.#next());
@@ -114,8 +114,8 @@ class Parser {
   }
 
   #next(): string | undefined {
-    const token = this.#tokens[this.#at];
-    this.#at += 1;
+    const token = this.#tokens[this.#position];
+    this.#position += 1;
     return token;
   }
 }

@@ -26,8 +26,8 @@ export function parseSpecifier(text: string): Specifier | undefined {
   if (parts.at(-1) === '') parts.pop();
   const clauses = parts.map(parseClause);
   if (clauses.some((clause) => clause === undefined)) return undefined;
-  const sound = clauses.filter((clause) => clause !== undefined);
-  return { text: sound.map(({ operator, text: version }) => operator + version).join(','), clauses: sound };
+  const valid = clauses.filter((clause) => clause !== undefined);
+  return { text: valid.map(({ operator, text: version }) => operator + version).join(','), clauses: valid };
 }
 
 function parseClause(part: string): Clause | undefined {
@@ -47,7 +47,7 @@ function isLegal(operator: string, prefix: boolean, version: Pep440Version): boo
   return operator !== '~=' || version.release.length > 1;
 }
 
-/** Returns whether it is a final release without a local label. */
+/** Returns whether a version is a final release without a local label. */
 function isPlain({ is_prerelease, is_postrelease, local }: Pep440Version): boolean {
   return !is_prerelease && !is_postrelease && local === null;
 }

@@ -64,14 +64,14 @@ export class ReleaseCatalogue {
    * results.
    */
   async load(name: string, specifier: Specifier): Promise<boolean> {
-    const known = this.#projects.get(name) ?? this.#lookUp(name);
-    this.#projects.set(name, known);
-    const projects = await known;
-    const admitted = this.#admit(name, specifier, projects);
-    const before = this.#releases.get(name);
-    if (before && !admitted) return false;
+    const lookup = this.#projects.get(name) ?? this.#lookUp(name);
+    this.#projects.set(name, lookup);
+    const projects = await lookup;
+    const hasAdmitted = this.#admit(name, specifier, projects);
+    const previous = this.#releases.get(name);
+    if (previous && !hasAdmitted) return false;
     this.#releases.set(name, this.#classify(name, projects));
-    return before !== undefined;
+    return previous !== undefined;
   }
 
   /**
@@ -79,11 +79,11 @@ export class ReleaseCatalogue {
    * with public ones of the same name. Among other sources, later ones add releases that earlier ones lack.
    */
   async #lookUp(name: string): Promise<readonly Project[]> {
-    const found: Project[] = [];
+    const projects: Project[] = [];
     for (const source of this.#sources) {
       const project = await source.find(name);
       if (!project) continue;
-      found.push(project);
+      projects.push(project);
       if (
         source.kind === 'wheelhouse' &&
         project.wheels.some(({ wheel }) => tagRank(wheel, this.#target) !== undefined)
@@ -91,23 +91,23 @@ export class ReleaseCatalogue {
         break;
       // Only the first index that has the project is used.
       if (source.kind === 'index') {
-        const rest = this.#sources.filter(({ kind }) => kind === 'pyodide');
-        for (const other of rest)
-          found.push(...[await other.find(name)].filter((more) => more !== undefined));
+        const mirrors = this.#sources.filter(({ kind }) => kind === 'pyodide');
+        for (const mirror of mirrors)
+          projects.push(...[await mirror.find(name)].filter((each) => each !== undefined));
         break;
       }
     }
-    return found;
+    return projects;
   }
 
   #admit(name: string, specifier: Specifier, projects: readonly Project[]): boolean {
-    const before = this.#admitted.size;
+    const previousSize = this.#admitted.size;
     if (wantsPreReleases(specifier)) this.#admitted.add(name);
     for (const { wheel, yanked } of projects.flatMap(({ wheels }) => wheels)) {
       if (yanked !== undefined && pins(specifier, wheel.version))
         this.#admitted.add(`${name}==${wheel.version}`);
     }
-    return this.#admitted.size > before;
+    return this.#admitted.size > previousSize;
   }
 
   #classify(name: string, projects: readonly Project[]): ProjectReleases {
@@ -117,36 +117,36 @@ export class ReleaseCatalogue {
       const versions = Map.groupBy(project.wheels, ({ wheel }) => wheel.version);
       for (const version of project.sourceOnly) if (!versions.has(version)) versions.set(version, []);
       for (const version of [...versions.keys()].sort(newestFirst)) {
-        const judged = this.#judge(name, version, versions.get(version) ?? []);
-        if ('reason' in judged) refused.set(version, refused.get(version) ?? judged);
-        else if (!candidates.has(version)) candidates.set(version, judged);
+        const result = this.#select(name, version, versions.get(version) ?? []);
+        if ('reason' in result) refused.set(version, refused.get(version) ?? result);
+        else if (!candidates.has(version)) candidates.set(version, result);
       }
     }
-    const usable = this.#withoutPreReleases(name, [...candidates.values()]);
-    for (const { version } of usable) refused.delete(version);
+    const installable = this.#withoutPreReleases(name, [...candidates.values()]);
+    for (const { version } of installable) refused.delete(version);
     for (const { version } of candidates.values()) {
-      if (!usable.some((candidate) => candidate.version === version)) {
+      if (!installable.some((candidate) => candidate.version === version)) {
         refused.set(version, { version, reason: 'pre-release', details: [] });
       }
     }
-    return { name, exists: projects.length > 0, candidates: usable, refused: [...refused.values()] };
+    return { name, exists: projects.length > 0, candidates: installable, refused: [...refused.values()] };
   }
 
   /** Excludes pre-releases unless they are requested or there are no others. */
   #withoutPreReleases(name: string, candidates: Candidate[]): Candidate[] {
     if (this.#admitted.has(name)) return candidates;
-    const finals = candidates.filter(({ version }) => !isPreRelease(version));
-    return finals.length > 0 ? finals : candidates;
+    const finalReleases = candidates.filter(({ version }) => !isPreRelease(version));
+    return finalReleases.length > 0 ? finalReleases : candidates;
   }
 
-  #judge(name: string, version: string, offers: readonly WheelOffer[]): Candidate | RefusedRelease {
-    const fitting = offers.filter(({ wheel }) => tagRank(wheel, this.#target) !== undefined);
+  #select(name: string, version: string, offers: readonly WheelOffer[]): Candidate | RefusedRelease {
+    const compatible = offers.filter(({ wheel }) => tagRank(wheel, this.#target) !== undefined);
     const tags = offers.flatMap(({ wheel }) => wheel.tags);
-    if (fitting.length === 0) return { version, reason: 'wheel', details: tags };
-    const running = fitting.filter((offer) => this.#runs(offer));
-    if (running.length === 0)
-      return { version, reason: 'python', details: fitting.map(({ requiresPython }) => requiresPython) };
-    const withDigest = running.filter(({ digest }) => digest !== undefined);
+    if (compatible.length === 0) return { version, reason: 'wheel', details: tags };
+    const supported = compatible.filter((offer) => this.#supportsPython(offer));
+    if (supported.length === 0)
+      return { version, reason: 'python', details: compatible.map(({ requiresPython }) => requiresPython) };
+    const withDigest = supported.filter(({ digest }) => digest !== undefined);
     if (withDigest.length === 0) return { version, reason: 'digest', details: [] };
     const allowed = withDigest.filter(
       ({ yanked }) => yanked === undefined || this.#admitted.has(`${name}==${version}`),
@@ -157,7 +157,7 @@ export class ReleaseCatalogue {
       : { version, reason: 'yanked', details: withDigest.map(({ yanked }) => yanked ?? '') };
   }
 
-  #runs({ requiresPython }: WheelOffer): boolean {
+  #supportsPython({ requiresPython }: WheelOffer): boolean {
     const specifier = parseSpecifier(requiresPython);
     return !specifier || isAllowed(this.#target.markers['python_full_version'] ?? '', specifier);
   }

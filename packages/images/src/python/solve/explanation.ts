@@ -60,13 +60,13 @@ function groupsOf(facts: readonly RequirementFact[]): RequirementGroup[] {
     facts,
     ({ by, text, obstacle }) => `${by?.name ?? ''} ${text} ${obstacle?.kind ?? ''}`,
   );
-  const made = [...groups.values()].flatMap(([first, ...rest]) => {
+  const groupList = [...groups.values()].flatMap(([first, ...rest]) => {
     if (!first) return [];
     const versions = [first, ...rest].flatMap(({ by }) => (by ? [by.version] : [])).sort(newestFirst);
     return { ...first, by: first.by && { name: first.by.name, versions: [...new Set(versions)] } };
   });
   // The author's own requirements come first, because those can be changed.
-  return made.sort((a, b) => Number(a.by !== undefined) - Number(b.by !== undefined));
+  return groupList.sort((a, b) => Number(a.by !== undefined) - Number(b.by !== undefined));
 }
 
 function sentenceOf(group: RequirementGroup): string {
@@ -81,18 +81,18 @@ function requirerOf({ by }: RequirementGroup): string {
 }
 
 function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Target): ImageError {
-  const needed =
+  const neededBy =
     group.by && group.by.name !== group.name ? ` (${requirerOf(group)} needs ${group.text})` : '';
   switch (obstacle.kind) {
     case 'unknown':
       return new ImageError(
         'package_not_found',
-        `There is no Python package ${group.name}${needed}. Check its spelling and the configured index.`,
+        `There is no Python package ${group.name}${neededBy}. Check its spelling and the configured index.`,
       );
     case 'no-version':
       return new ImageError(
         'version_not_found',
-        `No release of ${group.name} matches ${group.text}${needed}; ${obstacle.newest === undefined ? 'there is none' : `the newest is ${obstacle.newest}`}.`,
+        `No release of ${group.name} matches ${group.text}${neededBy}; ${obstacle.newest === undefined ? 'there is none' : `the newest is ${obstacle.newest}`}.`,
       );
     case 'url':
       return new ImageError(
@@ -107,24 +107,24 @@ function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Targ
     case 'python':
       return pythonMismatch(group, [obstacle.requires], target);
     case 'refused':
-      return refusal(group, obstacle.refused, needed, target);
+      return refusal(group, obstacle.refused, neededBy, target);
   }
 }
 
 /**
- * Returns the error for a project whose matching releases cannot be installed: wrong platform, wrong Python version, or
- * withdrawn.
+ * Returns the error for a project whose matching releases cannot be installed: they have no compatible wheel, require
+ * another Python, have no digest, or are yanked or pre-releases.
  */
 function refusal(
   group: RequirementGroup,
   refused: readonly RefusedRelease[],
-  needed: string,
+  neededBy: string,
   target: Target,
 ): ImageError {
   const withReason = (reason: RefusedRelease['reason']): readonly RefusedRelease[] =>
-    refused.filter((one) => one.reason === reason);
+    refused.filter((release) => release.reason === reason);
   const [newest] = withReason('wheel');
-  if (newest) return noWheel(group, newest, needed, target);
+  if (newest) return noWheel(group, newest, neededBy, target);
   const python = withReason('python');
   if (python.length > 0) return pythonMismatch(group, python[0]?.details ?? [], target);
   const code: ImageErrorCode = withReason('digest').length > 0 ? 'integrity_error' : 'version_not_found';
@@ -132,33 +132,33 @@ function refusal(
     code === 'integrity_error'
       ? 'the index has no SHA-256 or SHA-512 for its files, which is required'
       : 'all matching releases were yanked by their authors or are pre-releases; request one with == to use it';
-  return new ImageError(code, `${group.text}${needed} cannot be installed: ${cause}.`);
+  return new ImageError(code, `${group.text}${neededBy} cannot be installed: ${cause}.`);
 }
 
 function noWheel(
   { name }: RequirementGroup,
   { version, details }: RefusedRelease,
-  needed: string,
+  neededBy: string,
   target: Target,
 ): ImageError {
   const platforms = [...new Set(details.map(platformOf))].sort();
   const shown = platforms.slice(0, MAX_TAGS).join(', ');
   const more = platforms.length > MAX_TAGS ? ` and ${platforms.length - MAX_TAGS} more` : '';
-  const exist =
+  const availability =
     platforms.length > 0 ? `its wheels are for ${shown}${more}` : 'it is published only as source code';
-  const wanted = `py3-none-any or ${target.tags[0] ?? ''}`;
+  const acceptedTags = `py3-none-any or ${target.tags[0] ?? ''}`;
   const { sys_platform: system, python_version: python, platform_machine: machine } = target.markers;
   const isIsolate = system === 'emscripten';
-  const where = isIsolate ? 'Python in the isolate' : `Python ${python} on ${system} ${machine}`;
+  const environment = isIsolate ? 'Python in the isolate' : `Python ${python} on ${system} ${machine}`;
   const sources = `the configured wheelhouse${isIsolate ? ' or Pyodide mirror' : ''}`;
-  const other = isIsolate ? 'Use the native runtime' : 'Request another release';
+  const alternative = isIsolate ? 'Use the native runtime' : 'Request another release';
   const advice =
     platforms.length > 0
-      ? `${other}, or add a wheel to ${sources}.`
+      ? `${alternative}, or add a wheel to ${sources}.`
       : `Source distributions are not built: add a wheel to ${sources} (pip wheel builds one).`;
   return new ImageError(
     'no_compatible_wheel',
-    `${name} ${version}${needed} has no wheel for ${where} (${wanted}); ${exist}. ${advice}`,
+    `${name} ${version}${neededBy} has no wheel for ${environment} (${acceptedTags}); ${availability}. ${advice}`,
   );
 }
 
@@ -174,9 +174,9 @@ function platformOf(tag: string): string {
 }
 
 function pythonMismatch({ name }: RequirementGroup, requires: readonly string[], target: Target): ImageError {
-  const wanted = [...new Set(requires)].join(' or ');
+  const required = [...new Set(requires)].join(' or ');
   return new ImageError(
     'incompatible_platform',
-    `No matching release of ${name} supports Python ${target.markers['python_full_version'] ?? ''}: Python ${wanted} is required. Allow other releases.`,
+    `No matching release of ${name} supports Python ${target.markers['python_full_version'] ?? ''}: Python ${required} is required. Allow other releases.`,
   );
 }

@@ -8,13 +8,13 @@ export interface Incompatibility<Note> {
   readonly cause: Fact<Note> | Derivation<Note>;
 }
 
-/** Follows from a requirement of a package or the author. */
+/** The cause of an incompatibility: a requirement of a package or of the author. */
 interface Fact<Note> {
   readonly kind: 'fact';
   readonly note: Note;
 }
 
-/** Follows from two other incompatibilities. */
+/** The cause of an incompatibility: two others, from which it follows. */
 interface Derivation<Note> {
   readonly kind: 'derived';
   readonly from: readonly [Incompatibility<Note>, Incompatibility<Note>];
@@ -24,12 +24,12 @@ interface Derivation<Note> {
 export function factsOf<Note>(incompatibility: Incompatibility<Note>): Note[] {
   const seen = new Set<Incompatibility<Note>>();
   const notes = new Set<Note>();
-  const waiting = [incompatibility];
-  for (let next = waiting.shift(); next; next = waiting.shift()) {
+  const queue = [incompatibility];
+  for (let next = queue.shift(); next; next = queue.shift()) {
     if (seen.has(next)) continue;
     seen.add(next);
     if (next.cause.kind === 'fact') notes.add(next.cause.note);
-    else waiting.push(...next.cause.from);
+    else queue.push(...next.cause.from);
   }
   return [...notes];
 }
@@ -45,8 +45,8 @@ export function combine<Note>(
 ): Incompatibility<Note> {
   const terms = new Map(a.terms);
   for (const [id, set] of b.terms) terms.set(id, (terms.get(id) ?? set) & set);
-  const either = (a.terms.get(pivot.id) ?? 0n) | (b.terms.get(pivot.id) ?? 0n);
-  if (either === pivot.full) terms.delete(pivot.id);
-  else terms.set(pivot.id, either);
+  const union = (a.terms.get(pivot.id) ?? 0n) | (b.terms.get(pivot.id) ?? 0n);
+  if (union === pivot.full) terms.delete(pivot.id);
+  else terms.set(pivot.id, union);
   return { terms, cause: { kind: 'derived', from: [a, b] } };
 }

@@ -1,5 +1,5 @@
 import type { Incompatibility } from './incompatibility.ts';
-import { type CandidateSet, everything } from './sets.ts';
+import { type CandidateSet, fullSet } from './sets.ts';
 
 /** An assignment: from here on the package is in `set`. Without a cause it is a decision. */
 export interface Step<Note> {
@@ -19,8 +19,8 @@ export interface Satisfaction<Note> {
 /** The assignments so far, in order. */
 export class PartialSolution<Note> {
   readonly #steps: Step<Note>[] = [];
-  readonly #known = new Map<string, CandidateSet>();
-  readonly #decided = new Map<string, CandidateSet>();
+  readonly #remaining = new Map<string, CandidateSet>();
+  readonly #decisions = new Map<string, CandidateSet>();
   readonly #sizeOf: (id: string) => number;
   #level = 0;
 
@@ -29,22 +29,22 @@ export class PartialSolution<Note> {
   }
 
   /** Returns the remaining candidates, including "not installed" if possible. */
-  known(id: string): CandidateSet {
-    return this.#known.get(id) ?? everything(this.#sizeOf(id));
+  remaining(id: string): CandidateSet {
+    return this.#remaining.get(id) ?? fullSet(this.#sizeOf(id));
   }
 
   decisions(): ReadonlyMap<string, CandidateSet> {
-    return this.#decided;
+    return this.#decisions;
   }
 
   /** Returns the packages with assignments, in order of their first one. */
   ids(): IterableIterator<string> {
-    return this.#known.keys();
+    return this.#remaining.keys();
   }
 
   decide(id: string, set: CandidateSet): void {
     this.#level += 1;
-    this.#decided.set(id, set);
+    this.#decisions.set(id, set);
     this.#add({ id, set, level: this.#level });
   }
 
@@ -53,19 +53,19 @@ export class PartialSolution<Note> {
   }
 
   #add(step: Step<Note>): void {
-    this.#known.set(step.id, this.known(step.id) & step.set);
+    this.#remaining.set(step.id, this.remaining(step.id) & step.set);
     this.#steps.push(step);
   }
 
   /** Removes assignments above a level. */
   backTo(level: number): void {
-    const kept = this.#steps.filter((step) => step.level <= level);
+    const steps = this.#steps.filter((step) => step.level <= level);
     this.#steps.length = 0;
-    this.#known.clear();
-    this.#decided.clear();
-    for (const step of kept) {
+    this.#remaining.clear();
+    this.#decisions.clear();
+    for (const step of steps) {
       this.#add(step);
-      if (!step.cause) this.#decided.set(step.id, step.set);
+      if (!step.cause) this.#decisions.set(step.id, step.set);
     }
     this.#level = level;
   }
@@ -76,18 +76,18 @@ export class PartialSolution<Note> {
     const index = Math.max(...indexes.values());
     const step = this.#steps[index];
     if (!step) throw new Error('The incompatibility is not satisfied.');
-    const own = this.#indexOf(step.id, terms.get(step.id) ?? 0n, step.set);
+    const ownIndex = this.#indexOf(step.id, terms.get(step.id) ?? 0n, step.set);
     const others = [...indexes].filter(([id]) => id !== step.id).map(([, at]) => at);
-    const previous = this.#steps[Math.max(own, ...others, -1)];
+    const previous = this.#steps[Math.max(ownIndex, ...others, -1)];
     return { step, previousLevel: previous?.level ?? 0 };
   }
 
   /**
-   * Returns the index of the step after which the package is in the set, given that it is in `given`; -1 if from the
-   * start.
+   * Returns the index of the step after which the package is in the set; -1 if it is from the start. `initial` is a set
+   * that is known to contain the package.
    */
-  #indexOf(id: string, set: CandidateSet, given?: CandidateSet): number {
-    let left = everything(this.#sizeOf(id)) & (given ?? -1n);
+  #indexOf(id: string, set: CandidateSet, initial?: CandidateSet): number {
+    let left = fullSet(this.#sizeOf(id)) & (initial ?? -1n);
     if ((left & ~set) === 0n) return -1;
     for (const [index, step] of this.#steps.entries()) {
       if (step.id !== id) continue;

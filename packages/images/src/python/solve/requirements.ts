@@ -103,16 +103,16 @@ export class Requirements implements Problem<RequirementFact> {
     by: { name: string; version: string },
   ): Requirement[] {
     const extras = extrasOf(id);
-    const plain = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
-    if (extras.length === 0) return plain;
+    const unconditional = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
+    if (extras.length === 0) return unconditional;
     const added = requirements.filter(
       (requirement) =>
-        !plain.includes(requirement) &&
+        !unconditional.includes(requirement) &&
         extras.some((extra) => requirement.marker && this.#isMet(requirement.marker, extra)),
     );
-    const itself = `${by.name}==${by.version}`;
-    const own = parseRequirement(itself);
-    return own ? [own, ...added] : added;
+    const pinnedText = `${by.name}==${by.version}`;
+    const pinned = parseRequirement(pinnedText);
+    return pinned ? [pinned, ...added] : added;
   }
 
   #isMet(marker: NonNullable<Requirement['marker']>, extra: string): boolean {

@@ -49,35 +49,35 @@ export async function resolveRequirements(
   texts: readonly string[],
   options: ResolveOptions,
 ): Promise<Resolution> {
-  const wanted = texts.map(readRequirement);
+  const requirements = texts.map(readRequirement);
   const catalogue = new ReleaseCatalogue(options.sources, options.target);
   const reader = new MetadataReader(options);
   const metadataOf = (candidate: Candidate): Promise<Metadata | undefined> => reader.read(candidate);
   const problem = new Requirements({ catalogue, target: options.target, metadataOf });
   for (;;) {
-    const solution = await attempt(problem, wanted, options);
+    const solution = await attempt(problem, requirements, options);
     if (!solution) continue;
     if (!solution.ok) throw failureOf(solution, options.target);
     const assignments = [...solution.chosen].filter(([id]) => !id.includes('['));
     const candidates = assignments.map(
-      ([name, place]) => [name, catalogue.releases(name).candidates[place]] as const,
+      ([name, index]) => [name, catalogue.releases(name).candidates[index]] as const,
     );
     const chosen = await Promise.all(
-      candidates.map(async ([name, candidate]) => reader.chosen(name, candidate)),
+      candidates.map(async ([name, candidate]) => reader.chosenRelease(name, candidate)),
     );
     chosen.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { chosen, warnings: warningsOf(chosen, wanted, catalogue) };
+    return { chosen, warnings: warningsOf(chosen, requirements, catalogue) };
   }
 }
 
 /** Returns undefined if a requirement changed the available releases, so that solving has to restart. */
 async function attempt(
   problem: Requirements,
-  wanted: readonly Requirement[],
+  requirements: readonly Requirement[],
   { target, maxSteps = MAX_STEPS }: ResolveOptions,
 ): Promise<Solution<RequirementFact> | undefined> {
   try {
-    return await solve(problem, await problem.rootRules(wanted), maxSteps);
+    return await solve(problem, await problem.rootRules(requirements), maxSteps);
   } catch (error) {
     if (error instanceof ReleasesChanged) return undefined;
     if (error instanceof DeadEnd) throw explainDeadEnd(error.facts, target);
@@ -109,7 +109,7 @@ function failureOf(
 /** Reads each metadata file once, up to a limit. */
 class MetadataReader {
   readonly #options: ResolveOptions;
-  readonly #read = new Map<string, Promise<Metadata | undefined>>();
+  readonly #cache = new Map<string, Promise<Metadata | undefined>>();
 
   constructor(options: ResolveOptions) {
     this.#options = options;
@@ -117,17 +117,17 @@ class MetadataReader {
 
   async read({ offer }: Candidate): Promise<Metadata | undefined> {
     this.#options.signal?.throwIfAborted();
-    const known = this.#read.get(offer.location);
-    if (known) return known;
+    const cached = this.#cache.get(offer.location);
+    if (cached) return cached;
     const limit = this.#options.maxReads ?? MAX_READS;
-    if (this.#read.size >= limit) {
+    if (this.#cache.size >= limit) {
       throw new ImageError(
         'resolution_conflict',
         `No compatible set was found among ${limit} releases, the last one of ${offer.wheel.name}. Narrow the ranges, for example ${offer.wheel.name}>=2,<3.`,
       );
     }
     const reading = this.#parse(offer);
-    this.#read.set(offer.location, reading);
+    this.#cache.set(offer.location, reading);
     return reading;
   }
 
@@ -139,7 +139,7 @@ class MetadataReader {
     return isSame(metadata.version, offer.wheel.version) ? metadata : undefined;
   }
 
-  async chosen(name: string, candidate: Candidate | undefined): Promise<ChosenRelease> {
+  async chosenRelease(name: string, candidate: Candidate | undefined): Promise<ChosenRelease> {
     if (!candidate) throw new Error(`Nothing was chosen for ${name}.`);
     const metadata = await this.read(candidate);
     return { name, version: candidate.version, offer: candidate.offer, requires: metadata?.requires ?? [] };
@@ -149,11 +149,11 @@ class MetadataReader {
 /** Returns a warning for each of the author's requirements that got an older release than the newest one. */
 function warningsOf(
   chosen: readonly ChosenRelease[],
-  wanted: readonly Requirement[],
+  requirements: readonly Requirement[],
   catalogue: ReleaseCatalogue,
 ): string[] {
-  return wanted.flatMap(({ name, specifier, text }) => {
-    const version = chosen.find((one) => one.name === name)?.version;
+  return requirements.flatMap(({ name, specifier, text }) => {
+    const version = chosen.find((release) => release.name === name)?.version;
     if (version === undefined) return [];
     const { refused, candidates } = catalogue.releases(name);
     const isNewer = (other: { version: string }): boolean =>

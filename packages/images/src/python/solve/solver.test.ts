@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scale } from '../../../../../test/support/scale.ts';
-import { best, contains } from './sets.ts';
+import { bestIndex, contains } from './sets.ts';
 import { factsOf } from './incompatibility.ts';
 import { type Rule, solve } from './solver.ts';
 
@@ -117,5 +117,5 @@ it('the solver returns minimal proofs', async () => {
 });
 
 it('the solver chooses the best remaining candidate', () => {
-  expect([best(0b100n), best(0b110n), best(0n)]).toEqual([2, 1, -1]);
+  expect([bestIndex(0b100n), bestIndex(0b110n), bestIndex(0n)]).toEqual([2, 1, -1]);
 });

@@ -1,5 +1,5 @@
 import { combine, type Incompatibility } from './incompatibility.ts';
-import { absence, best, type CandidateSet, contains, everything, only } from './sets.ts';
+import { absence, bestIndex, type CandidateSet, contains, fullSet, singleton } from './sets.ts';
 import { PartialSolution } from './partial-solution.ts';
 
 /** Requires that `target` is in `allowed`; `note` is the reason. */
@@ -30,11 +30,11 @@ export type Solution<Note> =
  */
 export async function solve<Note>(
   problem: Problem<Note>,
-  wanted: readonly Rule<Note>[],
+  rootRules: readonly Rule<Note>[],
   maxSteps: number,
 ): Promise<Solution<Note>> {
   const solver = new Solver(problem);
-  for (const rule of wanted) solver.add(rule);
+  for (const rule of rootRules) solver.add(rule);
   return solver.run(maxSteps);
 }
 
@@ -50,14 +50,14 @@ class Solver<Note> {
     this.#solution = new PartialSolution((id) => problem.sizeOf(id));
   }
 
-  /** Adds a rule of the author, or of the candidate `of`. */
-  add(rule: Rule<Note>, of?: { readonly id: string; readonly index: number }): void {
-    if (of?.id === rule.target && contains(rule.allowed, of.index)) return;
+  /** Adds a rule of the author, or of a candidate. */
+  add(rule: Rule<Note>, candidate?: { readonly id: string; readonly index: number }): void {
+    if (candidate?.id === rule.target && contains(rule.allowed, candidate.index)) return;
     const terms = new Map<string, CandidateSet>();
-    const full = everything(this.#problem.sizeOf(rule.target));
+    const full = fullSet(this.#problem.sizeOf(rule.target));
     // Terms that are always true are omitted, because they cannot change.
     if (rule.allowed !== 0n) terms.set(rule.target, full & ~rule.allowed);
-    if (of) terms.set(of.id, only(of.index));
+    if (candidate) terms.set(candidate.id, singleton(candidate.index));
     const incompatibility: Incompatibility<Note> = { terms, cause: { kind: 'fact', note: rule.note } };
     if (terms.size === 0) this.#proof = incompatibility;
     else this.#learn(incompatibility);
@@ -75,33 +75,33 @@ class Solver<Note> {
   }
 
   #chosen(): Map<string, number> {
-    return new Map([...this.#solution.decisions()].map(([id, set]) => [id, best(set)]));
+    return new Map([...this.#solution.decisions()].map(([id, set]) => [id, bestIndex(set)]));
   }
 
   /**
    * Returns a required package without a decision: first those with a single candidate, then in the order of requests.
    */
   #undecided(): string | undefined {
-    const open = [...this.#solution.ids()].filter(
+    const undecided = [...this.#solution.ids()].filter(
       (id) => !this.#solution.decisions().has(id) && !this.#mayBeAbsent(id),
     );
-    return open.find((id) => isSingle(this.#solution.known(id))) ?? open[0];
+    return undecided.find((id) => isSingle(this.#solution.remaining(id))) ?? undecided[0];
   }
 
   #mayBeAbsent(id: string): boolean {
-    return (this.#solution.known(id) & absence(this.#problem.sizeOf(id))) !== 0n;
+    return (this.#solution.remaining(id) & absence(this.#problem.sizeOf(id))) !== 0n;
   }
 
   async #decide(id: string): Promise<void> {
-    const index = best(this.#solution.known(id));
+    const index = bestIndex(this.#solution.remaining(id));
     const rules = await this.#problem.rulesOf(id, index);
     for (const rule of rules) this.add(rule, { id, index });
     this.#changed.add(id);
     const blocked = rules.some(({ target, allowed }) =>
-      target === id ? !contains(allowed, index) : (this.#solution.known(target) & allowed) === 0n,
+      target === id ? !contains(allowed, index) : (this.#solution.remaining(target) & allowed) === 0n,
     );
     // A blocked candidate is left to propagation, which records the cause.
-    if (!blocked) this.#solution.decide(id, only(index));
+    if (!blocked) this.#solution.decide(id, singleton(index));
   }
 
   #learn(incompatibility: Incompatibility<Note>): void {
@@ -113,7 +113,7 @@ class Solver<Note> {
     }
   }
 
-  /** Derives consequences until there are none left, or there is a proof that nothing works. */
+  /** Derives consequences until there are none left, or there is a proof that no solution exists. */
   #propagate(): void {
     for (;;) {
       const [id] = this.#changed;
@@ -142,7 +142,7 @@ class Solver<Note> {
   #openTerm({ terms }: Incompatibility<Note>): readonly [string, CandidateSet] | 'none' | 'several' {
     let open: readonly [string, CandidateSet] | 'none' = 'none';
     for (const term of terms) {
-      const known = this.#solution.known(term[0]);
+      const known = this.#solution.remaining(term[0]);
       if ((known & ~term[1]) === 0n) continue;
       if (open !== 'none' || (known & term[1]) === 0n) return 'several';
       open = term;
@@ -151,7 +151,7 @@ class Solver<Note> {
   }
 
   #conclude(incompatibility: Incompatibility<Note>, [id, set]: readonly [string, CandidateSet]): void {
-    this.#solution.derive(id, everything(this.#problem.sizeOf(id)) & ~set, incompatibility);
+    this.#solution.derive(id, fullSet(this.#problem.sizeOf(id)) & ~set, incompatibility);
     this.#changed.add(id);
   }
 
@@ -168,7 +168,7 @@ class Solver<Note> {
       }
       current = combine(current, step.cause, {
         id: step.id,
-        full: everything(this.#problem.sizeOf(step.id)),
+        full: fullSet(this.#problem.sizeOf(step.id)),
       });
     }
     this.#proof = current;

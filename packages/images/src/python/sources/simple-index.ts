@@ -19,11 +19,11 @@ const SDIST = /^(.+)-([^-]+)\.(?:tar\.gz|zip|tar\.bz2)$/;
 
 /** Parses a project page of a simple index in JSON (PEP 691) or HTML (PEP 503); undefined if it is neither. */
 function parseIndexPage(text: string, pageUrl: string): Project | undefined {
-  const listed = text.trimStart().startsWith('{') ? listedInJson(text, pageUrl) : listedInHtml(text, pageUrl);
-  if (!listed) return undefined;
+  const files = text.trimStart().startsWith('{') ? filesInJson(text, pageUrl) : filesInHtml(text, pageUrl);
+  if (!files) return undefined;
   const wheels: WheelOffer[] = [];
   const sources = new Set<string>();
-  for (const file of listed) {
+  for (const file of files) {
     const wheel = parseWheelName(file.filename);
     if (wheel) wheels.push(offerOf(file, wheel));
     else sources.add(SDIST.exec(file.filename)?.[2] ?? '');
@@ -45,13 +45,13 @@ function digestOf(hashes: Readonly<Record<string, unknown>>): string | undefined
   return name === undefined ? undefined : `${name}:${String(hashes[name]).toLowerCase()}`;
 }
 
-function listedInJson(text: string, pageUrl: string): ListedFile[] | undefined {
+function filesInJson(text: string, pageUrl: string): ListedFile[] | undefined {
   const page = parseJson(text);
   const files = isRecord(page) ? page['files'] : undefined;
   if (!Array.isArray(files)) return undefined;
   return files.filter(isRecord).flatMap((file) => {
     const { filename, size, yanked } = file;
-    const url = absolute(file['url'], pageUrl);
+    const url = absoluteUrl(file['url'], pageUrl);
     if (typeof filename !== 'string' || url === undefined) return [];
     return {
       filename,
@@ -74,13 +74,13 @@ const ANCHOR = /<a\b([^>]*)>([^<]*)<\/a\s*>/gi;
 const ATTRIBUTE = /([a-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/gi;
 
 /** The specification makes simple pages flat lists of anchors, so no HTML parser is needed. */
-function listedInHtml(text: string, pageUrl: string): ListedFile[] | undefined {
+function filesInHtml(text: string, pageUrl: string): ListedFile[] | undefined {
   if (!/<(?:!doctype html|html|body|a)\b/i.test(text)) return undefined;
   const base = attributesOf(/<base\b([^>]*)>/i.exec(text)?.[1] ?? '').get('href');
-  const from = absolute(base ?? '', pageUrl) ?? pageUrl;
+  const baseUrl = absoluteUrl(base ?? '', pageUrl) ?? pageUrl;
   return [...text.matchAll(ANCHOR)].flatMap(([, attributeText = '', label = '']) => {
     const attributes = attributesOf(attributeText);
-    const url = absolute(attributes.get('href'), from);
+    const url = absoluteUrl(attributes.get('href'), baseUrl);
     if (url === undefined) return [];
     const metadataHash = attributes.get('data-core-metadata') ?? attributes.get('data-dist-info-metadata');
     return {
@@ -121,9 +121,9 @@ function decodeEntities(text: string): string {
 }
 
 /** Resolves a URL relative to the page; undefined unless it is http or https. */
-function absolute(value: unknown, from: string): string | undefined {
-  if (typeof value !== 'string' || !URL.canParse(value, from)) return undefined;
-  const url = new URL(value, from);
+function absoluteUrl(value: unknown, baseUrl: string): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value, baseUrl)) return undefined;
+  const url = new URL(value, baseUrl);
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : undefined;
 }
 

@@ -9,20 +9,21 @@ import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
 import { metadataInFile } from '../wheels/wheel-metadata.ts';
 import type { WheelOffer, Source } from './source.ts';
 
-interface Found {
+interface WheelFile {
   readonly filename: string;
   readonly wheel: WheelName;
 }
 
 /** Returns an operator's folder of wheels as a source. */
 export function wheelhouse(folder: string): Source {
-  let listing: Promise<Map<string, Found[]>> | undefined;
+  let listing: Promise<Map<string, WheelFile[]>> | undefined;
   return {
     kind: 'wheelhouse',
     async find(name) {
       listing ??= list(folder);
-      const found = (await listing).get(name);
-      return found && { wheels: await Promise.all(found.map((one) => offerOf(folder, one))), sourceOnly: [] };
+      const files = (await listing).get(name);
+      if (files === undefined) return undefined;
+      return { wheels: await Promise.all(files.map((file) => offerOf(folder, file))), sourceOnly: [] };
     },
     metadataOf: ({ filename }) => metadataInFile(join(folder, filename)),
   };
@@ -35,7 +36,7 @@ export async function digestOf(path: string): Promise<string> {
   return `sha256:${hash.digest('hex')}`;
 }
 
-async function list(folder: string): Promise<Map<string, Found[]>> {
+async function list(folder: string): Promise<Map<string, WheelFile[]>> {
   const names = await readdir(folder).catch((error: unknown) => {
     throw new ImageError('registry_unavailable', 'The configured folder of wheels cannot be read.', {
       cause: error,
@@ -48,7 +49,7 @@ async function list(folder: string): Promise<Map<string, Found[]>> {
   return Map.groupBy(wheels, ({ wheel }) => wheel.name);
 }
 
-async function offerOf(folder: string, { filename, wheel }: Found): Promise<WheelOffer> {
+async function offerOf(folder: string, { filename, wheel }: WheelFile): Promise<WheelOffer> {
   const path = join(folder, filename);
   const metadata = parseMetadata(await metadataInFile(path));
   return {

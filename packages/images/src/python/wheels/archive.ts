@@ -26,8 +26,8 @@ const FILE_TYPE = 0o170000;
 const REGULAR = 0o100000;
 
 /**
- * Calls `use` with the files of an untrusted zip archive. Refuses paths that lead elsewhere, links, encryption,
- * duplicate names and zip bombs.
+ * Calls `use` with the files of an untrusted zip archive. Refuses paths that lead out of the archive, links,
+ * encryption, duplicate names and zip bombs.
  * @throws ImageError unsupported_package, image_too_large.
  */
 export async function withArchive<T>(
@@ -107,10 +107,10 @@ function quotedName({ fileName }: Entry): string {
   return JSON.stringify(fileName.slice(0, 100));
 }
 
-function unsupported(fault: string, cause?: Error): ImageError {
-  return new ImageError('unsupported_package', `The archive ${fault}.`, cause && { cause });
+function unsupported(problem: string, cause?: Error): ImageError {
+  return new ImageError('unsupported_package', `The archive ${problem}.`, cause && { cause });
 }
 
-function tooLarge(what: string): ImageError {
-  return new ImageError('image_too_large', `The archive has ${what}.`);
+function tooLarge(excess: string): ImageError {
+  return new ImageError('image_too_large', `The archive has ${excess}.`);
 }

@@ -10,7 +10,7 @@ export interface Contents {
 }
 
 /** Files of a wheel's metadata folder that programs read; the file list and signatures are not needed in an image. */
-const KEPT_METADATA =
+const INSTALLED_METADATA =
   /\.dist-info\/(?:METADATA|entry_points\.txt|top_level\.txt|WHEEL|licenses\/.*|LICEN[CS]E[^/]*)$/;
 
 /** Python executes these when it starts. */
@@ -30,7 +30,7 @@ export function contentsOf(archive: readonly ArchiveFile[]): Contents {
   for (const file of archive) {
     const path = file.path.replace(SITE_DATA, '');
     if (OTHER_DATA.test(path) || EXCLUDED.test(path)) continue;
-    if (/^[^/]+\.dist-info\//.test(path) && !KEPT_METADATA.test(path)) continue;
+    if (/^[^/]+\.dist-info\//.test(path) && !INSTALLED_METADATA.test(path)) continue;
     if (STARTUP.test(path)) startup.push(path);
     else files.set(path, file);
   }

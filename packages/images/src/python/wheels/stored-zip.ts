@@ -33,7 +33,7 @@ async function* parts(files: AsyncIterable<StoredFile>): AsyncGenerator<Uint8Arr
   for await (const { path, bytes } of files) {
     const name = Buffer.from(path);
     const fields = fieldsOf(bytes, name);
-    directory.push(central(fields, at), name);
+    directory.push(centralHeader(fields, at), name);
     const local = Buffer.concat([uint32(LOCAL), fields, name]);
     yield local;
     yield bytes;
@@ -67,12 +67,12 @@ function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
 }
 
 /** Returns the file's header in the central directory, which adds its offset. */
-function central(fields: Buffer, at: number): Buffer {
+function centralHeader(fields: Buffer, at: number): Buffer {
   const version = Buffer.alloc(2);
   version.writeUInt16LE(VERSION);
-  const rest = Buffer.alloc(14);
-  rest.writeUInt32LE(at, 10);
-  return Buffer.concat([uint32(CENTRAL), version, fields, rest]);
+  const attributes = Buffer.alloc(14);
+  attributes.writeUInt32LE(at, 10);
+  return Buffer.concat([uint32(CENTRAL), version, fields, attributes]);
 }
 
 function uint32(value: number): Buffer {

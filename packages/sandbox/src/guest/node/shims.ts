@@ -25,8 +25,7 @@ function parse(query: string, separator = '&', equals = '='): Record<string, str
       (part) => unescape((part as string).replaceAll('+', ' ')),
     ) as [string, string];
     const earlier = values[name];
-    values[name] =
-      earlier === undefined ? value : [...(Array.isArray(earlier) ? earlier : [earlier]), value];
+    values[name] = earlier === undefined ? value : [...(Array.isArray(earlier) ? earlier : [earlier]), value];
   }
   return values;
 }

@@ -35,8 +35,8 @@ export interface GoBuild {
 type BuildFolders = Pick<GoRun, 'toolchain' | 'sources' | 'folder' | 'home' | 'programs' | 'uid'>;
 
 /**
- * Returns the folder with a tool's programs from the store; compiles them if the store does not have them. Compiling runs no
- * module code and connects only to module proxies. Throws ImageError.
+ * Returns the folder with a tool's programs from the store; compiles them if the store does not have them. Compiling
+ * runs no module code and connects only to module proxies. Throws ImageError.
  */
 export function cachedPrograms(
   build: GoBuild,
@@ -96,13 +96,13 @@ async function download({ id, install }: GoBuild, run: Run, context: BuildContex
 }
 
 async function compileAll({ id, install }: GoBuild, run: Run, context: BuildContext): Promise<void> {
-  const set = Object.entries(install.variables).map(([name, value]) => `-X ${name}=${value}`);
-  const linking = `-ldflags=${['-s', '-w', ...set].join(' ')}`;
+  const assignments = Object.entries(install.variables).map(([name, value]) => `-X ${name}=${value}`);
+  const linkerFlags = `-ldflags=${['-s', '-w', ...assignments].join(' ')}`;
   // No profile of a module's author, and no access to version control.
-  const switches = ['-trimpath', '-buildvcs=false', '-pgo=off', linking];
+  const buildFlags = ['-trimpath', '-buildvcs=false', '-pgo=off', linkerFlags];
   for (const [name, path] of Object.entries(install.programs)) {
     context.progress(`compiling ${name} of ${id}`);
-    await run(['build', ...switches, '-o', programPath(name), path]);
+    await run(['build', ...buildFlags, '-o', programPath(name), path]);
   }
 }
 

@@ -16,8 +16,8 @@ const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
 /** Returns the line of Go's output that names the problem. */
 function lineOf(stderr: string, pattern: RegExp): string {
   const lines = stderr.split('\n').map((line) => line.trim());
-  const own = lines.filter((line) => line !== '' && !/^(?:#|go: downloading )/.test(line));
-  return (own.find((line) => pattern.test(line)) ?? own.at(-1) ?? 'no output').slice(0, 300);
+  const messages = lines.filter((line) => line !== '' && !/^(?:#|go: downloading )/.test(line));
+  return (messages.find((line) => pattern.test(line)) ?? messages.at(-1) ?? 'no output').slice(0, 300);
 }
 
 /** Returns the error for a failed run of Go. `fault` is why the gate refused a request, or undefined. */
@@ -26,20 +26,21 @@ export function goFailure(
   { stderr, stopped, exitCode }: TreeEnd,
   { fault, minutes, memoryMiB }: { fault: ImageError | undefined; minutes: number; memoryMiB: number },
 ): ImageError {
-  const what = `The command-line tool ${id} could not be compiled`;
+  const summary = `The command-line tool ${id} could not be compiled`;
   if (exitCode === null && stopped === undefined)
     return new ImageError(
       'provider_error',
-      `${what}: Go did not start in its sandbox: ${stderr || 'it ended immediately'}.`,
+      `${summary}: Go did not start in its sandbox: ${stderr || 'it ended immediately'}.`,
     );
   if (stopped !== undefined) {
     const limit =
       stopped === 'memory' ? `${memoryMiB} MiB of memory` : `${minutes} minutes, or printed too much`;
-    return new ImageError('install_failed', `${what}: it took more than ${limit}.`);
+    return new ImageError('install_failed', `${summary}: it took more than ${limit}.`);
   }
   for (const [pattern, code, sentence] of MEANINGS)
     if (pattern.test(stderr))
-      return new ImageError(code, `${what}: ${sentence}. Go said: ${lineOf(stderr, pattern)}`);
-  if (fault !== undefined) return new ImageError(fault.code, `${what}. ${fault.message}`, { cause: fault });
-  return new ImageError('install_failed', `${what}. Go said: ${lineOf(stderr, /(?!)/)}`);
+      return new ImageError(code, `${summary}: ${sentence}. Go said: ${lineOf(stderr, pattern)}`);
+  if (fault !== undefined)
+    return new ImageError(fault.code, `${summary}. ${fault.message}`, { cause: fault });
+  return new ImageError('install_failed', `${summary}. Go said: ${lineOf(stderr, /(?!)/)}`);
 }

@@ -3,7 +3,7 @@ import { denied, type EgressRequest, type EgressResponse } from '@heddle/sandbox
 import type { BuildContext } from '../../../builder.ts';
 import { ImageError, isImageError } from '../../../error.ts';
 import { MAX_PACKAGE_BYTES } from '../../limits.ts';
-import { askProxies } from './proxies.ts';
+import { fetchFromProxies } from './proxies.ts';
 
 /** Quotas of one tool's build. */
 const MAX_REQUESTS = 20_000;
@@ -27,13 +27,13 @@ export class GoGate {
   #fault: ImageError | undefined;
 
   static async open(context: BuildContext): Promise<GoGate> {
-    const gate: { made?: GoGate } = {};
+    const holder: { gate?: GoGate } = {};
     const proxy = await Proxy.open({
-      send: (request) => (gate.made as GoGate).#send(request),
+      send: (request) => (holder.gate as GoGate).#send(request),
       requests: MAX_REQUESTS,
       bytes: MAX_BYTES,
     });
-    return (gate.made = new GoGate(context, proxy));
+    return (holder.gate = new GoGate(context, proxy));
   }
 
   private constructor(context: BuildContext, proxy: Proxy) {
@@ -41,7 +41,7 @@ export class GoGate {
     this.#proxy = proxy;
   }
 
-  /** Path of its socket. */
+  /** Path of the gate's socket. */
   get path(): string {
     return this.#proxy.path;
   }
@@ -62,7 +62,7 @@ export class GoGate {
     if (method !== 'GET' || !FILE.test(path) || new URL(path, GoGate.url).pathname !== path)
       throw denied('A build may only request module files.');
     try {
-      const { status, host, body } = await askProxies(path, MAX_PACKAGE_BYTES, this.#context);
+      const { status, host, body } = await fetchFromProxies(path, MAX_PACKAGE_BYTES, this.#context);
       if (status !== 200) this.#fault = refusal(status, host, path);
       return { status, statusText: '', url, redirected: false, headers: [], body };
     } catch (error) {

@@ -8,14 +8,14 @@ import { withArchive } from '../../../python/wheels/archive.ts';
 import { TreeWriter } from '../../archive/tree-writer.ts';
 import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../../limits.ts';
 import type { GoModule } from '../recipe.ts';
-import { askProxies } from './proxies.ts';
+import { fetchFromProxies } from './proxies.ts';
 
 /** Options for unpacking a module. */
 interface UnpackOptions {
   readonly folder: string;
-  /** True if a file is unpacked, by path; default: all files. */
+  /** Returns whether the file at a path is unpacked; default: all files. */
   readonly includes?: (path: string) => boolean;
-  /** True if a file is executable, by path; default: none. */
+  /** Returns whether the file at a path is executable; default: none. */
   readonly isExecutable?: (path: string) => boolean;
 }
 
@@ -23,7 +23,7 @@ const sha256 = (data: Uint8Array | string, encoding: 'hex' | 'base64' = 'hex'): 
   createHash('sha256').update(data).digest(encoding);
 
 /** Escapes capital letters for URLs of module proxies, which may be on case-insensitive file systems. */
-const escaped = (name: string): string => name.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
+const escapeName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
 
 /** Returns the checksum of files by name and SHA-256, in the format of `go.sum`. */
 export function sumOf(digests: readonly (readonly [name: string, sha256: string])[]): string {
@@ -35,8 +35,8 @@ export function sumOf(digests: readonly (readonly [name: string, sha256: string]
 
 /** Fetches the archive of a module, without verifying it. */
 async function fetchModule({ path, version }: GoModule, context: BuildContext): Promise<string> {
-  const proxyPath = `/${escaped(path)}/@v/${escaped(version)}.zip`;
-  const { status, host, body } = await askProxies(proxyPath, MAX_PACKAGE_BYTES, context);
+  const proxyPath = `/${escapeName(path)}/@v/${escapeName(version)}.zip`;
+  const { status, host, body } = await fetchFromProxies(proxyPath, MAX_PACKAGE_BYTES, context);
   if (status === 404 || status === 410)
     throw new ImageError('package_not_found', `${host} has no Go module ${path} ${version}.`);
   if (status !== 200)

@@ -43,7 +43,7 @@ export const programPath = (program: string): string => `${PATHS.programs}/${pro
  * take precedence. No other program is available, neither a C compiler nor version control.
  */
 function environmentOf(gate: string | undefined): Record<string, string> {
-  const width = String(Math.min(availableParallelism(), MAX_COMPILERS));
+  const compilers = String(Math.min(availableParallelism(), MAX_COMPILERS));
   return {
     HOME: PATHS.home,
     PATH: '/nonexistent',
@@ -66,7 +66,7 @@ function environmentOf(gate: string | undefined): Record<string, string> {
     GOSUMDB: 'off',
     GOPROXY: gate === undefined ? 'off' : GoGate.url,
     CGO_ENABLED: '0',
-    GOMAXPROCS: width,
+    GOMAXPROCS: compilers,
     GOMEMLIMIT: `${SOFT_MEMORY_MIB}MiB`,
     ...(gate !== undefined && { http_proxy: `http://127.0.0.1:${PROXY_PORT}` }),
   };

@@ -13,7 +13,7 @@ export interface ProxyResponse {
 
 const NOT_FOUND = new Set([404, 410]);
 
-function asksNext(status: number, after: 'absence' | 'failure'): boolean {
+function triesNext(status: number, after: 'absence' | 'failure'): boolean {
   return status !== 200 && (after === 'failure' || NOT_FOUND.has(status));
 }
 
@@ -21,7 +21,7 @@ function asksNext(status: number, after: 'absence' | 'failure'): boolean {
  * Requests a path, which begins with a slash, from the configured module proxies in order, as Go's own client does.
  * Throws ImageError.
  */
-export async function askProxies(
+export async function fetchFromProxies(
   path: string,
   maxBytes: number,
   context: BuildContext,
@@ -32,7 +32,7 @@ export async function askProxies(
     const url = `${proxy.replace(/\/+$/, '')}${path}`;
     try {
       const { status, body } = await context.fetchPage(url, { maxBytes });
-      if (!hasNext || !asksNext(status, nextAfter)) return { status, host: new URL(url).host, body };
+      if (!hasNext || !triesNext(status, nextAfter)) return { status, host: new URL(url).host, body };
     } catch (error) {
       context.signal.throwIfAborted();
       if (!hasNext || nextAfter === 'absence' || !isImageError(error)) throw error;

@@ -23,8 +23,8 @@ function valueIn(path: string, name: string): string | undefined {
 export function readGoSettings({ env, home }: UserEnvironment): NonNullable<Registries['go']> {
   const defaultFile = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'go', 'env');
   const file = env['GOENV'] ?? defaultFile;
-  const own = env['GOPROXY'] ?? '';
-  const setting = own !== '' ? own : (file === 'off' ? undefined : valueIn(file, 'GOPROXY')) || DEFAULT_PROXY;
+  const value = env['GOPROXY'] ?? '';
+  const setting = value || (file === 'off' ? undefined : valueIn(file, 'GOPROXY')) || DEFAULT_PROXY;
   const proxies = setting
     .split(/[,|]/)
     .map((name) => name.trim())
