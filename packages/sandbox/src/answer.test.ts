@@ -34,8 +34,8 @@ function answer(
     next: 0,
     rssMiB: 60,
   };
-  const given = readEnding({ done }, job, read);
-  return given.ok ? JSON.stringify(given.value) : given.error.code;
+  const result = readEnding({ done }, job, read);
+  return result.ok ? JSON.stringify(result.value) : result.error.code;
 }
 
 const expressions = (text: string) => readExpressions(text, 2);
@@ -49,7 +49,7 @@ describe("a process's answer", () => {
   });
 
   it.each([
-    ['text that is not JSON', 'OK', 'undefined', ''],
+    ['a string that is not JSON', 'OK', 'undefined', ''],
     ['a result over its limit', 'OK', `"${'x'.repeat(30)}"`, ''],
     ['output over its limit', 'OK', '1', 'x'.repeat(100)],
     ['an error that is not JSON', 'GUEST_ERROR', 'oops', ''],
@@ -59,8 +59,8 @@ describe("a process's answer", () => {
       '{"phase":"constructor","name":"E","message":"m","stack":""}',
       '',
     ],
-    ['an endless error', 'GUEST_ERROR', `{"phase":"run","message":"${'x'.repeat(200_000)}"}`, ''],
-    ['an unknown state', 'PROTOCOL', 'x', ''],
+    ['an error over its limit', 'GUEST_ERROR', `{"phase":"run","message":"${'x'.repeat(200_000)}"}`, ''],
+    ['a violation of the protocol', 'PROTOCOL', 'x', ''],
   ] as const)('is SANDBOX_PROTOCOL for %s', (_what, code, text, stdout) => {
     expect(answer(code, text, stdout)).toBe('SANDBOX_PROTOCOL');
   });

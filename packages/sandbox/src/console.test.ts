@@ -47,7 +47,7 @@ describe('console output', () => {
     });
   });
 
-  it('is cut at its number of lines', async () => {
+  it('is cut at its maximum number of lines', async () => {
     expect(await stdout('for (let i = 0; i < 9; i++) console.log(i)', { logLines: 2 })).toBe(
       '0\n1\n[stdout truncated]',
     );

@@ -14,7 +14,7 @@ const evaluate = (
     expressions: expressions.map((item) => (typeof item === 'string' ? { code: item } : item)),
   });
 
-async function only(code: string): Promise<unknown> {
+async function evaluateOne(code: string): Promise<unknown> {
   const outcome = await evaluate('values', code);
   if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
   return JSON.parse(outcome.json[0] as string);
@@ -80,7 +80,7 @@ describe('expressions', () => {
     ['1 /* ; */', 1],
     ['\n 2 \n', 2],
   ])('allow trailing comments and semicolons: %s', async (code, expected) => {
-    expect(await only(code)).toEqual(expected);
+    expect(await evaluateOne(code)).toEqual(expected);
   });
 
   it.each([[''], ['  '], ['// nothing'], ['/* nothing */ ;']])(

@@ -27,25 +27,25 @@ describe('fetch in user code', () => {
     ]);
   });
 
-  it('sends texts, forms, bytes and headers', async () => {
-    const sent = (init: string): Promise<unknown> =>
+  it('sends strings, forms, bytes and headers', async () => {
+    const echoOf = (init: string): Promise<unknown> =>
       value(`return (await fetch(url, { method: "POST", ...${init} })).json()`);
-    expect(await sent('{ body: "hé", headers: { "X-Own": "1" } }')).toMatchObject({
+    expect(await echoOf('{ body: "hé", headers: { "X-Own": "1" } }')).toMatchObject({
       method: 'POST',
       type: 'text/plain;charset=UTF-8',
       own: '1',
       body: 'aMOp',
     });
-    expect(await sent('{ body: new URLSearchParams({ a: "b c" }) }')).toMatchObject({
+    expect(await echoOf('{ body: new URLSearchParams({ a: "b c" }) }')).toMatchObject({
       type: 'application/x-www-form-urlencoded;charset=UTF-8',
       body: 'YT1iK2M=',
     });
     expect(
-      await sent('{ body: new Uint8Array([0, 255, 7]), headers: new Headers({ "content-type": "x/y" }) }'),
+      await echoOf('{ body: new Uint8Array([0, 255, 7]), headers: new Headers({ "content-type": "x/y" }) }'),
     ).toMatchObject({ type: 'x/y', body: 'AP8H' });
   });
 
-  it('returns bytes, and its body only once', async () => {
+  it('returns bytes, and lets its body be read only once', async () => {
     expect(
       await value(
         'const r = await fetch(url + "/bytes"); const b = new Uint8Array(await r.arrayBuffer()); let again; try { await r.text() } catch (e) { again = e.name } return [[...b], r.bodyUsed, again]',

@@ -41,7 +41,7 @@ describe('a function', () => {
     ).toEqual([2, 3, 5, 5, 'undefined']);
   });
 
-  it('gets its own copies, even of equal texts', async () => {
+  it('gets its own copies of values, even of equal ones', async () => {
     expect(
       await value('a.list.push(2); return [a.list, b.list]', {
         values: { a: '{"list":[1]}', b: '{"list":[1]}' },
@@ -85,7 +85,7 @@ describe('a function', () => {
 describe('errors of user code', () => {
   const failing = async (code: string, more: Partial<FunctionJob> = {}) => {
     const outcome = await run(code, more);
-    if (outcome.ok) throw new Error(`It gave ${outcome.json}.`);
+    if (outcome.ok) throw new Error(`It returned ${outcome.json}.`);
     return outcome.error;
   };
 

@@ -30,7 +30,7 @@ function memoryIn(folder: string, delayMs?: number): HostSnapshot {
   return memory;
 }
 
-const LOOK = `
+const READ_RANDOM_VALUES = `
 import random, secrets, uuid
 return [hash("a text"), random.random(), secrets.token_hex(8), str(uuid.uuid4()), sum([1, 2])]`;
 
@@ -42,7 +42,7 @@ async function runTwice(folder?: string): Promise<unknown[][]> {
   });
   cleanups.push(() => sandbox.close());
   const runOnce = async (runId: string): Promise<unknown[]> =>
-    valueIn(await sandbox.run({ runId, language: 'python', code: LOOK })) as unknown[];
+    valueIn(await sandbox.run({ runId, language: 'python', code: READ_RANDOM_VALUES })) as unknown[];
   return [await runOnce('first'), await runOnce('second')];
 }
 
@@ -70,9 +70,9 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
     await expect.poll(() => memory.path, { timeout: 60_000 }).toBeDefined();
     expect(readFileSync(String(memory.path)).length).toBeGreaterThan(2 ** 24);
 
-    const stopped = memoryIn(folderOf(), 600_000);
-    expect(stopped.path).toBeUndefined();
-    await stopped.close();
-    expect(stopped.path).toBeUndefined();
+    const closedEarly = memoryIn(folderOf(), 600_000);
+    expect(closedEarly.path).toBeUndefined();
+    await closedEarly.close();
+    expect(closedEarly.path).toBeUndefined();
   });
 });

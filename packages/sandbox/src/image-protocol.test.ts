@@ -13,9 +13,9 @@ it.each([
 });
 
 it.each<[string, unknown]>([
-  ['nothing', undefined],
-  ['a text', 'x'],
-  ['no JSON', { json: '{', field: '', bytes: new Uint8Array() }],
+  ['undefined', undefined],
+  ['a string', 'x'],
+  ['invalid JSON', { json: '{', field: '', bytes: new Uint8Array() }],
   ['JSON that is not an object', { json: '1', field: '', bytes: new Uint8Array() }],
   ['no bytes', { json: '{}', field: 'data', bytes: 'x' }],
 ])('%s is not a report', (_what, message) => {

@@ -39,13 +39,13 @@ describe('the language in user code', () => {
 
   it('has `using` declarations', async () => {
     const code = `
-      const said = [];
+      const calls = [];
       {
-        using first = { [Symbol.dispose]: () => said.push('first') };
-        await using second = { [Symbol.asyncDispose]: async () => said.push('second') };
-        said.push('body');
+        using first = { [Symbol.dispose]: () => calls.push('first') };
+        await using second = { [Symbol.asyncDispose]: async () => calls.push('second') };
+        calls.push('body');
       }
-      return said;`;
+      return calls;`;
     expect(await value(code)).toEqual(['body', 'second', 'first']);
   });
 });

@@ -3,12 +3,12 @@ import { valueIn } from '../../../test/support/outcome.ts';
 import { sample } from '../../../test/support/scale.ts';
 import { createSandbox, type FunctionJob, type FunctionOutcome, type Sandbox } from './index.ts';
 
-const open: Sandbox[] = [];
-afterAll(() => Promise.all(open.map((sandbox) => sandbox.close())));
+const sandboxes: Sandbox[] = [];
+afterAll(() => Promise.all(sandboxes.map((sandbox) => sandbox.close())));
 
 function sandboxOf(options: Parameters<typeof createSandbox>[0] = {}): Sandbox {
   const sandbox = createSandbox({ python: { maxProcesses: 1 }, ...options });
-  open.push(sandbox);
+  sandboxes.push(sandbox);
   return sandbox;
 }
 
@@ -104,7 +104,7 @@ describe('limits of Python', () => {
 
   it.each([
     ['abort', 'import ctypes\nctypes.pythonapi.abort()'],
-    ['wild memory', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
+    ['an invalid memory access', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
     ['exit', 'import os\nos._exit(0)'],
   ])('a crash of the interpreter (%s) fails its job; the next gets a new one', async (_what, code) => {
     expect(await run(code)).toMatchObject({ ok: false });
@@ -115,8 +115,8 @@ describe('limits of Python', () => {
 describe('a job that is cancelled', () => {
   const CANCELLED: Endless = [
     ['in a loop', 'while True: pass'],
-    ['asleep', 'import time\ntime.sleep(60)'],
-    ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
+    ['while it sleeps', 'import time\ntime.sleep(60)'],
+    ['while it awaits', 'import asyncio\nawait asyncio.sleep(60)'],
   ];
 
   it.each(sample(CANCELLED, 1, 'states in which Python is cancelled'))(
@@ -133,15 +133,18 @@ describe('a job that is cancelled', () => {
   );
 });
 
-const CHANCE = `
+const READ_RANDOM_VALUES = `
 import random, secrets, uuid, tempfile
 return [random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(4).hex(), random.SystemRandom().random()]`;
 
 describe('interpreters', () => {
   it('start from one snapshot with their own random state', async () => {
     const sandbox = sandboxOf({ share: 'isolate' });
-    const drawn = [await value(CHANCE, {}, sandbox), await value(CHANCE, {}, sandbox)] as string[][];
-    for (const [at, first] of drawn[0]!.entries()) expect(drawn[1]![at]).not.toBe(first);
+    const results = [
+      await value(READ_RANDOM_VALUES, {}, sandbox),
+      await value(READ_RANDOM_VALUES, {}, sandbox),
+    ] as string[][];
+    for (const [at, first] of results[0]!.entries()) expect(results[1]![at]).not.toBe(first);
   });
 
   it('provide any number of random values, all different', async () => {
@@ -150,12 +153,12 @@ describe('interpreters', () => {
   });
 
   it('belong to one run: the state of a block is not visible to another run', async () => {
-    const leave =
+    const leaveState =
       'import sys, json\njson.left = 1\nsys.left = 1\nopen("/tmp/left", "w").write("x")\nreturn 1';
-    const look =
+    const readState =
       'import sys, json\nreturn [hasattr(json, "left"), hasattr(sys, "left"), os.path.exists("/tmp/left")]';
-    await value(leave, { runId: 'one' });
-    expect(await value(look, { runId: 'two' })).toEqual([false, false, false]);
+    await value(leaveState, { runId: 'one' });
+    expect(await value(readState, { runId: 'two' })).toEqual([false, false, false]);
   });
 
   it('give blocks of a run fresh names, files, streams, environment and built-ins', async () => {

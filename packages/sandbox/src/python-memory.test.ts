@@ -8,7 +8,7 @@ afterAll(() => sandbox.close());
 const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
   sandbox.run({ runId: 'memory', language: 'python', code, ...more });
 
-const within = (memoryMiB: number): Partial<FunctionJob> => ({ limits: { memoryMiB } });
+const withMemory = (memoryMiB: number): Partial<FunctionJob> => ({ limits: { memoryMiB } });
 
 /** Allocates until memory runs out. Returns the amount in MiB. */
 const FILL = `
@@ -21,10 +21,10 @@ return len(held)`;
 
 describe('memoryMiB of Python', () => {
   it("limits the interpreter's growth, for each job", async () => {
-    const found: number[] = [];
+    const amounts: number[] = [];
     for (const memoryMiB of [64, 128, 256, 64])
-      found.push(valueIn(await run(FILL, within(memoryMiB))) as number);
-    expect(found).toSatisfy(([small, middle, large, again]: [number, number, number, number]) => {
+      amounts.push(valueIn(await run(FILL, withMemory(memoryMiB))) as number);
+    expect(amounts).toSatisfy(([small, middle, large, again]: [number, number, number, number]) => {
       const [first, second] = [middle - small, large - middle];
       return (
         small > 16 &&
@@ -39,12 +39,12 @@ describe('memoryMiB of Python', () => {
   });
 
   it('leaves an interpreter enough memory to start', async () => {
-    expect(await run('return sum(range(10))', within(8))).toMatchObject({ ok: true, json: '45' });
+    expect(await run('return sum(range(10))', withMemory(8))).toMatchObject({ ok: true, json: '45' });
   });
 
   it('ends the job with OUT_OF_MEMORY at the allocating line', async () => {
     const code = 'held = []\ndef hold():\n  while True:\n    held.append(bytes(1024 * 1024))\n\nhold()';
-    expect(await run(code, within(96))).toMatchObject({
+    expect(await run(code, withMemory(96))).toMatchObject({
       ok: false,
       error: {
         code: 'OUT_OF_MEMORY',
@@ -69,7 +69,7 @@ describe('memoryMiB of Python', () => {
       'import js\njs.eval("new WebAssembly.Memory({ initial: 2048 })")',
     ],
   ])('limits the memory %s', async (_what, code) => {
-    const outcome = await run(code, within(64));
+    const outcome = await run(code, withMemory(64));
     expect(outcome).toMatchObject({ ok: false });
     expect(valueIn(await run('return 1'))).toBe(1);
   });

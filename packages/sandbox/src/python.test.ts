@@ -114,7 +114,7 @@ return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())
     expect(await value('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
   });
 
-  it('returns text with lone surrogates unchanged', async () => {
+  it('returns strings with lone surrogates unchanged', async () => {
     expect(await value('return [v, "\\ud800"]', { values: { v: '"\\ud83d"' } })).toEqual([
       '\ud83d',
       '\ud800',
@@ -167,7 +167,7 @@ describe('errors of Python', () => {
   });
 
   it.each(['', '\nreturn 1', '\nimport asyncio\nawait asyncio.sleep(0)'])(
-    'are found below library frames, at the line of the block%j',
+    'are found below library frames, at the line of the block, if it ends with %j',
     async (more) => {
       expect(await failing(`\njson.loads("{")${more}`)).toMatchObject({
         code: 'USER_ERROR',

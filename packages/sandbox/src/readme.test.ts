@@ -15,10 +15,10 @@ describe('the examples of the README', () => {
   });
 
   it.each(blocks)('print their comments: %#', async (code) => {
-    const said = /console\.log\(.*\); \/\/ (.*)$/m.exec(code)?.[1];
+    const expected = /console\.log\(.*\); \/\/ (.*)$/m.exec(code)?.[1];
     const args = ['--conditions=@heddle/source', '--input-type=module', '--eval', code];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: home });
-    expect(stdout.trim()).toBe(said);
+    expect(stdout.trim()).toBe(expected);
   });
 });
 

@@ -27,7 +27,7 @@ describe('a JavaScript context', () => {
     const isolates = createIsolates();
     isolates.prepare();
     const other = isolates.lease(user, 'other', 2 * MEMORY);
-    const fitting = isolates.lease(user, 'fitting', MEMORY);
-    expect([other, fitting].map(({ isPrebuilt }) => isPrebuilt)).toEqual([false, true]);
+    const matching = isolates.lease(user, 'matching', MEMORY);
+    expect([other, matching].map(({ isPrebuilt }) => isPrebuilt)).toEqual([false, true]);
   });
 });

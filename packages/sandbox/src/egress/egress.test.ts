@@ -18,12 +18,12 @@ type Answer = (response: ServerResponse) => void;
 const gzip = (text: string): Answer => {
   return (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text));
 };
-const to = (status: number, location: string): Answer => {
+const redirectTo = (status: number, location: string): Answer => {
   return (response) => void response.writeHead(status, { location }).end();
 };
 
 const answers: Record<string, Answer> = {
-  '/loop': to(302, '/loop'),
+  '/loop': redirectTo(302, '/loop'),
   '/big': (response) => void response.end('x'.repeat(100_000)),
   '/bomb': gzip('x'.repeat(1_000_000)),
   '/gzip': gzip('packed'),
@@ -41,10 +41,10 @@ function answer(request: IncomingMessage, response: ServerResponse, body: string
   seen.push({ method, url, headers, body });
   const query = new URLSearchParams(url.slice('/to?'.length));
   const redirect = url.startsWith('/to?')
-    ? to(Number(query.get('status')), query.get('at') ?? '')
+    ? redirectTo(Number(query.get('status')), query.get('at') ?? '')
     : undefined;
-  const own = redirect ?? answers[url];
-  if (own !== undefined) return own(response);
+  const listed = redirect ?? answers[url];
+  if (listed !== undefined) return listed(response);
   response.writeHead(200, { 'content-type': 'text/plain' }).end(`${method} ${body}`);
 }
 
@@ -77,13 +77,13 @@ function client(policy: EgressPolicy = {}, resolve: Record<string, Address[]> = 
 }
 
 const text = (body: Uint8Array): string => new TextDecoder().decode(body);
-const at = (path: string, host = 'ok.test'): string => `http://${host}:${port}${path}`;
+const urlOf = (path: string, host = 'ok.test'): string => `http://${host}:${port}${path}`;
 const codeOf = (request: Promise<unknown>): Promise<string> =>
   request.then(
     () => 'reached',
     (error: { code: string }) => error.code,
   );
-const last = () => seen.at(-1) as (typeof seen)[number];
+const lastRequest = () => seen.at(-1) as (typeof seen)[number];
 
 async function send(
   request: EgressRequest,
@@ -95,11 +95,21 @@ async function send(
 
 describe('the egress client', () => {
   it('sends method, headers and body, and returns status, headers and body', async () => {
-    const response = await send({ url: at('/x?y=1'), method: 'post', headers: { 'X-A': '1' }, body: 'hé' });
-    expect(response).toMatchObject({ status: 200, statusText: 'OK', url: at('/x?y=1'), redirected: false });
+    const response = await send({
+      url: urlOf('/x?y=1'),
+      method: 'post',
+      headers: { 'X-A': '1' },
+      body: 'hé',
+    });
+    expect(response).toMatchObject({
+      status: 200,
+      statusText: 'OK',
+      url: urlOf('/x?y=1'),
+      redirected: false,
+    });
     expect(text(response.body)).toBe('POST hé');
     expect(response.headers).toContainEqual(['content-type', 'text/plain']);
-    expect(last()).toMatchObject({
+    expect(lastRequest()).toMatchObject({
       method: 'POST',
       url: '/x?y=1',
       body: 'hé',
@@ -108,12 +118,12 @@ describe('the egress client', () => {
   });
 
   it('returns error statuses as responses', async () => {
-    expect(await send({ url: at('/missing') })).toMatchObject({ status: 404, statusText: 'Not Found' });
+    expect(await send({ url: urlOf('/missing') })).toMatchObject({ status: 404, statusText: 'Not Found' });
   });
 
   it('sends bytes unchanged and repeated headers separately', async () => {
     await send({
-      url: at('/'),
+      url: urlOf('/'),
       method: 'PUT',
       body: new Uint8Array([0x61, 0x62]),
       headers: [
@@ -121,22 +131,23 @@ describe('the egress client', () => {
         ['x-m', '2'],
       ],
     });
-    expect(last()).toMatchObject({ body: 'ab', headers: { 'x-m': '1, 2' } });
-    expect((await send({ url: at('/cookies') })).headers.filter(([name]) => name === 'set-cookie')).toEqual([
+    expect(lastRequest()).toMatchObject({ body: 'ab', headers: { 'x-m': '1, 2' } });
+    const { headers } = await send({ url: urlOf('/cookies') });
+    expect(headers.filter(([name]) => name === 'set-cookie')).toEqual([
       ['set-cookie', 'a=1'],
       ['set-cookie', 'b=2'],
     ]);
   });
 
   it('decompresses responses', async () => {
-    const response = await send({ url: at('/gzip') });
+    const response = await send({ url: urlOf('/gzip') });
     expect(text(response.body)).toBe('packed');
     expect(response.headers.map(([name]) => name)).not.toContain('content-encoding');
   });
 
   it('does not forward Host and connection headers', async () => {
     await send({
-      url: at('/'),
+      url: urlOf('/'),
       headers: {
         Host: 'internal',
         'Transfer-Encoding': 'chunked',
@@ -145,9 +156,9 @@ describe('the egress client', () => {
         'X-Ok': '1',
       },
     });
-    expect(last().headers).toMatchObject({ host: `ok.test:${port}`, 'x-ok': '1' });
-    expect(Object.keys(last().headers)).not.toEqual(expect.arrayContaining(['proxy-authorization']));
-    expect(last().headers['transfer-encoding']).toBeUndefined();
+    expect(lastRequest().headers).toMatchObject({ host: `ok.test:${port}`, 'x-ok': '1' });
+    expect(Object.keys(lastRequest().headers)).not.toEqual(expect.arrayContaining(['proxy-authorization']));
+    expect(lastRequest().headers['transfer-encoding']).toBeUndefined();
   });
 
   it.each([
@@ -156,36 +167,40 @@ describe('the egress client', () => {
     ['a NUL', { 'X-A': 'a\0' }],
     ['an empty name', { '': 'a' }],
   ])('refuses headers with %s', async (_what, headers) => {
-    expect(await codeOf(send({ url: at('/'), headers }))).toBe('EGRESS_DENIED');
+    expect(await codeOf(send({ url: urlOf('/'), headers }))).toBe('EGRESS_DENIED');
   });
 
   it.each(['CONNECT', 'TRACE', 'BAD METHOD', ''])('refuses the method "%s"', async (method) => {
-    expect(await codeOf(send({ url: at('/'), method }))).toBe('EGRESS_DENIED');
+    expect(await codeOf(send({ url: urlOf('/'), method }))).toBe('EGRESS_DENIED');
   });
 
   it('connects to the checked address and never resolves again', async () => {
-    let asked = 0;
+    let resolutions = 0;
     const egress = createEgress({ allowPrivate: ['127.0.0.1/32'], ports: 'any' }, async () => {
-      asked++;
-      return asked === 1 ? [LOCAL] : [{ address: '169.254.169.254', family: 4 }];
+      resolutions++;
+      return resolutions === 1 ? [LOCAL] : [{ address: '169.254.169.254', family: 4 }];
     });
     clients.push(egress);
-    expect((await egress.fetch({ url: at('/', 'rebind.test') })).status).toBe(200);
-    expect(asked).toBe(1);
-    expect(await codeOf(egress.fetch({ url: at('/', 'rebind.test') }))).toBe('EGRESS_DENIED');
+    expect((await egress.fetch({ url: urlOf('/', 'rebind.test') })).status).toBe(200);
+    expect(resolutions).toBe(1);
+    expect(await codeOf(egress.fetch({ url: urlOf('/', 'rebind.test') }))).toBe('EGRESS_DENIED');
   });
 
-  it('refuses a host of which one address is private', async () => {
+  it('refuses a host with one private address', async () => {
     const addresses: Address[] = [{ address: '93.184.216.34', family: 4 }, LOCAL];
     expect(
-      await codeOf(send({ url: at('/', 'both.test') }, { allowPrivate: false }, { 'both.test': addresses })),
+      await codeOf(
+        send({ url: urlOf('/', 'both.test') }, { allowPrivate: false }, { 'both.test': addresses }),
+      ),
     ).toBe('EGRESS_DENIED');
   });
 
   it('limits the size of responses, including after decompression', async () => {
-    expect(await codeOf(send({ url: at('/big') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
-    expect(await codeOf(send({ url: at('/bomb') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
-    expect(await codeOf(send({ url: at('/big'), maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
+    expect(await codeOf(send({ url: urlOf('/big') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
+    expect(await codeOf(send({ url: urlOf('/bomb') }, { maxResponseBytes: 50_000 }))).toBe(
+      'EGRESS_TOO_LARGE',
+    );
+    expect(await codeOf(send({ url: urlOf('/big'), maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
   });
 
   it('names the option that raises the limit, and none if the request sets the limit', async () => {
@@ -195,20 +210,20 @@ describe('the egress client', () => {
         (error: Error) => error.message,
       );
     const policy = { maxResponseBytes: 50_000 };
-    expect(await messageOf(send({ url: at('/big') }, policy))).toContain(
+    expect(await messageOf(send({ url: urlOf('/big') }, policy))).toContain(
       'more than 50000 bytes; raise maxResponseBytes to allow it.',
     );
-    expect(await messageOf(send({ url: at('/big'), maxResponseBytes: 10 }, policy))).toMatch(
+    expect(await messageOf(send({ url: urlOf('/big'), maxResponseBytes: 10 }, policy))).toMatch(
       /more than 10 bytes\.$/,
     );
   });
 
   it('fails at its timeout, and when it is aborted', async () => {
-    expect(await codeOf(send({ url: at('/silent'), timeoutMs: 50 }))).toBe('EGRESS_TIMEOUT');
-    expect(await codeOf(send({ url: at('/silent'), signal: AbortSignal.timeout(20) }))).toBe(
+    expect(await codeOf(send({ url: urlOf('/silent'), timeoutMs: 50 }))).toBe('EGRESS_TIMEOUT');
+    expect(await codeOf(send({ url: urlOf('/silent'), signal: AbortSignal.timeout(20) }))).toBe(
       'EGRESS_ABORTED',
     );
-    expect(await codeOf(send({ url: at('/'), signal: AbortSignal.abort() }))).toBe('EGRESS_ABORTED');
+    expect(await codeOf(send({ url: urlOf('/'), signal: AbortSignal.abort() }))).toBe('EGRESS_ABORTED');
   });
 
   it('fails at its timeout if the resolver does not answer', async () => {
@@ -219,8 +234,10 @@ describe('the egress client', () => {
 
   it('limits the response bytes of several requests together, not counting failed ones', async () => {
     const allowance = { leftBytes: 250_000 };
-    const big = (): Promise<string> => codeOf(send({ url: at('/big'), allowance }));
-    expect(await codeOf(send({ url: at('/big'), allowance, maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
+    const big = (): Promise<string> => codeOf(send({ url: urlOf('/big'), allowance }));
+    expect(await codeOf(send({ url: urlOf('/big'), allowance, maxResponseBytes: 10 }))).toBe(
+      'EGRESS_TOO_LARGE',
+    );
     expect([await big(), await big(), await big()]).toEqual(['reached', 'reached', 'EGRESS_TOO_LARGE']);
     expect(allowance.leftBytes).toBe(50_000);
   });
@@ -232,12 +249,12 @@ describe('the egress client', () => {
 
 describe('redirects', () => {
   const via = (location: string, status = 302): string =>
-    at(`/to?status=${status}&at=${encodeURIComponent(location)}`);
+    urlOf(`/to?status=${status}&at=${encodeURIComponent(location)}`);
 
   it('are followed, and the last URL is returned', async () => {
     expect(await send({ url: via('/end') })).toMatchObject({
       status: 200,
-      url: at('/end'),
+      url: urlOf('/end'),
       redirected: true,
     });
   });
@@ -259,14 +276,14 @@ describe('redirects', () => {
 
   it('end after five', async () => {
     const before = seen.length;
-    expect(await codeOf(send({ url: at('/loop') }))).toBe('EGRESS_DENIED');
+    expect(await codeOf(send({ url: urlOf('/loop') }))).toBe('EGRESS_DENIED');
     expect(seen.length - before).toBe(6);
   });
 
   it.each(['Authorization', 'Cookie', 'X-Api-Key', 'x-functions-key', 'Ocp-Apim-Subscription-Key', 'X-Own'])(
     'keep %s within an origin only',
     async (name) => {
-      const lower = name.toLowerCase();
+      const key = name.toLowerCase();
       const headers = {
         [name]: 'k',
         Accept: 'text/x',
@@ -275,23 +292,23 @@ describe('redirects', () => {
         'X-Sim-Via': 'a',
       };
       await send({ url: via('/end'), headers });
-      expect(last().headers).toMatchObject({ [lower]: 'k', accept: 'text/x' });
-      await send({ url: via(at('/end', 'other.test')), headers });
-      expect(last().headers).toMatchObject({
+      expect(lastRequest().headers).toMatchObject({ [key]: 'k', accept: 'text/x' });
+      await send({ url: via(urlOf('/end', 'other.test')), headers });
+      expect(lastRequest().headers).toMatchObject({
         accept: 'text/x',
         'user-agent': 'u',
         range: 'bytes=0-',
         'x-sim-via': 'a',
       });
-      expect(last().headers).toMatchObject({ host: `other.test:${port}` });
-      expect(last().headers[lower]).toBeUndefined();
+      expect(lastRequest().headers).toMatchObject({ host: `other.test:${port}` });
+      expect(lastRequest().headers[key]).toBeUndefined();
       // Dropped headers are not restored by a redirect back to their origin.
       await send({
-        url: via(at(`/to?status=302&at=${encodeURIComponent(at('/end'))}`, 'other.test')),
+        url: via(urlOf(`/to?status=302&at=${encodeURIComponent(urlOf('/end'))}`, 'other.test')),
         headers,
       });
-      expect(last().headers['host']).toBe(`ok.test:${port}`);
-      expect(last().headers[lower]).toBeUndefined();
+      expect(lastRequest().headers['host']).toBe(`ok.test:${port}`);
+      expect(lastRequest().headers[key]).toBeUndefined();
     },
   );
 
@@ -305,8 +322,8 @@ describe('redirects', () => {
     [308, 'POST', 'POST', 'b'],
   ])('with %d turn %s into %s', async (status, method, next, body) => {
     await send({ url: via('/end', status), method, body: 'b', headers: { 'content-type': 'text/x' } });
-    expect(last()).toMatchObject({ method: next, body, url: '/end' });
-    expect(last().headers['content-type']).toBe(body === '' ? undefined : 'text/x');
+    expect(lastRequest()).toMatchObject({ method: next, body, url: '/end' });
+    expect(lastRequest().headers['content-type']).toBe(body === '' ? undefined : 'text/x');
   });
 
   it('are returned or refused on request', async () => {
@@ -318,14 +335,14 @@ describe('redirects', () => {
 describe('a response that is read as it arrives', () => {
   const open = (request: EgressRequest, policy: EgressPolicy = {}) => client(policy).open(request);
   const read = async (body: ReadableStream<Uint8Array>): Promise<string> => {
-    let whole = '';
-    for await (const chunk of body) whole += text(chunk);
-    return whole;
+    let content = '';
+    for await (const chunk of body) content += text(chunk);
+    return content;
   };
 
-  it('provides its head and first bytes before it ends', async () => {
-    const response = await open({ url: at('/stalls') });
-    expect(response).toMatchObject({ status: 200, url: at('/stalls'), redirected: false });
+  it('provides its headers and first bytes before it ends', async () => {
+    const response = await open({ url: urlOf('/stalls') });
+    expect(response).toMatchObject({ status: 200, url: urlOf('/stalls'), redirected: false });
     const reader = response.body.getReader();
     expect(text((await reader.read()).value as Uint8Array)).toBe('first');
     await reader.cancel();
@@ -333,13 +350,13 @@ describe('a response that is read as it arrives', () => {
 
   it('is decompressed, and redirects to it are followed', async () => {
     const path = `/to?status=307&at=${encodeURIComponent('/gzip')}`;
-    const response = await open({ url: at(path), method: 'POST', body: 'x' });
-    expect(response).toMatchObject({ status: 200, url: at('/gzip'), redirected: true });
+    const response = await open({ url: urlOf(path), method: 'POST', body: 'x' });
+    expect(response).toMatchObject({ status: 200, url: urlOf('/gzip'), redirected: true });
     expect(await read(response.body)).toBe('packed');
   });
 
   it('is the redirect itself if redirects are not followed', async () => {
-    const response = await open({ url: at('/to?status=302&at=/gzip'), redirect: 'manual' });
+    const response = await open({ url: urlOf('/to?status=302&at=/gzip'), redirect: 'manual' });
     expect(response.status).toBe(302);
     expect(await read(response.body)).toBe('');
   });
@@ -349,13 +366,13 @@ describe('a response that is read as it arrives', () => {
     ['does not end in time', '/stalls', { timeoutMs: 100 }, 'EGRESS_TIMEOUT'],
     ['breaks off', '/breaks', {}, 'EGRESS_FAILED'],
   ])('fails while it is read if it %s', async (_what, path, policy, code) => {
-    const response = await open({ url: at(path) }, policy);
+    const response = await open({ url: urlOf(path) }, policy);
     expect(await codeOf(read(response.body))).toBe(code);
   });
 
   it('fails when its request is aborted', async () => {
     const abort = new AbortController();
-    const response = await open({ url: at('/stalls'), signal: abort.signal });
+    const response = await open({ url: urlOf('/stalls'), signal: abort.signal });
     const reading = codeOf(read(response.body));
     abort.abort();
     expect(await reading).toBe('EGRESS_ABORTED');
@@ -363,7 +380,7 @@ describe('a response that is read as it arrives', () => {
 
   it('may be larger if it goes to a file, up to a separate limit', async () => {
     const policy = { maxResponseBytes: 1000, maxFileBytes: 200_000 };
-    const request = { url: at('/big'), toFile: true };
+    const request = { url: urlOf('/big'), toFile: true };
     expect(await read((await open(request, policy)).body)).toHaveLength(100_000);
     expect(await codeOf(read((await open({ ...request, toFile: false }, policy)).body))).toBe(
       'EGRESS_TOO_LARGE',
@@ -384,16 +401,14 @@ describe('a response that is read as it arrives', () => {
 describe('addresses of servers of other protocols', () => {
   const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
   const resolve = (host: string) => Promise.resolve(host.startsWith('inside') ? [PUBLIC, LOCAL] : [PUBLIC]);
-  const ask = (host: string, on: number, policy: EgressPolicy = {}) =>
-    createEgress(policy, resolve).addresses({ host, port: on, ports: [5432] });
+  const addressesOf = (host: string, serverPort: number, policy: EgressPolicy = {}) =>
+    createEgress(policy, resolve).addresses({ host, port: serverPort, ports: [5432] });
 
   it('are those that were checked', async () => {
-    expect(await ask('db.example.com', 5432)).toEqual([PUBLIC]);
-    expect(await ask('inside.example.com', 5433, { exceptions: ['inside.example.com:5433'] })).toEqual([
-      PUBLIC,
-      LOCAL,
-    ]);
-    expect(await ask('db.example.com', 6000, { ports: [6000] })).toEqual([PUBLIC]);
+    expect(await addressesOf('db.example.com', 5432)).toEqual([PUBLIC]);
+    const exceptions = ['inside.example.com:5433'];
+    expect(await addressesOf('inside.example.com', 5433, { exceptions })).toEqual([PUBLIC, LOCAL]);
+    expect(await addressesOf('db.example.com', 6000, { ports: [6000] })).toEqual([PUBLIC]);
   });
 
   it.each<[string, number, EgressPolicy]>([
@@ -410,7 +425,7 @@ describe('addresses of servers of other protocols', () => {
     ['inside@db.example.com', 5432, {}],
     ['db.example.com:80#', 5432, {}],
     ['', 5432, {}],
-  ])('are refused by the rules for URLs: %s:%i %j', async (host, on, policy) => {
-    expect(await codeOf(ask(host, on, policy))).toBe('EGRESS_DENIED');
+  ])('are refused by the rules for URLs: %s:%i %j', async (host, serverPort, policy) => {
+    expect(await codeOf(addressesOf(host, serverPort, policy))).toBe('EGRESS_DENIED');
   });
 });

@@ -110,8 +110,8 @@ describe('the egress check', () => {
   });
 
   it('does not repeat a host with shell characters in its advice', async () => {
-    const said = await check('http://$(id>x)`id`;id/', { remedy: 'use --allow-host {target}' });
-    expect(said).toMatch(/^EGRESS_DENIED/);
+    const message = await check('http://$(id>x)`id`;id/', { remedy: 'use --allow-host {target}' });
+    expect(message).toMatch(/^EGRESS_DENIED/);
     expect(await check('http://a;id/', { remedy: 'use --allow-host {target}' })).toContain(
       'use --allow-host HOST:PORT to',
     );
@@ -199,8 +199,8 @@ describe('the egress check', () => {
       ['meta.example.com:*', 'http://meta.example.com/', false],
       ['169.254.169.254', 'http://meta.example.com/', true],
     ])('%s: %s is allowed: %s', async (exception, url, allowed) => {
-      const said = await check(url, { exceptions: [exception] });
-      expect(said.startsWith('EGRESS_')).toBe(!allowed);
+      const message = await check(url, { exceptions: [exception] });
+      expect(message.startsWith('EGRESS_')).toBe(!allowed);
     });
 
     it('allows them in addition to a list of hosts; denied hosts take precedence', async () => {

@@ -47,16 +47,16 @@ afterAll(() => {
 });
 
 interface Ending {
-  /** Returns the attacker's report, `done` or an error code; undefined if it died. */
+  /** The attacker's report, `done` or an error code; undefined if it died. */
   readonly reported: unknown;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
 }
 
-/** Runs `deed`, the body of an async function with `require`, in a confined process. */
-function attack(confinement: Confinement, deed: string, more: Partial<Program> = {}): Promise<Ending> {
-  const source = `(async () => { ${deed} })()
+/** Runs an async function with this body, which may use `require`, in a confined process. */
+function attack(confinement: Confinement, body: string, more: Partial<Program> = {}): Promise<Ending> {
+  const source = `(async () => { ${body} })()
     .then((value) => value ?? 'done', (error) => error.code ?? error.name)
     .then((reported) => process.send({ reported }, () => process.exit(0)));`;
   writeFileSync(file, source);
@@ -72,12 +72,12 @@ function attack(confinement: Confinement, deed: string, more: Partial<Program> =
   });
 }
 
-const reportOf = async (confinement: Confinement, deed: string): Promise<unknown> => {
-  const ending = await attack(confinement, deed);
+const reportOf = async (confinement: Confinement, body: string): Promise<unknown> => {
+  const ending = await attack(confinement, body);
   return ending.reported ?? ending;
 };
 
-const refused = expect.stringMatching(/^E[A-Z]+$/);
+const anErrorCode = expect.stringMatching(/^E[A-Z]+$/);
 const CONNECT = (host: string): string =>
   `await new Promise((resolve, reject) => require('node:net').connect(${host}).once('connect', resolve).once('error', reject));`;
 
@@ -117,17 +117,17 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
 
   it('has no access to networks and sockets of the machine', async () => {
     const before = connections;
-    expect(await reportOf(strict, CONNECT(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(refused);
-    expect(await reportOf(strict, CONNECT(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(refused);
+    expect(await reportOf(strict, CONNECT(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(anErrorCode);
+    expect(await reportOf(strict, CONNECT(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(anErrorCode);
     const DATAGRAM = `const socket = require('node:dgram').createSocket('udp4');
       await new Promise((resolve, reject) => socket.once('error', reject).send('x', ${port}, '127.0.0.1', resolve));`;
-    expect(await reportOf(strict, DATAGRAM)).toEqual(refused);
+    expect(await reportOf(strict, DATAGRAM)).toEqual(anErrorCode);
     expect(
       await reportOf(
         strict,
         `await new Promise((resolve, reject) => require('node:net').createServer().listen(0, resolve).once('error', reject));`,
       ),
-    ).toEqual(refused);
+    ).toEqual(anErrorCode);
     expect(connections).toBe(before);
   });
 
@@ -139,7 +139,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     expect(await reportOf(strict, `process.kill(process.ppid, 'SIGKILL'); return process.ppid;`)).toBe(1);
   });
 
-  it('has threads', async () => {
+  it('can start threads', async () => {
     const THREAD = `return new Promise((resolve, reject) => new (require('node:worker_threads').Worker)('require("node:worker_threads").parentPort.postMessage("hi")', { eval: true }).once('message', resolve).once('error', reject));`;
     expect(await reportOf(strict, THREAD)).toBe('hi');
   });
@@ -229,7 +229,7 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', ()
     });
   });
 
-  it.each(levels)('end with the host, in %s', async (level) => {
+  it.each(levels)('end the process with its host, in %s', async (level) => {
     const host = join(folder, 'host.mjs');
     const options = JSON.stringify({
       maxProcesses: 1,
@@ -251,17 +251,17 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', ()
        const below = (pid) => [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
        process.stdout.write(JSON.stringify(below(process.pid)), () => process.kill(process.pid, 'SIGKILL'));`,
     );
-    const said = await new Promise<string>((resolve) => {
+    const output = await new Promise<string>((resolve) => {
       execFile(process.execPath, ['--conditions=@heddle/source', host], (_error, stdout) => resolve(stdout));
     });
-    const below = JSON.parse(said) as number[];
+    const below = JSON.parse(output) as number[];
     expect(below.length).toBeGreaterThanOrEqual(1);
     await expect
       .poll(() => below.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 10_000 })
       .toEqual([]);
   });
 
-  it.each(levels)('inherit no descriptor with which the host was started, in %s', async (_name, level) => {
+  it.each(levels)('pass on no descriptor with which the host was started, in %s', async (_name, level) => {
     const host = join(folder, 'inheriting.mjs');
     writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
     const program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256 };
@@ -284,10 +284,10 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', ()
     const child = spawn(process.execPath, ['--conditions=@heddle/source', host], {
       stdio: [...stdio, 'pipe'],
     });
-    const said = { out: '', leak: '' };
-    child.stdout!.on('data', (data: Buffer) => (said.out += data.toString()));
-    child.stdio[40 as 4]!.on('data', (data: Buffer) => (said.leak += data.toString()));
+    const written = { out: '', leak: '' };
+    child.stdout!.on('data', (data: Buffer) => (written.out += data.toString()));
+    child.stdio[40 as 4]!.on('data', (data: Buffer) => (written.leak += data.toString()));
     await once(child, 'close');
-    expect(said).toEqual({ out: 'ended with 0', leak: '' });
+    expect(written).toEqual({ out: 'ended with 0', leak: '' });
   });
 });

@@ -105,7 +105,7 @@ describe('the control group of the host', () => {
 });
 
 describe('the checks of the control group', () => {
-  it('report what it allows', () => {
+  it('report its limits', () => {
     expect(checksOf({ memoryBytes: 8 * GIB, processes: 2048, killsGroup: false })).toEqual([
       { name: 'cgroup memory', result: 'ok', found: 'All processes together may have 8.0 GiB of memory' },
       { name: 'cgroup pids', result: 'ok', found: 'There may be 2,048 processes and threads together' },
@@ -133,10 +133,10 @@ describe('the checks of the control group', () => {
       { memoryBytes: GIB / 4, processes: 64 },
       [/256 MiB of memory, which is little$/, /64 .*, which is little$/],
     ],
-  ])('advise about %s, and never fail', (_, group, found) => {
+  ])('advise about %s, and never fail', (_, group, findings) => {
     const checks = checksOf({ ...group, killsGroup: false });
     expect(checks).toEqual(
-      found.map((text) => ({
+      findings.map((text) => ({
         name: expect.any(String) as string,
         result: 'off',
         found: expect.stringMatching(text) as string,

@@ -114,9 +114,9 @@ describe.runIf(path !== undefined)('the kernel, in strict isolation', () => {
       const number = numberOf(pair, architecture);
       return number === undefined ? [] : [[name, number]];
     });
-    const given = await answers(named.map(([, number]) => number));
+    const results = await answers(named.map(([, number]) => number));
     const expected = named.map(([name]) => [name, name === 'clone3' ? ENOSYS : EPERM]);
-    expect(named.map(([name], index) => [name, given[index]])).toEqual(expected);
+    expect(named.map(([name], index) => [name, results[index]])).toEqual(expected);
   });
 
   it('refuses calls newer than the filter, and allows the others', async () => {

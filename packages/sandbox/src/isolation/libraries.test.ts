@@ -23,7 +23,7 @@ describe.runIf(process.platform === 'linux')('the libraries of a program', () =>
     expect(librariesOf(file, [])).toEqual([]);
   });
 
-  it('are in folders that the loader must be given, unless they are default ones', () => {
+  it('are in folders that the loader has to be told, unless it searches them by default', () => {
     const libraries = [
       '/lib64/ld-linux-x86-64.so.2',
       '/lib/x86_64-linux-gnu/libc.so.6',

@@ -22,8 +22,8 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-probe-')));
 chmodSync(folder, 0o755);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A program that replaces bubblewrap. */
-function impostor(name: string, body: string): string {
+/** Creates a program that replaces a tool such as bubblewrap. */
+function fakeTool(name: string, body: string): string {
   const file = join(folder, name);
   writeFileSync(file, `#!/bin/sh\n${body}\n`);
   chmodSync(file, 0o755);
@@ -77,14 +77,14 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
 
   it("reports bubblewrap's message, and a remedy for namespaces", async () => {
     const words = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
-    const report = await probeIsolation({ bubblewrap: impostor('refusing', `echo "${words}" >&2; exit 1`) });
+    const report = await probeIsolation({ bubblewrap: fakeTool('refusing', `echo "${words}" >&2; exit 1`) });
     expect(report.level).toBe('standard');
     expect(report.reasons.strict).toEqual([expect.stringContaining(words)]);
     expect(report.reasons.strict![0]).toMatch(/: (user namespaces|the container runtime|allow user)/);
   });
 
   it('rejects a bubblewrap that confines nothing', async () => {
-    const report = await probeIsolation({ bubblewrap: impostor('idle', JUST_RUN) });
+    const report = await probeIsolation({ bubblewrap: fakeTool('idle', JUST_RUN) });
     expect(report.level).toBe('standard');
     expect(report.reasons.strict).toEqual([
       expect.stringMatching(/could open a connection, could start another process, could read \/etc\/passwd/),
@@ -96,7 +96,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
   });
 
   it('runs again after an unexpected result, which may be temporary', async () => {
-    const failing = { bubblewrap: impostor('failing', 'exit 1') };
+    const failing = { bubblewrap: fakeTool('failing', 'exit 1') };
     expect((await probeIsolation(failing)).level).toBe('standard');
     expect(await probeIsolation(failing)).not.toBe(await probeIsolation(failing));
   });
@@ -112,7 +112,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
   });
 
   it('detects a process without limits', async () => {
-    const tools = { ...findHostTools(undefined), prlimit: impostor('no-limits', JUST_RUN) };
+    const tools = { ...findHostTools(undefined), prlimit: fakeTool('no-limits', JUST_RUN) };
     const problem = await selfTest({ level: 'standard', tools, uids: undefined }, process.execPath);
     expect(problem).toBe('a process could take 512 MiB of memory although it may have 256');
   });
@@ -140,12 +140,12 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
   it('standard is reached, with the reason for not reaching strict', async () => {
     const script = join(folder, 'host.mjs');
     const index = JSON.stringify(new URL('../index.ts', import.meta.url).href);
-    const asked = JSON.stringify({ bubblewrap: path });
+    const isolation = JSON.stringify({ bubblewrap: path });
     writeFileSync(
       script,
       `import { createSandbox, probeIsolation } from ${index};
-       const report = await probeIsolation(${asked});
-       const sandbox = createSandbox({ isolation: ${asked} });
+       const report = await probeIsolation(${isolation});
+       const sandbox = createSandbox({ isolation: ${isolation} });
        const { ok } = await sandbox.run({ runId: 'a', code: 'return 1' });
        process.stdout.write(JSON.stringify({ report, ok }), () => process.exit(0));`,
     );
@@ -181,7 +181,7 @@ describe.runIf(othersPass)('a sandbox', () => {
   it.runIf(isLinux)('assigns no job to a process started at a level that failed', async () => {
     // The self-test fails immediately; other processes would hang forever.
     const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
-    const sandbox = createSandbox({ isolation: { bubblewrap: impostor('hanging', body) }, maxProcesses: 1 });
+    const sandbox = createSandbox({ isolation: { bubblewrap: fakeTool('hanging', body) }, maxProcesses: 1 });
     expect(await sandbox.run({ runId: 'a', code: 'return 1' })).toMatchObject({ ok: true });
     await expect.poll(() => sandbox.stats()).toMatchObject({ isolation: 'standard', processes: 1 });
     await sandbox.close();
@@ -189,7 +189,7 @@ describe.runIf(othersPass)('a sandbox', () => {
 
   it.runIf(isLinux)('leaves no unneeded process behind', async () => {
     const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
-    const isolation = { bubblewrap: impostor('vain', body), minimum: 'strict' } as const;
+    const isolation = { bubblewrap: fakeTool('vain', body), minimum: 'strict' } as const;
     const sandbox = createSandbox({ isolation });
     const jobs = ['a', 'b'].map((runId) => sandbox.run({ runId, code: 'return 1' }));
     expect(await Promise.all(jobs)).toMatchObject([

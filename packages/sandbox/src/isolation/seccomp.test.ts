@@ -18,7 +18,7 @@ interface Call {
 }
 
 /** Interprets the filter as the kernel does. Returns its verdict on a call. */
-function judge(filter: Buffer, { number, architecture, args = [] }: Call): string {
+function evaluate(filter: Buffer, { number, architecture, args = [] }: Call): string {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number >>> 0, 0);
   data.writeUInt32LE((architecture ?? AUDIT_ARCH.x64) >>> 0, 4);
@@ -77,7 +77,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
   const audit = AUDIT_ARCH[architecture];
   const filter = seccompFilter({ architecture });
   const verdict = (options: Omit<FilterOptions, 'architecture'>, number: number, args?: number[]): string =>
-    judge(seccompFilter({ architecture, ...options }), {
+    evaluate(seccompFilter({ architecture, ...options }), {
       number,
       architecture: audit,
       ...(args && { args }),
@@ -89,12 +89,12 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     });
 
   it.each(numbersOf(FORBIDDEN_CALLS))('refuses %s, whatever else is allowed', (_name, number) => {
-    expect(judge(filter, { number, architecture: audit })).toBe('EPERM');
+    expect(evaluate(filter, { number, architecture: audit })).toBe('EPERM');
     expect(verdict({ processes: true, sockets: true }, number)).toBe('EPERM');
   });
 
   it.each(numbersOf(SOCKET_CALLS))('refuses %s unless sockets are allowed', (_name, number) => {
-    expect(judge(filter, { number, architecture: audit })).toBe('EPERM');
+    expect(evaluate(filter, { number, architecture: audit })).toBe('EPERM');
     expect(verdict({ processes: true }, number)).toBe('EPERM');
     expect(verdict({ sockets: true }, number, [AF_UNIX])).toBe('allow');
   });
@@ -148,14 +148,14 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
   it('kills the process for calls of another interface', () => {
     const other = AUDIT_ARCH[architecture === 'x64' ? 'arm64' : 'x64'];
     const I386 = 0x40000003;
-    expect(judge(filter, { number: 1, architecture: other })).toBe('kill');
-    expect(judge(filter, { number: 1, architecture: I386 })).toBe('kill');
-    expect(judge(filter, { number: 0x40000001, architecture: audit })).toBe('kill');
-    expect(judge(filter, { number: 0xffffffff, architecture: audit })).toBe('kill');
+    expect(evaluate(filter, { number: 1, architecture: other })).toBe('kill');
+    expect(evaluate(filter, { number: 1, architecture: I386 })).toBe('kill');
+    expect(evaluate(filter, { number: 0x40000001, architecture: audit })).toBe('kill');
+    expect(evaluate(filter, { number: 0xffffffff, architecture: audit })).toBe('kill');
   });
 
   it.each(Object.entries(NEEDED))('allows %s', (_name, pair) => {
-    expect(judge(filter, { number: numberOf(pair, architecture) as number, architecture: audit })).toBe(
+    expect(evaluate(filter, { number: numberOf(pair, architecture) as number, architecture: audit })).toBe(
       'allow',
     );
   });

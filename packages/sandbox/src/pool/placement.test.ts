@@ -2,62 +2,62 @@ import { describe, expect, it } from 'vitest';
 import { LATE_JOBS, planGrowth, assignHelper } from './placement.ts';
 import type { Slot } from './slot.ts';
 
-function process(fields: Partial<Parameters<typeof assignHelper>[1]> = {}) {
+function slotWith(fields: Partial<Parameters<typeof assignHelper>[1]> = {}) {
   return { poolKey: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
 }
 
-const late = () => process({ runs: new Set(['run']), late: LATE_JOBS });
+const lateSlot = () => slotWith({ runs: new Set(['run']), late: LATE_JOBS });
 
 describe('a process whose jobs arrive faster than it creates contexts', () => {
-  it('takes turns with another process of its tenant', () => {
-    const [slot, stranger, leaving, helper] = [
-      late(),
-      process({ poolKey: 'u' }),
-      process({ retiring: true }),
-      process(),
+  it('shares the jobs of the run with another process of its pool key', () => {
+    const [slot, otherKey, retiring, helper] = [
+      lateSlot(),
+      slotWith({ poolKey: 'u' }),
+      slotWith({ retiring: true }),
+      slotWith(),
     ];
-    expect(assignHelper([slot, stranger, leaving, helper], slot, 'run')).toBe(false);
-    expect([stranger, leaving, helper].map(({ runs }) => runs.has('run'))).toEqual([false, false, true]);
+    expect(assignHelper([slot, otherKey, retiring, helper], slot, 'run')).toBe(false);
+    expect([otherKey, retiring, helper].map(({ runs }) => runs.has('run'))).toEqual([false, false, true]);
     expect(slot.late).toBe(0);
   });
 
   it('gets a new helper for jobs with their own isolates, unless there is one already', () => {
-    const [slot, helper] = [process({ late: LATE_JOBS }), process()];
-    expect(assignHelper([slot, process({ poolKey: 'u' })], slot, '')).toBe(true);
+    const [slot, helper] = [slotWith({ late: LATE_JOBS }), slotWith()];
+    expect(assignHelper([slot, slotWith({ poolKey: 'u' })], slot, '')).toBe(true);
     expect(slot.late).toBe(0);
     slot.late = LATE_JOBS;
     expect(assignHelper([slot, helper], slot, '')).toBe(false);
     expect(helper.runs.size).toBe(0);
   });
 
-  it('gets a new helper if all others of its tenant help already', () => {
-    const slot = late();
+  it('gets a new helper if all others of its pool key help already', () => {
+    const slot = lateSlot();
     expect(
-      assignHelper([slot, process({ poolKey: 'u' }), process({ runs: new Set(['run']) })], slot, 'run'),
+      assignHelper([slot, slotWith({ poolKey: 'u' }), slotWith({ runs: new Set(['run']) })], slot, 'run'),
     ).toBe(true);
   });
 
   it('waits for a helper that is starting', () => {
-    const [slot, starting] = [late(), process({ ready: false })];
+    const [slot, starting] = [lateSlot(), slotWith({ ready: false })];
     expect(assignHelper([slot, starting], slot, 'run')).toBe(false);
     expect(starting.runs.size).toBe(0);
   });
 
-  it('gets no helper before enough late jobs, for a released run, or when it is ending', () => {
-    const helper = process();
-    const rare = process({ runs: new Set(['run']), late: LATE_JOBS - 1 });
-    expect(assignHelper([rare, helper], rare, 'run')).toBe(false);
-    const released = process({ late: LATE_JOBS });
+  it('gets no helper with too few late jobs, for a released run, or while it is retiring', () => {
+    const helper = slotWith();
+    const fewLate = slotWith({ runs: new Set(['run']), late: LATE_JOBS - 1 });
+    expect(assignHelper([fewLate, helper], fewLate, 'run')).toBe(false);
+    const released = slotWith({ late: LATE_JOBS });
     expect(assignHelper([released, helper], released, 'run')).toBe(false);
-    const ending = { ...late(), retiring: true };
-    expect(assignHelper([ending, helper], ending, 'run')).toBe(false);
-    expect(assignHelper([ending], ending, 'run')).toBe(false);
+    const retiring = { ...lateSlot(), retiring: true };
+    expect(assignHelper([retiring, helper], retiring, 'run')).toBe(false);
+    expect(assignHelper([retiring], retiring, 'run')).toBe(false);
     expect(helper.runs.size).toBe(0);
   });
 });
 
-/** A process that has served its tenant for the minimum time. */
-const serving = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
+/** Returns a busy process that is old enough to be drained. */
+const busy = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
   ({
     ...{ tenant, poolKey: `${tenant}/${image}`, ready: true, retiring: false, idleSinceMs: 0 },
     ...{ startedAtMs: -1_000_000, jobs: new Map([[1, {}]]) },
@@ -65,19 +65,19 @@ const serving = (tenant: string, image: string, fields: Partial<Slot> = {}): Slo
   }) as unknown as Slot;
 
 describe('one more process for a pool key', () => {
-  const wanted = { tenant: 'a', poolKey: 'a/2' };
+  const target = { tenant: 'a', poolKey: 'a/2' };
 
   it('is started only once, if there is room', () => {
-    expect(planGrowth([serving('a', '1')], wanted, 2)).toEqual({ start: true, isStarting: false });
-    expect(planGrowth([serving('a', '2', { ready: false })], wanted, 2)).toEqual({
+    expect(planGrowth([busy('a', '1')], target, 2)).toEqual({ start: true, isStarting: false });
+    expect(planGrowth([busy('a', '2', { ready: false })], target, 2)).toEqual({
       start: false,
       isStarting: true,
     });
   });
 
   it('replaces an idle one, even of its own tenant', () => {
-    const idle = serving('a', '1', { jobs: new Map() });
-    expect(planGrowth([serving('b', '1'), idle], wanted, 2)).toEqual({
+    const idle = busy('a', '1', { jobs: new Map() });
+    expect(planGrowth([busy('b', '1'), idle], target, 2)).toEqual({
       start: true,
       isStarting: false,
       stop: idle,
@@ -85,14 +85,14 @@ describe('one more process for a pool key', () => {
   });
 
   it('drains a busy one of its own tenant rather than the only one of another tenant', () => {
-    const own = serving('a', '1');
-    expect(planGrowth([serving('b', '1'), own], wanted, 2).drain).toBe(own);
-    const other = serving('b', '1');
-    expect(planGrowth([other, serving('c', '1', { startedAtMs: Infinity })], wanted, 2).drain).toBe(other);
+    const own = busy('a', '1');
+    expect(planGrowth([busy('b', '1'), own], target, 2).drain).toBe(own);
+    const other = busy('b', '1');
+    expect(planGrowth([other, busy('c', '1', { startedAtMs: Infinity })], target, 2).drain).toBe(other);
   });
 
   it('waits if the pool key has a busy one', () => {
-    expect(planGrowth([serving('b', '1'), serving('a', '2')], wanted, 2)).toEqual({
+    expect(planGrowth([busy('b', '1'), busy('a', '2')], target, 2)).toEqual({
       start: false,
       isStarting: false,
     });
