@@ -21,8 +21,8 @@ const DAY_MS = 24 * 3_600_000;
 const SCRIPT = fileURLToPath(new URL('../../../test/support/build-image-once.ts', import.meta.url));
 const ALPHA = { language: 'javascript', dependencies: ['alpha'] };
 
-/** The system's clock, shifted ahead. */
-const ahead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => Promise.resolve() });
+/** The system's clock, set ahead. */
+const clockAhead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => Promise.resolve() });
 
 describe('an interrupted build', () => {
   it('is taken over, and its work folder is removed after a day', async () => {
@@ -42,10 +42,10 @@ describe('an interrupted build', () => {
     ]);
     expect(['building', 'pending']).toContain(stdout);
     const javascript = fakeBuilder({ runtimeParts: async () => ({}) });
-    const store = openImages({ javascript }, { folder, clock: ahead(61_000) });
+    const store = openImages({ javascript }, { folder, clock: clockAhead(61_000) });
     expect(await store.build(ALPHA)).toMatchObject({ state: 'ready' });
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
-    await openImages({ javascript }, { folder, clock: ahead(2 * DAY_MS) }).collect();
+    await openImages({ javascript }, { folder, clock: clockAhead(2 * DAY_MS) }).collect();
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
   });
 
@@ -77,14 +77,14 @@ describe('a store', () => {
     const other = openImages({ javascript: fakeBuilder() });
     const { path } = (await other.open((await other.build(SPEC)).id)).blobs['bundle.js']!;
     const folder = imageFolder();
-    const place = join(folder, 'blobs', ...path.split('/').slice(-2));
-    mkdirSync(dirname(place), { recursive: true });
-    writeFileSync(place, readFileSync(path));
-    truncateSync(place, 3);
+    const storedPath = join(folder, 'blobs', ...path.split('/').slice(-2));
+    mkdirSync(dirname(storedPath), { recursive: true });
+    writeFileSync(storedPath, readFileSync(path));
+    truncateSync(storedPath, 3);
     const store = openImages({ javascript: fakeBuilder() }, { folder });
     const { id } = await store.build(SPEC);
-    expect((await store.open(id)).blobs['bundle.js']!.path).toBe(place);
-    expect(readFileSync(place)).toEqual(readFileSync(path));
+    expect((await store.open(id)).blobs['bundle.js']!.path).toBe(storedPath);
+    expect(readFileSync(storedPath)).toEqual(readFileSync(path));
   });
 
   it('removes files without a row a day after they were added', async () => {
@@ -95,7 +95,7 @@ describe('a store', () => {
     const store = openImages({ javascript: fakeBuilder() }, { folder });
     expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
     expect(existsSync(stray)).toBe(true);
-    const later = openImages({ javascript: fakeBuilder() }, { folder, clock: ahead(DAY_MS + 60_000) });
+    const later = openImages({ javascript: fakeBuilder() }, { folder, clock: clockAhead(DAY_MS + 60_000) });
     expect(await later.collect()).toEqual({ images: 0, blobs: 1 });
     expect(existsSync(stray)).toBe(false);
   });
@@ -111,17 +111,17 @@ describe('a store', () => {
 
   it('serves two versions of Heddle, each with its own image of one lock', async () => {
     const folder = imageFolder();
-    const [old, young] = ['1', '2'].map((engine) =>
+    const [oldBuilder, newBuilder] = ['1', '2'].map((engine) =>
       fakeBuilder({ runtimeParts: async () => ({ engine }) }),
     ) as [ReturnType<typeof fakeBuilder>, ReturnType<typeof fakeBuilder>];
-    const before = openImages({ javascript: old }, { folder });
-    const after = openImages({ javascript: young }, { folder });
-    const { id } = await before.build(SPEC);
-    const [a, b] = [await before.open(id), await after.open(id)];
+    const oldStore = openImages({ javascript: oldBuilder }, { folder });
+    const newStore = openImages({ javascript: newBuilder }, { folder });
+    const { id } = await oldStore.build(SPEC);
+    const [a, b] = [await oldStore.open(id), await newStore.open(id)];
     expect(a.id).not.toBe(b.id);
-    expect([old.calls, young.calls]).toEqual([['resolve', 'assemble'], ['assemble']]);
-    const [again, too] = [await before.open(id), await after.open(id)];
-    expect([again.id, too.id]).toEqual([a.id, b.id]);
+    expect([oldBuilder.calls, newBuilder.calls]).toEqual([['resolve', 'assemble'], ['assemble']]);
+    const [oldAgain, newAgain] = [await oldStore.open(id), await newStore.open(id)];
+    expect([oldAgain.id, newAgain.id]).toEqual([a.id, b.id]);
   });
 });
 
@@ -129,12 +129,12 @@ describe('an image', () => {
   it('is still used if its rebuild failed', async () => {
     const time = stillClock();
     let fails = false;
-    const sound = fakeBuilder();
+    const working = fakeBuilder();
     const javascript = fakeBuilder({
       resolve: (spec, context) =>
         fails
           ? Promise.reject(new ImageError('registry_unavailable', 'The registry is down.'))
-          : sound.resolve(spec, context),
+          : working.resolve(spec, context),
     });
     const store = openImages({ javascript }, { clock: time });
     const { id, imageId } = await store.build(SPEC);

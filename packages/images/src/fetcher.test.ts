@@ -12,39 +12,39 @@ const digestOf = (text: string): string => `sha256:${createHash('sha256').update
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 async function server(answer: Answer): Promise<string> {
-  const made = createServer(answer);
-  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void made.close());
-  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
+  const httpServer = createServer(answer);
+  await new Promise<void>((resolve) => httpServer.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void httpServer.close());
+  return `http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`;
 }
 
 /** Runs `act` inside a build. Returns its result and the record of the build. */
-async function building<T>(
+async function buildWith<T>(
   registries: Registries,
   act: (context: BuildContext) => Promise<T>,
-): Promise<{ got: T | undefined; record: ImageRecord }> {
-  let got: T | undefined;
+): Promise<{ result: T | undefined; record: ImageRecord }> {
+  let result: T | undefined;
   const javascript = fakeBuilder({
     async resolve(_spec, context) {
-      got = await act(context);
+      result = await act(context);
       return { entries: [], data: null };
     },
   });
   const images = openImages({ javascript }, { registries });
   const record = await images.build({ language: 'javascript', dependencies: ['alpha'] });
-  return { got, record };
+  return { result, record };
 }
 
 it('a file is fetched once and found by its digest afterwards', async () => {
   let requests = 0;
   const index = await server((_request, response) => (requests++, response.end('wheel')));
-  const { got } = await building({ python: { index } }, async (context) => {
+  const { result } = await buildWith({ python: { index } }, async (context) => {
     const fetch = () => context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 });
     return [await fetch(), await fetch()];
   });
-  expect(got![0]).toEqual(got![1]);
-  expect(readFileSync(got![0]!.path, 'utf8')).toBe('wheel');
-  expect([requests, got![0]!.size]).toEqual([1, 5]);
+  expect(result![0]).toEqual(result![1]);
+  expect(readFileSync(result![0]!.path, 'utf8')).toBe('wheel');
+  expect([requests, result![0]!.size]).toEqual([1, 5]);
 });
 
 it.each<[string, Answer, object]>([
@@ -68,7 +68,7 @@ it.each<[string, Answer, object]>([
   ],
 ])('a registry that answers with %s fails the build', async (_what, answer, expected) => {
   const index = await server(answer);
-  const { record } = await building({ python: { index } }, (context) =>
+  const { record } = await buildWith({ python: { index } }, (context) =>
     context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 }),
   );
   expect(record).toMatchObject(expected);
@@ -78,11 +78,11 @@ it('a registry that the operator named may be private; the target of its redirec
   const index = await server((_request, response) =>
     response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
   );
-  const { record } = await building({ python: { index } }, (context) =>
+  const { record } = await buildWith({ python: { index } }, (context) =>
     context.fetchPage(index, { maxBytes: 100 }),
   );
   expect(record).toMatchObject({ errorCode: 'registry_unavailable' });
-  const other = await building({}, (context) => context.fetchPage(index, { maxBytes: 100 }));
+  const other = await buildWith({}, (context) => context.fetchPage(index, { maxBytes: 100 }));
   expect(other.record).toMatchObject({ errorCode: 'registry_unavailable' });
 });
 
@@ -96,9 +96,9 @@ it('credentials of a URL are sent to its origin only', async () => {
     response.writeHead(302, { location: files }).end();
   });
   const withUser = index.replace('http://', 'http://me:p%40ss@');
-  const { got } = await building({ python: { index: withUser, extraIndexes: [files] } }, (context) =>
+  const { result } = await buildWith({ python: { index: withUser, extraIndexes: [files] } }, (context) =>
     context.fetchPage(withUser, { maxBytes: 100 }),
   );
-  expect(Buffer.from(got!.body).toString()).toBe('ok');
+  expect(Buffer.from(result!.body).toString()).toBe('ok');
   expect(seen).toEqual([`Basic ${Buffer.from('me:p@ss').toString('base64')}`, undefined]);
 });

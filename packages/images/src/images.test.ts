@@ -54,8 +54,12 @@ describe('a build', () => {
 
   it('refuses an invalid specification and locates each issue', async () => {
     const store = openImages({ javascript: fakeBuilder() });
-    const wrong = { language: 'javascript', dependencies: ['ok', '--evil', 'a b'], systemPackages: ['jq-'] };
-    await expect(store.build(wrong)).rejects.toMatchObject({
+    const invalid = {
+      language: 'javascript',
+      dependencies: ['ok', '--evil', 'a b'],
+      systemPackages: ['jq-'],
+    };
+    await expect(store.build(invalid)).rejects.toMatchObject({
       code: 'INVALID_OPTION',
       issues: [
         { field: 'dependencies', line: 2, value: '--evil' },
@@ -162,7 +166,7 @@ describe('a build', () => {
 });
 
 describe('an image', () => {
-  it('that does not exist, is not ready or failed is refused with the reason', async () => {
+  it('that does not exist or whose build failed is refused with the reason', async () => {
     const javascript = fakeBuilder({
       assemble: () => Promise.reject(new ImageError('bundle_failed', 'It does not parse.')),
     });
@@ -181,9 +185,9 @@ describe('an image', () => {
   it('that is being built is not ready', async () => {
     let finish: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (finish = resolve));
-    const sound = fakeBuilder();
+    const working = fakeBuilder();
     const javascript = fakeBuilder({
-      resolve: async (spec, context) => (await gate, sound.resolve(spec, context)),
+      resolve: async (spec, context) => (await gate, working.resolve(spec, context)),
     });
     const store = openImages({ javascript });
     const building = store.build(SPEC, { name: 'tools' });
@@ -249,12 +253,12 @@ describe('an image', () => {
   it('whose build failed is retried by a run after ten minutes, and by build immediately', async () => {
     const time = stillClock();
     let fails = true;
-    const sound = fakeBuilder();
+    const working = fakeBuilder();
     const javascript = fakeBuilder({
       resolve: (spec, context) =>
         fails
           ? Promise.reject(new ImageError('rate_limited', 'Too many requests.'))
-          : sound.resolve(spec, context),
+          : working.resolve(spec, context),
     });
     const store = openImages({ javascript }, { clock: time });
     await store.build(SPEC, { name: 'tools' });

@@ -8,13 +8,13 @@ import { BuildLog, logLines, MAX_LOG_CHARS, secretsOf } from './log.ts';
 
 /** A builder that writes a log, and then fails with this error if there is one. */
 function loggingBuilder(lines: readonly string[], error?: Error) {
-  const sound = fakeBuilder();
+  const working = fakeBuilder();
   const resolve: ImageBuilder['resolve'] = async (spec, context) => {
     for (const line of lines) context.log(line);
     if (error) throw error;
-    return sound.resolve(spec, context);
+    return working.resolve(spec, context);
   };
-  return { ...sound, resolve };
+  return { ...working, resolve };
 }
 
 describe('the log of a build', () => {
@@ -114,7 +114,7 @@ describe('the log of a build', () => {
   });
 
   it('is redacted in linear time, whatever packages write', () => {
-    const began = performance.now();
+    const startMs = performance.now();
     for (const text of [
       `token${' '.repeat(1_000_000)},`,
       'token= '.repeat(140_000),
@@ -127,7 +127,7 @@ describe('the log of a build', () => {
     const chatty = new BuildLog([], []);
     for (let line = 0; line < 100_000; line += 1) chatty.add(`line ${line} ${'z'.repeat(100)}`);
     chatty.whole();
-    expect(performance.now() - began).toBeLessThan(5000);
+    expect(performance.now() - startMs).toBeLessThan(5000);
   });
 
   it('is replaced by the log of the next build, and removed with its image', async () => {

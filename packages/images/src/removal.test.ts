@@ -6,26 +6,26 @@ import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../..
 import type { ImageBuilder } from './builder.ts';
 
 /** A builder that resolves when it is released. */
-function waitingBuilder(): ReturnType<typeof fakeBuilder> & { goOn: () => void } {
-  let goOn: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => (goOn = resolve));
-  const sound = fakeBuilder();
+function waitingBuilder(): ReturnType<typeof fakeBuilder> & { release: () => void } {
+  let release: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  const working = fakeBuilder();
   const resolve: ImageBuilder['resolve'] = async (spec, context) => (
     await gate,
-    sound.resolve(spec, context)
+    working.resolve(spec, context)
   );
-  return { ...sound, resolve, goOn: () => goOn() };
+  return { ...working, resolve, release: () => release() };
 }
 
 describe('an image removed during its build', () => {
-  it('does not exist afterwards, and the builder is notified', async () => {
+  it('does not exist afterwards, and its build is rejected', async () => {
     const javascript = waitingBuilder();
     const store = openImages({ javascript });
     const building = store.build(SPEC, { name: 'tools' });
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
     const { id } = (await store.get('tools'))!;
     expect(store.remove(id)).toBe(true);
-    javascript.goOn();
+    javascript.release();
     await expect(building).rejects.toMatchObject({
       code: 'IMAGE_NOT_FOUND',
       message: 'The image tools was removed while it was being built.',
@@ -46,7 +46,7 @@ describe('an image removed during its build', () => {
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
     store.remove((await store.get('tools'))!.id);
     const second = store.build(SPEC);
-    javascript.goOn();
+    javascript.release();
     const record = await second;
     expect(await first).toEqual(record);
     expect(record).toMatchObject({ state: 'ready', names: [], packages: ['alpha 1.0.0', 'beta@^2 1.0.0'] });
@@ -156,8 +156,8 @@ describe('runs that name an image', () => {
   it('build it if its first builder died', async () => {
     const folder = imageFolder();
     const time = stillClock();
-    const asleep = waitingBuilder();
-    const dead = openImages({ javascript: asleep }, { folder, clock: time });
+    const waiting = waitingBuilder();
+    const dead = openImages({ javascript: waiting }, { folder, clock: time });
     const building = dead.build(SPEC, { name: 'tools' });
     await expect.poll(async () => (await dead.get('tools'))?.state).toBe('building');
     const javascript = fakeBuilder();
@@ -166,27 +166,27 @@ describe('runs that name an image', () => {
     time.pass(61_000);
     expect(await store.open('tools')).toBeDefined();
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
-    asleep.goOn();
+    waiting.release();
     await building;
   });
 
   it('concurrently after a runtime change wait for one build', async () => {
     const folder = imageFolder();
     await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC, { name: 'tools' });
-    let goOn: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (goOn = resolve));
-    const sound = fakeBuilder();
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const working = fakeBuilder();
     const javascript = fakeBuilder({
       runtimeParts: async () => ({ engine: '2' }),
-      assemble: async (lock, spec, context) => (await gate, sound.assemble(lock, spec, context)),
+      assemble: async (lock, spec, context) => (await gate, working.assemble(lock, spec, context)),
     });
     const [one, other] = [openImages({ javascript }, { folder }), openImages({ javascript }, { folder })];
     const first = one.open('tools');
     await expect.poll(async () => (await one.get('tools'))?.state).toBe('building');
     const more = [one.open('tools'), other.open('tools')];
-    goOn();
+    release();
     const [a, ...rest] = await Promise.all([first, ...more]);
     expect(rest.map(({ id }) => id)).toEqual([a!.id, a!.id]);
-    expect(sound.calls).toEqual(['assemble']);
+    expect(working.calls).toEqual(['assemble']);
   });
 });

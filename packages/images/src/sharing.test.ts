@@ -36,17 +36,17 @@ describe('several processes', () => {
     void dead.build(SPEC);
     await expect.poll(async () => (await dead.list())[0]?.state).toBe('building');
     const javascript = fakeBuilder();
-    let looks = 0;
-    let early: string[] = ['never looked'];
+    let polls = 0;
+    let callsBefore: string[] = ['never polled'];
     const sleep = async (): Promise<void> => {
       await new Promise((resolve) => setImmediate(resolve));
-      if (++looks === 3) early = [...javascript.calls];
-      if (looks >= 3) time.pass(61_000);
+      if (++polls === 3) callsBefore = [...javascript.calls];
+      if (polls >= 3) time.pass(61_000);
     };
     const store = openImages({ javascript }, { folder: path, clock: { now: time.now, sleep } });
     expect(await store.build(SPEC)).toMatchObject({ state: 'ready' });
-    expect(looks).toBe(3);
-    expect(early).toEqual([]);
+    expect(polls).toBe(3);
+    expect(callsBefore).toEqual([]);
   });
 });
 
@@ -55,13 +55,13 @@ describe('a collection', () => {
     const path = imageFolder();
     const time = stillClock();
     const store = openImages({ javascript: fakeBuilder() }, { folder: path, clock: time });
-    const kept = await store.build(SPEC);
-    const gone = await store.build({ ...SPEC, dependencies: ['gamma'] }, { name: 'gone' });
+    const used = await store.build(SPEC);
+    const removed = await store.build({ ...SPEC, dependencies: ['gamma'] }, { name: 'gone' });
     const files = await Promise.all(
-      [kept, gone].map(async ({ id }) => (await store.open(id)).blobs['bundle.js']!.path),
+      [used, removed].map(async ({ id }) => (await store.open(id)).blobs['bundle.js']!.path),
     );
-    expect(store.remove(gone.id)).toBe(true);
-    expect(store.remove(gone.id)).toBe(false);
+    expect(store.remove(removed.id)).toBe(true);
+    expect(store.remove(removed.id)).toBe(false);
     time.pass(2 * DAY_MS);
     // The day starts when a collection first finds it unused.
     expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
@@ -70,8 +70,8 @@ describe('a collection', () => {
     time.pass(1);
     expect(await store.collect()).toEqual({ images: 1, blobs: 1 });
     expect(files.map((file) => existsSync(file))).toEqual([true, false]);
-    expect(await store.open(kept.id)).toBeDefined();
-    await expect(store.open(gone.imageId!)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    expect(await store.open(used.id)).toBeDefined();
+    await expect(store.open(removed.imageId!)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
   it('keeps images that a run has opened', async () => {

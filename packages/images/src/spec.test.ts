@@ -136,8 +136,8 @@ describe('a spec', () => {
 
   it('has the same hash in every spelling', () => {
     const hash = (...dependencies: string[]): string => {
-      const read = py(...dependencies);
-      return read.ok ? specHash(read.spec) : '';
+      const parsed = py(...dependencies);
+      return parsed.ok ? specHash(parsed.spec) : '';
     };
     expect(hash('Typing_Extensions>=4', 'Jinja2', '# x')).toBe(
       hash('jinja2', 'typing-extensions>=4', 'JINJA2'),

@@ -82,7 +82,7 @@ const CHANGES: readonly [what: string, change: (root: string) => void][] = [
 ];
 
 describe('the root of a native image in the store', () => {
-  it.each(CHANGES)('with %s is refused with its name, and rebuilt', async (_what, change) => {
+  it.each(CHANGES)('with %s is refused, naming rootfs, and rebuilt', async (_what, change) => {
     const folder = imageFolder();
     const native = rootBuilder();
     const { id } = await openImages({ native }, { folder }).build(SPEC);
@@ -94,8 +94,8 @@ describe('the root of a native image in the store', () => {
       message: expect.stringContaining('rootfs') as string,
     });
     expect(await open().build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
-    const sound = (await open().open(id)).blobs['rootfs']!;
-    expect(sound.path).toBe(path);
+    const rebuilt = (await open().open(id)).blobs['rootfs']!;
+    expect(rebuilt.path).toBe(path);
     expect(readFileSync(join(path, 'usr/library'), 'utf8')).toBe('a program');
     expect(native.calls).toEqual(['resolve']);
   });

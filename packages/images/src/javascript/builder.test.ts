@@ -14,7 +14,7 @@ const npm = findNpm(process.env['PATH']);
 /** The highest isolation level of this machine. */
 const isolation = levels.at(-1)?.options.isolation ?? {};
 
-interface Setting {
+interface BuildSettings {
   readonly builder?: JavaScriptBuilderOptions;
   readonly npm?: Readonly<Record<string, string>>;
   readonly folder?: string;
@@ -22,12 +22,12 @@ interface Setting {
   readonly maxImageMiB?: number;
 }
 
-function imagesOf(registry: NpmRegistry, { builder = {}, npm: more = {}, ...rest }: Setting = {}) {
-  const settings = { registry: registry.url, 'fetch-retries': '0', ...more };
+function imagesOf(registry: NpmRegistry, { builder = {}, npm: more = {}, ...rest }: BuildSettings = {}) {
+  const npmSettings = { registry: registry.url, 'fetch-retries': '0', ...more };
   return openImages(
     { javascript: javascriptBuilder({ npm, isolation, ...builder }) },
     {
-      registries: { npm: settings },
+      registries: { npm: npmSettings },
       ...rest,
     },
   );
@@ -37,9 +37,9 @@ function imagesOf(registry: NpmRegistry, { builder = {}, npm: more = {}, ...rest
 async function build(
   packages: readonly FixturePackage[],
   dependencies: string[],
-  setting?: Setting,
+  settings?: BuildSettings,
 ): Promise<ImageRecord> {
-  const images = imagesOf(await npmRegistry(packages), setting);
+  const images = imagesOf(await npmRegistry(packages), settings);
   return images.build({ language: 'javascript', dependencies });
 }
 
@@ -100,15 +100,15 @@ describe('an image of npm packages', () => {
 
   it('runs no install scripts, and warns about them', async () => {
     const folder = imageFolder();
-    const mark = join(folder, 'ran');
+    const marker = join(folder, 'ran');
     const scripts = {
-      preinstall: `echo > ${mark}`,
-      install: `echo > ${mark}`,
-      postinstall: `echo > ${mark}`,
+      preinstall: `echo > ${marker}`,
+      install: `echo > ${marker}`,
+      postinstall: `echo > ${marker}`,
     };
     const record = await build([pkg('scripted', '', { manifest: { scripts } })], ['scripted'], { folder });
     expect(record).toMatchObject({ state: 'ready', warnings: ['Install scripts were not run: scripted.'] });
-    expect(existsSync(mark)).toBe(false);
+    expect(existsSync(marker)).toBe(false);
   });
 
   it("is built with its registry's credentials without revealing them", async () => {

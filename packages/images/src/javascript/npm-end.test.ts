@@ -20,8 +20,8 @@ const DAY_MS = 24 * 3_600_000;
 
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'latin1');
 
-/** Stands in for npm: sends one request to the registry, then runs until it is killed. */
-function endless(): string {
+/** Creates a stand-in for npm that sends one request to the registry, and then runs until it is killed. */
+function endlessNpm(): string {
   const folder = imageFolder();
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, 'bin'));
@@ -36,7 +36,7 @@ function endless(): string {
   return program;
 }
 
-/** A host process that builds an image of the registry's packages. */
+/** Starts a host process that builds an image of the package `one` from the registry. */
 function buildElsewhere(
   registry: string,
   npm: string | undefined,
@@ -62,11 +62,11 @@ function buildElsewhere(
 }
 
 /** Returns the build's work folder, and the folder of npm's files if npm's user cannot access the work folder. */
-function placesOf(folder: string): string[] {
+function buildFoldersOf(folder: string): string[] {
   const [name = ''] = readdirSync(join(folder, 'work'));
   const work = join(folder, 'work', name);
-  const traces = readdirSync(work).filter((entry) => entry.startsWith('heddle-build-'));
-  return [work, ...traces.map((trace) => readlinkSync(join(work, trace)))];
+  const links = readdirSync(work).filter((entry) => entry.startsWith('heddle-build-'));
+  return [work, ...links.map((link) => readlinkSync(join(work, link)))];
 }
 
 type Case = [what: string, level: string, program: string | undefined | (() => string), isolation: object];
@@ -79,14 +79,14 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
     ...levels.map(({ name, options }): Case => [
       'a program that ignores signals',
       name,
-      endless,
+      endlessNpm,
       options.isolation ?? {},
     ]),
   ])(
     'end too, and a collection removes their folders: %s at the level %s',
     async (_what, _level, program, isolation) => {
       const registry = await npmRegistry([]);
-      const asked = new Promise<void>((resolve) => {
+      const requested = new Promise<void>((resolve) => {
         // The registry never responds, so npm keeps waiting.
         registry.answer = () => (resolve(), true);
       });
@@ -95,17 +95,17 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
         typeof program === 'function' ? program() : program,
         isolation,
       );
-      await asked;
-      const below = livingOf(processesOf(host));
+      await requested;
+      const children = livingOf(processesOf(host));
       // npm sets its process title to its command.
-      expect(below.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
+      expect(children.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
       process.kill(host, 'SIGKILL');
-      await expect.poll(() => livingOf(below), { timeout: 10_000 }).toEqual([]);
-      const left = placesOf(folder);
-      expect(left.map((path) => existsSync(path))).toEqual(left.map(() => true));
+      await expect.poll(() => livingOf(children), { timeout: 10_000 }).toEqual([]);
+      const folders = buildFoldersOf(folder);
+      expect(folders.map((path) => existsSync(path))).toEqual(folders.map(() => true));
       const now = (): number => Date.now() + 2 * DAY_MS;
       await openImages({}, { folder, clock: { now, sleep: () => Promise.resolve() } }).collect();
-      expect(left.map((path) => existsSync(path))).toEqual(left.map(() => false));
+      expect(folders.map((path) => existsSync(path))).toEqual(folders.map(() => false));
     },
   );
 });

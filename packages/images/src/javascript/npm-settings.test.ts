@@ -35,7 +35,7 @@ it('registry settings come from the user, the project and the environment, in ri
   expect(readNpmSettings({ env: other, cwd: folder, home })).toMatchObject({ registry: 'https://env.test/' });
 });
 
-it('npm is found in PATH, and nowhere else', () => {
+it('npm is found through PATH or next to Node.js', () => {
   const folder = imageFolder();
   expect(findNpm(folder, join(folder, 'bin', 'node'))).toBeUndefined();
   mkdirSync(join(folder, 'lib', 'node_modules', 'npm', 'bin'), { recursive: true });

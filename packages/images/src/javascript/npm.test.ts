@@ -14,7 +14,7 @@ const SECRET = 'a-very-secret-token';
 const MAX_SIZE = { files: 1_000, bytes: 20 * 2 ** 20 };
 const strict = levels.find(({ name }) => name === 'strict');
 
-/** A folder that every user can enter. */
+/** Creates a folder that every user can enter. */
 function openFolder(): string {
   const folder = imageFolder();
   chmodSync(folder, 0o755);
@@ -39,8 +39,8 @@ function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortContr
   return { context, lines };
 }
 
-/** Stands in for npm and behaves as a compromised npm would. */
-function hostile(source: string): string {
+/** Creates a stand-in for npm that behaves as a compromised npm would. */
+function hostileNpm(source: string): string {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));
   const program = join(folder, 'bin', 'npm-cli.js');
@@ -57,19 +57,19 @@ function hostile(source: string): string {
   return program;
 }
 
-/** Runs a hostile npm in a build. */
+/** Runs a hostile npm in a build. Returns its report, the build's log lines and the project's folder. */
 async function runHostile(source: string, level: (typeof levels)[number], npm: NpmSettings) {
   const { context, lines } = contextOf(npm, openFolder());
   const project = join(context.workFolder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{}');
-  await new Npm(hostile(source), MAX_SIZE, level.options.isolation).run([], project, context);
+  await new Npm(hostileNpm(source), MAX_SIZE, level.options.isolation).run([], project, context);
   const report = /REPORT (.*)/.exec(lines.join('\n'))?.[1] ?? '{}';
   return { report: JSON.parse(report) as Record<string, unknown>, lines, project };
 }
 
-/** A server that records requests. */
-async function listening(): Promise<{ port: number; seen: string[] }> {
+/** Starts a server that records requests. */
+async function recordingServer(): Promise<{ port: number; seen: string[] }> {
   const seen: string[] = [];
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers.authorization ?? 'nobody'}`);
@@ -80,20 +80,20 @@ async function listening(): Promise<{ port: number; seen: string[] }> {
   return { port: (server.address() as AddressInfo).port, seen };
 }
 
-const ASK = `
-  const ask = (url, more = {}) => new Promise((resolve) => {
-    const request = require('http').request(url, more, (answer) => (answer.resume(), resolve(answer.statusCode)));
+const STATUS_OF = `
+  const statusOf = (url, options = {}) => new Promise((resolve) => {
+    const request = require('http').request(url, options, (response) => (response.resume(), resolve(response.statusCode)));
     request.on('error', (error) => resolve(error.code));
     request.end();
   });`;
 
 describe.each(levels)('npm in a build at the level $name', (level) => {
   it('has no credentials; the gate adds them to its requests', async () => {
-    const { port, seen } = await listening();
+    const { port, seen } = await recordingServer();
     const npm = { registry: `http://127.0.0.1:${port}/`, [`//127.0.0.1:${port}/:_authToken`]: SECRET };
-    const source = `${ASK}
+    const source = `${STATUS_OF}
       const fs = require('fs');
-      report.status = await ask('http://127.0.0.1:${port}/one', { headers: { authorization: 'Bearer mine' } });
+      report.status = await statusOf('http://127.0.0.1:${port}/one', { headers: { authorization: 'Bearer mine' } });
       report.env = process.env;
       report.files = fs.readdirSync(process.env.HOME).map((name) => fs.readFileSync(process.env.HOME + '/' + name, 'utf8'));`;
     const { report } = await runHostile(source, level, npm);
@@ -103,18 +103,18 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
   });
 
   it('reaches only hosts in its settings through the gate, and can only read from them', async () => {
-    const named = await listening();
-    const other = await listening();
-    const source = `${ASK}
-      report.other = await ask('http://127.0.0.1:${other.port}/');
-      report.metadata = await ask('http://169.254.169.254/latest/meta-data');
-      report.put = await ask('http://127.0.0.1:${named.port}/one', { method: 'PUT' });`;
+    const named = await recordingServer();
+    const other = await recordingServer();
+    const source = `${STATUS_OF}
+      report.other = await statusOf('http://127.0.0.1:${other.port}/');
+      report.metadata = await statusOf('http://169.254.169.254/latest/meta-data');
+      report.put = await statusOf('http://127.0.0.1:${named.port}/one', { method: 'PUT' });`;
     const { report } = await runHostile(source, level, { registry: `http://127.0.0.1:${named.port}/` });
     expect(report).toEqual({ other: 403, metadata: 403, put: 403 });
     expect([...named.seen, ...other.seen]).toEqual([]);
   });
 
-  it('leaves only regular files, which the host owns', async () => {
+  it('leaves only its packages and lockfile, owned by the host', async () => {
     const source = `
       const fs = require('fs');
       fs.mkdirSync('node_modules/a', { recursive: true });
@@ -133,25 +133,25 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       'a link in place of its packages',
       "fs.writeFileSync('package-lock.json', '{}'); fs.symlinkSync('/etc', 'node_modules')",
     ],
-  ])('is refused if it leaves %s', async (_what, act) => {
-    const program = hostile('');
-    writeFileSync(program, `const fs = require('fs'); ${act};`);
+  ])('is refused if it leaves %s', async (_what, statement) => {
+    const program = hostileNpm('');
+    writeFileSync(program, `const fs = require('fs'); ${statement};`);
     const { context } = contextOf({}, openFolder());
     const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
     await expect(run).rejects.toMatchObject({ code: 'install_failed' });
   });
 
-  it('is killed with all its processes when the build is aborted', async () => {
-    const ending = new AbortController();
-    const program = hostile('');
+  it('ends with the reason when the build is aborted', async () => {
+    const abort = new AbortController();
+    const program = hostileNpm('');
     writeFileSync(program, `console.error('begun'); setInterval(() => {}, 1000);`);
-    const { context } = contextOf({}, openFolder(), ending.signal);
+    const { context } = contextOf({}, openFolder(), abort.signal);
     const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
-    setTimeout(() => ending.abort(new Error('enough')), 500);
+    setTimeout(() => abort.abort(new Error('enough')), 500);
     await expect(run).rejects.toThrow('enough');
   });
 
-  it("reports a refusal of the gate in npm's own words", async () => {
+  it('fails with registry_unavailable and the address of a registry that cannot be reached', async () => {
     const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, openFolder());
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
@@ -166,13 +166,13 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
   it('follows registry redirects for tarballs without credentials', async () => {
     const registry = await npmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
     const host = registry.url.replace('http:', '');
-    const far = await listening();
+    const target = await recordingServer();
     registry.answer = (request, response) => {
       if (request.url?.endsWith('.tgz') !== true) return false;
-      response.writeHead(302, { location: `http://127.0.0.1:${far.port}/one.tgz` }).end();
+      response.writeHead(302, { location: `http://127.0.0.1:${target.port}/one.tgz` }).end();
       return true;
     };
-    const named = { [`//127.0.0.1:${far.port}/:always-auth`]: 'false' };
+    const named = { [`//127.0.0.1:${target.port}/:always-auth`]: 'false' };
     const settings = {
       registry: registry.url,
       [`${host}/:_authToken`]: SECRET,
@@ -186,14 +186,14 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
     // The file at the redirect target has different content.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
-    expect(new Set(far.seen)).toEqual(new Set(['GET /one.tgz nobody']));
+    expect(new Set(target.seen)).toEqual(new Set(['GET /one.tgz nobody']));
     expect([...registry.tokens]).toEqual([`Bearer ${SECRET}`]);
   });
 });
 
 describe.skipIf(strict === undefined)('the sandbox of npm', () => {
   it('exposes nothing of the host: no files, users, processes or network, and starts no processes', async () => {
-    const { port, seen } = await listening();
+    const { port, seen } = await recordingServer();
     const source = `
       const fs = require('fs');
       const attempt = (act) => { try { return act() ?? 'done'; } catch (error) { return error.code; } };

@@ -8,8 +8,8 @@ import { findNpm, readNpmSettings } from './npm-settings.ts';
 const npm = readNpmSettings({ env: process.env, cwd: process.cwd(), home: homedir() });
 const registry = npm['registry'] ?? 'https://registry.npmjs.org/';
 
-/** Why npm's configured registry cannot be used, or undefined. */
-async function unreachable(): Promise<string | undefined> {
+/** Returns why npm's configured registry cannot be used, or undefined. */
+async function unreachableReason(): Promise<string | undefined> {
   try {
     const { status } = await fetch(new URL('zod', registry), {
       method: 'HEAD',
@@ -21,10 +21,10 @@ async function unreachable(): Promise<string | undefined> {
   }
 }
 
-const why = await unreachable();
+const reason = await unreachableReason();
 
-describe.skipIf(why !== undefined)(
-  `images of the packages of ${registry}${why === undefined ? '' : ` (skipped: ${why})`}`,
+describe.skipIf(reason !== undefined)(
+  `images of the packages of ${registry}${reason === undefined ? '' : ` (skipped: ${reason})`}`,
   () => {
     it('contain lodash, dayjs and zod in a snapshot', async () => {
       const images = openImages(

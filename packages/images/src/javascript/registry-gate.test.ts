@@ -15,21 +15,21 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends a request through the gate. */
-async function ask(settings: NpmSettings, url: string): Promise<{ status: number; text: string }> {
+/** Sends a request through a new gate with these settings. */
+async function getThrough(settings: NpmSettings, url: string): Promise<{ status: number; text: string }> {
   const gate = await RegistryGate.open(settings);
   onTestFinished(() => gate.close());
   return new Promise((resolve, reject) => {
-    const request = get({ socketPath: gate.path, path: url }, (answer) => {
+    const request = get({ socketPath: gate.path, path: url }, (response) => {
       let text = '';
-      answer.setEncoding('utf8').on('data', (data: string) => (text += data));
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+      response.setEncoding('utf8').on('data', (data: string) => (text += data));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
     });
     request.on('error', reject);
   });
 }
 
-const says =
+const answering =
   (text: string): RequestListener =>
   (_request, response) =>
     void response.end(text);
@@ -40,17 +40,19 @@ describe('the registry gate', () => {
     portOf(createSecure({ cert, key }, listener) as unknown as Server);
 
   it("trusts only the certificate authorities in npm's settings", async () => {
-    const port = await secure(says('hello'));
+    const port = await secure(answering('hello'));
     const registry = `https://127.0.0.1:${port}/`;
     const cafile = join(imageFolder(), 'ca.pem');
     writeFileSync(cafile, cert);
-    expect(await ask({ registry, cafile }, registry)).toEqual({ status: 200, text: 'hello' });
-    expect(await ask({ registry, ca: cert.replaceAll('\n', '\\n') }, registry)).toMatchObject({
+    expect(await getThrough({ registry, cafile }, registry)).toEqual({ status: 200, text: 'hello' });
+    expect(await getThrough({ registry, ca: cert.replaceAll('\n', '\\n') }, registry)).toMatchObject({
       status: 200,
     });
-    expect(await ask({ registry, 'node-extra-ca-certs': cafile }, registry)).toMatchObject({ status: 200 });
-    expect(await ask({ registry, 'strict-ssl': 'false' }, registry)).toMatchObject({ status: 200 });
-    expect(await ask({ registry }, registry)).toMatchObject({
+    expect(await getThrough({ registry, 'node-extra-ca-certs': cafile }, registry)).toMatchObject({
+      status: 200,
+    });
+    expect(await getThrough({ registry, 'strict-ssl': 'false' }, registry)).toMatchObject({ status: 200 });
+    expect(await getThrough({ registry }, registry)).toMatchObject({
       status: 502,
       text: expect.stringMatching(/self-signed/) as string,
     });
@@ -59,7 +61,7 @@ describe('the registry gate', () => {
   it("sends npm's client certificate to its registry", async () => {
     const server = createSecure(
       { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true },
-      says('known'),
+      answering('known'),
     ) as unknown as Server;
     const registry = `https://127.0.0.1:${await portOf(server)}/`;
     const [certfile, keyfile] = ['cert.pem', 'key.pem'].map((name) => join(imageFolder(), name)) as [
@@ -68,46 +70,46 @@ describe('the registry gate', () => {
     ];
     writeFileSync(certfile, cert);
     writeFileSync(keyfile, key);
-    const place = registry.replace('https:', '');
-    const own = { [`${place}:certfile`]: certfile, [`${place}:keyfile`]: keyfile };
-    expect(await ask({ registry, cafile: certfile, ...own }, registry)).toEqual({
+    const prefix = registry.replace('https:', '');
+    const clientSettings = { [`${prefix}:certfile`]: certfile, [`${prefix}:keyfile`]: keyfile };
+    expect(await getThrough({ registry, cafile: certfile, ...clientSettings }, registry)).toEqual({
       status: 200,
       text: 'known',
     });
-    expect(await ask({ registry, cafile: certfile }, registry)).toMatchObject({ status: 502 });
+    expect(await getThrough({ registry, cafile: certfile }, registry)).toMatchObject({ status: 502 });
   });
 
   it.each(['http', 'https'])("uses npm's proxy for %s", async (scheme) => {
-    const port = await secure(says('far'));
-    const asked: string[] = [];
+    const port = await secure(answering('far'));
+    const targets: string[] = [];
     const proxy = createPlain((request, response) => {
-      asked.push(request.url ?? '');
+      targets.push(request.url ?? '');
       response.end('far');
     });
     proxy.on('connect', (request, socket) => {
-      asked.push(request.url ?? '');
-      const outside = connect(port, '127.0.0.1', () => {
+      targets.push(request.url ?? '');
+      const upstream = connect(port, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
-        outside.pipe(socket).pipe(outside);
+        upstream.pipe(socket).pipe(upstream);
       });
-      for (const each of [outside, socket]) each.on('error', () => (outside.destroy(), socket.destroy()));
+      for (const each of [upstream, socket]) each.on('error', () => (upstream.destroy(), socket.destroy()));
     });
     // Only the proxy resolves the name.
     const registry = `${scheme}://registry.example.invalid/`;
     const settings = { registry, proxy: `http://127.0.0.1:${await portOf(proxy)}/`, 'strict-ssl': 'false' };
-    expect(await ask(settings, `${registry}one`)).toEqual({ status: 200, text: 'far' });
-    expect(asked).toEqual([scheme === 'http' ? `${registry}one` : 'registry.example.invalid:443']);
+    expect(await getThrough(settings, `${registry}one`)).toEqual({ status: 200, text: 'far' });
+    expect(targets).toEqual([scheme === 'http' ? `${registry}one` : 'registry.example.invalid:443']);
   });
 
   it('follows redirects only to public addresses', async () => {
-    const elsewhere = await portOf(createPlain(says('internal')));
+    const internalPort = await portOf(createPlain(answering('internal')));
     const port = await portOf(
       createPlain((_request, response) =>
-        response.writeHead(302, { location: `http://127.0.0.1:${elsewhere}/` }).end(),
+        response.writeHead(302, { location: `http://127.0.0.1:${internalPort}/` }).end(),
       ),
     );
     const registry = `http://127.0.0.1:${port}/`;
-    expect(await ask({ registry }, registry)).toMatchObject({
+    expect(await getThrough({ registry }, registry)).toMatchObject({
       status: 403,
       text: expect.stringMatching(/private address/) as string,
     });

@@ -27,7 +27,8 @@ function withBase(debs: readonly FixtureDeb[]): FixtureDeb[] {
   return [...BASE.filter((name) => !named.has(name)).map((name) => ({ name })), ...debs];
 }
 
-interface Setting {
+interface BuildSettings {
+  /** Answers of the mirror by path: content, or a status. */
   readonly more?: Readonly<Record<string, Buffer | number>>;
   readonly keyring?: string;
   readonly mirror?: string;
@@ -44,7 +45,7 @@ interface Setting {
 async function build(
   debs: readonly FixtureDeb[],
   systemPackages: readonly string[],
-  { more = {}, keyring, mirror, index, registry, spec, ...rest }: Setting = {},
+  { more = {}, keyring, mirror, index, registry, spec, ...rest }: BuildSettings = {},
 ): Promise<ImageRecord> {
   const { url } = await debianMirror(withBase(debs), more);
   const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };

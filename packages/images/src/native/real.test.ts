@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { nativeImagesOf } from '../../../../test/support/native-images.ts';
 
-/** Images of this machine's mirrors with a minimal size limit. */
+/** Images of this machine's mirrors with a low size limit. */
 const images = await nativeImagesOf({ maxImageMiB: 20 });
 
 afterAll(() => images?.close());

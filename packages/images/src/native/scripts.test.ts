@@ -17,7 +17,7 @@ const scripted = (name: string, source: string, more: Record<string, unknown> = 
   manifest: { scripts: { install: 'node script.js' }, ...more },
 });
 
-const MADE = "require('node:fs').writeFileSync('made.json', JSON.stringify(report));";
+const WRITE_REPORT = "require('node:fs').writeFileSync('made.json', JSON.stringify(report));";
 
 /** Declares the required part of Node-API, because headers may be missing. */
 const ADDON = `
@@ -25,16 +25,16 @@ const ADDON = `
   int napi_create_uint32(env, unsigned, value *);
   value napi_register_module_v1(env e, value exports) { value v; napi_create_uint32(e, 42, &v); return v; }`;
 
-const outside = createServer((_request, response) => response.end('outside'));
-await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve));
-const outsidePort = (outside.address() as AddressInfo).port;
+const otherServer = createServer((_request, response) => response.end('outside'));
+await new Promise<void>((resolve) => otherServer.listen(0, '127.0.0.1', resolve));
+const otherPort = (otherServer.address() as AddressInfo).port;
 
 const registry = await openNpmRegistry([
   { name: 'prebuilt', files: { 'addon.txt': 'from the registry' } },
   scripted(
     'makes',
     `const report = { uid: process.getuid(), cwd: process.cwd(), home: process.env.HOME, secrets: JSON.stringify(process.env).includes('oken') };
-     ${MADE}`,
+     ${WRITE_REPORT}`,
   ),
   scripted(
     'fetches',
@@ -45,9 +45,9 @@ const registry = await openNpmRegistry([
      (async () => {
        const meta = process.env.npm_config_registry;
        report.registry = await ask(meta.replace(/\\/$/, '') + '/prebuilt/-/prebuilt-1.0.0.tgz');
-       report.outside = (await ask('http://127.0.0.1:${outsidePort}/'))[0];
-       report.direct = await new Promise((resolve) => require('node:net').connect(${outsidePort}, '127.0.0.1', () => resolve('connected')).on('error', (error) => resolve(error.code)));
-       ${MADE}
+       report.outside = (await ask('http://127.0.0.1:${otherPort}/'))[0];
+       report.direct = await new Promise((resolve) => require('node:net').connect(${otherPort}, '127.0.0.1', () => resolve('connected')).on('error', (error) => resolve(error.code)));
+       ${WRITE_REPORT}
      })();`,
   ),
   scripted(
@@ -61,7 +61,7 @@ const registry = await openNpmRegistry([
        host_process: attempt(() => process.kill(${process.pid}, 0)),
        setuid: attempt(() => { fs.writeFileSync('run', ''); fs.chmodSync('run', 0o4755); }),
      };
-     ${MADE}`,
+     ${WRITE_REPORT}`,
   ),
   scripted('fails', "console.error('cannot find the library frobnicate'); process.exit(3);"),
   scripted('leads-out', "require('node:fs').symlinkSync('/etc/shadow', 'made.json');"),
@@ -82,18 +82,18 @@ const images = await nativeImagesOf({ npm: registry.url });
 afterAll(async () => {
   await images?.close();
   registry.close();
-  outside.close();
+  otherServer.close();
 });
 
 describe.skipIf(images === undefined)('install scripts of packages in a native image', TIME, () => {
-  /** Builds an image of packages without a cache. */
+  /** Builds an image of packages, even if there is one already. */
   const build = (dependencies: readonly string[], systemPackages: readonly string[] = ['jq']) =>
     images!.build({ language: 'javascript', dependencies, systemPackages }, { refresh: true });
 
-  let building: Promise<ImageRecord> | undefined;
+  let sharedBuild: Promise<ImageRecord> | undefined;
   /** One image for all packages with successful scripts, because building one takes a long time. */
   const all = (): Promise<ImageRecord> =>
-    (building ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
+    (sharedBuild ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
 
   /** Returns the output of a package's script. */
   async function outputOf(name: string): Promise<{ report: unknown; folder: string }> {
@@ -152,7 +152,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     );
   });
 
-  it('leave no links out of their packages', async () => {
+  it('fail the build if they leave a link out of their package', async () => {
     expect(await build(['leads-out'])).toMatchObject({
       errorCode: 'unsupported_package',
       errorMessage: expect.stringMatching(/link that leads out/) as string,

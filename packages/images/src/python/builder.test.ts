@@ -255,13 +255,13 @@ describe('how metadata is found', () => {
   ])('%s', async (_what, wheel, options, files) => {
     const { record, index } = await buildFrom([wheel], ['alpha'], options);
     expectFailure(record, 'package_not_found', /ghost/);
-    const asked = index.requests.filter((path) => path.startsWith('/files/'));
-    expect(asked.map((path) => path.replace(/\d+-\d+$/, 'N'))).toEqual(files);
+    const requests = index.requests.filter((path) => path.startsWith('/files/'));
+    expect(requests.map((path) => path.replace(/\d+-\d+$/, 'N'))).toEqual(files);
   });
 });
 
 describe('wheelhouses', { timeout: 120_000 }, () => {
-  const gamma = {
+  const wheel = {
     name: 'alpha',
     version: '0.1',
     files: { 'alpha.py': 'raise ValueError("from the wheelhouse")' },
@@ -270,7 +270,7 @@ describe('wheelhouses', { timeout: 120_000 }, () => {
   it('take precedence over the index', async () => {
     const folder = imageFolder();
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, wheelFilename(gamma)), wheelBytes(gamma));
+    writeFileSync(join(folder, wheelFilename(wheel)), wheelBytes(wheel));
     const index = await pythonIndex([{ name: 'alpha', version: '9.0' }]);
     expectFailure(
       await build(['alpha'], { wheelhouse: folder, index: index.url }),

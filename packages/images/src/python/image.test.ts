@@ -49,12 +49,12 @@ return [alpha_pkg.TEXT, alpha_pkg.VERSION, beta.STATE, os.environ.get("EVIL"), a
       expect(JSON.parse(outcome.ok ? outcome.json : '')).toEqual(expected);
     }
 
-    for (const draw of ['alpha_pkg.chance.SECRET', 'alpha_pkg.generator.GENERATOR.random()']) {
-      const code = `import alpha_pkg.chance, alpha_pkg.generator\nreturn ${draw}`;
-      const drawn = [await run(code), await run(code)].map((outcome) =>
+    for (const expression of ['alpha_pkg.chance.SECRET', 'alpha_pkg.generator.GENERATOR.random()']) {
+      const code = `import alpha_pkg.chance, alpha_pkg.generator\nreturn ${expression}`;
+      const results = [await run(code), await run(code)].map((outcome) =>
         outcome.ok ? outcome.json : 'failed',
       );
-      expect(new Set([...drawn, 'failed']).size).toBe(3);
+      expect(new Set([...results, 'failed']).size).toBe(3);
     }
   });
 

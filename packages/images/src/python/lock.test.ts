@@ -13,15 +13,15 @@ import { withCredentials } from './sources/credentials.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A context with pages and files in memory; `asked` records each request with its authorization. */
+/** A context with pages and files in memory; `requests` records each request with its authorization. */
 function contextOf(
   python: NonNullable<Registries['python']>,
   files: Readonly<Record<string, Uint8Array>>,
-  asked: string[] = [],
+  requests: string[] = [],
 ): BuildContext {
   const workFolder = imageFolder();
-  const at = (url: string, headers: Readonly<Record<string, string>> = {}): Uint8Array | undefined => {
-    asked.push(`${url} ${headers['authorization'] ?? ''}`.trim());
+  const contentAt = (url: string, headers: Readonly<Record<string, string>> = {}): Uint8Array | undefined => {
+    requests.push(`${url} ${headers['authorization'] ?? ''}`.trim());
     return files[url];
   };
   const context: Partial<BuildContext> = {
@@ -31,11 +31,11 @@ function contextOf(
     log: () => undefined,
     progress: () => undefined,
     fetchPage: (url, { headers }) => {
-      const body = at(url, headers);
+      const body = contentAt(url, headers);
       return Promise.resolve({ status: body ? 200 : 404, url, body: body ?? new Uint8Array() });
     },
     fetchVerified: (url, digest, { headers }) => {
-      const body = at(url, headers);
+      const body = contentAt(url, headers);
       if (!body || `sha256:${sha256(body)}` !== digest) throw new ImageError('integrity_error', url);
       const path = join(workFolder, sha256(body));
       writeFileSync(path, body);
@@ -133,8 +133,8 @@ describe('locks', () => {
 });
 
 it('credentials are sent only to their own origin, for pages and files', async () => {
-  const asked: string[] = [];
-  const inner = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, asked);
+  const requests: string[] = [];
+  const inner = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, requests);
   const context = withCredentials(inner);
   await context.fetchPage('https://private.test/simple/a/', { maxBytes: 1 });
   await context.fetchPage('https://files.test/a.whl', { maxBytes: 1 });
@@ -142,7 +142,7 @@ it('credentials are sent only to their own origin, for pages and files', async (
     'a.whl',
   );
   const basic = `Basic ${Buffer.from('me:s cret').toString('base64')}`;
-  expect(asked).toEqual([
+  expect(requests).toEqual([
     `https://private.test/simple/a/ ${basic}`,
     'https://files.test/a.whl',
     `https://private.test/a.whl ${basic}`,

@@ -6,7 +6,7 @@ import { readPipSettings } from './pip-settings.ts';
 
 const pypi = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
 
-/** The last file has all settings, which override the files of the test machine. */
+/** Creates a home folder with a pip.conf, which takes precedence over the files of the test machine. */
 function homeWith(conf: string): string {
   const home = imageFolder();
   mkdirSync(join(home, '.config', 'pip'), { recursive: true });
@@ -14,7 +14,7 @@ function homeWith(conf: string): string {
   return home;
 }
 
-it("reads the user's settings, sections in order, and multi-line values", () => {
+it('pip settings are read from files, with sections in order and multi-line values', () => {
   const home = homeWith('');
   const conf = `; a comment
 [global]

@@ -9,8 +9,8 @@ import { readPipSettings } from './pip-settings.ts';
 const python = readPipSettings({ env: process.env, home: homedir() });
 const { index = '' } = python;
 
-/** Why the index cannot be used, or undefined. */
-async function obstacle(): Promise<string | undefined> {
+/** Returns why the index cannot be used, or undefined. */
+async function unreachableReason(): Promise<string | undefined> {
   try {
     const { status } = await fetch(`${index}six/`, { signal: AbortSignal.timeout(10_000) });
     return status === 200 ? undefined : `it answers ${status}`;
@@ -19,8 +19,8 @@ async function obstacle(): Promise<string | undefined> {
   }
 }
 
-const reason = await obstacle();
-const WAY_OUT = /^no_compatible_wheel: numpy \d.* has no wheel for Python in the isolate .*native runtime/;
+const reason = await unreachableReason();
+const NO_WHEEL = /^no_compatible_wheel: numpy \d.* has no wheel for Python in the isolate .*native runtime/;
 
 describe.skipIf(reason !== undefined)(
   `packages of the real index${reason === undefined ? '' : ` (unreachable: ${reason})`}`,
@@ -31,12 +31,12 @@ describe.skipIf(reason !== undefined)(
       // Extension modules are not in the snapshot; every run loads them after the restore.
       const { features } = await images.open(record.id);
       expect(features).toEqual({ snapshot: true, modules: ['jiter', 'msgpack', 'pydantic'] });
-      const kept = `
+      const code = `
 import sys
 before = [name in sys.modules for name in ("annotated_types", "msgpack._cmsgpack", "pydantic_core._pydantic_core")]
 import msgpack, pydantic_core
 return [before, type(sys.modules["msgpack._cmsgpack"].__loader__).__name__, pydantic_core.to_json([1]).decode()]`;
-      for (const outcome of [await run(kept), await run(kept)])
+      for (const outcome of [await run(code), await run(code)])
         expect(outcome).toMatchObject({ ok: true, json: '[[true,false,false],"ExtensionFileLoader","[1]"]' });
       const outcome = await run(`
 from pydantic import BaseModel, Field, ValidationError
@@ -89,7 +89,7 @@ return [page, items, yaml.safe_load("a: [1, 2]\\nb: {c: null}"), yaml.safe_dump(
     );
 
     it('numpy fails with a remedy, because it has no wheel', { timeout: 60_000 }, async () => {
-      await expect(pythonImage(['numpy'], python)).rejects.toThrow(WAY_OUT);
+      await expect(pythonImage(['numpy'], python)).rejects.toThrow(NO_WHEEL);
     });
   },
 );

@@ -60,12 +60,12 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     freeSlotUid(uid);
   });
 
-  it('belong to one host process per machine, even before their use, and are free again after it died', async () => {
+  it('belong to one host process per machine, even before they are used, and are free again after it dies', async () => {
     const script = `
       import { takeSlotUid } from ${JSON.stringify(new URL('./slot-uid.ts', import.meta.url).href)};
-      const taken = [];
-      try { for (;;) taken.push(takeSlotUid({ from: 61050, to: 61069 })); } catch {}
-      console.log(JSON.stringify(taken));
+      const uids = [];
+      try { for (;;) uids.push(takeSlotUid({ from: 61050, to: 61069 })); } catch {}
+      console.log(JSON.stringify(uids));
       process.stdin.resume();`;
     const hosts = Array.from({ length: 4 }, () =>
       spawn(process.execPath, ['--conditions=@heddle/source', '--input-type=module', '--eval', script], {
@@ -73,37 +73,39 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
       }),
     );
     onTestFinished(() => hosts.forEach((host) => host.kill('SIGKILL')));
-    const said = await Promise.all(hosts.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])));
-    const all = said.flatMap((text) => JSON.parse(text) as number[]);
+    const outputs = await Promise.all(
+      hosts.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),
+    );
+    const all = outputs.flatMap((text) => JSON.parse(text) as number[]);
     expect(all.length).toBeGreaterThan(0);
     expect(new Set(all).size).toBe(all.length);
     const ended = hosts.map((host) => once(host, 'exit'));
     for (const host of hosts) host.kill('SIGKILL');
     await Promise.all(ended);
-    const mine = Array.from({ length: 20 }, () => takeSlotUid({ from: 61_050, to: 61_069 }));
-    expect(new Set(mine).size).toBe(20);
-    mine.forEach(freeSlotUid);
+    const ownUids = Array.from({ length: 20 }, () => takeSlotUid({ from: 61_050, to: 61_069 }));
+    expect(new Set(ownUids).size).toBe(20);
+    ownUids.forEach(freeSlotUid);
   });
 
   it.runIf(isRootOnLinux)('are not used while anything else runs with them', async () => {
     const range = { from: 61_020, to: 61_021 };
-    const stranger = spawn('/bin/sleep', ['60'], { uid: 61_020, gid: 61_020, stdio: 'ignore' });
-    await once(stranger, 'spawn');
+    const otherProcess = spawn('/bin/sleep', ['60'], { uid: 61_020, gid: 61_020, stdio: 'ignore' });
+    await once(otherProcess, 'spawn');
     const uid = takeSlotUid(range);
     expect(uid).toBe(61_021);
     expect(() => takeSlotUid(range)).toThrow(expect.objectContaining({ code: 'SLOTS_EXHAUSTED' }));
-    stranger.kill('SIGKILL');
+    otherProcess.kill('SIGKILL');
     freeSlotUid(uid);
   });
 
-  it.runIf(isRootOnLinux)('end processes that outlive the process with their user id', async () => {
+  it.runIf(isRootOnLinux)('have no processes left after endLeftovers', async () => {
     const range = { from: 61_030, to: 61_030 };
     const uid = takeSlotUid(range);
-    const left = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });
-    await once(left, 'spawn');
+    const leftover = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });
+    await once(leftover, 'spawn');
     endLeftovers(uid);
     freeSlotUid(uid);
-    expect(await once(left, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(await once(leftover, 'exit')).toEqual([null, 'SIGKILL']);
   });
 });
 
@@ -115,7 +117,7 @@ describe('the map of a user namespace', () => {
     ['0 1000 1\n1 100000 65536', true],
     ['0 100000 60600', false],
     ['', false],
-  ])('%o contains the users: %j', (map, has) => {
-    expect(isMapped({ from: 60_578, to: 60_705 }, map)).toBe(has);
+  ])('%o contains the users: %j', (map, expected) => {
+    expect(isMapped({ from: 60_578, to: 60_705 }, map)).toBe(expected);
   });
 });

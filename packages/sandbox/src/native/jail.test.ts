@@ -10,8 +10,8 @@ const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, proc
 
 describe.skipIf(path === undefined)('the number of processes of a jail', () => {
   const { execPath, readable } = bareRoot();
-  const linesOf = (confinement: Confinement, rootfs?: string) => {
-    const { args, arguments: bound } = nativeInvocation(confinement, undefined, {
+  const invocationOf = (confinement: Confinement, rootfs?: string) => {
+    const { args, arguments: jailArguments } = nativeInvocation(confinement, undefined, {
       ...{
         rootfs,
         execPath,
@@ -22,17 +22,17 @@ describe.skipIf(path === undefined)('the number of processes of a jail', () => {
       },
       limits: { memoryMiB: 64, diskMiB: 8, processes: 7 },
     });
-    return { line: args.join(' '), bound: bound.toString('utf8').split('\0') };
+    return { line: args.join(' '), jailArguments: jailArguments.toString('utf8').split('\0') };
   };
 
   it('is limited by a program inside the jail if its user also runs other processes', async () => {
     const shared: Confinement = { ...(await host.confinement()), uids: undefined };
     const { prlimit } = shared.tools;
-    const bare = linesOf(shared);
+    const bare = invocationOf(shared);
     expect(bare.line).toMatch(new RegExp(` -- ${prlimit} --nproc=7 -- /run/program$`));
-    expect(bare.bound).toContain(prlimit);
-    const full = linesOf(shared, '/some/root');
+    expect(bare.jailArguments).toContain(prlimit);
+    const full = invocationOf(shared, '/some/root');
     expect(full.line).toContain('ulimit -u 7');
-    expect(full.bound).not.toContain(prlimit);
+    expect(full.jailArguments).not.toContain(prlimit);
   });
 });

@@ -20,25 +20,25 @@ afterAll(() => bench.close());
 const TIME = { timeout: 120_000 };
 
 describe.skipIf(python === undefined)('an attack on the host by native code', TIME, () => {
-  let outside: Server;
+  let hostServer: Server;
   let port = 0;
-  let reached = 0;
+  let requestCount = 0;
   const folder = mkdtempSync(join(tmpdir(), 'heddle-outside-'));
   const file = join(folder, 'readable');
 
   beforeAll(async () => {
     chmodSync(folder, 0o755);
     writeFileSync(file, 'of the host');
-    outside = createServer((_request, response) => {
-      reached++;
+    hostServer = createServer((_request, response) => {
+      requestCount++;
       response.end('outside');
     });
-    await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve));
-    port = (outside.address() as AddressInfo).port;
+    await new Promise<void>((resolve) => hostServer.listen(0, '127.0.0.1', resolve));
+    port = (hostServer.address() as AddressInfo).port;
   });
 
   afterAll(() => {
-    outside.close();
+    hostServer.close();
     rmSync(folder, { recursive: true });
   });
 
@@ -80,7 +80,7 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
       limits: { wallMs: 30_000 },
     });
     expect(reason).toBe('USER_ERROR');
-    expect(reached).toBe(0);
+    expect(requestCount).toBe(0);
   });
 
   it.each([

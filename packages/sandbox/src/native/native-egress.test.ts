@@ -13,7 +13,7 @@ const TIME = { timeout: 120_000 };
 describe.skipIf(python === undefined)('the network access of a native image', TIME, () => {
   let server: Server;
   let port = 0;
-  const open = sandboxOf({ egress: { allowPrivate: true, ports: 'any' } });
+  const permissive = sandboxOf({ egress: { allowPrivate: true, ports: 'any' } });
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -26,7 +26,7 @@ describe.skipIf(python === undefined)('the network access of a native image', TI
 
   afterAll(async () => {
     server.close();
-    await open.close();
+    await permissive.close();
   });
 
   it.each([
@@ -35,21 +35,21 @@ describe.skipIf(python === undefined)('the network access of a native image', TI
     ['tunnels', 'curl -sS -m 20 --fail -p http://127.0.0.1:PORT/t', 'got GET /t'],
   ])('allows %s under the policy', async (_what, code, expected) => {
     const script = `echo "__HEDDLE_RESULT__=$(${code.replace('PORT', String(port))})"`;
-    expect(await valueOf({ code: script }, open)).toBe(expected);
+    expect(await valueOf({ code: script }, permissive)).toBe(expected);
   });
 
   it('also serves fetch in JavaScript', async () => {
     const code = `return await (await fetch('http://127.0.0.1:${port}/js')).text()`;
-    expect(await valueOf({ language: 'javascript', code }, open)).toBe('got GET /js');
+    expect(await valueOf({ language: 'javascript', code }, permissive)).toBe('got GET /js');
   });
 
   it('has a limit on requests', async () => {
     const code = `for i in 1 2 3; do curl -s -m 20 -o /dev/null -w '%{http_code} ' http://127.0.0.1:${port}/; done | sed s/^/__HEDDLE_RESULT__=/`;
-    expect(await valueOf({ code, limits: { hostCalls: 2 } }, open)).toBe('200 200 429 ');
+    expect(await valueOf({ code, limits: { hostCalls: 2 } }, permissive)).toBe('200 200 429 ');
   });
 
   it('has no tunnels if the host answers requests itself', async () => {
-    const own = sandboxOf({
+    const customFetch = sandboxOf({
       fetch: async ({ url }) => ({
         status: 200,
         statusText: 'OK',
@@ -61,7 +61,7 @@ describe.skipIf(python === undefined)('the network access of a native image', TI
     });
     const code =
       'echo "__HEDDLE_RESULT__=$(curl -sS http://example.com/) $(curl -s -o /dev/null -w "%{http_connect}" https://example.com/)"';
-    expect(await valueOf({ code }, own)).toBe('mine 403');
-    await own.close();
+    expect(await valueOf({ code }, customFetch)).toBe('mine 403');
+    await customFetch.close();
   });
 });

@@ -4,7 +4,7 @@ import { isRunning, nativeBench } from '../../../../test/support/native-images.t
 const bench = await nativeBench();
 const { python, javascript, numpy, sandboxOf, run, valueOf, failureOf } = bench;
 
-type Part = Parameters<typeof run>[0];
+type JobPart = Parameters<typeof run>[0];
 
 afterAll(() => bench.close());
 
@@ -68,48 +68,51 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
   });
 
   it('needs an image, its own or the default', async () => {
-    const own = sandboxOf();
-    const none = await own.run({ runId: 'r', language: 'shell', code: 'true' });
-    expect(none).toMatchObject({ ok: false, error: { code: 'IMAGE_NOT_FOUND' } });
-    const all = sandboxOf({ native: { image: python as string } });
-    expect(await all.run({ runId: 'r', language: 'shell', code: 'true' })).toMatchObject({ ok: true });
-    await Promise.all([own.close(), all.close()]);
+    const withoutImage = sandboxOf();
+    const refused = await withoutImage.run({ runId: 'r', language: 'shell', code: 'true' });
+    expect(refused).toMatchObject({ ok: false, error: { code: 'IMAGE_NOT_FOUND' } });
+    const withDefault = sandboxOf({ native: { image: python as string } });
+    const accepted = await withDefault.run({ runId: 'r', language: 'shell', code: 'true' });
+    expect(accepted).toMatchObject({ ok: true });
+    await Promise.all([withoutImage.close(), withDefault.close()]);
   });
 
   it('of a tenant without a running one starts even if another tenant uses all slots, and is measured', async () => {
-    const own = sandboxOf({ native: { maxProcesses: 1 } });
+    const sandbox = sandboxOf({ native: { maxProcesses: 1 } });
     const stop = new AbortController();
     const sleep = { code: 'sleep 300', tenant: 'a', signal: stop.signal };
-    const long = [run(sleep, own), run(sleep, own)];
+    const long = [run(sleep, sandbox), run(sleep, sandbox)];
     expect(
       await valueOf(
         { code: 'head -c 1000000 /dev/zero >/tmp/z; echo __HEDDLE_RESULT__=1', tenant: 'b' },
-        own,
+        sandbox,
       ),
     ).toBe(1);
-    await expect.poll(() => own.stats().languages.native).toEqual({ processes: 1, queued: 1, running: 1 });
+    await expect
+      .poll(() => sandbox.stats().languages.native)
+      .toEqual({ processes: 1, queued: 1, running: 1 });
     stop.abort();
     for (const end of await Promise.all(long)) expect(end).toMatchObject({ error: { code: 'CANCELLED' } });
-    await expect.poll(() => own.stats().processes).toBe(0);
-    await own.close();
-    const { queue, wall, peakRssMiB, ended } = own.stats().metrics.native;
+    await expect.poll(() => sandbox.stats().processes).toBe(0);
+    await sandbox.close();
+    const { queue, wall, peakRssMiB, ended } = sandbox.stats().metrics.native;
     expect([queue.count, wall.count, ended]).toEqual([2, 2, { finished: 1, cancelled: 1 }]);
     expect(wall.mostMs).toBeGreaterThan(0);
     expect(peakRssMiB).toBeGreaterThan(0);
   });
 
   it('is SANDBOX_UNAVAILABLE with the reason at a lower isolation level', async () => {
-    const less = sandboxOf({ isolation: { level: 'basic' } });
-    expect(await failureOf({ code: 'true' }, less)).toMatchObject({
+    const basic = sandboxOf({ isolation: { level: 'basic' } });
+    expect(await failureOf({ code: 'true' }, basic)).toMatchObject({
       code: 'SANDBOX_UNAVAILABLE',
       message: expect.stringContaining('needs the isolation level strict') as string,
     });
-    await less.close();
+    await basic.close();
   });
 });
 
 describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, () => {
-  const job = (code: string): Part => ({ language: 'javascript', code });
+  const job = (code: string): JobPart => ({ language: 'javascript', code });
 
   it('is the body of a function in Node.js, with imports, require and programs', async () => {
     const code = `import { execFileSync } from 'node:child_process';
@@ -142,7 +145,7 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, 
 });
 
 describe.skipIf(python === undefined)('Python in a native image', TIME, () => {
-  const job = (code: string): Part => ({ language: 'python', code });
+  const job = (code: string): JobPart => ({ language: 'python', code });
 
   it('is a module in CPython, with programs, threads and the rules for values of the isolate', async () => {
     const code = `import subprocess, threading, datetime

@@ -25,13 +25,13 @@ describe('messages of a sandbox process', () => {
     ['null', null],
     ['an unknown kind', { t: '__proto__' }],
     ['an unknown code', { ...done, code: 'FINE' }],
-    ['an object instead of a text', { ...done, text: { toString: 1 } }],
+    ['an object instead of a string', { ...done, text: { toString: 1 } }],
     ['NaN as a number', { ...done, cpuMs: Number.NaN }],
     [
       'an inherited field',
       Object.assign(Object.create({ text: '1' }) as object, { ...done, text: undefined }),
     ],
-    ['a list instead of bytes', { t: 'call', id: 1, call: 1, op: 'fetch', head: '{}', body: [1] }],
+    ['an array instead of bytes', { t: 'call', id: 1, call: 1, op: 'fetch', head: '{}', body: [1] }],
   ])('are refused with %s', (_what, message) => {
     expect(readChildMessage(message)).toBeUndefined();
   });

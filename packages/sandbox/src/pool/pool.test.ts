@@ -5,15 +5,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { EgressResponse } from '../egress/types.ts';
 import { createSandbox, type FunctionOutcome, type Sandbox, type SandboxOptions } from '../index.ts';
 
-let open: Sandbox[] = [];
+let sandboxes: Sandbox[] = [];
 afterEach(async () => {
-  await Promise.all(open.map((sandbox) => sandbox.close()));
-  open = [];
+  await Promise.all(sandboxes.map((sandbox) => sandbox.close()));
+  sandboxes = [];
 });
 
 function sandboxOf(options: SandboxOptions = {}): Sandbox {
   const sandbox = createSandbox({ maxProcesses: 1, limits: { cpuMs: 25_000, wallMs: 25_000 }, ...options });
-  open.push(sandbox);
+  sandboxes.push(sandbox);
   return sandbox;
 }
 
@@ -31,8 +31,8 @@ async function run(
 }
 
 /** Resolves once the condition holds; the test's own timeout is its limit. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 describe('the pool', () => {
@@ -227,11 +227,11 @@ describe('cancelling', () => {
 
   it('ends a waiting job without affecting others', async () => {
     let answer = (): void => undefined;
-    const asked = new Promise<EgressResponse>((resolve) => {
+    const response = new Promise<EgressResponse>((resolve) => {
       const [url, body] = ['http://a.test/', Buffer.from('"heard"')];
       answer = () => resolve({ status: 200, statusText: '', url, redirected: false, headers: [], body });
     });
-    const sandbox = sandboxOf({ fetch: () => asked });
+    const sandbox = sandboxOf({ fetch: () => response });
     const stop = new AbortController();
     const neighbour = run(sandbox, 'return (await fetch("http://a.test/")).json()');
     const job = run(sandbox, WAIT, { signal: stop.signal });

@@ -8,17 +8,20 @@ import { Job, type Ending } from './job.ts';
 import { Pool } from './pool.ts';
 import { UNCONFINED } from '../../../../test/support/unconfined.ts';
 
-/** A process that answers each job with its own number and its initial snapshot; it sends a snapshot named after its image. */
+/**
+ * A process that answers each job with the job's id and its initial snapshot. It sends a snapshot named after
+ * its image.
+ */
 const SERVES = `
 const usage = { stdout: '', cpuMs: 0, wallMs: 0, late: false, next: 0, rssMiB: 1 };
-const made = new Uint8Array(Buffer.from(process.argv[2]));
-let given;
+const ownSnapshot = new Uint8Array(Buffer.from(process.argv[2]));
+let initial;
 process.on('message', ({ t, id, snapshot }) => {
   if (t === 'boot') {
-    given = snapshot === null ? 'nothing' : Buffer.from(snapshot).toString();
-    process.send({ t: 'ready', snapshot: made });
+    initial = snapshot === null ? 'nothing' : Buffer.from(snapshot).toString();
+    process.send({ t: 'ready', snapshot: ownSnapshot });
   }
-  if (t === 'run') process.send({ t: 'done', id, code: 'OK', text: id + ' ' + given, ...usage });
+  if (t === 'run') process.send({ t: 'done', id, code: 'OK', text: id + ' ' + initial, ...usage });
 });
 process.on('disconnect', () => process.exit(0));`;
 /** A process that exits before it is ready, with output that only the host may see. */
@@ -29,13 +32,13 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Warnings on the host. */
+/** Collects the warnings of the host. */
 function warnings(): string[] {
-  const told: string[] = [];
-  const hear = ({ message }: Error): void => void told.push(message);
-  process.on('warning', hear);
-  cleanups.push(() => process.off('warning', hear));
-  return told;
+  const messages: string[] = [];
+  const onWarning = ({ message }: Error): void => void messages.push(message);
+  process.on('warning', onWarning);
+  cleanups.push(() => process.off('warning', onWarning));
+  return messages;
 }
 
 /** A pool with one process; those of the image `broken` do not start, and the image `gone` lacks a file. */
@@ -80,15 +83,15 @@ function send(pool: Pool, image?: string): Promise<string> {
   const blobs = image === 'gone' ? { 'site.zip': { path: '/srv/secret/gone', sha256: '', size: 1 } } : {};
   const loaded = image === undefined ? undefined : ({ id: image, blobs } as unknown as LoadedImage);
   return new Promise((resolve) => {
-    const tell = (ending: Ending): void =>
+    const onEnd = (ending: Ending): void =>
       resolve('done' in ending ? ending.done.text : `${ending.failure.code}: ${ending.failure.message}`);
-    pool.submit(new Job({ ...spec, limits: resolveLimits(), image: loaded }, tell));
+    pool.submit(new Job({ ...spec, limits: resolveLimits(), image: loaded }, onEnd));
   });
 }
 
 it('jobs of an image whose processes do not start fail after three attempts, without affecting others of their tenant', async () => {
   const { pool, starts } = poolWithBrokenImage();
-  const jobs = ['broken', undefined, 'broken', 'sound'].map((image) => send(pool, image));
+  const jobs = ['broken', undefined, 'broken', 'working'].map((image) => send(pool, image));
   const failed = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
   expect(await Promise.all(jobs)).toEqual([failed, '1 nothing', failed, expect.stringMatching(/^1 /)]);
   expect(starts.filter((image) => image === 'broken')).toHaveLength(3);
@@ -96,13 +99,13 @@ it('jobs of an image whose processes do not start fail after three attempts, wit
 
 it('system errors of a process that does not start are reported to the host, and not to the job', async () => {
   const { pool } = poolWithBrokenImage();
-  const told = warnings();
+  const messages = warnings();
   expect(await send(pool, 'gone')).toBe(
     'IMAGE_FAILED: A file of the image "gone" cannot be opened; build the image again.',
   );
   expect(await send(pool, 'broken')).not.toContain('secret');
   await expect
-    .poll(() => told)
+    .poll(() => messages)
     .toEqual([
       expect.stringContaining("open '/srv/secret/gone'"),
       ...Array.from(

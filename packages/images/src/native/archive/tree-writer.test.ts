@@ -26,7 +26,7 @@ describe('a tree writer', () => {
     await expect(put(writer(), 'a', 'four', 3)).rejects.toMatchObject({ code: 'unsupported_package' });
   });
 
-  it.each(['', '.', './', '/'])('has "%s" as its root', (entry) => {
+  it.each(['', '.', './', '/'])('treats "%s" as its root', (entry) => {
     expect(writer().path(entry)).toBe('');
   });
 

@@ -66,8 +66,12 @@ describe('the archives of a host', () => {
   });
 
   it('must be signed if keys are configured', () => {
-    const [main] = archivesOf({ mirror: 'https://mirror.test/debian', keyring: '/keys.gpg' });
-    const [free] = archivesOf({ mirror: 'https://mirror.test/debian' });
-    expect([main?.mustBeSigned, main?.keyring, free?.mustBeSigned]).toEqual([true, '/keys.gpg', false]);
+    const [withKeyring] = archivesOf({ mirror: 'https://mirror.test/debian', keyring: '/keys.gpg' });
+    const [withoutKeyring] = archivesOf({ mirror: 'https://mirror.test/debian' });
+    expect([withKeyring?.mustBeSigned, withKeyring?.keyring, withoutKeyring?.mustBeSigned]).toEqual([
+      true,
+      '/keys.gpg',
+      false,
+    ]);
   });
 });

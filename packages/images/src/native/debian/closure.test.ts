@@ -5,12 +5,12 @@ import { readRelations } from './control.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
-/** A catalogue of packages, each `name version` with further fields. */
+/** Returns a catalogue of packages, each `name version` with further fields. */
 function archive(packages: readonly (readonly [string, Fields?])[]): PackageCatalogue {
   const catalogue = new PackageCatalogue();
   const texts = packages.map(([title, fields = {}]) => {
     const [name = '', version = '1'] = title.split(' ');
-    const own = {
+    const record = {
       Package: name,
       Version: version,
       Architecture: 'amd64',
@@ -19,7 +19,7 @@ function archive(packages: readonly (readonly [string, Fields?])[]): PackageCata
       Size: '1',
       SHA256: 'a'.repeat(64),
     };
-    return Object.entries(own)
+    return Object.entries(record)
       .map(([key, value]) => `${key}: ${value}`)
       .join('\n');
   });

@@ -14,9 +14,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NOW_MS = Date.UTC(2026, 4, 10, 12);
 
-const at = (ms: number): string => new Date(ms).toUTCString().replace('GMT', 'UTC');
+const dateOf = (ms: number): string => new Date(ms).toUTCString().replace('GMT', 'UTC');
 
-/** An archive with the release file of a test. */
+/** A mirror whose release file is set by a test. */
 class Bench {
   readonly mirror: DebianMirror;
   readonly #records: Records;
@@ -76,7 +76,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
   it('is accepted if a key of the keyring signed it', async () => {
     const bench = await Bench.open();
     const key = signer('archive');
-    bench.serve(bench.text({ Date: at(NOW_MS - DAY_MS), 'Valid-Until': at(NOW_MS + DAY_MS) }), key);
+    bench.serve(bench.text({ Date: dateOf(NOW_MS - DAY_MS), 'Valid-Until': dateOf(NOW_MS + DAY_MS) }), key);
     const { files, warnings } = await bench.release(key);
     expect([...files.keys()]).toEqual([expect.stringMatching(/^main\/binary-.*\/Packages\.gz$/)]);
     expect(warnings).toEqual([]);
@@ -102,18 +102,18 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     const key = signer('archive');
     const evil = `SHA256:\n ${'f'.repeat(64)} 1 main/binary-evil/Packages\n`;
     bench.serve(bench.text(), key, (signed) => `${evil}\n${signed}\n${evil}`);
-    const found = await bench.release(key).then(
+    const result = await bench.release(key).then(
       ({ files }) => [...files.values()],
       (error: { code: string }) => error.code,
     );
-    expect(found).not.toContain('f'.repeat(64));
+    expect(result).not.toContain('f'.repeat(64));
   });
 
   it('is refused when it has expired, unless the mirror is a snapshot', async () => {
     const bench = await Bench.open();
     const key = signer('archive');
-    const past = { Date: at(NOW_MS - 9 * DAY_MS), 'Valid-Until': at(NOW_MS - 2 * DAY_MS) };
-    bench.serve(bench.text(past), key);
+    const expired = { Date: dateOf(NOW_MS - 9 * DAY_MS), 'Valid-Until': dateOf(NOW_MS - 2 * DAY_MS) };
+    bench.serve(bench.text(expired), key);
     await expect(bench.release(key)).rejects.toMatchObject(
       integrity(/expired at 2026-05-08 12:00 UTC.*registries\.debian\.snapshot/),
     );
@@ -123,7 +123,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
   it('is refused if its date is in the future', async () => {
     const bench = await Bench.open();
     const key = signer('archive');
-    bench.serve(bench.text({ Date: at(NOW_MS + 2 * HOUR_MS) }), key);
+    bench.serve(bench.text({ Date: dateOf(NOW_MS + 2 * HOUR_MS) }), key);
     await expect(bench.release(key)).rejects.toMatchObject(integrity(/in the future.*clock/));
     await expect(bench.release(key, { snapshot: true })).rejects.toMatchObject(integrity(/in the future/));
     expect((await bench.release(key, { nowMs: NOW_MS + 2 * HOUR_MS })).files.size).toBe(1);
@@ -133,7 +133,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     const bench = await Bench.open();
     const key = signer('archive');
     const serve = (daysAgo: number): void =>
-      bench.serve(bench.text({ Date: at(NOW_MS - daysAgo * DAY_MS) }), key);
+      bench.serve(bench.text({ Date: dateOf(NOW_MS - daysAgo * DAY_MS) }), key);
     serve(2);
     await bench.release(key);
     serve(2.9);
@@ -167,23 +167,23 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 describe('a release file', () => {
   it('that is unsigned does not affect the age check', async () => {
     const bench = await Bench.open();
-    const set = (daysAgo: number) =>
+    const serveUnsigned = (daysAgo: number) =>
       bench.mirror.routes.set(
         '/dists/stable/Release',
-        Buffer.from(bench.text({ Date: at(NOW_MS - daysAgo * DAY_MS) })),
+        Buffer.from(bench.text({ Date: dateOf(NOW_MS - daysAgo * DAY_MS) })),
       );
-    set(0);
+    serveUnsigned(0);
     const { warnings } = await bench.release({});
     expect(warnings).toEqual([
       expect.stringMatching(/used without a verified signature, because it has no signature/),
     ]);
-    set(9);
+    serveUnsigned(9);
     expect((await bench.release({})).files.size).toBe(1);
   });
 
   it('that is unsigned is refused if it has expired', async () => {
     const bench = await Bench.open();
-    const text = bench.text({ 'Valid-Until': at(NOW_MS - 1) });
+    const text = bench.text({ 'Valid-Until': dateOf(NOW_MS - 1) });
     bench.mirror.routes.set('/dists/stable/Release', Buffer.from(text));
     await expect(bench.release({})).rejects.toMatchObject(integrity(/expired/));
   });

@@ -16,7 +16,7 @@ import type { TarEntry } from '../../../../../test/support/tarball.ts';
 import { decompressText } from '../archive/decompress.ts';
 import { unpackDeb } from './unpack.ts';
 
-/** Returns the folder to which a package was unpacked. */
+/** Unpacks a package with these files. Returns its folder. */
 async function unpack(files: readonly TarEntry[], more: Partial<FixtureDeb> = {}): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -121,7 +121,7 @@ describe('a package that is unpacked', () => {
 });
 
 describe('xz', () => {
-  /** `hello` and a newline. */
+  /** `hello` and a newline, compressed and in Base64. */
   const HELLO = '/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAFaGVsbG8KAAAApWCX8ZT2/eAAAR4GwS+kHR+2830BAAAAAARZWg==';
   const options = { compression: '.xz', maxBytes: 100, name: 'The file' } as const;
 

@@ -6,7 +6,7 @@ afterAll(() => bench.close());
 
 const AGE = 'age@1.3.1-r1';
 
-/** The image of the tool; undefined, with the reason printed, if its sources are not available. */
+/** Builds an image of the tool. Returns its id, or prints why its sources are not available. */
 async function imageOfAge(): Promise<string | undefined> {
   if (bench.images === undefined || bench.javascript === undefined) return undefined;
   const { id, state, errorCode, errorMessage } = await bench.images.build({
@@ -27,8 +27,8 @@ recipient=$(age-keygen -y key)
 age -r "$recipient" -o secret <<< 'for nobody else'
 grep -q 'for nobody' secret && exit 3
 echo "__HEDDLE_RESULT__=$(age -d -i key secret), by $(age --version) in $(readlink -f "$(command -v age)")"`;
-  const where = { runId: 'age', language: 'shell', image, code } as const;
-  expect(await bench.valueOf(where as Parameters<typeof bench.valueOf>[0])).toBe(
+  const job = { runId: 'age', language: 'shell', image, code } as const;
+  expect(await bench.valueOf(job as Parameters<typeof bench.valueOf>[0])).toBe(
     `for nobody else, by v1.3.1 in /opt/heddle/tools/${AGE}/age`,
   );
 });

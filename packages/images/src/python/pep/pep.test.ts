@@ -65,17 +65,17 @@ describe('versions', () => {
   });
 
   it('recognizes specifiers that request pre-releases or pin a version', () => {
-    const of = (text: string) => parseSpecifier(text) ?? { text, clauses: [] };
+    const specifierOf = (text: string) => parseSpecifier(text) ?? { text, clauses: [] };
     expect([
-      wantsPreReleases(of('>=2.0b1')),
-      wantsPreReleases(of('>=2,<3.0rc1')),
-      wantsPreReleases(of('!=2a1')),
+      wantsPreReleases(specifierOf('>=2.0b1')),
+      wantsPreReleases(specifierOf('>=2,<3.0rc1')),
+      wantsPreReleases(specifierOf('!=2a1')),
     ]).toEqual([true, false, false]);
-    expect([pins(of('==1.0'), '1'), pins(of('==1.*'), '1.0'), pins(of('===1.0'), '1.0')]).toEqual([
-      true,
-      false,
-      true,
-    ]);
+    expect([
+      pins(specifierOf('==1.0'), '1'),
+      pins(specifierOf('==1.*'), '1.0'),
+      pins(specifierOf('===1.0'), '1.0'),
+    ]).toEqual([true, false, true]);
   });
 });
 

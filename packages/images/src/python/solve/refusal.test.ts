@@ -5,19 +5,19 @@ import type { ResolveOptions } from './resolution.ts';
 
 /** Returns `code: message` of the error. */
 async function refusal(
-  wanted: readonly string[],
+  requirements: readonly string[],
   world: World,
   options: Partial<ResolveOptions> = {},
 ): Promise<string> {
   try {
-    return `resolved: ${(await resolve(wanted, world, options)).join(', ')}`;
+    return `resolved: ${(await resolve(requirements, world, options)).join(', ')}`;
   } catch (error) {
     return isImageError(error) ? `${error.code}: ${error.message}` : `not an ImageError: ${String(error)}`;
   }
 }
 
 describe('refused requirements', () => {
-  it.each<[title: string, wanted: string[], world: World, expected: string]>([
+  it.each<[title: string, requirements: string[], world: World, expected: string]>([
     [
       'a URL',
       ['a @ https://x.test/a.whl'],
@@ -112,13 +112,13 @@ describe('refused requirements', () => {
       { a: { '1': ['b ??'] } },
       'unsupported_package: The metadata of a 1 cannot be read. Request another release of a.',
     ],
-  ])('%s', async (_title, wanted, world, expected) => {
-    const message = await refusal(wanted, world);
+  ])('%s', async (_title, requirements, world, expected) => {
+    const message = await refusal(requirements, world);
     // The order of the sentences of a conflict depends on the proof.
     expect(sorted(message)).toEqual(sorted(expected));
   });
 
-  it('does not fall back to a release that is years old', async () => {
+  it('tries only a number of older releases, and says how to try the others', async () => {
     const needy = Array.from({ length: 30 }, (_, at) => [`${at + 2}`, ['b']] as const);
     const world: World = { a: { '1': [], ...Object.fromEntries(needy) }, b: { '1': { tags: [] } } };
     expect(await refusal(['a'], world)).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);

@@ -10,7 +10,7 @@ import type { Source } from '../sources/source.ts';
 import { resolveRequirements } from './resolution.ts';
 
 describe('chosen releases', () => {
-  it.each<[title: string, wanted: string[], world: World, chosen: string[]]>([
+  it.each<[title: string, requirements: string[], world: World, chosen: string[]]>([
     ['none without requirements', [], {}, []],
     ['the newest release', ['A'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.10']],
     ['the newest in the range', ['a<1.10'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.9']],
@@ -115,8 +115,8 @@ describe('chosen releases', () => {
       { a: { '1': [], '2': ['b ??'] } },
       ['a 1'],
     ],
-  ])('%s', async (_title, wanted, world, chosen) => {
-    expect(await resolve(wanted, world)).toEqual(chosen);
+  ])('%s', async (_title, requirements, world, chosen) => {
+    expect(await resolve(requirements, world)).toEqual(chosen);
   });
 
   it('uses the wheel for the platform', async () => {

@@ -9,7 +9,7 @@ const PACKAGES = ['a', 'b', 'c', 'd', 'e'] as const;
 
 interface Need {
   readonly of: number;
-  readonly place: number;
+  readonly candidate: number;
   readonly target: number;
   readonly allowed: number;
 }
@@ -20,12 +20,12 @@ interface World {
   readonly wanted: readonly { readonly target: number; readonly allowed: number }[];
 }
 
-const world: fc.Arbitrary<World> = fc.record({
+const worlds: fc.Arbitrary<World> = fc.record({
   sizes: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 5, maxLength: 5 }),
   needs: fc.array(
     fc.record({
       of: fc.nat(4),
-      place: fc.nat(2),
+      candidate: fc.nat(2),
       target: fc.nat(4),
       allowed: fc.nat(7),
     }),
@@ -48,69 +48,69 @@ function ruleOf(
   return { target: idOf(target), allowed: BigInt(allowed & mask), note };
 }
 
-const run = (given: World) =>
+const run = (world: World) =>
   solve<string>(
     {
-      sizeOf: (id) => given.sizes[PACKAGES.indexOf(id as 'a')] ?? 0,
-      rulesOf: (id, place) =>
+      sizeOf: (id) => world.sizes[PACKAGES.indexOf(id as 'a')] ?? 0,
+      rulesOf: (id, candidate) =>
         Promise.resolve(
-          given.needs
-            .filter((need) => idOf(need.of) === id && need.place === place)
-            .map((need) => ruleOf(given, need, `${id}${place}`)),
+          world.needs
+            .filter((need) => idOf(need.of) === id && need.candidate === candidate)
+            .map((need) => ruleOf(world, need, `${id}${candidate}`)),
         ),
     },
-    given.wanted.map((want) => ruleOf(given, want, 'list')),
+    world.wanted.map((rule) => ruleOf(world, rule, 'list')),
     10_000,
   );
 
 /** Returns whether the choice satisfies every rule. */
-function isSound(given: World, chosen: ReadonlyMap<string, number>): boolean {
+function satisfiesRules(world: World, chosen: ReadonlyMap<string, number>): boolean {
   const meets = ({ target, allowed }: Rule<string>): boolean => {
-    const place = chosen.get(target);
-    return place !== undefined && contains(allowed, place);
+    const candidate = chosen.get(target);
+    return candidate !== undefined && contains(allowed, candidate);
   };
-  const needs = given.needs.filter((need) => chosen.get(idOf(need.of)) === need.place);
-  return [...needs, ...given.wanted].every((rule) => meets(ruleOf(given, rule, '')));
+  const needs = world.needs.filter((need) => chosen.get(idOf(need.of)) === need.candidate);
+  return [...needs, ...world.wanted].every((rule) => meets(ruleOf(world, rule, '')));
 }
 
 /** Returns whether any choice is valid, by trying all. */
-function isSolvable(given: World): boolean {
-  const options = given.sizes.map((size) => [...Array(size).keys(), undefined]);
-  const tries = options.reduce<(number | undefined)[][]>(
+function isSolvable(world: World): boolean {
+  const options = world.sizes.map((size) => [...Array(size).keys(), undefined]);
+  const choices = options.reduce<(number | undefined)[][]>(
     (sets, more) => sets.flatMap((set) => more.map((one) => [...set, one])),
     [[]],
   );
-  return tries.some((places) => {
-    const chosen = places.flatMap((place, index) =>
-      place === undefined ? [] : [[idOf(index), place] as const],
+  return choices.some((candidates) => {
+    const chosen = candidates.flatMap((candidate, index) =>
+      candidate === undefined ? [] : [[idOf(index), candidate] as const],
     );
-    return isSound(given, new Map(chosen));
+    return satisfiesRules(world, new Map(chosen));
   });
 }
 
 it('the solver finds a valid choice exactly if there is one, and otherwise a proof from facts', async () => {
   await fc.assert(
-    fc.asyncProperty(world, async (given) => {
-      const solution = await run(given);
-      expect(solution.ok).toBe(isSolvable(given));
-      const stands = solution.ok
-        ? isSound(given, solution.chosen)
+    fc.asyncProperty(worlds, async (world) => {
+      const solution = await run(world);
+      expect(solution.ok).toBe(isSolvable(world));
+      const isCorrect = solution.ok
+        ? satisfiesRules(world, solution.chosen)
         : solution.proof !== undefined && factsOf(solution.proof).length > 0;
-      expect(stands).toBe(true);
+      expect(isCorrect).toBe(true);
     }),
     { numRuns: scale(500, 20_000) },
   );
 });
 
-it('the solver returns minimal proofs', async () => {
+it('the facts of a proof suffice to exclude every choice', async () => {
   await fc.assert(
-    fc.asyncProperty(world, async (given) => {
-      const solution = await run(given);
+    fc.asyncProperty(worlds, async (world) => {
+      const solution = await run(world);
       if (solution.ok || !solution.proof) return;
       const facts = new Set(factsOf(solution.proof));
-      const wanted = given.wanted.filter(() => facts.has('list'));
-      const needs = given.needs.filter(({ of, place }) => facts.has(`${idOf(of)}${place}`));
-      expect(isSolvable({ ...given, wanted, needs })).toBe(false);
+      const wanted = world.wanted.filter(() => facts.has('list'));
+      const needs = world.needs.filter(({ of, candidate }) => facts.has(`${idOf(of)}${candidate}`));
+      expect(isSolvable({ ...world, wanted, needs })).toBe(false);
     }),
     { numRuns: scale(200, 5000) },
   );

@@ -41,7 +41,7 @@ describe('archives', () => {
     expect(await unpack(archive)).toEqual({ 'a/b.py': 'x = 1\n'.repeat(500), 'ü.txt': 'y' });
   });
 
-  const nulls = new Uint8Array(8 * 2 ** 20);
+  const zeros = new Uint8Array(8 * 2 ** 20);
   it.each<[string, ZipEntry[], RegExp]>([
     ['a path that begins with ..', [{ path: '../evil.py' }], /^unsupported_package: .*evil/],
     ['a path with .. inside', [{ path: 'a/../../evil.py' }], /^unsupported_package: .*evil/],
@@ -61,10 +61,10 @@ describe('archives', () => {
       ],
       /^unsupported_package: .*"a\.py" twice/,
     ],
-    ['a bomb', [{ path: 'bomb', content: nulls }], /^image_too_large: .*200 times/],
+    ['a bomb', [{ path: 'bomb', content: zeros }], /^image_too_large: .*200 times/],
     [
       'a bomb with a forged size',
-      [{ path: 'bomb', content: nulls, claimedSize: 100 }],
+      [{ path: 'bomb', content: zeros, claimedSize: 100 }],
       /^unsupported_package: .*invalid/,
     ],
     ['a file with a huge announced size', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],

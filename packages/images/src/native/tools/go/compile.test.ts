@@ -28,7 +28,7 @@ const path = process.platform === 'linux' ? bubblewrap() : undefined;
 const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, process.execPath);
 const settings = readGoSettings({ env: process.env, home: homedir() });
 
-/** The toolchain, cached between test runs, or why it is not available. */
+/** Returns the toolchain, which is cached between test runs, or why it is not available. */
 async function toolchainOf(): Promise<ImageBlob | string> {
   if (path === undefined) return 'there is no bubblewrap';
   const found: { blob?: ImageBlob } = {};
@@ -45,12 +45,12 @@ async function toolchainOf(): Promise<ImageBlob | string> {
   await images.close();
   if (errorCode !== null && errorCode !== 'registry_unavailable')
     throw new Error(`${errorCode}: ${errorMessage}`);
-  return found.blob ?? errorMessage ?? 'nobody said why';
+  return found.blob ?? errorMessage ?? 'no reason was given';
 }
 
 const toolchain = await toolchainOf();
 
-interface Setting {
+interface Fixtures {
   readonly main: FixtureModule;
   /** Further modules on the proxy. */
   readonly others?: readonly FixtureModule[];
@@ -60,8 +60,8 @@ interface Setting {
   readonly answer?: GoProxy['answer'];
 }
 
-/** Builds the program `tool` of a module, with a proxy that has only fixtures. */
-async function bench({ main, others = [], beside = [], variables = {}, answer }: Setting) {
+/** Returns a function that builds the program `tool` of a module, with a proxy that has only fixtures. */
+async function bench({ main, others = [], beside = [], variables = {}, answer }: Fixtures) {
   const proxy = await goProxy([main, ...others, ...beside]);
   if (answer !== undefined) proxy.answer = answer;
   const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinned(module), folder });
@@ -78,19 +78,19 @@ async function bench({ main, others = [], beside = [], variables = {}, answer }:
   const compile = async (context: BuildContext): Promise<void> => {
     chmodSync(context.workFolder, 0o711);
     const locked = { toolchain: toolchainFor(), modules: install.modules };
-    const mine: BuildContext = {
+    const withToolchain: BuildContext = {
       ...context,
       cachedFolder: (name, make) =>
         name.startsWith('go-toolchain:')
           ? Promise.resolve(toolchain as ImageBlob)
           : context.cachedFolder(name, make),
     };
-    const { path: made } = await cachedPrograms(
+    const { path: programs } = await cachedPrograms(
       { id: 'tool', install, locked },
       { confinement: () => host.confinement() },
-      mine,
+      withToolchain,
     );
-    cpSync(join(made, 'tool'), tool);
+    cpSync(join(programs, 'tool'), tool);
   };
   const builder = fakeBuilder({
     resolve: async (_spec, context) => (await compile(context), { entries: [], data: null }),
@@ -112,7 +112,7 @@ async function bench({ main, others = [], beside = [], variables = {}, answer }:
 
 /** The actual and the expected output of a compiled program. */
 interface Printed {
-  made: string;
+  actual: string;
   expected: string;
 }
 
@@ -147,9 +147,9 @@ describe.skipIf(typeof toolchain === 'string')(
       });
       expect(await build()).toBe(`${version} said`);
       const { length } = proxy.asked;
-      const made = await build();
+      const actual = await build();
       expect(proxy.asked).toHaveLength(length);
-      return { made, expected: `${version} said` };
+      return { actual, expected: `${version} said` };
     };
 
     const withHostileSettings = async (): Promise<Printed> => {
@@ -177,7 +177,7 @@ describe.skipIf(typeof toolchain === 'string')(
         ],
         variables: { 'main.version': 'v1.2.3' },
       });
-      return { made: await build(), expected: 'v1.2.3 beside' };
+      return { actual: await build(), expected: 'v1.2.3 beside' };
     };
 
     // Each compiles Go's standard library.
@@ -186,8 +186,8 @@ describe.skipIf(typeof toolchain === 'string')(
       ['runs no code and uses no settings of its module', withHostileSettings],
     ];
     it.each(sample(compiled, 1, 'programs that are compiled with Go'))('%s', TIME, async (_what, printed) => {
-      const { made, expected } = await printed();
-      expect(made).toBe(expected);
+      const { actual, expected } = await printed();
+      expect(actual).toBe(expected);
     });
 
     it('embeds no files from outside its module', TIME, async () => {
@@ -207,7 +207,7 @@ describe.skipIf(typeof toolchain === 'string')(
         if (isWord) response.writeHead(status).end();
         return isWord;
       };
-    const FAILURES: [what: string, setting: Setting, message: RegExp][] = [
+    const FAILURES: [what: string, fixtures: Fixtures, message: RegExp][] = [
       [
         'integrity_error for a dependency that differs from go.sum',
         { main: tool({}), others: [{ ...WORD, files: { 'word.go': word('forged') } }] },
@@ -243,8 +243,8 @@ describe.skipIf(typeof toolchain === 'string')(
     it.each(sample(FAILURES, 3, 'builds with Go that fail'))(
       'reports %s',
       TIME,
-      async (_what, setting, message) => {
-        expect(await (await bench(setting)).build()).toMatch(message);
+      async (_what, fixtures, message) => {
+        expect(await (await bench(fixtures)).build()).toMatch(message);
       },
     );
   },

@@ -4,21 +4,21 @@ import { goProxy } from '../../../../../../test/support/go-proxy.ts';
 import { fakeBuilder, openImages, SPEC } from '../../../../../../test/support/images.ts';
 import { GoGate } from './gate.ts';
 
-interface Asked {
+interface GateRequest {
   readonly path: string;
   readonly method?: string;
   readonly headers?: Record<string, string>;
 }
 
 /** Sends requests through a gate as Go does, during a build. Returns the responses and the gate's fault. */
-async function requestThrough(proxies: readonly string[], asked: readonly Asked[]) {
-  const answers: string[] = [];
+async function requestThrough(proxies: readonly string[], requests: readonly GateRequest[]) {
+  const responses: string[] = [];
   let fault = undefined as string | undefined;
   const builder = fakeBuilder({
     async resolve(_spec, context) {
       const gate = await GoGate.open(context);
       try {
-        for (const each of asked) answers.push(await send(gate.path, each));
+        for (const each of requests) responses.push(await send(gate.path, each));
         fault = gate.fault && `${gate.fault.code}: ${gate.fault.message}`;
       } finally {
         await gate.close();
@@ -28,39 +28,39 @@ async function requestThrough(proxies: readonly string[], asked: readonly Asked[
   });
   const images = openImages({ javascript: builder }, { registries: { go: { proxies } } });
   await images.build(SPEC);
-  return { answers, fault };
+  return { responses, fault };
 }
 
-function send(socketPath: string, { path, method = 'GET', headers = {} }: Asked): Promise<string> {
+function send(socketPath: string, { path, method = 'GET', headers = {} }: GateRequest): Promise<string> {
   return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, path, method, headers }, (answer) => {
+    const outgoing = request({ socketPath, path, method, headers }, (response) => {
       let text = '';
-      answer.setEncoding('utf8').on('data', (data: string) => (text += data));
-      answer.on('end', () => resolve(`${answer.statusCode} ${text}`.trim()));
+      response.setEncoding('utf8').on('data', (data: string) => (text += data));
+      response.on('end', () => resolve(`${response.statusCode} ${text}`.trim()));
     });
-    onTestFinished(() => void sent.destroy());
-    sent.on('error', reject).end();
+    onTestFinished(() => void outgoing.destroy());
+    outgoing.on('error', reject).end();
   });
 }
 
 const DEEP = { path: 'example.test/Deep', files: { 'go.mod': 'module example.test/Deep\n' } };
-/** In Go's notation. */
+/** The path of the module's go.mod, in Go's notation. */
 const MOD = '/example.test/%21deep/@v/v1.0.0.mod';
 
 describe('the Go gate', () => {
   it("serves module files, drops Go's headers, and sends the proxy's credentials", async () => {
     const proxy = await goProxy([DEEP]);
     const headers = { authorization: 'Basic Z286Z28=', cookie: 'a=b' };
-    const { answers, fault } = await requestThrough(
+    const { responses, fault } = await requestThrough(
       [proxy.url.replace('//', '//us:secret@')],
       [{ path: `${GoGate.url}${MOD}`, headers }],
     );
-    expect(answers).toEqual(['200 module example.test/Deep']);
+    expect(responses).toEqual(['200 module example.test/Deep']);
     expect(fault).toBeUndefined();
     expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:secret').toString('base64')}`]);
   });
 
-  it.each<[string, (origin: string) => Asked]>([
+  it.each<[string, (origin: string) => GateRequest]>([
     ['another host', (origin) => ({ path: `${origin}${MOD}` })],
     ['a path that is not a module file', () => ({ path: `${GoGate.url}/secrets` })],
     ['a path with ..', () => ({ path: `${GoGate.url}/x/../../secrets` })],
@@ -69,20 +69,20 @@ describe('the Go gate', () => {
     ['a query', () => ({ path: `${GoGate.url}${MOD}?steal=1` })],
     ['a POST request', () => ({ path: `${GoGate.url}${MOD}`, method: 'POST' })],
     ['a path without a host', () => ({ path: MOD })],
-  ])('refuses %s without any request', async (_what, asked) => {
+  ])('refuses %s without any request', async (_what, requestOf) => {
     const proxy = await goProxy([DEEP]);
-    const { answers } = await requestThrough([proxy.url], [asked(proxy.url)]);
-    expect(answers).toEqual(['403 A build may only request module files.']);
+    const { responses } = await requestThrough([proxy.url], [requestOf(proxy.url)]);
+    expect(responses).toEqual(['403 A build may only request module files.']);
     expect(proxy.asked).toEqual([]);
   });
 
   it('keeps the reason for a refused request', async () => {
     const proxy = await goProxy([]);
-    const asked = [{ path: `${GoGate.url}${MOD}` }];
-    expect((await requestThrough([proxy.url], asked)).fault).toMatch(/^package_not_found: .*!deep/);
+    const requests = [{ path: `${GoGate.url}${MOD}` }];
+    expect((await requestThrough([proxy.url], requests)).fault).toMatch(/^package_not_found: .*!deep/);
     proxy.answer = (_request, response) => (response.writeHead(429).end(), true);
-    const { answers, fault } = await requestThrough([proxy.url], asked);
+    const { responses, fault } = await requestThrough([proxy.url], requests);
     expect(fault).toMatch(/^rate_limited: /);
-    expect(answers[0]).toMatch(/^403 .*too many requests/);
+    expect(responses[0]).toMatch(/^403 .*too many requests/);
   });
 });

@@ -7,7 +7,7 @@ import type { Registries } from '../../../builder.ts';
 import type { GoModule } from '../recipe.ts';
 import { unpackModule } from './modules.ts';
 
-const SOUND: FixtureModule = { path: 'example.test/Tools/one', files: { 'a/main.go': 'package main\n' } };
+const VALID: FixtureModule = { path: 'example.test/Tools/one', files: { 'a/main.go': 'package main\n' } };
 
 /** Returns `a/main.go` of a module unpacked in a build, or how the build failed. */
 async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Promise<string> {
@@ -27,37 +27,41 @@ async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Pr
 
 describe('a Go module', () => {
   it('is fetched by its escaped name and verified by its checksum', async () => {
-    const { url, asked } = await goProxy([SOUND]);
-    expect(await unpacked(pinned(SOUND), { proxies: [`${url}/`] })).toBe('package main\n');
+    const { url, asked } = await goProxy([VALID]);
+    expect(await unpacked(pinned(VALID), { proxies: [`${url}/`] })).toBe('package main\n');
     expect(asked).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
   });
 
   it("is fetched with its proxy's credentials without revealing them", async () => {
-    const proxy = await goProxy([SOUND]);
-    const named = proxy.url.replace('//', '//us:pass%20word@');
-    expect(await unpacked(pinned(SOUND), { proxies: [named] })).toBe('package main\n');
+    const proxy = await goProxy([VALID]);
+    const withUser = proxy.url.replace('//', '//us:pass%20word@');
+    expect(await unpacked(pinned(VALID), { proxies: [withUser] })).toBe('package main\n');
     expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:pass word').toString('base64')}`]);
     proxy.answer = (_request, response) => (response.writeHead(401).end(), true);
-    const said = await unpacked(pinned(SOUND), { proxies: [named] });
-    expect(said).toMatch(/^registry_unavailable: 127\.0\.0\.1:\d+ answered 401 for the Go module/);
+    const outcome = await unpacked(pinned(VALID), { proxies: [withUser] });
+    expect(outcome).toMatch(/^registry_unavailable: 127\.0\.0\.1:\d+ answered 401 for the Go module/);
   });
 
-  const at = (path: string): string => `example.test/Tools/one@v1.0.0/${path}`;
+  const pathOf = (path: string): string => `example.test/Tools/one@v1.0.0/${path}`;
   it.each<[string, FixtureModule, RegExp]>([
-    ['a path with ..', { ...SOUND, entries: [{ path: at('../../evil') }] }, /^unsupported_package: .*evil/],
+    [
+      'a path with ..',
+      { ...VALID, entries: [{ path: pathOf('../../evil') }] },
+      /^unsupported_package: .*evil/,
+    ],
     [
       'a link',
-      { ...SOUND, entries: [{ path: at('a/link'), content: '/etc/passwd', mode: 0o120777 }] },
+      { ...VALID, entries: [{ path: pathOf('a/link'), content: '/etc/passwd', mode: 0o120777 }] },
       /^unsupported_package: The Go module example\.test\/Tools\/one v1\.0\.0 cannot be unpacked.*link/,
     ],
     [
       'a file of another module',
-      { ...SOUND, entries: [{ path: 'other.test/x@v1.0.0/main.go' }] },
+      { ...VALID, entries: [{ path: 'other.test/x@v1.0.0/main.go' }] },
       /^unsupported_package: .*other\.test\/x@v1\.0\.0\/main\.go/,
     ],
     [
       'a file that unpacks to more than its size allows',
-      { ...SOUND, entries: [{ path: at('zeros'), content: new Uint8Array(8 * 2 ** 20) }] },
+      { ...VALID, entries: [{ path: pathOf('zeros'), content: new Uint8Array(8 * 2 ** 20) }] },
       /^image_too_large: .*zeros/,
     ],
   ])('with %s is refused', async (_what, module, message) => {
@@ -66,10 +70,10 @@ describe('a Go module', () => {
   });
 
   it('that does not match its checksum is refused, naming both', async () => {
-    const { url } = await goProxy([{ ...SOUND, files: { 'a/main.go': 'package evil\n' } }]);
-    const said = await unpacked(pinned(SOUND), { proxies: [url] });
-    expect(said).toMatch(/^integrity_error: The Go module .* does not match its checksum: it is h1:/);
-    expect(said).toContain(pinned(SOUND).sum);
+    const { url } = await goProxy([{ ...VALID, files: { 'a/main.go': 'package evil\n' } }]);
+    const outcome = await unpacked(pinned(VALID), { proxies: [url] });
+    expect(outcome).toMatch(/^integrity_error: The Go module .* does not match its checksum: it is h1:/);
+    expect(outcome).toContain(pinned(VALID).sum);
   });
 
   it.each<[number, RegExp]>([
@@ -79,25 +83,25 @@ describe('a Go module', () => {
     [429, /^rate_limited: /],
     [503, /^registry_unavailable: .*answered 503/],
   ])('for which the proxy responds with %i fails', async (status, message) => {
-    const proxy = await goProxy([SOUND]);
+    const proxy = await goProxy([VALID]);
     proxy.answer = (_request, response) => (response.writeHead(status).end(), true);
-    expect(await unpacked(pinned(SOUND), { proxies: [proxy.url] })).toMatch(message);
+    expect(await unpacked(pinned(VALID), { proxies: [proxy.url] })).toMatch(message);
   });
 
   it('comes from the next proxy if one lacks it, and after a failure only if configured', async () => {
-    const [empty, broken, full] = [await goProxy([]), await goProxy([]), await goProxy([SOUND])];
+    const [empty, broken, full] = [await goProxy([]), await goProxy([]), await goProxy([VALID])];
     broken.answer = (_request, response) => (response.writeHead(503).end(), true);
-    const ask = (proxies: readonly string[], nextAfter: 'absence' | 'failure') =>
-      unpacked(pinned(SOUND), { proxies, nextAfter });
-    expect(await ask([empty.url, full.url], 'absence')).toBe('package main\n');
-    expect(await ask([broken.url, full.url], 'absence')).toMatch(/^registry_unavailable: /);
-    expect(await ask([broken.url, 'http://127.0.0.1:9', full.url], 'failure')).toBe('package main\n');
-    expect(await ask([full.url, broken.url], 'failure')).toBe('package main\n');
-    expect(await ask([broken.url, empty.url], 'failure')).toMatch(/^package_not_found: /);
+    const fetchFrom = (proxies: readonly string[], nextAfter: 'absence' | 'failure') =>
+      unpacked(pinned(VALID), { proxies, nextAfter });
+    expect(await fetchFrom([empty.url, full.url], 'absence')).toBe('package main\n');
+    expect(await fetchFrom([broken.url, full.url], 'absence')).toMatch(/^registry_unavailable: /);
+    expect(await fetchFrom([broken.url, 'http://127.0.0.1:9', full.url], 'failure')).toBe('package main\n');
+    expect(await fetchFrom([full.url, broken.url], 'failure')).toBe('package main\n');
+    expect(await fetchFrom([broken.url, empty.url], 'failure')).toMatch(/^package_not_found: /);
   });
 
   it('cannot be fetched if Go has no proxy', async () => {
-    expect(await unpacked(pinned(SOUND), { proxies: [] })).toMatch(
+    expect(await unpacked(pinned(VALID), { proxies: [] })).toMatch(
       /^registry_unavailable: .*GOPROXY contains no HTTP module proxy/,
     );
   });

@@ -5,11 +5,11 @@ import { imageFolder } from '../../../../../../test/support/images.ts';
 import { readGoSettings } from './settings.ts';
 
 const home = '/nonexistent';
-const USUAL = { proxies: ['https://proxy.golang.org'] };
+const DEFAULT = { proxies: ['https://proxy.golang.org'] };
 
 it.each<[string, Record<string, string>, unknown]>([
-  ['the public proxy if nothing is set', {}, USUAL],
-  ['the public proxy if the setting is empty', { GOPROXY: '' }, USUAL],
+  ['the public proxy if nothing is set', {}, DEFAULT],
+  ['the public proxy if the setting is empty', { GOPROXY: '' }, DEFAULT],
   [
     'only the HTTP proxies of a list',
     { GOPROXY: 'https://a.test/go, http://b.test,file:///mnt/modules,direct' },
@@ -40,6 +40,6 @@ it("Go's settings come from the environment, otherwise from the file of go env",
   expect(read({})).toEqual(['https://home.test']);
   expect(read({ XDG_CONFIG_HOME: join(folder, 'xdg') })).toEqual(['https://xdg.test']);
   expect(read({ GOENV: named })).toEqual(['https://named.test']);
-  expect(read({ GOENV: 'off' })).toEqual(USUAL.proxies);
+  expect(read({ GOENV: 'off' })).toEqual(DEFAULT.proxies);
   expect(read({ GOENV: named, GOPROXY: 'https://own.test' })).toEqual(['https://own.test']);
 });
