@@ -91,7 +91,10 @@ export class Blobs {
     return { path: target, sha256, size: (await lstat(target)).size };
   }
 
-  /** Verifies the digest of a blob, once per process and whenever its file has changed. Throws ImageError integrity_error. */
+  /**
+   * Verifies the digest of a blob, once per process and whenever its file has changed. Throws ImageError
+   * integrity_error.
+   */
   async verify(name: string, { sha256 }: ImageBlob): Promise<void> {
     const target = this.path(sha256);
     // The stamp is taken before the digest, so that a change in between is noticed next time.

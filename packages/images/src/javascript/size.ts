@@ -75,7 +75,7 @@ async function checkLinks(folder: string, root: string): Promise<void> {
       if (target.startsWith('..') || isAbsolute(target))
         throw new ImageError(
           'unsupported_package',
-          `A package contains a link that leads out of it: ${relative(root, path)}.`,
+          `A package contains a link that leads out of the packages' folder: ${relative(root, path)}.`,
         );
     } else if (!entry.isFile())
       throw new ImageError(

@@ -1,4 +1,4 @@
-/** The allowed destinations of requests, and their limits. Plain data, so that it can be part of a configuration file. */
+/** The allowed destinations of requests, and their limits. Plain data, so that a configuration file can contain it. */
 export interface EgressPolicy {
   /**
    * Non-public addresses to allow: `true` for private, loopback, shared and unique-local ones, or a list of CIDR

@@ -25,7 +25,7 @@ function enter(...entry: Entry): void {
   }
 }
 
-/** Connects a fresh context: `post` sends messages to the process. Returns the function with which the process enters. */
+/** Connects a new context: `post` sends messages to the process. Returns the function with which the process enters. */
 function boot(post: (message: string) => unknown): typeof enter {
   bootGlobal.close();
   removeBuiltIns();

@@ -31,7 +31,10 @@ const u32 = (...values: number[]): Buffer => {
 /** MAP_SHARED | MAP_ANONYMOUS, as the fourth argument of every call; the others are 0. */
 const FOURTH = 0x21;
 
-/** Machine code that makes each call, pushes the results (16 bytes each) onto its stack, writes them to stderr and exits. */
+/**
+ * Machine code that makes each call, pushes the results (16 bytes each) onto its stack, writes them to stderr and
+ * exits.
+ */
 const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer> = {
   x64(numbers) {
     // xor edi,edi; xor esi,esi; xor edx,edx; mov r10d,FOURTH; xor r8d,r8d; xor r9d,r9d

@@ -133,7 +133,7 @@ function enter(...entry: Entry): unknown {
   return undefined;
 }
 
-/** Connects a fresh context: `post` sends messages to the process. Returns the function with which the process enters. */
+/** Connects a new context: `post` sends messages to the process. Returns the function with which the process enters. */
 function connectTo(
   post: (message: string) => unknown,
   ...[wasm, stdlib, snapshot, site]: [ArrayBuffer, ArrayBuffer, ArrayBuffer | null, ArrayBuffer | null]
