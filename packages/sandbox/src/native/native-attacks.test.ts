@@ -142,14 +142,14 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
       /TIMEOUT|USER_ERROR|OUT_OF_MEMORY/,
     ],
     ['endless output', 'yes', {}, 'BRIDGE_LIMIT'],
-  ])('ends %s', async (_what, code, limits, expected) => {
+  ])('is ended: %s', async (_what, code, limits, expected) => {
     const outcome = await run({ code, limits });
     expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(expected) as string } });
     expect(outcome.stdout.length).toBeLessThan(300_000);
     await vi.waitFor(() => expect(isRunning(SECONDS)).toBe(false), { timeout: 30_000 });
   });
 
-  it('ends unlimited memory use', async () => {
+  it('ends with OUT_OF_MEMORY if it uses unlimited memory', async () => {
     const code = 'blocks = []\nwhile True:\n    blocks.append(bytearray(64 << 20))';
     const { code: reason } = await failureOf({ language: 'python', code });
     expect(reason).toBe('OUT_OF_MEMORY');
