@@ -102,6 +102,11 @@ describe('web globals', () => {
         'const t = new EventTarget(); let x = 0; t.addEventListener("a", (e) => (x += e.detail)); t.dispatchEvent(new CustomEvent("a", { detail: 2 })); return x',
       ),
     ).toBe(2);
+    const changed = `const t = new EventTarget(); const seen = []; const second = () => seen.push("second");
+      const first = () => { seen.push("first"); t.removeEventListener("e", second); t.addEventListener("e", () => seen.push("added")); };
+      t.addEventListener("e", first, { once: true }); t.addEventListener("e", second);
+      t.dispatchEvent(new Event("e")); const during = [...seen]; t.dispatchEvent(new Event("e")); return [during, seen]`;
+    expect(await value(changed)).toEqual([['first'], ['first', 'added']]);
   });
 
   it('Headers and Response', async () => {

@@ -148,7 +148,7 @@ seen = []
 for op in ("exec", "constructor", "eval", "fetch"):
   for head in ({}, {"url": "http://127.0.0.1/", "method": "GET", "headers": {"__proto__": 1}}, [], {"url": []}):
     try:
-      seen.append(str(heddle_sync.ask(op, head, None)))
+      seen.append(str(heddle_sync.call(op, head, None)))
     except BaseException as e:
       pass
 return seen`,
@@ -161,7 +161,7 @@ return seen`,
 seen = []
 for head in ({"url": "http://ok.test/" + "x" * 600_000, "method": "GET", "headers": []}, {"url": "http://ok.test/", "method": "GET", "headers": [[]] * 150_000}):
   try:
-    seen.append(str(heddle_sync.ask("fetch", head, None)))
+    seen.append(str(heddle_sync.call("fetch", head, None)))
   except BaseException as e:
     pass
 return seen`,

@@ -114,7 +114,7 @@ export class Proxy {
     if (this.#requests > requests)
       return { status: TOO_MANY, message: `More than ${requests} requests were made.` };
     return this.#bytes > bytes
-      ? { status: TOO_MANY, message: `More than ${bytes} bytes were sent.` }
+      ? { status: TOO_MANY, message: `More than ${bytes} bytes were transferred.` }
       : undefined;
   }
 
@@ -136,7 +136,7 @@ export class Proxy {
     try {
       const body = await this.#bodyOf(request);
       if (body === undefined)
-        return refuse({ status: TOO_MANY, message: `More than ${this.#options.bytes} bytes were sent.` });
+        return refuse({ status: TOO_MANY, message: `More than ${this.#options.bytes} bytes were transferred.` });
       const egressRequest: EgressRequest = {
         url: request.url ?? '',
         method: request.method ?? 'GET',

@@ -21,7 +21,7 @@ export async function metadataAmong(files: readonly ArchiveFile[]): Promise<stri
   if (!file || found.length > 1 || file.size > MAX_BYTES) {
     throw new ImageError(
       'unsupported_package',
-      'The archive is not a wheel: it does not contain exactly one METADATA file.',
+      'The archive is not a wheel: it does not contain exactly one METADATA file of at most 4 MiB.',
     );
   }
   return (await file.read()).toString('utf8');
