@@ -70,7 +70,7 @@ describe('the call chain', () => {
     const headers = { 'X-Sim-Via': 'w'.repeat(1025) };
     expect(await api.call('POST', '/api/v2/workflows/w/execute', { body: {}, headers })).toMatchObject({
       status: 400,
-      body: { error: { message: 'An id in X-Sim-Via has at most 1024 characters' } },
+      body: { error: { message: 'An id in X-Sim-Via must have at most 1024 characters' } },
     });
   });
 });

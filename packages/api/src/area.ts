@@ -19,21 +19,23 @@ export interface OperationTable {
   readonly [name: string]: AnyOperation;
 }
 
-/** Answers requests below a path. They are not operations, and need no credential of the interface. */
+/** Handles requests below a path that are not operations and need no API credential. */
 export interface AreaHandler {
   /** Ends with a slash. */
   prefix: string;
-  /** Never rejects. `address` is the client's address. `prefix` includes the base path of the interface. */
-  fetch: (request: Request, about: { address: string | undefined; prefix: string }) => Promise<Response>;
+  /** Never rejects. `address` is the client's address. `prefix` includes the base path of the API. */
+  fetch: (request: Request, details: { address: string | undefined; prefix: string }) => Promise<Response>;
 }
 
-/** A part of the interface: its operations, its tables, and the services of its handlers. */
+/** A part of the API: its operations, its tables, and the services of its handlers. */
 export interface Area<Services = unknown, Table extends OperationTable = OperationTable> {
   /** Unique. The area's migrations are recorded under it. */
   name: string;
   operations: Table;
   migrations?: Migrations;
-  /** Returns the services of the area for its handlers, without those of other areas. Called once, after the migrations. */
+  /**
+   * Returns the services of the area for its handlers, without those of other areas. Called once, after the migrations.
+   */
   services(context: AreaContext): Promise<Services> | Services;
   /** Returns the handlers of requests that are not operations. */
   handlers?(services: Services): readonly AreaHandler[];
@@ -41,7 +43,7 @@ export interface Area<Services = unknown, Table extends OperationTable = Operati
   close?(services: Services): Promise<void> | void;
 }
 
-/** Returns the operations with these function names. */
+/** Returns the operations with these function names; without `names`, all operations. */
 export function only<const Table extends OperationTable, Name extends keyof Table>(
   operations: Table,
   names: readonly Name[] | undefined,

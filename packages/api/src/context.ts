@@ -24,7 +24,7 @@ export interface AreaContext {
   /** Executions in flight in this process. */
   capacity: Capacity;
   policy: ExecutionPolicy;
-  /** Bytes of the bodies of single operations, by the id of the operation. */
+  /** Maximum body size of single operations in bytes, by the id of the operation. */
   bodyBytes: ReadonlyMap<string, number>;
   /** Input limits of callers without a credential. */
   publicInputs: Required<InputLimits>;

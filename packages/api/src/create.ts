@@ -11,7 +11,7 @@ import { RunQueue } from './areas/runs/queue.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
 import { repeat, warn } from './defaults.ts';
 import { NO_CREDENTIAL, payloadTooLarge, unauthorized } from './errors.ts';
-import { valid } from './http/parse.ts';
+import { validate } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
@@ -32,13 +32,13 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   authenticator: Authenticator;
   /** The database of areas with tables. */
   database?: Database;
-  /** The path below which the interface is served: `/internal/heddle`. Default: the root. */
+  /** The path below which the API is served: `/internal/heddle`. Default: the root. */
   basePath?: string;
   /** Treats faults that older engines tolerate as warnings. */
   compat?: boolean;
   /**
-   * `https://host`, for absolute URLs. Default: the origin of each request, which the caller controls through the `Host` header.
-   * Set it unless a proxy checks `Host`.
+   * `https://host`, for absolute URLs. Default: the origin of each request, which the caller controls through the
+   * `Host` header. Set it unless a proxy checks `Host`.
    */
   origin?: string;
   /** Returns the client's address, for the limit per address. Default: no such limit. */
@@ -46,7 +46,7 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   now?: () => number;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every?: (ms: number, beat: () => void) => () => void;
-  /** Receives errors that reach no caller. Default: a warning of the process. */
+  /** Receives errors that reach no caller. Default: a process warning. */
   onError?: (error: unknown) => void;
 }
 
@@ -81,13 +81,13 @@ export interface Api<Areas extends readonly Area[] = readonly Area[]> {
   /** Answers any request. Never rejects, and needs no `this`. */
   fetch: (request: Request) => Promise<Response>;
   /**
-   * The operations without HTTP, with the same checks. They reject with an `ApiError`, or with an error that `refusalOf` converts
-   * to one.
+   * The operations without HTTP, with the same checks. They reject with an `ApiError`, or with an error that
+   * `refusalOf` converts to one.
    */
   operations: AreaFunctions<Areas>;
   /** Returns the OpenAPI 3.1 document. */
   openApi(origin: string): object;
-  /** Stops starting queued runs, and the background work of the areas. The next process starts the rest. */
+  /** Stops the background work of the areas, and starts no more queued runs: the next process starts them. */
   close(): Promise<void>;
 }
 
@@ -96,9 +96,9 @@ const HEARTBEAT_MS = 15_000;
 const RECOVERY_MS = 5000;
 
 /**
- * Returns the API of an engine: the operations of `areas`. Runs the migrations of the areas, and starts the runs that earlier
- * processes have left in the queue. Throws a TypeError for an engine without tenants, and for areas that conflict with each
- * other.
+ * Returns the API of an engine: the operations of `areas`. Runs the migrations of the areas, and starts the runs that
+ * earlier processes have left in the queue. Throws a TypeError for an engine without tenants, for an invalid base path,
+ * for a limit of an unknown operation, and for areas that conflict with each other.
  */
 export async function createApi<const Areas extends readonly Area[]>(
   options: ApiOptions<Areas>,
@@ -113,14 +113,14 @@ export async function createApi<const Areas extends readonly Area[]>(
     throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
   expectOperations(areas, options.ports.access);
   const context = contextOf(options);
-  expectServed(areas, context.bodyBytes);
-  const opened = await openAreas(areas, options.database, context);
-  const table = opened.flatMap(({ area, services }) =>
+  expectKnownOperations(areas, context.bodyBytes);
+  const openedAreas = await openAreas(areas, options.database, context);
+  const table = openedAreas.flatMap(({ area, services }) =>
     Object.values(area.operations).map((operation) => ({ operation, services })),
   );
   const operations = table.map(({ operation }) => operation);
   const app = createRoutes(table, context, { authenticator, origin, basePath, clientAddress });
-  for (const { area, services } of opened) {
+  for (const { area, services } of openedAreas) {
     for (const { prefix, fetch } of area.handlers?.(services) ?? [])
       app.all(`${prefix}*`, ({ req: { raw } }) =>
         fetch(raw, { address: clientAddress(raw), prefix: basePath + prefix }),
@@ -135,20 +135,20 @@ export async function createApi<const Areas extends readonly Area[]>(
   const stopRecovery = recoverRepeatedly(context);
   return {
     fetch: async (request) => app.fetch(request),
-    operations: functionsOf(context, opened, { origin: (origin ?? '') + basePath, basePath }),
-    openApi: (at) => openApiDocument(operations, at + basePath),
+    operations: functionsOf(context, openedAreas, { origin: (origin ?? '') + basePath, basePath }),
+    openApi: (documentOrigin) => openApiDocument(operations, documentOrigin + basePath),
     close: async () => {
       stopRecovery();
       await context.queue?.close();
-      await closeAreas(opened);
+      await closeAreas(openedAreas);
     },
   };
 }
 
 /** Throws a TypeError for a limit of an operation that no area has. */
-function expectServed(areas: readonly Area[], limited: ReadonlyMap<string, number>): void {
+function expectKnownOperations(areas: readonly Area[], bodyBytes: ReadonlyMap<string, number>): void {
   const ids = new Set(areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id)));
-  const unknown = [...limited.keys()].find((id) => !ids.has(id));
+  const unknown = [...bodyBytes.keys()].find((id) => !ids.has(id));
   if (unknown !== undefined)
     throw new TypeError(`limits.bodyBytes has the operation "${unknown}", which no area has.`);
 }
@@ -163,27 +163,27 @@ async function openAreas(
   database: Database | undefined,
   context: AreaContext,
 ): Promise<OpenedArea[]> {
-  const opened: OpenedArea[] = [];
+  const openedAreas: OpenedArea[] = [];
   try {
     for (const area of areas) {
       if (area.migrations) {
         if (!database) throw new TypeError(`The area "${area.name}" has tables: createApi needs a database.`);
         await database.migrate(area.name, area.migrations);
       }
-      opened.push({ area, services: await area.services(context) });
+      openedAreas.push({ area, services: await area.services(context) });
     }
   } catch (error) {
-    await closeAreas(opened);
+    await closeAreas(openedAreas);
     throw error;
   }
-  return opened;
+  return openedAreas;
 }
 
-async function closeAreas(opened: readonly OpenedArea[]): Promise<void> {
-  for (const { area, services } of opened.toReversed()) await area.close?.(services);
+async function closeAreas(openedAreas: readonly OpenedArea[]): Promise<void> {
+  for (const { area, services } of openedAreas.toReversed()) await area.close?.(services);
 }
 
-/** Starts queued runs of processes that have died. */
+/** Starts queued runs of processes that have died, at intervals. Returns a function that stops it. */
 function recoverRepeatedly({ queue, every, now, report }: AreaContext): () => void {
   if (!queue) return () => undefined;
   return every(RECOVERY_MS, () => {
@@ -218,24 +218,28 @@ function limitsOf({ rate, usage, concurrency, capacity, policy = {}, bodyBytes =
 
 function functionsOf<Areas extends readonly Area[]>(
   context: AreaContext,
-  opened: readonly OpenedArea[],
-  at: { origin: string; basePath: string },
+  openedAreas: readonly OpenedArea[],
+  base: { origin: string; basePath: string },
 ): AreaFunctions<Areas> {
-  const functions = opened.flatMap(({ area, services }) =>
+  const functions = openedAreas.flatMap(({ area, services }) =>
     Object.entries<OperationTable[string]>(area.operations).map(([name, operation]) => [
       name,
-      functionOf(context, { operation, services }, at),
+      functionOf(context, { operation, services }, base),
     ]),
   );
   return Object.fromEntries(functions) as AreaFunctions<Areas>;
 }
 
-function functionOf(context: AreaContext, served: ServedOperation, at: { origin: string; basePath: string }) {
+function functionOf(
+  context: AreaContext,
+  served: ServedOperation,
+  base: { origin: string; basePath: string },
+) {
   const { operation } = served;
   return async (call: FunctionCall<object, object, unknown>): Promise<Reply> => {
     if (!call.principal && !operation.principals.includes('anonymous')) throw unauthorized(NO_CREDENTIAL);
     return admit(context, served, {
-      ...at,
+      ...base,
       principal: call.principal,
       workflowId: (call.path as { workflowId?: string } | undefined)?.workflowId,
       headers: new Headers(call.headers),
@@ -243,12 +247,12 @@ function functionOf(context: AreaContext, served: ServedOperation, at: { origin:
       read: async (limits) => {
         expectFewValues(call.body, limits);
         const bytes = call.principal ? 0 : Buffer.byteLength(JSON.stringify(call.body ?? {}));
-        const most = Math.min(limits.bytes, context.bodyBytes.get(operation.id) ?? limits.bytes);
-        if (bytes > most) throw payloadTooLarge();
+        const maxBytes = Math.min(limits.bytes, context.bodyBytes.get(operation.id) ?? limits.bytes);
+        if (bytes > maxBytes) throw payloadTooLarge();
         return {
-          path: valid(operation.params, call.path ?? {}, 'Invalid path parameters'),
-          query: valid(operation.query, call.query ?? {}, 'Invalid query parameters'),
-          body: operation.body && valid(operation.body, call.body ?? {}, 'Invalid request body'),
+          path: validate(operation.params, call.path ?? {}, 'Invalid path parameters'),
+          query: validate(operation.query, call.query ?? {}, 'Invalid query parameters'),
+          body: operation.body && validate(operation.body, call.body ?? {}, 'Invalid request body'),
         };
       },
     });

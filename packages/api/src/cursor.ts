@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { badRequest } from './errors.ts';
-import { unstorableTexts } from './http/unstorable.ts';
+import { unstorablePaths } from './http/unstorable.ts';
 
 /** Encodes the position at which a page ended as an opaque cursor. */
 export interface CursorCodec<Position> {
@@ -30,7 +30,7 @@ export function cursorCodec<Position>(schema: z.ZodType<Position>): CursorCodec<
         throw badRequest('The cursor belongs to another sort or filter: start again without one.');
       }
       const position = schema.safeParse(decoded?.at);
-      if (position.success && unstorableTexts(schema, position.data).length === 0) return position.data;
+      if (position.success && unstorablePaths(schema, position.data).length === 0) return position.data;
       throw badRequest('The cursor cannot be read: start again without one.');
     },
   };
@@ -46,8 +46,8 @@ function parseCursor(cursor: string): unknown {
 
 /** Returns a hash of the sort and filters of a query; `limit` and `cursor` may change. */
 function fingerprint(query: object): string {
-  const kept = Object.entries(query)
+  const filters = Object.entries(query)
     .filter(([name, value]) => name !== 'limit' && name !== 'cursor' && value !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify(kept)).digest('base64url').slice(0, 16);
+  return createHash('sha256').update(JSON.stringify(filters)).digest('base64url').slice(0, 16);
 }

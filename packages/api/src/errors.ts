@@ -85,7 +85,7 @@ export class ApiError extends Error {
   }
 }
 
-/** True for an ApiError, even if another copy of this package has thrown it. */
+/** Returns true for an ApiError, even of another copy of this package. */
 export function isApiError(error: unknown): error is ApiError {
   return typeof error === 'object' && error !== null && (error as { [BRAND]?: string })[BRAND] === 'api';
 }
@@ -183,12 +183,12 @@ export function refusalOf(error: unknown): ApiError | undefined {
   return isEngineError(error) ? CONVERSIONS[error.code]?.(error) : undefined;
 }
 
-/** True when the engine already has a run with the id. */
+/** Returns true if the engine already has a run with the id. */
 export function isRunIdTaken(error: unknown): boolean {
   return isEngineError(error) && error.code === 'RUN_ID_TAKEN';
 }
 
-/** True when the engine has no run with the id. */
+/** Returns true if the engine has no run with the id. */
 export function isRunNotFound(error: unknown): boolean {
   return isEngineError(error) && error.code === 'RUN_NOT_FOUND';
 }

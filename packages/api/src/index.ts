@@ -1,4 +1,4 @@
-/** The v2 HTTP interface of an engine, over ports that a host provides. */
+/** The v2 HTTP API of an engine, over ports that a host provides. */
 export { bucketFor, memoryLimiter, tightestOf } from './admission/limiter.ts';
 export type { Bucket, Buckets, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { callLimit, memoryConcurrency } from './admission/usage.ts';

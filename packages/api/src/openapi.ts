@@ -12,12 +12,12 @@ const JSON_TYPE = 'application/json';
 
 /** Returns the OpenAPI 3.1 document of the operations. `baseUrl`: the origin with the base path. */
 export function openApiDocument(operations: readonly AnyOperation[], baseUrl: string): Doc {
-  const described: { [path: string]: Doc } = {};
+  const pathItems: { [path: string]: Doc } = {};
   for (const operation of operations) {
-    (described[operation.path] ??= {})[operation.method.toLowerCase()] = operationDoc(operation);
+    (pathItems[operation.path] ??= {})[operation.method.toLowerCase()] = operationDoc(operation);
   }
-  const shared: Doc = {};
-  const paths = withoutDefinitions(described, shared);
+  const sharedSchemas: Doc = {};
+  const paths = withoutDefinitions(pathItems, sharedSchemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -35,25 +35,26 @@ export function openApiDocument(operations: readonly AnyOperation[], baseUrl: st
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         oauthBearer: { type: 'http', scheme: 'bearer' },
       },
-      schemas: { Error: errorSchema(), LegacyError: legacyErrorSchema(), ...shared },
+      schemas: { Error: errorSchema(), LegacyError: legacyErrorSchema(), ...sharedSchemas },
     },
   };
 }
 
 /**
- * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: inside the document, references
- * to `$defs` would point to the wrong place. Adds the definitions to `shared`; references point to components.
+ * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: inside the document,
+ * references to `$defs` would point to the wrong place. Adds the definitions to `sharedSchemas`; references point to
+ * components.
  */
-function withoutDefinitions(node: unknown, shared: Doc): unknown {
-  if (Array.isArray(node)) return node.map((each) => withoutDefinitions(each, shared));
+function withoutDefinitions(node: unknown, sharedSchemas: Doc): unknown {
+  if (Array.isArray(node)) return node.map((each) => withoutDefinitions(each, sharedSchemas));
   if (typeof node !== 'object' || node === null) return node;
   const { $defs, ...rest } = node as Doc;
   for (const [name, schema] of Object.entries($defs ?? {}))
-    shared[name] ??= withoutDefinitions(schema, shared);
+    sharedSchemas[name] ??= withoutDefinitions(schema, sharedSchemas);
   const entries = Object.entries(rest).map(([key, value]) =>
     key === '$ref' && typeof value === 'string'
       ? [key, value.replace('#/$defs/', '#/components/schemas/')]
-      : [key, withoutDefinitions(value, shared)],
+      : [key, withoutDefinitions(value, sharedSchemas)],
   );
   return Object.fromEntries(entries);
 }
@@ -107,18 +108,18 @@ function successes(operation: AnyOperation): Doc {
   if (operation.success.length === 0) return { 200: streamOnly(streams) };
   const responses = operation.success.map(({ status, schema, page, description }, index): [string, Doc] => {
     const data = schemaOf(schema, 'output');
-    const enveloped = page ? pageSchema(data) : wrapped({ data }, ['data']);
-    const body = operation.legacy ? data : enveloped;
+    const envelope = page ? pageSchema(data) : objectSchema({ data }, ['data']);
+    const body = operation.legacy ? data : envelope;
     const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
     const streamTexts = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
     // The workflow may also decide the status of the first response.
-    const open = operation.ownResponses !== undefined && index === 0;
-    const json = open ? { anyOf: [body, {}] } : body;
+    const isOpen = operation.ownResponses !== undefined && index === 0;
+    const json = isOpen ? { anyOf: [body, {}] } : body;
     const content = {
       [JSON_TYPE]: { schema: json },
       ...Object.fromEntries(streamTypes),
-      ...(open && ANY_CONTENT),
+      ...(isOpen && ANY_CONTENT),
     };
     return [String(status), { description: `${description}.${streamTexts}`, content }];
   });
@@ -161,7 +162,7 @@ function failures(operation: AnyOperation): Doc {
 }
 
 function pageSchema(item: Doc): Doc {
-  return wrapped({ data: { type: 'array', items: item }, nextCursor: { type: ['string', 'null'] } }, [
+  return objectSchema({ data: { type: 'array', items: item }, nextCursor: { type: ['string', 'null'] } }, [
     'data',
     'nextCursor',
   ]);
@@ -173,14 +174,14 @@ function errorSchema(): Doc {
     message: { type: 'string' },
     details: { type: ['object', 'array'] },
   };
-  return wrapped({ error: { type: 'object', properties, required: ['code', 'message'] } }, ['error']);
+  return objectSchema({ error: { type: 'object', properties, required: ['code', 'message'] } }, ['error']);
 }
 
 function legacyErrorSchema(): Doc {
-  return wrapped({ error: { type: 'string' }, details: { type: ['object', 'array'] } }, ['error']);
+  return objectSchema({ error: { type: 'string' }, details: { type: ['object', 'array'] } }, ['error']);
 }
 
-function wrapped(properties: Doc, required: string[]): Doc {
+function objectSchema(properties: Doc, required: string[]): Doc {
   return { type: 'object', properties, required };
 }
 

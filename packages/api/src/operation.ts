@@ -10,7 +10,7 @@ export type Reply =
   | { raw: Response };
 
 /** An audit event that an operation records. */
-export interface Recorded {
+export interface RecordedAction {
   /** Default: the only action of the operation. */
   action?: string;
   resourceId: string;
@@ -32,23 +32,24 @@ export interface Call<Path, Query, Body> {
   signal: AbortSignal;
   /** True if the response body is not sent (HEAD): the handler then neither reads it nor records a read access. */
   head?: boolean;
-  /** `https://host` of this deployment with the base path of the interface, for absolute URLs. */
+  /** `https://host` of this deployment with the base path of the API, for absolute URLs. */
   origin: string;
-  /** The path below which the interface is served, for URLs without an origin; empty by default. */
+  /** The path below which the API is served, for URLs without an origin; empty by default. */
   basePath: string;
   /**
-   * Records the action of the operation, in `transaction` if there is one. Throws a TypeError for an action that the operation
-   * does not declare.
+   * Records the action of the operation, in `transaction` if there is one. Throws a TypeError for an action that the
+   * operation does not declare.
    */
-  record: (recorded: Recorded, transaction?: unknown) => Promise<void>;
+  record: (recorded: RecordedAction, transaction?: unknown) => Promise<void>;
   /**
-   * Runs an action that no transaction covers, such as an action of the engine, and returns its result. Records the action as
-   * intended before it, and as done after it. Records nothing if the action is refused or `happened` returns false.
+   * Runs an action that no transaction covers, such as an action of the engine, and returns its result. Records the
+   * action as intended before it, and as done after it. Records nothing if the action is refused or `hasHappened`
+   * returns false.
    */
   recordAround: <Result>(
-    recorded: Recorded,
-    act: () => Promise<Result>,
-    happened?: (result: Result) => boolean,
+    recorded: RecordedAction,
+    action: () => Promise<Result>,
+    hasHappened?: (result: Result) => boolean,
   ) => Promise<Result>;
 }
 
@@ -75,7 +76,9 @@ export interface Operation<
   capability?: Capability;
   /** The resource that it acts on. The caller's access to its workspaces is checked before the handler runs. */
   resource: Resource<Value, Services>;
-  /** True if it belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope. */
+  /**
+   * True if it belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope.
+   */
   legacy?: true;
   params: Path;
   query: Query;
@@ -105,7 +108,8 @@ export interface Operation<
 }
 
 /** An operation with any schemas, for operation tables. */
-// Parameters of handlers depend on their schemas, resource and area. No common type fits all of them, so the table erases it.
+// Parameters of handlers depend on their schemas, resource and area. No common type fits all of them, so the table
+// erases it.
 export interface AnyOperation extends Omit<Operation, 'handle' | 'check' | 'resource'> {
   resource: Resource<unknown, never>;
   check?(call: Call<never, never, never>): void;

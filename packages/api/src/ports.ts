@@ -12,11 +12,11 @@ import type { ApiDetailCode } from './errors.ts';
 export interface Definition {
   id: string;
   workspaceId: string;
-  /** The version of the engine's deployment that runs; absent: the workflow is not deployed. */
+  /** The deployed version that runs start from; absent: the workflow is not deployed. */
   live?: number | undefined;
   /** True if callers without a credential may run the live version. */
   isPublic?: boolean;
-  /** True for an archived workflow, which only operations that declare it can find. */
+  /** True for an archived workflow. Only operations that declare `archived` find it. */
   isArchived?: boolean;
 }
 
@@ -26,22 +26,26 @@ export interface Definitions {
   /** Returns the draft as an exported workflow. Absent: there are no drafts, so manual runs are refused. */
   draft?(workflowId: string): Promise<Json | undefined>;
   /**
-   * Returns the live version of the workflow to which `reference`, an id or a name, refers in the workspace of the workflow
-   * `callerId`. Give the engine the same function as its `resolveChild`.
+   * Returns the live version of the workflow to which `reference`, an id or a name, refers in the workspace of the
+   * workflow `callerId`. Give the engine the same function as its `resolveChild`.
    */
   resolveChild: (callerId: string, reference: string) => Promise<ResolvedChild | undefined>;
   /** Returns the workspace of a workflow. Give the engine the same function as its `tenant`. */
   tenant: (workflowId: string) => Promise<string | undefined>;
 }
 
-/** `concealed`: the caller may not know that the workspace or organization exists, and gets a 404. A code: the reason of a 403. */
+/**
+ * `concealed`: the caller may not know that the workspace or organization exists, and gets a 404. A code: the reason of
+ * a 403.
+ */
 export type AccessAnswer = 'granted' | 'concealed' | ApiDetailCode;
 
 /** The access of people. A workspace key has access to its own workspace without a check. */
 export interface Access {
   /**
-   * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation names one.
-   * The host maps roles to its own. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if it withholds the capability.
+   * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation
+   * names one. The host maps roles to its own. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if it withholds the
+   * capability.
    */
   check(
     principal: Principal,
@@ -50,8 +54,8 @@ export interface Access {
     capability?: Capability,
   ): Promise<AccessAnswer>;
   /**
-   * Tells whether the caller, a person, has at least this role in the organization, and the capability if the operation names
-   * one: `read` for its members, `admin` for its admins. Absent: `createApi` refuses operations on organizations.
+   * Tells whether the caller, a person, has at least this role in the organization (`read`: members, `admin`: admins),
+   * and the capability if the operation names one. Absent: `createApi` refuses operations on organizations.
    */
   checkOrganization?(
     principal: Principal,
@@ -59,7 +63,10 @@ export interface Access {
     role: Role,
     capability?: Capability,
   ): Promise<AccessAnswer>;
-  /** Returns the workspaces of a person, in which a run id without a workspace is looked up. Absent: no workspace is searched. */
+  /**
+   * Returns the workspaces of a person, in which a run id without a workspace is looked up. Absent: no workspace is
+   * searched.
+   */
   workspaces?(principal: Principal): Promise<readonly string[]>;
 }
 
@@ -91,7 +98,7 @@ export type NewReservation = Omit<Reservation, 'isQueued' | 'failure'>;
 
 /** Run ids of workspaces. A reservation is permanent, unless its run was never created. */
 export interface Reservations {
-  /** False when the workspace has used the run id before. */
+  /** Reserves the ids of a new run. Returns false if the workspace has used the run id before. */
   reserve(reservation: NewReservation): Promise<boolean>;
   /** Frees the id of a run that was never created. */
   release(engineId: string): Promise<void>;
@@ -108,14 +115,17 @@ export interface Reservations {
 /** The parameters of a queued run. */
 export interface QueuedStart {
   input: Json;
-  /** Version of the engine's deployment. */
+  /** The deployed version. */
   version: number;
   /** Id of the block at which the run begins; absent: the version's default. */
   start?: string;
   timeoutMs?: number;
   /** Workflows that called each other up to this run. */
   via?: string[];
-  /** True if the stored files have owners. Absent: an earlier version, which did not record owners, has queued the run. */
+  /**
+   * True if the stored files have owners. Absent: the run was queued by an earlier Heddle version, which did not record
+   * owners.
+   */
   ownsFiles?: true;
 }
 
@@ -133,9 +143,11 @@ export interface QueuedRun {
 export interface StartQueue {
   /** Queues the run of a reserved id. */
   add(engineId: string, start: QueuedStart): Promise<void>;
-  /** Returns the queued runs, oldest first. With `before`, in ISO 8601: only those reserved before that time. */
-  list(before?: string): Promise<QueuedRun[]>;
-  /** Takes the run from the queue: it was started, or it failed to start. False when it is not in the queue. */
+  /**
+   * Returns the queued runs, oldest first. With `reservedBefore`, in ISO 8601: only those reserved before that time.
+   */
+  list(reservedBefore?: string): Promise<QueuedRun[]>;
+  /** Removes the run from the queue: it was started, or it failed to start. Returns false if it is not in the queue. */
   remove(engineId: string, failure?: ReservationFailure): Promise<boolean>;
 }
 
@@ -175,8 +187,9 @@ export interface Audit {
   /** Records the event, in the transaction if there is one: then both are stored, or neither. */
   record(event: AuditEvent, transaction?: unknown): Promise<void>;
   /**
-   * Records the event of an action that no transaction covers, before the action. If the process ends in between, the event
-   * stays, marked as intended. Absent: such events are recorded after the action, and a process that ends in between loses them.
+   * Records the event of an action that no transaction covers, before the action. If the process ends in between, the
+   * event stays, marked as intended. Absent: such events are recorded after the action, and a process that ends in
+   * between loses them.
    */
   intend?(event: AuditEvent): Promise<IntendedEvent>;
 }
@@ -193,14 +206,17 @@ export interface Limits {
   rate?: Limiter;
   /** Accounts for the cost of runs and refuses runs whose cost cannot be reserved. */
   usage?: Usage;
-  /** Limits the runs and calls of an account in flight. */
+  /** Limits the runs and calls in flight. */
   concurrency?: Concurrency;
   /**
-   * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per workspace
-   * (default three quarters). A plain number sets the total.
+   * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per
+   * workspace (default three quarters). A plain number sets the total.
    */
   capacity?: number | Partial<CapacityLimits>;
-  /** Maximum number of bytes of the bodies of single operations, by the id of the operation. Can only lower the limits of the operation. */
+  /**
+   * Maximum number of bytes of the bodies of single operations, by the id of the operation. Can only lower the limits
+   * of the operation.
+   */
   bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */
   policy?: ExecutionPolicy;

@@ -10,7 +10,10 @@ export interface ResourceCall {
   body: unknown;
 }
 
-/** The resource of a call, with the workspaces and organizations that it belongs to: the caller needs access to all of them. */
+/**
+ * The resource of a call, with the workspaces and organizations that it belongs to: the caller needs access to all of
+ * them.
+ */
 export interface Located<Value> {
   value: Value;
   workspaceIds: readonly string[];
@@ -18,7 +21,9 @@ export interface Located<Value> {
   organizationIds?: readonly string[];
 }
 
-/** The look-up of an operation's resource. The handler gets the resource only after the caller's access has been checked. */
+/**
+ * The lookup of an operation's resource. The handler gets the resource only after the caller's access has been checked.
+ */
 export interface Resource<Value = unknown, Services = unknown> {
   kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
   /** The beginning of the 404 message, both for callers without access and for a resource that does not exist. */
@@ -36,7 +41,7 @@ export const none: Resource<undefined> = {
   find: () => Promise.resolve({ value: undefined, workspaceIds: [] }),
 };
 
-/** The workspace that `workspaceId` in this part of the call names. The value is its id. */
+/** Returns the lookup of the workspace that `workspaceId` in this part of the call names. The value is its id. */
 export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
   return {
     kind: 'workspace',
@@ -48,7 +53,10 @@ export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
   };
 }
 
-/** The organization that `organizationId` in this part of the call names. The value is its id. Workspace keys have no access. */
+/**
+ * Returns the lookup of the organization that `organizationId` in this part of the call names. The value is its id.
+ * Workspace keys have no access.
+ */
 export function organization(part: 'path' | 'query' | 'body'): Resource<string> {
   return {
     kind: 'organization',
@@ -60,18 +68,18 @@ export function organization(part: 'path' | 'query' | 'body'): Resource<string> 
   };
 }
 
-/** The workflow that `workflowId` in the path names, by the port of definitions. */
+/** The lookup of the workflow that `workflowId` in the path names, through the port `definitions`. */
 export const workflow: Resource<Definition> = {
   kind: 'workflow',
   noun: 'Workflow',
   async find({ path }, _services, { definitions }) {
-    const found = await definitions.find((path as { workflowId: string }).workflowId);
-    if (!found || found.isArchived) return undefined;
-    return { value: found, workspaceIds: [found.workspaceId] };
+    const definition = await definitions.find((path as { workflowId: string }).workflowId);
+    if (!definition || definition.isArchived) return undefined;
+    return { value: definition, workspaceIds: [definition.workspaceId] };
   },
 };
 
-/** A record that an area looks up itself. */
+/** Returns the lookup of a record by the area itself. */
 export function record<Value, Services>(
   noun: string,
   find: (call: ResourceCall, services: Services, context: AreaContext) => Promise<Located<Value> | undefined>,

@@ -3,8 +3,8 @@ import type { AnyOperation } from './operation.ts';
 import type { Access } from './ports.ts';
 
 /**
- * Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself or needs a port that
- * is missing.
+ * Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself or needs a
+ * port that is missing.
  */
 export function expectOperations(areas: readonly Area[], access: Access): void {
   expectUnique(
@@ -37,9 +37,9 @@ function routeOf(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}');
 }
 
-function expectUnique(what: string, names: readonly string[]): void {
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new TypeError(`Two areas have the ${what} "${twice}".`);
+function expectUnique(kind: string, names: readonly string[]): void {
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) throw new TypeError(`Two areas have the ${kind} "${duplicate}".`);
 }
 
 function expectConsistent(operation: AnyOperation): void {

@@ -31,7 +31,9 @@ export interface DrawnGraph {
   edges: DrawnEdge[];
 }
 
-/** Returns the graph of an exported state, or of a draft, for a drawing. Any part of the state may have a wrong type. */
+/**
+ * Returns the graph of an exported state, or of a draft, for a drawing. Any part of the state may have a wrong type.
+ */
 export function drawnGraph(state: JsonObject): DrawnGraph {
   const blocks = own(state, 'blocks');
   const edges = own(state, 'edges');

@@ -15,13 +15,16 @@ declare global {
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `fire` once, at `atMs`, or at once if that time has passed; never earlier. Returns a function that cancels it. */
+  /**
+   * Calls `fire` once, at `atMs`, or at once if that time has passed; never earlier. Returns a function that cancels
+   * it.
+   */
   at(atMs: number, fire: () => void): () => void;
 }
 
 /**
- * Executes one or several types of blocks. `Services` are the services that the engine passes to its built-in executors; other
- * executors need none.
+ * Executes one or several types of blocks. `Services` are the services that the engine passes to its built-in
+ * executors; other executors need none.
  */
 export interface BlockExecutor<Services = unknown> {
   /** Registry ids of the block types. */
@@ -36,17 +39,20 @@ export interface BlockExecutor<Services = unknown> {
    * empty. The first operation is the default. `check` reports missing fields.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
-  /** The data of the host that operations use, by value of the field `operation`. `check` reports blocks whose host lacks it. */
+  /**
+   * The data of the host that operations use, by value of the field `operation`. `check` reports blocks whose host
+   * lacks it.
+   */
   uses?: { readonly [operation: string]: HostFeature };
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
-   * Blocks that pause: returns the output after `input` was submitted, or the answer for a block that continues. Called before
-   * the answer is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
+   * Blocks that pause: returns the output after `input` was submitted, or the answer for a block that continues. Called
+   * before the answer is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
   /**
-   * Calls the tools in the field `notification` of a block that is about to pause, and returns their outcomes. A failed call
-   * does not fail the block. An engine uses the first executor with this method.
+   * Calls the tools in the field `notification` of a block that is about to pause, and returns their outcomes. A failed
+   * call does not fail the block. An engine uses the first executor with this method.
    */
   notify?(context: BlockContext<Services>): Promise<NotificationOutcome[]>;
 }
@@ -140,13 +146,16 @@ export interface StepCall {
 }
 
 export interface StepOptions {
-  /** Running the step again does no harm, for example because its request carries the idempotency key. Default false. */
+  /**
+   * Running the step again does no harm, for example because its request carries the idempotency key. Default false.
+   */
   idempotent?: boolean;
 }
 
 /**
- * The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. The answer ends
- * the block; with `continues`, the block is executed again with the answer, in the same attempt and with all its steps.
+ * The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. The answer
+ * ends the block; with `continues`, the block is executed again with the answer, in the same attempt and with all its
+ * steps.
  */
 export type BlockResult =
   | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }
@@ -189,9 +198,9 @@ export interface RunStore extends StepStore {
   journal(runId: string): Promise<Entry[]> | Entry[];
   header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
   /**
-   * Writes the record and logs, which may be older than the journal: they are written at once when the run becomes idle or
-   * ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher `seq`): then
-   * the stored logs may be those of a process that died, and a later record brings these logs.
+   * Writes the record and logs, which may be older than the journal: they are written at once when the run becomes idle
+   * or ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher
+   * `seq`): then the stored logs may be those of a process that died, and a later record brings these logs.
    */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
   record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;
@@ -266,7 +275,10 @@ export interface NewRun {
   via?: string[];
   /** The runtime of several processes that drives the run; absent: an engine within one process. */
   elsewhere?: true;
-  /** Secret for the tokens of pause points, if an attempt may run twice: both executions produce the same token. Never shown. */
+  /**
+   * Secret for the tokens of pause points, if an attempt may run twice: both executions produce the same token. Never
+   * shown.
+   */
   tokenKey?: string;
   /**
    * Secret for the ids of child runs. Absent: no block can call a workflow, or the run was started by a version without

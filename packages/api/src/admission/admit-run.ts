@@ -8,8 +8,9 @@ import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 type Ports = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
 
 /**
- * Admits a run: reserves its cost, takes from the bucket of its kind, and takes a slot among the runs in flight. Returns a
- * function that releases them; undefined when no port needs it. Throws 402, 403, 429, 503; nothing is then reserved or taken.
+ * Admits a run: takes a reservation of its cost, a token from the bucket of its kind, and a slot among the runs in
+ * flight. Returns a function that releases reservation and slot; undefined if there is nothing to release. Throws 402,
+ * 403, 429, 503 with nothing reserved; a token that was taken is not returned.
  */
 export async function admitRun(
   services: Ports,
@@ -33,7 +34,9 @@ export async function admitRun(
   }
 }
 
-/** Reserves the cost of a run. Throws 402, 403. An error of the port is an internal error, and the run does not start. */
+/**
+ * Reserves the cost of a run. Throws 402, 403. An error of the port is an internal error, and the run does not start.
+ */
 export async function reserveUsage(
   { usage }: Pick<Ports, 'usage'>,
   run: RunRequest,
@@ -59,9 +62,9 @@ function usageRefused(refusal: UsageRefusal): ApiError {
 /** Takes a slot for the run. Throws 429, 503. */
 async function acquireSlot({ concurrency, report }: Ports, run: RunRequest): Promise<Release | undefined> {
   if (!concurrency) return undefined;
-  const refused = () =>
+  const overloaded = () =>
     unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
-  const release = await reported(report, refused, () => concurrency.acquire(run));
+  const release = await acquireFromHost(report, overloaded, () => concurrency.acquire(run));
   if (release) return once(release);
   throw tooManyInFlight('Too many runs are in flight. Please retry shortly.', 'EXECUTION_CONCURRENCY_LIMIT');
 }
@@ -73,21 +76,26 @@ export async function acquireCall(
   caller: string,
 ): Promise<Release | undefined> {
   if (!concurrency?.acquireCall) return undefined;
-  const release = await reported(report, unavailable, () => concurrency.acquireCall?.(operation, caller));
+  const release = await acquireFromHost(report, unavailable, () =>
+    concurrency.acquireCall?.(operation, caller),
+  );
   if (release) return once(release);
   throw tooManyInFlight('Too many calls of this operation are in flight. Please retry shortly.');
 }
 
-/** Calls `acquire` of the host and returns its result. If it fails, reports the error and throws the refusal instead. */
-async function reported<T>(
+/**
+ * Calls the host's `acquire` and returns its result. If it fails, reports the error and throws the one of
+ * `createError`.
+ */
+async function acquireFromHost<T>(
   report: Ports['report'],
-  refused: () => ApiError,
+  createError: () => ApiError,
   acquire: () => Promise<T> | T,
 ): Promise<T> {
   try {
     return await acquire();
   } catch (error) {
     report(error);
-    throw refused();
+    throw createError();
   }
 }

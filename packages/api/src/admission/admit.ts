@@ -33,9 +33,9 @@ export interface UnreadCall extends Pick<
 > {
   /** Undefined for a call without a credential. */
   principal: Principal | undefined;
-  /** The parameters in the path, not validated. */
+  /** The workflow id in the path, not validated. */
   workflowId: string | undefined;
-  /** Reads path, query and body by the schemas of the operation. Throws 400, 408, 413, 415. */
+  /** Reads path, query and body, and validates them against the operation's schemas. Throws 400, 408, 413, 415. */
   read: (limits: InputLimits) => Promise<Input>;
 }
 
@@ -48,8 +48,8 @@ interface Input {
 type AdmittedCall = Input & { principal: Principal } & Omit<UnreadCall, 'principal' | 'workflowId' | 'read'>;
 
 /**
- * Runs the operation and returns its reply. The checks run in this order: kind and scope, call chain, anonymous access, input,
- * capacity, rules between fields, access to the resource.
+ * Runs the operation and returns its reply. The checks run in this order: kind and scope, call chain, anonymous access,
+ * input, capacity, rules between fields, access to the resource.
  */
 export async function admit(
   context: AreaContext,
@@ -62,14 +62,14 @@ export async function admit(
   const principal = caller ?? (await anonymousPrincipal(context, workflowId));
   const input = await read(principal.anonymous ? context.publicInputs : AUTHENTICATED_LIMITS);
   const call = { ...request, head, principal, ...input };
-  const held: Release[] = [];
-  const release = () => held.splice(0).forEach((each) => each());
+  const releases: Release[] = [];
+  const release = () => releases.splice(0).forEach((each) => each());
   try {
     // The slots are taken after the body has arrived: a client that stops sending must not hold a slot.
-    const slot = await takeSlots(context, { operation, principal }, held);
+    const slot = await takeSlots(context, { operation, principal }, releases);
     const reply = await handle(context, served, call, slot);
     // A stream holds its slots until it ends.
-    if ('raw' in reply && held.length > 0) return { raw: withOnEnd(reply.raw, release) };
+    if ('raw' in reply && releases.length > 0) return { raw: withOnEnd(reply.raw, release) };
     release();
     return reply;
   } catch (error) {
@@ -79,20 +79,20 @@ export async function admit(
 }
 
 /**
- * Takes the slots of a call, and adds the functions that release them to `held`. Returns the slot of an execution. Throws 429,
- * 503.
+ * Takes the slots of a call and adds their release functions to `releases`. Returns the slot of the execution, if the
+ * operation executes a workflow. Throws 429, 503.
  */
 async function takeSlots(
   context: AreaContext,
   { operation, principal }: { operation: AnyOperation; principal: Principal },
-  held: Release[],
+  releases: Release[],
 ): Promise<CapacitySlot | undefined> {
   const caller = capacitySubjectOf(principal);
   const releaseCall = await acquireCall(context, operation.id, caller);
-  if (releaseCall) held.push(releaseCall);
+  if (releaseCall) releases.push(releaseCall);
   if (!operation.executes) return undefined;
   const slot = context.capacity.acquire(caller);
-  held.push(() => slot.release());
+  releases.push(() => slot.release());
   return slot;
 }
 
@@ -103,7 +103,7 @@ async function handle(
   slot: CapacitySlot | undefined,
 ): Promise<Reply> {
   operation.check?.(call as never);
-  const { value, workspaceIds } = await authorized(context, { operation, services }, call);
+  const { value, workspaceIds } = await findAuthorized(context, { operation, services }, call);
   const [workspaceId] = workspaceIds;
   if (workspaceId !== undefined) slot?.joinWorkspace(workspaceId);
   const recording = recorder(context, operation, { principal: call.principal, workspaceId });
@@ -111,7 +111,7 @@ async function handle(
 }
 
 /** Finds the resource of the call and checks the caller's access to its workspaces and organizations. */
-async function authorized(
+async function findAuthorized(
   context: AreaContext,
   { operation, services }: ServedOperation,
   call: AdmittedCall,

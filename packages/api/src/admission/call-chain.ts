@@ -18,5 +18,5 @@ export function callChainOf(headers: Headers): string[] {
   }
   // The chain is stored with the run and with each of its children.
   if (chain.every((id) => id.length <= MAX_ID_LENGTH)) return chain;
-  throw badRequest(`An id in X-Sim-Via has at most ${MAX_ID_LENGTH} characters`);
+  throw badRequest(`An id in X-Sim-Via must have at most ${MAX_ID_LENGTH} characters`);
 }

@@ -31,8 +31,8 @@ const CALLER_SHARE = 0.5;
 const WORKSPACE_SHARE = 0.75;
 
 /** Returns the limits with defaults. A plain number sets the total. */
-export function capacityLimits(given: number | Partial<CapacityLimits> = {}): CapacityLimits {
-  const { total = DEFAULT_CAPACITY, ...shares } = typeof given === 'number' ? { total: given } : given;
+export function capacityLimits(limits: number | Partial<CapacityLimits> = {}): CapacityLimits {
+  const { total = DEFAULT_CAPACITY, ...shares } = typeof limits === 'number' ? { total: limits } : limits;
   return {
     total,
     perCaller: Math.ceil(total * CALLER_SHARE),
@@ -51,11 +51,11 @@ export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimit
     },
     acquire(caller) {
       if (inFlight >= total) throw tooManyInFlight('Server is at capacity. Please retry shortly.');
-      const releases = [callers.increment(caller, perCaller) ?? full()];
+      const releases = [callers.increment(caller, perCaller) ?? refuse()];
       inFlight += 1;
       return {
         joinWorkspace(workspaceId) {
-          releases.push(workspaces.increment(workspaceId, perWorkspace) ?? full());
+          releases.push(workspaces.increment(workspaceId, perWorkspace) ?? refuse());
         },
         release() {
           if (releases.length > 0) inFlight -= 1;
@@ -66,9 +66,9 @@ export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimit
   };
 }
 
-function full(): never {
+function refuse(): never {
   throw tooManyInFlight(
-    'Too many of these executions are in flight. Please retry shortly.',
+    'Too many executions of this caller or workspace are in flight. Please retry shortly.',
     'EXECUTION_CONCURRENCY_LIMIT',
   );
 }

@@ -22,8 +22,8 @@ type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
 /** Rate limits. A host with several processes provides a shared limiter; without a limiter nothing is limited. */
 export interface Limiter {
   /**
-   * Takes a token from the bucket of each subject that has a bucket. Returns the state of the tightest bucket, by `tightestOf`;
-   * undefined when there is no limit of this kind. `operation` is the id of the called operation, for limiters that limit some
+   * Takes a token from the bucket of each subject. Returns the state of the tightest bucket (`tightestOf`); undefined
+   * if there is no limit of this kind. `operation` is the id of the called operation, for limiters that limit some
    * operations separately.
    */
   take(kind: LimitKind, subjects: readonly string[], operation?: string): LimitAnswer;
@@ -52,17 +52,17 @@ export function bucketFor(buckets: Buckets, kind: LimitKind, operation?: string)
 }
 
 const MINUTE_MS = 60_000;
-/** Maximum number of buckets. The least recently used bucket is dropped first. */
+/** Maximum number of buckets. The least recently used bucket is evicted first. */
 const MAX_BUCKETS = 100_000;
 
 /** Returns token buckets in the memory of this process. */
 export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Limiter {
   const buckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
-    const before = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
+    const saved = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
     // A clock that is set back removes no tokens.
-    const passedMs = Math.max(0, atMs - before.atMs);
-    return Math.min(bucket.capacity, before.tokens + (passedMs * bucket.perMinute) / MINUTE_MS);
+    const passedMs = Math.max(0, atMs - saved.atMs);
+    return Math.min(bucket.capacity, saved.tokens + (passedMs * bucket.perMinute) / MINUTE_MS);
   };
   return {
     take(kind, subjects, operation) {
@@ -108,7 +108,10 @@ function stateOf(
   };
 }
 
-/** Returns the state of the tightest bucket: the empty bucket with the longest wait, else the bucket with the fewest tokens. */
+/**
+ * Returns the state of the tightest bucket: the empty bucket with the longest wait, else the bucket with the fewest
+ * tokens.
+ */
 export function tightestOf(states: readonly LimitState[]): LimitState | undefined {
   const [tightest] = states.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs || a.remaining - b.remaining);
   return tightest;

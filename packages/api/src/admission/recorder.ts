@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/principal.ts';
 import type { AreaContext } from '../context.ts';
 import { refusalOf } from '../errors.ts';
-import type { AnyOperation, Call, Recorded } from '../operation.ts';
+import type { AnyOperation, Call, RecordedAction } from '../operation.ts';
 import type { AuditEvent } from '../ports.ts';
 
 type Recording = Pick<Call<never, never, never>, 'record' | 'recordAround'>;
@@ -12,7 +12,7 @@ export function recorder(
   { id, audit: declared }: AnyOperation,
   { principal, workspaceId }: { principal: Principal; workspaceId: string | undefined },
 ): Recording {
-  function eventOf(recorded: Recorded): AuditEvent {
+  function eventOf(recorded: RecordedAction): AuditEvent {
     const { action = declared?.actions[0] ?? '', resourceId, details } = recorded;
     if (!declared?.actions.includes(action))
       throw new TypeError(`The operation ${id} does not declare the audit action "${action}".`);
@@ -24,16 +24,16 @@ export function recorder(
   }
   return {
     record: async (recorded, transaction) => audit.record(eventOf(recorded), transaction),
-    async recordAround(recorded, act, happened = () => true) {
+    async recordAround(recorded, action, hasHappened = () => true) {
       const event = eventOf(recorded);
-      const intended = await audit.intend?.(event);
-      const result = await act().catch(async (error: unknown) => {
+      const intent = await audit.intend?.(event);
+      const result = await action().catch(async (error: unknown) => {
         // After an internal error it is unknown whether the action happened: the event stays, marked as intended.
-        if ((refusalOf(error)?.status ?? 500) < 500) await intended?.withdraw();
+        if ((refusalOf(error)?.status ?? 500) < 500) await intent?.withdraw();
         throw error;
       });
-      if (!happened(result)) await intended?.withdraw();
-      else if (intended) await intended.confirm();
+      if (!hasHappened(result)) await intent?.withdraw();
+      else if (intent) await intent.confirm();
       else await audit.record(event);
       return result;
     },

@@ -12,8 +12,8 @@ export interface RunRequest {
 }
 
 /**
- * The reason why the cost of a run cannot be reserved. `suspended`: the account is suspended; `limit`: a usage limit is reached;
- * `payer`, `member`: the remaining limit of the account or of the person does not cover the run.
+ * The reason why the cost of a run cannot be reserved. `suspended`: the account is suspended; `limit`: a usage limit is
+ * reached; `payer`, `member`: the remaining limit of the account or of the person does not cover the run.
  */
 export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
 
@@ -44,12 +44,13 @@ export type UsageAnswer = { refused: UsageRefusal } | { release?: Release };
 /** Limits runs and calls in flight over all processes. The host provides it; without it there is no limit. */
 export interface Concurrency {
   /**
-   * Takes a slot and returns a function that frees it; undefined when no slot is free. When it rejects, the run does not start.
+   * Takes a slot and returns a function that frees it; undefined when no slot is free. When it rejects, the run does
+   * not start.
    */
   acquire(run: RunRequest): Promise<Release | undefined> | Release | undefined;
   /**
-   * Takes a slot for a call of an operation, in the same way. A caller is a person with all their keys, the keys of a workspace,
-   * or all anonymous callers of a workspace. Without this method calls are not limited.
+   * Takes a slot for a call of an operation, in the same way. A caller is a person with all their keys, the keys of a
+   * workspace, or all anonymous callers of a workspace. Without this method calls are not limited.
    */
   acquireCall?(operation: string, caller: string): Promise<Release | undefined> | Release | undefined;
 }
@@ -62,8 +63,8 @@ export interface ConcurrencyLimits {
   calls?: { readonly [operationId: string]: number };
 }
 
-/** Releases nothing: there is no limit. */
-const NO_LIMIT = () => undefined;
+/** The release function of a call without a limit. */
+const releaseNothing = () => undefined;
 
 /** Returns limits that are counted in this process. A plain number limits the runs of a workspace. */
 export function memoryConcurrency(limits: number | ConcurrencyLimits): Concurrency {
@@ -73,7 +74,7 @@ export function memoryConcurrency(limits: number | ConcurrencyLimits): Concurren
     acquire: ({ workspaceId }) => runCounter.increment(workspaceId, runs),
     acquireCall(operation, caller) {
       const limit = callLimit(calls, operation);
-      return limit === Infinity ? NO_LIMIT : callCounter.increment(`${operation} ${caller}`, limit);
+      return limit === Infinity ? releaseNothing : callCounter.increment(`${operation} ${caller}`, limit);
     },
   };
 }

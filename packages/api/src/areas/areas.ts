@@ -58,8 +58,8 @@ export function execute(): Area<AreaContext, typeof EXECUTE> {
 }
 
 /**
- * Returns the area of runs: their states, results and files, and the operations that continue or cancel them. `only`: the
- * operations to serve; default: all.
+ * Returns the area of runs: their states, results and files, and the operations that resume, cancel, preview and rerun
+ * them. `only`: the operations to serve; default: all.
  */
 export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
   options: { only?: readonly Name[] } = {},

@@ -16,8 +16,12 @@ export const json = z.unknown();
 export const emptyBody = z.strictObject({});
 
 /** Returns the query parameter for the number of items in a page. */
-export function pageLimit(most: number, usual: number) {
-  return z.int().min(1, 'limit must be at least 1').max(most, `limit cannot exceed ${most}`).default(usual);
+export function pageLimit(maximum: number, standard: number) {
+  return z
+    .int()
+    .min(1, 'limit must be at least 1')
+    .max(maximum, `limit cannot exceed ${maximum}`)
+    .default(standard);
 }
 
 export const cursor = z.string().min(1).optional();

@@ -17,8 +17,8 @@ function expectScope({ kind, scopes }: Principal, scope: Scope): void {
 }
 
 /**
- * Throws 401 or 403 when the principal may not call the operation on any resource, because of its kind or scopes. A workspace
- * key is refused later: with 404 for a resource of another workspace.
+ * Throws 401 or 403 when the principal may not call the operation on any resource, because of its kind or scopes. A
+ * workspace key is refused later: with 404 for a resource of another workspace.
  */
 export function expectPrincipal(
   principal: Principal,
@@ -58,8 +58,8 @@ const REASONS: { [code in ApiDetailCode]?: (need: Need) => string } = {
 };
 
 /**
- * Throws when the caller lacks this access in the workspace: 404 with `noun` for callers from whom the workspace is concealed,
- * 403 with the reason for others.
+ * Throws when the caller lacks this access in the workspace: 404 with `noun` for callers from whom the workspace is
+ * concealed, 403 with the reason for others.
  */
 export async function expectAccess(
   { access }: Pick<AreaContext, 'access'>,
@@ -75,7 +75,10 @@ export async function expectAccess(
   expectGranted(await access.check(principal, workspaceId, role, capability), need);
 }
 
-/** Throws as `expectAccess` does. A workspace key, which belongs to no organization, gets the same 403 for every organization. */
+/**
+ * Throws as `expectAccess` does. A workspace key, which belongs to no organization, gets the same 403 for every
+ * organization.
+ */
 export async function expectOrganizationAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
@@ -94,7 +97,7 @@ function expectGranted(answer: AccessAnswer, need: Need): void {
   throw forbidden(answer, REASONS[answer]?.(need) ?? 'This operation is not permitted here');
 }
 
-/** True when the caller may start, resume and cancel runs in the workspace. */
+/** Returns true if the caller may start, resume and cancel runs in the workspace. */
 export async function mayWrite(
   context: Pick<AreaContext, 'access'>,
   principal: Principal,
@@ -125,17 +128,17 @@ export async function workspacesOf(
 }
 
 /**
- * Returns the principal of an anonymous call to a public workflow: it acts for the workflow's workspace. Throws the same
- * 401 for every other workflow, so that the caller does not learn whether the workflow exists.
+ * Returns the principal of an anonymous call to a public workflow: it acts for the workflow's workspace. Throws the
+ * same 401 for every other workflow, so that the caller does not learn whether the workflow exists.
  */
 export async function anonymousPrincipal(
   { definitions, publicRuns }: Pick<AreaContext, 'definitions' | 'publicRuns'>,
   workflowId: string | undefined,
 ): Promise<Principal> {
-  const found = workflowId === undefined ? undefined : await definitions.find(workflowId);
-  const isPublic = found?.isPublic === true && found.live !== undefined && found.isArchived !== true;
-  if (!isPublic || !(await publicRuns?.allows(found.workspaceId))) throw unauthorized('Unauthorized');
-  return principalOfPublic(found);
+  const workflow = workflowId === undefined ? undefined : await definitions.find(workflowId);
+  const isPublic = workflow?.isPublic === true && workflow.live !== undefined && workflow.isArchived !== true;
+  if (!isPublic || !(await publicRuns?.allows(workflow.workspaceId))) throw unauthorized('Unauthorized');
+  return principalOfPublic(workflow);
 }
 
 /** Returns the principal of callers without a credential who may run the workflow. */

@@ -4,7 +4,7 @@ export type Scope = 'api:read' | 'api:write';
 /** The role of a member in a workspace. Each role includes the roles before it. */
 export type Role = 'read' | 'write' | 'admin';
 
-/** A part of the interface that a host can withhold from people. */
+/** A part of the API that a host can withhold from people. */
 export type Capability =
   | 'deploy.api'
   | 'deploy.chat'
@@ -31,8 +31,8 @@ export type Capability =
   | 'logs.export';
 
 /**
- * The kind of credential of a caller: a person's API key, a workspace's API key, an access token, or an interactive session
- * of the host.
+ * The kind of credential of a caller: a person's API key, a workspace's API key, an access token, or an interactive
+ * session of the host.
  */
 export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';
 
@@ -67,8 +67,9 @@ export interface Credentials {
 /** Identifies callers. */
 export interface Authenticator {
   /**
-   * Returns the caller; undefined for an invalid credential, which is refused even if a credential is optional. `headers` are
-   * the headers of the request, for hosts that also identify callers by other means, such as a session cookie.
+   * Returns the caller; undefined for an invalid credential, which is refused even if a credential is optional.
+   * `headers` are the headers of the request, for hosts that also identify callers by other means, such as a session
+   * cookie.
    */
   authenticate(credentials: Credentials, headers: Headers): Promise<Principal | undefined>;
 }

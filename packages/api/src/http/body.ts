@@ -8,19 +8,20 @@ export type BodyKind =
 
 const KINDS = z.registry<BodyKind>();
 
-/** Returns how the body with this schema is sent: JSON, unless it was made by a function below. */
+/** Returns how the body with this schema is sent: as JSON, unless a function below created the schema. */
 export function bodyKindOf(schema: z.ZodType): BodyKind {
   return KINDS.get(schema) ?? { kind: 'json' };
 }
 
 /** Returns the schema of a JSON body of at most `maxBytes`, if that is lower than the limit for all operations. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema, maxBytes: number): Schema {
-  return registered(schema.clone() as Schema, { kind: 'json', maxBytes });
+  return register(schema.clone() as Schema, { kind: 'json', maxBytes });
 }
 
 /**
- * Returns the schema of a body of raw bytes in one of these media types, which handlers read as a stream. The stream fails with
- * 413 after `maxBytes`, and with 408 if no bytes arrive for 30 seconds. Any media type is accepted without `types`.
+ * Returns the schema of a body of raw bytes in one of these media types, which handlers read as a stream. The stream
+ * fails with 413 after `maxBytes`, and with 408 if no bytes arrive for 30 seconds. Without `types`, any media type is
+ * accepted.
  */
 export function bytesBody({
   types = [],
@@ -29,21 +30,21 @@ export function bytesBody({
   types?: readonly string[];
   maxBytes: number;
 }): z.ZodType<ReadableStream<Uint8Array>> {
-  return registered(z.instanceof(ReadableStream<Uint8Array>), { kind: 'bytes', types, maxBytes });
+  return register(z.instanceof(ReadableStream<Uint8Array>), { kind: 'bytes', types, maxBytes });
 }
 
 /**
  * Returns the schema of a `multipart/form-data` body of at most `maxBytes` in total, which is held in memory. Files are
- * `z.file()`. A part that is sent several times is a list.
+ * `z.file()`. A part that is sent several times is an array.
  */
 export function formBody<Shape extends z.ZodRawShape>(
   shape: Shape,
   maxBytes: number,
 ): z.ZodObject<Shape, z.core.$strict> {
-  return registered(z.strictObject(shape), { kind: 'form', maxBytes });
+  return register(z.strictObject(shape), { kind: 'form', maxBytes });
 }
 
-function registered<Schema extends z.ZodType>(schema: Schema, kind: BodyKind): Schema {
+function register<Schema extends z.ZodType>(schema: Schema, kind: BodyKind): Schema {
   KINDS.add(schema, kind);
   return schema;
 }

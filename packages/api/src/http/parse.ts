@@ -6,9 +6,9 @@ import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts'
 import type { AnyOperation } from '../operation.ts';
 import { bodyKindOf } from './body.ts';
 import type { BodyKind } from './body.ts';
-import { unstorableTexts } from './unstorable.ts';
+import { unstorablePaths } from './unstorable.ts';
 
-/** Time limit for the whole body to arrive; for bytes and forms, for the next part to arrive. */
+/** Time limit for the arrival of the whole body; for bytes and forms, of the next chunk. */
 const BODY_TIMEOUT_MS = 30_000;
 
 /** Limits of a request body, and its timer. */
@@ -22,18 +22,18 @@ export interface ReceiveOptions {
 
 const FLAGS: { [text: string]: boolean } = { true: true, '1': true, false: false, '0': false };
 
-/** Returns path, query and body as the operation declares them. Throws 400, 408, 413, 415. */
+/** Returns path, query and body, validated against the operation's schemas. Throws 400, 408, 413, 415. */
 export async function readRequest(
   operation: AnyOperation,
   request: Request,
   { params, ...options }: ReceiveOptions & { params: { [name: string]: string } },
 ): Promise<{ path: object; query: object; body: unknown }> {
   expectDecodable(new URL(request.url).pathname);
-  const path = valid(operation.params, params, 'Invalid path parameters');
-  const query = valid(operation.query, readQuery(operation, request.url), 'Invalid query parameters');
+  const path = validate(operation.params, params, 'Invalid path parameters');
+  const query = validate(operation.query, readQuery(operation, request.url), 'Invalid query parameters');
   const body = operation.body
     ? await readBody(operation, { schema: operation.body, request, options })
-    : await noBody(request, options);
+    : await expectNoBody(request, options);
   return { path, query, body };
 }
 
@@ -47,26 +47,29 @@ function expectDecodable(path: string): void {
 }
 
 /** Returns `value` as the schema parses it. Throws 400 with every issue. */
-export function valid<Schema extends z.ZodType>(
+export function validate<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  otherwise: string,
+  fallbackMessage: string,
 ): z.output<Schema> {
-  const read = schema.safeParse(value, { error: messageOf });
-  if (!read.success) {
-    const { issues } = read.error;
-    throw badRequest(issues[0]?.message ?? otherwise, issues.map(detailOf));
+  const result = schema.safeParse(value, { error: messageOf });
+  if (!result.success) {
+    const { issues } = result.error;
+    throw badRequest(issues[0]?.message ?? fallbackMessage, issues.map(detailOf));
   }
-  const unstorable = unstorableTexts(schema, read.data);
-  if (unstorable.length === 0) return read.data;
+  const unstorable = unstorablePaths(schema, result.data);
+  if (unstorable.length === 0) return result.data;
   const issues = unstorable.map((path) => {
     const message = `${nameOf(path)} must not contain NUL or half of a surrogate pair`;
     return { code: 'custom', path, message };
   });
-  throw badRequest(issues[0]?.message ?? otherwise, issues);
+  throw badRequest(issues[0]?.message ?? fallbackMessage, issues);
 }
 
-/** Returns a message with the name of the field, for an issue without a message in the schema; undefined keeps zod's message. */
+/**
+ * Returns a message with the name of the field, for an issue without a message in the schema; undefined keeps zod's
+ * message.
+ */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const name = nameOf(issue.path ?? []);
   const fault = name === '' ? undefined : faultOf(issue);
@@ -91,15 +94,15 @@ function faultOf(issue: z.core.$ZodRawIssue): string | undefined {
 type Bound = { [origin: string]: ((bound: number | bigint) => string) | undefined };
 
 const TOO_LARGE: Bound = {
-  string: (most) => `must have at most ${most} characters`,
-  array: (most) => `must have at most ${most} items`,
-  number: (most) => `cannot exceed ${most}`,
-  int: (most) => `cannot exceed ${most}`,
+  string: (maximum) => `must have at most ${maximum} characters`,
+  array: (maximum) => `must have at most ${maximum} items`,
+  number: (maximum) => `cannot exceed ${maximum}`,
+  int: (maximum) => `cannot exceed ${maximum}`,
 };
 const TOO_SMALL: Bound = {
-  string: (least) => (least === 1 ? 'must not be empty' : `must have at least ${least} characters`),
-  number: (least) => `must be at least ${least}`,
-  int: (least) => `must be at least ${least}`,
+  string: (minimum) => (minimum === 1 ? 'must not be empty' : `must have at least ${minimum} characters`),
+  number: (minimum) => `must be at least ${minimum}`,
+  int: (minimum) => `must be at least ${minimum}`,
 };
 
 function nameOf(path: readonly PropertyKey[]): string {
@@ -116,31 +119,34 @@ function detailOf(issue: z.core.$ZodIssue): Json {
   };
 }
 
-/** Returns the query's values in the types of the schema. Throws 400 for a key without a value or sent twice. */
+/**
+ * Returns the query's values in the types of the schema. Throws 400 for a key without a value, and for a key sent
+ * twice.
+ */
 function readQuery(operation: AnyOperation, url: string): { [name: string]: unknown } {
   const { searchParams } = new URL(url);
   const { shape } = operation.query;
-  const read: [string, unknown][] = [];
+  const entries: [string, unknown][] = [];
   for (const [name, pairs] of Map.groupBy(searchParams, ([key]) => key)) {
     const values = pairs.map(([, value]) => value);
     if (values.some((value) => value === '')) throw badQuery(name, `${name} must not be empty`);
     const repeatable = operation.repeatable?.includes(name) === true;
     if (values.length > 1 && !repeatable) throw badQuery(name, `${name} must be sent once`);
     const schema = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    read.push([
+    entries.push([
       name,
-      repeatable ? values.flatMap((value) => value.split(',')) : typed(schema, values[0] ?? ''),
+      repeatable ? values.flatMap((value) => value.split(',')) : typedValue(schema, values[0] ?? ''),
     ]);
   }
-  return Object.fromEntries(read);
+  return Object.fromEntries(entries);
 }
 
 function badQuery(name: string, message: string): ApiError {
   return badRequest(message, [{ code: 'custom', path: [name], message }]);
 }
 
-/** Returns the number or boolean in the text if the schema expects it; else the text. */
-function typed(schema: z.core.$ZodType | undefined, text: string): unknown {
+/** Returns the number or boolean in the text if the schema expects one; else the text. */
+function typedValue(schema: z.core.$ZodType | undefined, text: string): unknown {
   const kind = schema && innermost(schema)._zod.def.type;
   if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   if (kind === 'boolean') return FLAGS[text.trim().toLowerCase()] ?? text;
@@ -159,9 +165,9 @@ async function readBody(
   const kind = limitedKind(bodyKindOf(schema), options);
   if (kind.kind === 'bytes') return bytesOf(request, kind, options);
   if (kind.kind === 'form')
-    return valid(schema, await formOf(request, kind, options), 'Invalid request body');
+    return validate(schema, await formOf(request, kind, options), 'Invalid request body');
   const text = await receiveText(request, { ...options, maxBytes: kind.maxBytes });
-  if (text === '' && operation.bodyOptional) return valid(schema, {}, 'Invalid request body');
+  if (text === '' && operation.bodyOptional) return validate(schema, {}, 'Invalid request body');
   return jsonOf(request, text, { schema, limits: options.limits });
 }
 
@@ -180,27 +186,28 @@ function jsonOf<Schema extends z.ZodType>(
   { schema, limits }: { schema: Schema; limits: InputLimits },
 ): z.output<Schema> {
   expectJson(request);
-  const value = parsed(text);
+  const value = parseJsonText(text);
   expectFewValues(value, limits);
-  return valid(schema, value, 'Invalid request body');
+  return validate(schema, value, 'Invalid request body');
 }
 
 /** Returns the kind of a body with the lowest of its limits. */
 function limitedKind(
   kind: BodyKind,
-  { limits, maxBytes: own }: ReceiveOptions,
+  { limits, maxBytes: operationLimit }: ReceiveOptions,
 ): BodyKind & { maxBytes: number } {
   // The limit for all operations applies to JSON. Bytes and forms have their own limits.
-  const most = kind.kind === 'json' ? Math.min(kind.maxBytes ?? limits.bytes, limits.bytes) : kind.maxBytes;
-  return { ...kind, maxBytes: Math.min(most, own) };
+  const kindLimit =
+    kind.kind === 'json' ? Math.min(kind.maxBytes ?? limits.bytes, limits.bytes) : kind.maxBytes;
+  return { ...kind, maxBytes: Math.min(kindLimit, operationLimit) };
 }
 
-async function noBody(request: Request, options: ReceiveOptions): Promise<undefined> {
+async function expectNoBody(request: Request, options: ReceiveOptions): Promise<undefined> {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   const { maxBytes } = limitedKind({ kind: 'json' }, options);
   const text = (await receiveText(request, { ...options, maxBytes })).trim();
   if (text === '') return undefined;
-  const value = parsed(text);
+  const value = parseJsonText(text);
   const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
   if (keys.length === 0 && text.startsWith('{')) return undefined;
   const message = 'This operation takes no body';
@@ -208,7 +215,7 @@ async function noBody(request: Request, options: ReceiveOptions): Promise<undefi
 }
 
 /** Returns the value of JSON text. Throws 400, even for numbers out of range and deep nesting. */
-export function parsed(text: string): unknown {
+export function parseJsonText(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -225,34 +232,34 @@ export function parsed(text: string): unknown {
   return value;
 }
 
-/** Maximum depth of JSON: more than the engine accepts. */
+/** Maximum depth of JSON. The engine accepts less. */
 const MAX_DEPTH = 2000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** Without this bit, `[` equals `{`, and `]` equals `}`. */
 const WITHOUT_BRACE_BIT = ~0x20;
-const OPENS = 0x5b;
-const CLOSES = 0x5d;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
 
-/** True when the JSON text nests objects and arrays deeper than `most`. */
-function isDeeper(json: string, most: number): boolean {
+/** Returns true if the JSON text nests objects and arrays deeper than `maxDepth`. */
+function isDeeper(json: string, maxDepth: number): boolean {
   let depth = 0;
-  for (let at = 0; at < json.length; at += 1) {
-    const unit = json.charCodeAt(at);
-    if (unit === QUOTE) at = endOfString(json, at);
-    else if ((unit & WITHOUT_BRACE_BIT) === OPENS) depth += 1;
-    else if ((unit & WITHOUT_BRACE_BIT) === CLOSES) depth -= 1;
-    if (depth > most) return true;
+  for (let index = 0; index < json.length; index += 1) {
+    const unit = json.charCodeAt(index);
+    if (unit === QUOTE) index = endOfString(json, index);
+    else if ((unit & WITHOUT_BRACE_BIT) === OPENING_BRACKET) depth += 1;
+    else if ((unit & WITHOUT_BRACE_BIT) === CLOSING_BRACKET) depth -= 1;
+    if (depth > maxDepth) return true;
   }
   return false;
 }
 
 /** Returns the index of the quote that ends the string beginning at `start`. */
 function endOfString(json: string, start: number): number {
-  let at = start + 1;
-  while (json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1;
-  return at;
+  let index = start + 1;
+  while (json.charCodeAt(index) !== QUOTE) index += json.charCodeAt(index) === BACKSLASH ? 2 : 1;
+  return index;
 }
 
 /** To overflow, a number needs an exponent of three digits or hundreds of digits. */
@@ -269,7 +276,7 @@ function containsInfinity(root: unknown): boolean {
   return false;
 }
 
-/** True when `Accept` names the media type, in any case, with a weight above 0. */
+/** Returns true if `Accept` names the media type (case-insensitive) with a weight above 0. */
 export function accepts(headers: Headers, type: string): boolean {
   const ranges = (headers.get('accept') ?? '').toLowerCase().split(',');
   return ranges.some((range) => {
@@ -280,7 +287,7 @@ export function accepts(headers: Headers, type: string): boolean {
 
 const JSON_SUFFIX = /^application\/[\w.+-]+\+json$/;
 
-/** Throws 415 for a body whose media type is not JSON. No type and `text/plain` count as JSON. */
+/** Throws 415 for a body whose media type is not JSON. A missing media type and `text/plain` count as JSON. */
 function expectJson(request: Request): void {
   const { type, parameters } = contentTypeOf(request);
   if (type === '' && parameters.length === 0) return;
@@ -293,8 +300,8 @@ function expectJson(request: Request): void {
 
 /** Returns the media type of a request and its parameters, in lower case; an empty type for a request without one. */
 export function contentTypeOf(request: Pick<Request, 'headers'>): { type: string; parameters: string[] } {
-  const declared = request.headers.get('content-type') ?? '';
-  const [type = '', ...parameters] = declared
+  const header = request.headers.get('content-type') ?? '';
+  const [type = '', ...parameters] = header
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
@@ -303,7 +310,9 @@ export function contentTypeOf(request: Pick<Request, 'headers'>): { type: string
 
 type Kind<Name extends BodyKind['kind']> = Extract<BodyKind, { kind: Name }>;
 
-/** Returns the bytes of a body, as a stream for the handler. Throws 415, and 413 for a declared size above the limit. */
+/**
+ * Returns the bytes of a body, as a stream for the handler. Throws 415, and 413 for a declared size above the limit.
+ */
 function bytesOf(
   request: Request,
   { types, maxBytes }: Kind<'bytes'>,
@@ -311,7 +320,7 @@ function bytesOf(
 ): ReadableStream<Uint8Array> {
   if (types.length > 0 && !types.includes(contentTypeOf(request).type))
     throw new ApiError(415, `Request body must be sent as ${types.join(' or ')}`);
-  return limited(request, { maxBytes, every });
+  return limitedBody(request, { maxBytes, every });
 }
 
 /** Returns the parts of a form by name. Throws 400, 408, 413, 415. */
@@ -323,10 +332,10 @@ async function formOf(
   if (contentTypeOf(request).type !== 'multipart/form-data')
     throw new ApiError(415, 'Request body must be sent as multipart/form-data');
   const { headers } = request;
-  const received = { method: 'POST', headers, body: limited(request, { maxBytes, every }), duplex: 'half' };
+  const init = { method: 'POST', headers, body: limitedBody(request, { maxBytes, every }), duplex: 'half' };
   let form: FormData;
   try {
-    form = await new Request(request.url, received as RequestInit).formData();
+    form = await new Request(request.url, init as RequestInit).formData();
   } catch (error) {
     if (isApiError(error)) throw error;
     throw badRequest('Request body must be valid multipart/form-data');
@@ -338,8 +347,10 @@ async function formOf(
   return Object.fromEntries(parts) as object;
 }
 
-/** Returns the body as a stream that fails with 413 after `maxBytes`, and with 408 if nothing arrives for 30 seconds. */
-export function limited(
+/**
+ * Returns the body as a stream that fails with 413 after `maxBytes`, and with 408 if nothing arrives for 30 seconds.
+ */
+export function limitedBody(
   request: Request,
   { maxBytes, every }: { maxBytes: number } & Pick<ReceiveOptions, 'every'>,
 ): ReadableStream<Uint8Array> {
@@ -349,7 +360,7 @@ export function limited(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const chunk = reader ? await inTime(() => reader.read(), every) : { done: true as const };
+        const chunk = reader ? await withBodyTimeout(() => reader.read(), every) : { done: true as const };
         if (chunk.done) return controller.close();
         bytes += chunk.value.byteLength;
         if (bytes > maxBytes) throw payloadTooLarge();
@@ -366,29 +377,32 @@ async function receiveText(
   request: Request,
   { maxBytes, every }: Pick<ReceiveOptions, 'maxBytes' | 'every'>,
 ): Promise<string> {
-  return inTime(() => textOf(request, maxBytes), every);
+  return withBodyTimeout(() => textOf(request, maxBytes), every);
 }
 
 /** Waits for `receive`, at most 30 seconds. Throws 408. */
-export async function inTime<T>(receive: () => Promise<T>, every: ReceiveOptions['every']): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
+export async function withBodyTimeout<T>(
+  receive: () => Promise<T>,
+  every: ReceiveOptions['every'],
+): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
   const stop = every(BODY_TIMEOUT_MS, () => {
     reject(new ApiError(408, `Request body did not arrive within ${BODY_TIMEOUT_MS / 1000} seconds`));
   });
   try {
-    return await Promise.race([receive(), late]);
+    return await Promise.race([receive(), timeout]);
   } finally {
     stop();
   }
 }
 
-async function textOf(request: Request, mostBytes: number): Promise<string> {
+async function textOf(request: Request, maxBytes: number): Promise<string> {
   const length = request.headers.get('content-length');
   if (length !== null) {
-    if (Number(length) > mostBytes) throw payloadTooLarge();
+    if (Number(length) > maxBytes) throw payloadTooLarge();
     // A connection delivers at most its Content-Length, and text() is faster than chunks.
     const text = await request.text();
-    if (text.length > mostBytes) throw payloadTooLarge();
+    if (text.length > maxBytes) throw payloadTooLarge();
     return text;
   }
   if (!request.body) return '';
@@ -397,7 +411,7 @@ async function textOf(request: Request, mostBytes: number): Promise<string> {
   let text = '';
   for await (const chunk of request.body as ReadableStream<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > mostBytes) throw payloadTooLarge();
+    if (bytes > maxBytes) throw payloadTooLarge();
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

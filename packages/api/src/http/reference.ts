@@ -27,7 +27,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-// The validator is off: the page would send the document to a foreign server.
+// The validator is off: the page would send the document to another server.
 const START = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#reference',
@@ -54,9 +54,9 @@ const STYLE = `body { margin: 0; }
 }
 `;
 
-const OWN: { readonly [asset: string]: string } = { 'own.css': STYLE, 'start.js': START };
+const INLINE_ASSETS: { readonly [asset: string]: string } = { 'own.css': STYLE, 'start.js': START };
 
-/** Allows the page to load only what this server serves. */
+/** The Content-Security-Policy of the page, which loads only what this server serves. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -66,18 +66,18 @@ const FOLDER = new URL('../../dist/reference/', import.meta.url);
 
 /** Returns the page that shows the OpenAPI document and sends requests. */
 export function referencePage(): Response {
-  return answer(PAGE, 'text/html; charset=utf-8');
+  return respond(PAGE, 'text/html; charset=utf-8');
 }
 
 /** Returns an asset of the page; undefined for another name. */
 export async function referenceAsset(name: string): Promise<Response | undefined> {
   if (!Object.hasOwn(TYPES, name)) return undefined;
   const asset = name as Asset;
-  const text = OWN[asset] ?? (await readFile(new URL(asset, FOLDER), 'utf8'));
-  return answer(text, TYPES[asset]);
+  const text = INLINE_ASSETS[asset] ?? (await readFile(new URL(asset, FOLDER), 'utf8'));
+  return respond(text, TYPES[asset]);
 }
 
-function answer(text: string, type: string): Response {
+function respond(text: string, type: string): Response {
   const headers = {
     'Content-Type': type,
     'Content-Security-Policy': POLICY,

@@ -12,8 +12,8 @@ const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** Returns the request id: the caller's own if it is well-formed, else a new one. */
 export function requestIdOf(request: Request, newId: () => string): string {
-  const given = request.headers.get('x-request-id') ?? '';
-  return REQUEST_ID.test(given) ? given : newId();
+  const id = request.headers.get('x-request-id') ?? '';
+  return REQUEST_ID.test(id) ? id : newId();
 }
 
 /** Returns the response for a reply. */
@@ -37,13 +37,13 @@ export function respondError(
   report: (error: unknown) => void,
   isLegacy = false,
 ): Response {
-  const known = refusalOf(error);
-  if (!known) report(error);
-  const refusal = known ?? new ApiError(500, 'Internal server error');
-  const { status, code, message, details } = refusal;
-  const more = details !== undefined && details !== null && { details };
-  const body = isLegacy ? { error: message, ...more } : { error: { code, message, ...more } };
-  return json(status, body, { ...headers, ...refusal.headers });
+  const refusal = refusalOf(error);
+  if (!refusal) report(error);
+  const apiError = refusal ?? new ApiError(500, 'Internal server error');
+  const { status, code, message, details } = apiError;
+  const detailsField = details !== undefined && details !== null && { details };
+  const body = isLegacy ? { error: message, ...detailsField } : { error: { code, message, ...detailsField } };
+  return json(status, body, { ...headers, ...apiError.headers });
 }
 
 function json(status: number, body: unknown, headers: { [name: string]: string }): Response {

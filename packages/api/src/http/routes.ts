@@ -14,7 +14,7 @@ import { requestIdOf, respond, respondError } from './reply.ts';
 
 export interface RouteOptions {
   authenticator: Authenticator;
-  /** The path below which the interface is served: empty, or with a leading and no trailing slash. */
+  /** The path below which the API is served: empty, or with a leading and no trailing slash. */
   basePath: string;
   /** The origin of this deployment. Default: the origin of each request. */
   origin?: string | undefined;
@@ -34,13 +34,17 @@ export function createRoutes(
   for (const group of bySpecificity(table)) {
     for (const served of group) {
       app.on(served.operation.method, routePath(served.operation), (c) =>
-        answer(context, served, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
+        handleRequest(context, served, {
+          request: c.req.raw,
+          params: c.req.param() as HeaderRecord,
+          options,
+        }),
       );
     }
     // Registered before the routes of less specific paths, which may accept the method.
     const [{ operation }] = group;
     app.all(routePath(operation), (c) => {
-      const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedIn(group) } });
+      const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedMethods(group) } });
       return respondError(refusal, idHeader(c.req.raw), context.report);
     });
   }
@@ -52,8 +56,8 @@ export function createRoutes(
 type Group = readonly [ServedOperation, ...ServedOperation[]];
 
 /**
- * Returns the operations by path, paths with literal segments before those with parameters: the first route that matches
- * answers.
+ * Returns the operations by path, paths with literal segments before those with parameters, because the first route
+ * that matches handles a request.
  */
 function bySpecificity(table: readonly ServedOperation[]): Group[] {
   const groups = new Map<string, Group>();
@@ -66,7 +70,7 @@ function bySpecificity(table: readonly ServedOperation[]): Group[] {
 }
 
 /** Returns the methods of a path in the format of the `Allow` header. */
-function allowedIn(group: Group): string {
+function allowedMethods(group: Group): string {
   const methods = group.map(({ operation: { method } }) => (method === 'GET' ? 'GET, HEAD' : method));
   return methods.join(', ');
 }
@@ -77,17 +81,17 @@ interface RoutedRequest {
   options: RouteOptions;
 }
 
-async function answer(
+async function handleRequest(
   context: AreaContext,
   served: ServedOperation,
-  routed: RoutedRequest,
+  routedRequest: RoutedRequest,
 ): Promise<Response> {
-  const { request, params, options } = routed;
+  const { request, params, options } = routedRequest;
   const { operation } = served;
   const { basePath } = options;
   const headers: HeaderRecord = idHeader(request);
   try {
-    const { principal, addressLimit } = await identify(context, operation, routed);
+    const { principal, addressLimit } = await identify(context, operation, routedRequest);
     const limit = principal ? await takeForCall(context, operation, principal) : addressLimit;
     if (limit) Object.assign(headers, limitHeaders(limit));
     const reply = await admit(context, served, {

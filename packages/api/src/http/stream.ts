@@ -27,13 +27,13 @@ interface StreamOptions {
 
 /** Returns a response of server-sent events, one `data` line each. */
 export function eventStream(events: AsyncIterable<ServerSentEvent>, options: StreamOptions): Response {
-  return streamed(events, eventText, { ...options, headers: { ...EVENT_STREAM, ...options.headers } });
+  return streamResponse(events, eventText, { ...options, headers: { ...EVENT_STREAM, ...options.headers } });
 }
 
 /** Returns a response of JSON lines. */
 export function ndjson(values: AsyncIterable<object>, options: StreamOptions): Response {
   const line = (value: object): string => `${JSON.stringify(value)}\n`;
-  return streamed(values, line, { ...options, headers: { ...NDJSON, ...options.headers } });
+  return streamResponse(values, line, { ...options, headers: { ...NDJSON, ...options.headers } });
 }
 
 function eventText({ id, data }: ServerSentEvent): string {
@@ -42,7 +42,7 @@ function eventText({ id, data }: ServerSentEvent): string {
 }
 
 /** Reads the next item only when the client has taken the previous one. */
-function streamed<Item>(
+function streamResponse<Item>(
   source: AsyncIterable<Item>,
   textOf: (item: Item) => string,
   { onCancel, headers }: StreamOptions,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { unstorableTexts } from './unstorable.ts';
+import { unstorablePaths } from './unstorable.ts';
 
 const name = z.string();
 const open = z.unknown();
@@ -31,6 +31,6 @@ describe('strings that cannot be stored', () => {
     ['other fields of a loose object', z.looseObject({ a: name }), { a: 'a', b: HOSTILE }, []],
   ])('are found in %s', (_title, schema, value, paths) => {
     expect(schema.safeParse(value).success).toBe(true);
-    expect(unstorableTexts(schema, value)).toEqual(paths);
+    expect(unstorablePaths(schema, value)).toEqual(paths);
   });
 });

@@ -5,17 +5,17 @@ type Path = (string | number)[];
 type Part = readonly [key: string | number, schema: z.core.$ZodType, value: unknown];
 
 /**
- * Returns the paths of declared strings in `value` that are forbidden as ids and names: those with NUL, which PostgreSQL cannot
- * store, or with half of a surrogate pair. Values without a declared type (`z.unknown()`) are data and are not checked. `value`
- * must match the schema.
+ * Returns the paths of declared strings in `value` that are forbidden as ids and names: those with NUL, which
+ * PostgreSQL cannot store, or with a lone surrogate. Values without a declared type (`z.unknown()`) are data and are
+ * not checked. `value` must match the schema.
  */
-export function unstorableTexts(schema: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
+export function unstorablePaths(schema: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
   if (isOpen(schema)) return [];
   if (typeof value === 'string') return isStorable(value) ? [] : [path];
   if (typeof value !== 'object' || value === null) return [];
   return partsOf(schema, value).flatMap(([key, part, inner]) => {
-    const at = [...path, key];
-    return typeof key === 'string' && !isStorable(key) ? [at] : unstorableTexts(part, inner, at);
+    const partPath = [...path, key];
+    return typeof key === 'string' && !isStorable(key) ? [partPath] : unstorablePaths(part, inner, partPath);
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { expectFewValues } from '../admission/input-limits.ts';
 import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts';
-import { contentTypeOf, inTime, limited, parsed } from '../http/parse.ts';
+import { contentTypeOf, withBodyTimeout, limitedBody, parseJsonText } from '../http/parse.ts';
 import type { DeliveredFile } from './port.ts';
 
 /** Limits of the body of a delivery. */
@@ -26,15 +26,16 @@ export async function bodyOf(
   every: (ms: number, beat: () => void) => () => void,
 ): Promise<Uint8Array> {
   const length = Number(request.headers.get('content-length') ?? Infinity);
-  // A connection delivers at most its Content-Length. arrayBuffer() is faster than chunks, and slow after `request.body` is read.
+  // A connection delivers at most its Content-Length. arrayBuffer() is faster than chunks, and slow after
+  // `request.body` is read.
   if (length <= maxBytes) {
-    const bytes = new Uint8Array(await inTime(() => request.arrayBuffer(), every));
+    const bytes = new Uint8Array(await withBodyTimeout(() => request.arrayBuffer(), every));
     if (bytes.byteLength <= maxBytes) return bytes;
     throw payloadTooLarge();
   }
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
-  for await (const chunk of limited(request, { maxBytes, every })) chunks.push(chunk);
+  for await (const chunk of limitedBody(request, { maxBytes, every })) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -42,10 +43,10 @@ const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
 
 /**
- * Returns the payload in the body: JSON, the fields of a form, or text. Text, and a body without a media type, is parsed as JSON
- * if it is valid JSON. Throws 400, 413, 415.
+ * Returns the payload in the body: JSON, the fields of a form, or text. Text, and a body without a media type, is
+ * parsed if it is a JSON object or array. Throws 400, 413, 415.
  */
-export async function parsedBody(
+export async function parseBody(
   request: Pick<Request, 'headers'>,
   bytes: Uint8Array,
   limits: WebhookLimits,
@@ -66,7 +67,7 @@ function textOf(bytes: Uint8Array): string {
 }
 
 function jsonPayload(text: string, limits: WebhookLimits): Json {
-  const value = parsed(text);
+  const value = parseJsonText(text);
   expectFewValues(value, limits);
   return value as Json;
 }
@@ -81,26 +82,26 @@ function textPayload(text: string, limits: WebhookLimits): Json {
   }
 }
 
-/** The field name of senders that wrap their JSON in a form. */
-const WRAPPED = 'payload';
+/** The field in which some senders wrap their JSON in a form. */
+const JSON_FIELD = 'payload';
 
 function formPayload(text: string, limits: WebhookLimits): Json {
   // Checked before the fields are split: each field takes at least two characters.
-  const many = text.split('&', limits.values + 2).length;
-  if (many > limits.values) throw payloadTooLarge(`The form has more than ${limits.values} fields`);
+  const fieldCount = text.split('&', limits.values + 2).length;
+  if (fieldCount > limits.values) throw payloadTooLarge(`The form has more than ${limits.values} fields`);
   const fields = fieldsOf([...new URLSearchParams(text)]);
-  const { [WRAPPED]: wrapped, ...more } = fields;
-  if (typeof wrapped === 'string' && Object.keys(more).length === 0 && /^\s*[[{]/.test(wrapped))
-    return jsonPayload(wrapped, limits);
+  const { [JSON_FIELD]: json, ...otherFields } = fields;
+  if (typeof json === 'string' && Object.keys(otherFields).length === 0 && /^\s*[[{]/.test(json))
+    return jsonPayload(json, limits);
   return fields;
 }
 
-/** Returns the fields of a form, or the parameters of a URL. A field that is sent several times becomes a list. */
+/** Returns the fields of a form, or the parameters of a URL. A field that is sent several times becomes an array. */
 export function fieldsOf(pairs: readonly (readonly [string, string])[]): JsonObject {
   const byName = Map.groupBy(pairs, ([name]) => name);
   return Object.fromEntries(
-    [...byName].map(([name, sent]) => {
-      const values = sent.map(([, value]) => value);
+    [...byName].map(([name, entries]) => {
+      const values = entries.map(([, value]) => value);
       return [name, values.length === 1 ? (values[0] as string) : values];
     }),
   );
@@ -109,12 +110,12 @@ export function fieldsOf(pairs: readonly (readonly [string, string])[]): JsonObj
 async function multipart(
   { headers }: Pick<Request, 'headers'>,
   bytes: Uint8Array,
-  { parts: most }: WebhookLimits,
+  { parts: maxParts }: WebhookLimits,
 ): Promise<ParsedBody> {
   const boundary = /boundary=(?:"([^"]{1,70})"|([^;\s]{1,70}))/i.exec(headers.get('content-type') ?? '');
   if (!boundary) throw badRequest('The body must be valid multipart/form-data');
-  const found = countOf(bytes, `--${boundary[1] ?? boundary[2] ?? ''}`, most + 2);
-  if (found > most + 1) throw payloadTooLarge(`The body has more than ${most} parts`);
+  const boundaryCount = countOf(bytes, `--${boundary[1] ?? boundary[2] ?? ''}`, maxParts + 2);
+  if (boundaryCount > maxParts + 1) throw payloadTooLarge(`The body has more than ${maxParts} parts`);
   let form: FormData;
   try {
     const type = headers.get('content-type') ?? '';
@@ -137,11 +138,11 @@ async function multipart(
   return { payload: fieldsOf(texts), files };
 }
 
-/** Returns the number of occurrences of the text in the bytes, at most `most`. */
-function countOf(bytes: Uint8Array, text: string, most: number): number {
+/** Counts the occurrences of the text in the bytes, up to `maximum`. */
+function countOf(bytes: Uint8Array, text: string, maximum: number): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let count = 0;
-  for (let at = buffer.indexOf(text); at >= 0 && count < most; at = buffer.indexOf(text, at + text.length))
-    count += 1;
+  let index = buffer.indexOf(text);
+  for (; index >= 0 && count < maximum; index = buffer.indexOf(text, index + text.length)) count += 1;
   return count;
 }

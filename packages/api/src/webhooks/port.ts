@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 
-/** A request of another system, whose body is not parsed. */
+/** A request from another system, whose body is not parsed. */
 export interface SignedDelivery {
   headers: Headers;
   body: Uint8Array;
@@ -33,13 +33,15 @@ export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; bod
 
 /** The treatment of a request by a receiver. */
 export type WebhookMeaning =
-  /** The sender verifies the address. No run is started. */
+  /** The sender verifies the URL. No run is started. */
   | { kind: 'handshake'; body: Json }
   /** The trigger waits for other events. No run is started. */
   | { kind: 'ignored'; event: string }
   | {
       kind: 'event';
-      /** The sender's id of the delivery: a second delivery with this id starts no run. Absent: the sender sends no id. */
+      /**
+       * The sender's id of the delivery: a second delivery with this id starts no run. Absent: the sender sends no id.
+       */
       deliveryId?: string;
       /** Name of the event, for the log. */
       event?: string;
@@ -47,7 +49,7 @@ export type WebhookMeaning =
       reply: WebhookReply;
     };
 
-/** A type of trigger that requests of another system fire. `@heddle/blocks/triggers` has Heddle's types. */
+/** A type of trigger that requests from another system fire. `@heddle/blocks/triggers` has Heddle's types. */
 export interface WebhookType extends TriggerInfo {
   kind: 'webhook';
   /** Returns the sending system, such as `github`. */
@@ -62,7 +64,10 @@ export interface WebhookType extends TriggerInfo {
   secretCredentialOf?(config: JsonObject): string | undefined;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
-  /** Returns whether a request only tests the address: it is answered with success before its signature is checked, and starts no run. Default: never. */
+  /**
+   * Returns whether a request only tests the URL: it is answered with success before its signature is checked, and
+   * starts no run. Default: never.
+   */
   isTest?(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
@@ -95,7 +100,8 @@ export interface AcceptedEvent {
   /** True if the delivery was accepted before: `runId` is the run of the first delivery. */
   isDuplicate: boolean;
   /**
-   * The decision of flow control, and its reason; absent: the run starts at once. For a dropped event, the run is an earlier one.
+   * The decision of flow control, and its reason; absent: the run starts immediately. For a dropped event, the run is
+   * an earlier one.
    */
   flow?: { state: 'waiting' | 'dropped'; reason: string };
   /** Returns the response of the run when it has ended, or waits for a person; undefined if that takes too long. */
@@ -104,15 +110,18 @@ export interface AcceptedEvent {
 
 /** Finds triggers, and stores accepted events. */
 export interface WebhookStore {
-  /** Returns the trigger at the path; undefined for an unknown path, and for a trigger that is paused, suspended or not live. */
+  /**
+   * Returns the trigger at the path; undefined for an unknown path, and for a trigger that is paused, suspended or not
+   * live.
+   */
   find(path: string): Promise<FoundWebhook | undefined>;
   /** Returns the values of the trigger's secret; none if it cannot be read. */
-  secretsOf(found: FoundWebhook): Promise<readonly string[]>;
+  secretsOf(webhook: FoundWebhook): Promise<readonly string[]>;
   /**
-   * Stores the event and queues its run, both or neither, before it resolves. Resolves with undefined if the trigger is no
-   * longer live. Throws an ApiError if the run is refused.
+   * Stores the event and queues its run, both or neither, before it resolves. Resolves with undefined if the trigger is
+   * no longer live. Throws an ApiError if the run is refused.
    */
-  accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined>;
+  accept(webhook: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined>;
   /** Counts a request that starts no run. Never throws. */
-  refused(found: FoundWebhook, reason: string): void;
+  refused(webhook: FoundWebhook, reason: string): void;
 }

@@ -6,7 +6,7 @@ import type { Bucket, Limiter } from '../admission/limiter.ts';
 import { repeat, warn } from '../defaults.ts';
 import { ApiError, refusalOf, tooManyInFlight } from '../errors.ts';
 import { requestIdOf, respondError } from '../http/reply.ts';
-import { bodyOf, fieldsOf, parsedBody } from './body.ts';
+import { bodyOf, fieldsOf, parseBody } from './body.ts';
 import type { WebhookLimits } from './body.ts';
 import type { AcceptedEvent, FoundWebhook, WebhookEvent, WebhookMeaning, WebhookStore } from './port.ts';
 
@@ -19,12 +19,12 @@ export interface WebhookReceiverOptions {
   rate?: Bucket;
   /** Requests of one client address to unknown paths. Default: 1 per second, bursts of 100. */
   unknownRate?: Bucket;
-  /** Requests in progress in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in all. */
+  /** Requests in progress in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in total. */
   atOnce?: { perTrigger: number; perWorkspace: number; total: number };
   now?: () => number;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every?: (ms: number, beat: () => void) => () => void;
-  /** Receives errors that reach no caller. Default: a warning of the process. */
+  /** Receives errors that reach no caller. Default: a process warning. */
   onError?: (error: unknown) => void;
 }
 
@@ -36,8 +36,8 @@ export interface WebhookRequest {
   prefix?: string;
 }
 
-/** Answers a request of another system. Never rejects. */
-export type WebhookReceiver = (request: Request, about?: WebhookRequest) => Promise<Response>;
+/** Handles a request from another system. Never rejects. */
+export type WebhookReceiver = (request: Request, details?: WebhookRequest) => Promise<Response>;
 
 /** The prefix of the paths of triggers. */
 export const WEBHOOK_PREFIX = '/api/webhooks/trigger/';
@@ -48,23 +48,24 @@ const AT_ONCE = { perTrigger: 100, perWorkspace: 300, total: 1000 };
 const PATH = /^[\w.-]{1,128}$/;
 
 /** The request matches no trigger: the response is the same as for any unknown path. */
-const UNKNOWN = new ApiError(404, 'Not found');
+const NOT_FOUND = new ApiError(404, 'Not found');
 const BAD_SIGNATURE = 'The request is not signed with the secret of this webhook';
-const OLD = 'The timestamp of the request is too far from the current time';
+const BAD_TIMESTAMP = 'The timestamp of the request is too far from the current time';
 
-type Parts = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRate' | 'limits'>> & {
+type ReceiverContext = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRate' | 'limits'>> & {
   limits: WebhookLimits;
   limiter: Limiter;
   counter: ReturnType<typeof createCounter>;
 };
 
 /**
- * Returns a fetch handler that receives requests of other systems and starts the runs of triggers. Unknown paths, and those of
- * triggers that are paused, suspended or not live, get the same 404, and the bodies of their requests are not read.
+ * Returns a fetch handler that receives requests from other systems and starts the runs of triggers. Unknown paths, and
+ * those of triggers that are paused, suspended or not live, get the same 404, and the bodies of their requests are not
+ * read.
  */
 export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const { rate = RATE, unknownRate = UNKNOWN_RATE, now = Date.now } = options;
-  const parts: Parts = {
+  const context: ReceiverContext = {
     store: options.store,
     limits: { ...LIMITS, ...options.limits },
     limiter: memoryLimiter({ operation: rate, address: unknownRate }, now),
@@ -79,11 +80,11 @@ export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceive
     try {
       const url = new URL(request.url);
       const path = url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length) : '';
-      const response = await received(parts, { request, url, path, address });
+      const response = await handle(context, { request, url, path, address });
       for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
       return response;
     } catch (error) {
-      return respondError(error, headers, parts.onError);
+      return respondError(error, headers, context.onError);
     }
   };
 }
@@ -95,18 +96,18 @@ interface Call {
   address: string | undefined;
 }
 
-async function received(parts: Parts, call: Call): Promise<Response> {
-  const { store } = parts;
-  await expectFewUnknown(parts, call.address);
-  const found = PATH.test(call.path) ? await store.find(call.path) : undefined;
-  if (!found || !found.type.accepts(found.config, call.request.method)) return unknown(parts, call.address);
-  await takeFrom(parts.limiter, 'operation', [found.key], { nowMs: parts.now() });
-  const release = placeFor(parts, found);
+async function handle(context: ReceiverContext, call: Call): Promise<Response> {
+  const { store } = context;
+  await expectFewUnknown(context, call.address);
+  const webhook = PATH.test(call.path) ? await store.find(call.path) : undefined;
+  if (!webhook || !webhook.type.accepts(webhook.config, call.request.method)) return refuseUnknown(context, call.address);
+  await takeFrom(context.limiter, 'operation', [webhook.key], { nowMs: context.now() });
+  const release = acquireSlots(context, webhook);
   try {
-    return await answered(parts, found, call);
+    return await deliver(context, webhook, call);
   } catch (error) {
     const refusal = refusalOf(error);
-    if (refusal && refusal.status !== 404) store.refused(found, reasonOf(error, refusal));
+    if (refusal && refusal.status !== 404) store.refused(webhook, reasonOf(error, refusal));
     throw error;
   } finally {
     release();
@@ -114,34 +115,37 @@ async function received(parts: Parts, call: Call): Promise<Response> {
 }
 
 /** The error for a request that is not authentic, with the reason for the log. */
-class Unauthentic extends ApiError {
+class UnauthenticRequest extends ApiError {
   readonly problem: string;
 
   constructor(problem: string) {
-    super(401, problem.startsWith('TIMESTAMP') ? OLD : BAD_SIGNATURE);
+    super(401, problem.startsWith('TIMESTAMP') ? BAD_TIMESTAMP : BAD_SIGNATURE);
     this.problem = problem;
   }
 }
 
 function reasonOf(error: unknown, { status, message }: ApiError): string {
-  return error instanceof Unauthentic ? error.problem : `${status} ${message}`;
+  return error instanceof UnauthenticRequest ? error.problem : `${status} ${message}`;
 }
 
 /** Throws 429 for an address that has sent many requests to unknown paths. */
-async function expectFewUnknown({ limiter }: Parts, address: string | undefined): Promise<void> {
+async function expectFewUnknown({ limiter }: ReceiverContext, address: string | undefined): Promise<void> {
   if (address === undefined) return;
   const state = await limiter.peek?.('address', address);
   if (state && !state.allowed)
     throw tooManyInFlight('Too many requests to unknown paths. Please retry shortly.');
 }
 
-async function unknown({ limiter }: Parts, address: string | undefined): Promise<never> {
+async function refuseUnknown({ limiter }: ReceiverContext, address: string | undefined): Promise<never> {
   if (address !== undefined) await limiter.take('address', [address]);
-  throw UNKNOWN;
+  throw NOT_FOUND;
 }
 
-/** Counts a request as in progress, with limits that leave room for other workspaces during a burst. Throws 429. */
-function placeFor({ counter, atOnce }: Parts, { key, workspaceId }: FoundWebhook): () => void {
+/**
+ * Counts a request as in progress, with limits that leave room for other workspaces during a burst. Returns a function
+ * that ends it. Throws 429.
+ */
+function acquireSlots({ counter, atOnce }: ReceiverContext, { key, workspaceId }: FoundWebhook): () => void {
   const releases: (() => void)[] = [];
   const release = (): void => releases.forEach((each) => each());
   for (const [subject, limit] of [
@@ -159,20 +163,20 @@ function placeFor({ counter, atOnce }: Parts, { key, workspaceId }: FoundWebhook
   return release;
 }
 
-async function answered(parts: Parts, found: FoundWebhook, { request, url, path }: Call): Promise<Response> {
-  const { store, limits } = parts;
+async function deliver(context: ReceiverContext, webhook: FoundWebhook, { request, url, path }: Call): Promise<Response> {
+  const { store, limits } = context;
   const { headers, method } = request;
-  const bytes = await bodyOf(request, limits, parts.every);
-  if (found.type.isTest?.(found.config, bytes)) return Response.json({ success: true }, { headers: SECURE });
-  const secrets = found.type.isSigned(found.config) ? await store.secretsOf(found) : [];
-  const { type, config } = found;
-  const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: parts.now() });
-  if (problem !== undefined) throw new Unauthentic(problem);
-  const body = await parsedBody(request, bytes, limits);
+  const bytes = await bodyOf(request, limits, context.every);
+  if (webhook.type.isTest?.(webhook.config, bytes)) return Response.json({ success: true }, { headers: SECURE });
+  const secrets = webhook.type.isSigned(webhook.config) ? await store.secretsOf(webhook) : [];
+  const { type, config } = webhook;
+  const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: context.now() });
+  if (problem !== undefined) throw new UnauthenticRequest(problem);
+  const body = await parseBody(request, bytes, limits);
   const meaning = type.meaningOf(config, { method, headers, query: queryOf(url, limits), ...body });
   if (meaning.kind === 'handshake') return Response.json(meaning.body, { headers: SECURE });
   if (meaning.kind === 'ignored') {
-    store.refused(found, `EVENT_IGNORED ${meaning.event}`);
+    store.refused(webhook, `EVENT_IGNORED ${meaning.event}`);
     return Response.json({ success: true, ignored: true }, { headers: SECURE });
   }
   const contentType = headers.get('content-type') ?? '';
@@ -180,23 +184,24 @@ async function answered(parts: Parts, found: FoundWebhook, { request, url, path 
     ...{ deliveryId: meaning.deliveryId, event: meaning.event, input: meaning.input },
     ...{ method, contentType, bytes: bytes.byteLength },
   };
-  const accepted = await accept(store, { found, event, path });
+  const accepted = await accept(store, { webhook, event, path });
   return respond(accepted, meaning, request.signal);
 }
 
 /**
- * Accepts the event for the trigger. If another version has become live meanwhile, the event goes to that version. Throws 404.
+ * Accepts the event for the trigger. If another version has become live meanwhile, the event goes to that version.
+ * Throws 404.
  */
 async function accept(
   store: WebhookStore,
-  { found, event, path }: { found: FoundWebhook; event: WebhookEvent; path: string },
+  { webhook, event, path }: { webhook: FoundWebhook; event: WebhookEvent; path: string },
 ): Promise<AcceptedEvent> {
-  const accepted = await store.accept(found, event);
+  const accepted = await store.accept(webhook, event);
   if (accepted) return accepted;
-  const next = await store.find(path);
-  const again = next && (await store.accept(next, event));
-  if (!again) throw UNKNOWN;
-  return again;
+  const newWebhook = await store.find(path);
+  const retried = newWebhook && (await store.accept(newWebhook, event));
+  if (!retried) throw NOT_FOUND;
+  return retried;
 }
 
 const SECURE = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' };

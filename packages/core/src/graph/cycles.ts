@@ -24,7 +24,10 @@ interface RemainingGraph {
   outs: Map<string, number>;
 }
 
-/** Returns disjoint cycles, each from its first block by id. Takes linear time: nodes are removed until only cycles remain. */
+/**
+ * Returns disjoint cycles, each from its first block by id. Takes linear time: nodes are removed until only cycles
+ * remain.
+ */
 function findDisjointCycles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
   const count = (degree: (id: string) => number): Map<string, number> =>

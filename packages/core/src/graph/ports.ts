@@ -5,8 +5,8 @@ import type { RowBlock } from './rows.ts';
 /**
  * The port of an edge, with the plan's names: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
  *
- * `unknown`: the block does not have the port. It acts as `source`, except on conditions and routers, where a removed branch
- * is never taken.
+ * `unknown`: the block does not have the port. It acts as `source`, except on conditions and routers, where a removed
+ * branch is never taken.
  */
 export interface ReadPort {
   port: string;

@@ -72,8 +72,8 @@ function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: 
 }
 
 /**
- * Decides if a block is inside a container at any depth, because older maps list nested children in all their containers.
- * One walk over the tree numbers the blocks, so each query takes constant time.
+ * Decides if a block is inside a container at any depth, because older maps list nested children in all their
+ * containers. One walk over the tree numbers the blocks, so each query takes constant time.
  */
 class Nesting {
   readonly #entered = new Map<string, number>();

@@ -4,8 +4,8 @@ import type { Address, TimerName } from './event.ts';
  * An intent for a driver to carry out. Commands reach activities of other processes, so their keys (`try`, `turn`)
  * stay.
  *
- * Each command is answered by an event, or made void by `abort` or `end`; a timeout's timer also by the end of its attempt, a
- * grace timer by the end of its drain, a deadline by a later deadline. The event of a void command changes
+ * Each command is answered by an event, or made void by `abort` or `end`; a timeout's timer also by the end of its
+ * attempt, a grace timer by the end of its drain, a deadline by a later deadline. The event of a void command changes
  * nothing, so drivers need not cancel it.
  */
 export type Command =

@@ -15,8 +15,8 @@ import {
 import type { Cell, Drain, Level, OpenContainer, Work } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
-// R17: a drain starts nothing new: waits, pauses, children and pending retries end at once, and running work gets a grace
-// period. R18: afterwards running work is aborted. R19: an outer drain replaces the inner ones.
+// R17: a drain starts nothing new: waits, pauses, children and pending retries end at once, and running work gets a
+// grace period. R18: afterwards running work is aborted. R19: an outer drain replaces the inner ones.
 
 /** Starts to drain `scope` because of the node at `cause`. */
 export function beginDrain(

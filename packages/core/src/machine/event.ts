@@ -12,7 +12,9 @@ export type Address = readonly number[];
  */
 export type Event =
   | StartedEvent
-  /** A block is done. `port` defaults to `source`. `resumes`: number of times that the attempt was resumed; absent: 0. */
+  /**
+   * A block is done. `port` defaults to `source`. `resumes`: number of times that the attempt was resumed; absent: 0.
+   */
   | { type: 'completed'; at: Address; atMs: number; attempt: number; resumes?: number; port?: string }
   /** An attempt at a block, or the expansion of a container, failed. The driver draws `jitter` (0 to 1). */
   | {
@@ -28,8 +30,8 @@ export type Event =
       jitter?: number;
     }
   /**
-   * The answer to `expand`: the number of branches or iterations, as a whole number. For a container that asks before each
-   * iteration: 1 if there is another iteration, else 0.
+   * The answer to `expand`: the number of branches or iterations, as a whole number. For a container that asks before
+   * each iteration: 1 if there is another iteration, else 0.
    */
   | { type: 'expanded'; at: Address; atMs: number; iteration: number; count: number }
   /**
@@ -46,7 +48,9 @@ export type Event =
       dueMs?: number;
       continues?: true;
     }
-  /** A person has answered the pause. `attempt`, `resumes`: identify the pause of a block that can pause several times. */
+  /**
+   * A person has answered the pause. `attempt`, `resumes`: identify the pause of a block that can pause several times.
+   */
   | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
   /** The child run of a child block waits for a person or for a time; `null`: the child run does not wait. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
@@ -67,8 +71,8 @@ export interface StartedEvent {
    */
   start: number;
   /**
-   * Frames of the containers in which the run starts, outermost first: `start` is the outermost container. Absent: the run
-   * starts at `start` itself.
+   * Frames of the containers in which the run starts, outermost first: `start` is the outermost container. Absent: the
+   * run starts at `start` itself.
    */
   inside?: FrameStart[];
   /** Run-until: nothing new starts once this top-level node is settled. */

@@ -4,8 +4,8 @@ import { addressOf, nodeAt, SKIPPED } from './state.ts';
 import type { Cell, Level } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
-// R3: a join waits for all its sources. R4: one live edge runs it, once. R5: without a live edge it is skipped, and so are
-// its successors. R6: successors start in edge order.
+// R3: a join waits for all its sources. R4: one live edge runs it, once. R5: without a live edge it is skipped, and so
+// are its successors. R6: successors start in edge order.
 
 /** Starts an attempt at a block. */
 export function startAttempt(context: StepContext, level: Level, index: number, attempt: number): void {

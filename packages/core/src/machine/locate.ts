@@ -47,8 +47,8 @@ export function workAt(region: Region, state: State, at: Address): Work | undefi
 }
 
 /**
- * Returns the number of iterations or branches of the open container at an address; undefined if it is not open or the number
- * is unknown.
+ * Returns the number of iterations or branches of the open container at an address; undefined if it is not open or the
+ * number is unknown.
  */
 export function countAt(region: Region, state: State, at: Address): number | undefined {
   const cell = cellAt(region, state, at);

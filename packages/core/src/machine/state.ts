@@ -67,8 +67,8 @@ export type Work =
   | { w: 'retry'; try: number; dueMs: number }
   | { w: 'wait'; dueMs: number }
   /**
-   * `try`: the attempt that the answer continues; absent: the answer ends the block. `leftMs`: the remaining time of its
-   * timeout.
+   * `try`: the attempt that the answer continues; absent: the answer ends the block. `leftMs`: the remaining time of
+   * its timeout.
    */
   | { w: 'pause'; try?: number; resumes?: number; leftMs?: number }
   | { w: 'blocked'; try: number; resumes?: number; on: 'human' | 'time'; dueMs?: number };

@@ -9,8 +9,8 @@ import type { CollectionSource } from './plan.ts';
 import type { FieldLocation } from './field-location.ts';
 
 /**
- * Returns the source of a container's items. A value that can never be a list is `invalid`: the container fails when a run
- * reaches it.
+ * Returns the source of a container's items. A value that can never be a list is `invalid`: the container fails when a
+ * run reaches it.
  */
 export function readCollection(
   compilation: Compilation,

@@ -31,7 +31,9 @@ import type { Block, Variable, Workflow } from '../schema/workflow.ts';
 
 /** Options of a compilation. All have defaults. */
 export interface CompileOptions {
-  /** True: accepts what older engines accept. Such errors become warnings, and the workflow behaves as in those engines. */
+  /**
+   * True: accepts what older engines accept. Such errors become warnings, and the workflow behaves as in those engines.
+   */
   compat?: boolean;
   limits?: Partial<PlanLimits>;
   /** Types of registered executors. They override the known ones. */

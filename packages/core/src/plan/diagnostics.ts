@@ -149,8 +149,8 @@ export interface DiagnosticSink {
 }
 
 /**
- * Collects diagnostics without duplicates, at most MAX_DIAGNOSTICS of each severity. A final diagnostic counts the discarded
- * ones by code.
+ * Collects diagnostics without duplicates, at most MAX_DIAGNOSTICS of each severity. A final diagnostic counts the
+ * discarded ones by code.
  */
 export class DiagnosticList implements DiagnosticSink {
   readonly #kept = new Map<string, Diagnostic>();

@@ -93,8 +93,8 @@ function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: 
 }
 
 /**
- * Returns the severity of an unknown head. In code and expressions, the unresolved tag would be a syntax error. In text, strings
- * and comments only a head similar to a name is certainly a reference; one without a path may be any tag.
+ * Returns the severity of an unknown head. In code and expressions, the unresolved tag would be a syntax error. In
+ * text, strings and comments only a head similar to a name is certainly a reference; one without a path may be any tag.
  */
 function unknownBlock(finding: ReferenceFinding, { kind, compat }: Reporting): Severity | undefined {
   const { where, dotted, distance = Infinity, head } = finding;

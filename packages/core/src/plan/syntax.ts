@@ -53,8 +53,8 @@ interface Fault {
 }
 
 /**
- * Returns the first syntax error in the body of an async function; undefined if there is none or the code is too long to
- * parse. The code is on separate lines between the two texts.
+ * Returns the first syntax error in the body of an async function; undefined if there is none or the code is too long
+ * to parse. The code is on separate lines between the two texts.
  */
 function faultIn(
   compilation: Compilation,

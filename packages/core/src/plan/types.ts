@@ -185,7 +185,10 @@ export function triggerRank(type: string): number {
   return rank < 0 ? TRIGGER_PRIORITY.length : rank;
 }
 
-/** Returns the known types by name, overridden by registered executors. A registration inherits the properties that it omits. */
+/**
+ * Returns the known types by name, overridden by registered executors. A registration inherits the properties that it
+ * omits.
+ */
 export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable {
   const table = new Map(KNOWN_TYPES.map((info) => [info.type, info]));
   for (const info of registered) table.set(info.type, { ...table.get(info.type), ...info });
@@ -200,7 +203,9 @@ export function typeNames(table: TypeTable): string[] {
 /** Types with known outputs for which no package of Heddle has an executor. */
 const WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['table']);
 
-/** Returns the types that can run: those of registered executors, or of all of Heddle's packages if none are registered. */
+/**
+ * Returns the types that can run: those of registered executors, or of all of Heddle's packages if none are registered.
+ */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
   const types = (registered ?? KNOWN_TYPES).map(({ type }) => type);
   return new Set(registered ? types : types.filter((type) => !WITHOUT_EXECUTOR.has(type)));

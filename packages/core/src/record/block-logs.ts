@@ -180,8 +180,8 @@ export class BlockLogs {
 }
 
 /**
- * Adds an attempt to the log. The start of the first attempt is the block's start; later attempts, and attempts that continue
- * after a pause, only increase the count.
+ * Adds an attempt to the log. The start of the first attempt is the block's start; later attempts, and attempts that
+ * continue after a pause, only increase the count.
  */
 function addAttempt(
   log: BlockLog,

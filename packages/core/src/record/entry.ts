@@ -32,9 +32,10 @@ export type EntryBody =
       activeOnly?: boolean;
       until?: string;
       /**
-       * Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. `fields`: an object
-       * with values that replace resolved fields of the start block; absent: none. `inside`: the frames around the start block, and
-       * the data that the run has in them (format 2); absent: the start block is at the top level.
+       * Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. `fields`:
+       * an object with values that replace resolved fields of the start block; absent: none. `inside`: the frames
+       * around the start block, and the data that the run has in them (format 2); absent: the start block is at the top
+       * level.
        */
       reused?: {
         runId: string;
@@ -87,8 +88,8 @@ export type EntryBody =
       done?: Stored;
     } & Place)
   /**
-   * `output`: the output of the block. If the block continues, the answer that it gets, and `try` and `resumes` identify the
-   * pause.
+   * `output`: the output of the block. If the block continues, the answer that it gets, and `try` and `resumes`
+   * identify the pause.
    */
   | ({
       type: 'resumed';
@@ -109,7 +110,9 @@ export type EntryBody =
 /** A frame in which a run starts: that of a container around its start block. */
 export type StartedFrame = Omit<FrameStart, 'node'>;
 
-/** A scope as JSON, with which a run starts inside a container. Ids are values, not keys, because they can be any text. */
+/**
+ * A scope as JSON, with which a run starts inside a container. Ids are values, not keys, because they can be any text.
+ */
 export interface SavedScope {
   outputs: { block: string; value: Stored; order: number; failed?: true }[];
   loops: { block: string; index: number; items?: Stored; current: string[]; results: Stored[][] }[];

@@ -34,7 +34,10 @@ export class Ledger {
   readonly #lastError = new Map<string, BlockFailure>();
   /** Outputs of wait blocks for when their timers fire. */
   readonly #waiting = new Map<string, Stored>();
-  /** Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not created. */
+  /**
+   * Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not
+   * created.
+   */
   readonly #restored = new Map<string, number>();
   /**
    * Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block creates the list.
@@ -107,7 +110,9 @@ export class Ledger {
     if (output) this.#settle(place, output);
   }
 
-  /** Returns the object whose values replace resolved fields of the block at `place`; undefined if none are replaced. */
+  /**
+   * Returns the object whose values replace resolved fields of the block at `place`; undefined if none are replaced.
+   */
   fieldsAt(place: Place): Stored | undefined {
     return this.#fields && this.#fields.place === placeKey(place) ? this.#fields.values : undefined;
   }
@@ -126,7 +131,10 @@ export class Ledger {
     else this.#fail(place, notice);
   }
 
-  /** Returns the reason why the node at `place` failed: a failure inside it, a limit, its timeout, or its own last error. */
+  /**
+   * Returns the reason why the node at `place` failed: a failure inside it, a limit, its timeout, or its own last
+   * error.
+   */
   #failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
     const name = this.#plan.blocks[place.block]?.name ?? place.block;
     if (notice.cause) return this.failureOf(notice.cause);

@@ -20,7 +20,9 @@ function planOf(drawn: Json): Plan {
   return compiled.plan;
 }
 
-/** Drives a run: `answer` returns the result of each attempt of a block, `expansions` the answer to `expand` commands. */
+/**
+ * Drives a run: `answer` returns the result of each attempt of a block, `expansions` the answer to `expand` commands.
+ */
 class Play {
   readonly replica: Replica;
   readonly entries: Entry[] = [];

@@ -47,7 +47,10 @@ export class RestartPath {
   readonly #fresh: ReadonlySet<string>;
   readonly #point: RestartPoint;
 
-  /** Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE for containers that the earlier run lacks. */
+  /**
+   * Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE for containers that the earlier run
+   * lacks.
+   */
   constructor(point: RestartPoint, source: SourceRun) {
     const { plan, block, iterations } = point;
     const indexed = indexPlan(plan).byId(block.id);
@@ -119,7 +122,9 @@ export class RestartPath {
     }
   }
 
-  /** Records what the earlier run took over, if it started inside these containers too. Throws BLOCK_NOT_RESTARTABLE. */
+  /**
+   * Records what the earlier run took over, if it started inside these containers too. Throws BLOCK_NOT_RESTARTABLE.
+   */
   #observeRestored(start: string, restored: readonly StartedFrame[]): void {
     const { containerIds = [], path = [] } = this.index.byId(start) ?? {};
     for (const [depth, each] of restored.entries()) {
@@ -174,8 +179,8 @@ export class RestartPath {
   }
 
   /**
-   * Returns the frames in which the new run starts. Throws BLOCK_NOT_RESTARTABLE if the earlier run has not opened one of
-   * them, or if the container has fewer iterations or branches in the new plan.
+   * Returns the frames in which the new run starts. Throws BLOCK_NOT_RESTARTABLE if the earlier run has not opened one
+   * of them, or if the container has fewer iterations or branches in the new plan.
    */
   startedFrames(runId: string): StartedFrame[] {
     return this.frames.map((frame) => {
@@ -196,7 +201,10 @@ export class RestartPath {
     });
   }
 
-  /** Throws BLOCK_NOT_RESTARTABLE unless all source blocks of the start, and of the containers around it, have run in their frames. */
+  /**
+   * Throws BLOCK_NOT_RESTARTABLE unless all source blocks of the start, and of the containers around it, have run in
+   * their frames.
+   */
   expectSources(ran: readonly ReadonlySet<string>[], runId: string): void {
     for (const [depth, { container, node }] of this.frames.entries()) {
       const nodes = container.subflow?.body.nodes ?? [];

@@ -25,12 +25,12 @@ export interface ReusedInside {
 }
 
 /**
- * Returns the data that a run takes over if it starts inside containers: of earlier iterations, of other branches that have
- * closed, and of blocks of the same iteration that are not downstream. It comes from the entries of the earlier journal that
- * are kept.
+ * Returns the data that a run takes over if it starts inside containers: of earlier iterations, of other branches that
+ * have closed, and of blocks of the same iteration that are not downstream. It comes from the entries of the earlier
+ * journal that are kept.
  *
- * Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE if the earlier run has no such iteration or
- * not all source blocks have run in it. Takes O(entries).
+ * Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE if the earlier run has no such
+ * iteration or not all source blocks have run in it. Takes O(entries).
  */
 export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInside {
   const path = new RestartPath(point, source);
@@ -119,7 +119,10 @@ function restoredFrame(around: SavedScope | undefined, { id, kind }: Node, itera
   return { current: scope?.current ?? [], scope };
 }
 
-/** True for an entry that ends a block. If the answer to a pause continues the block, the entry of the next attempt ends it. */
+/**
+ * True for an entry that ends a block. If the answer to a pause continues the block, the entry of the next attempt ends
+ * it.
+ */
 function endsBlock(entry: Entry): entry is Entry & Place {
   if (entry.type === 'resumed') return entry.try === undefined;
   return entry.type === 'completed' || (entry.type === 'fired' && entry.timer === 'wait');
@@ -163,7 +166,10 @@ function currentOf(scope: BranchScope | undefined, container: Node | undefined):
   return (container?.kind === 'loop' ? loop : scope)?.current ?? [];
 }
 
-/** Drops other data of the top level: its outputs are taken over separately, and its other containers are not entered again. */
+/**
+ * Drops other data of the top level: its outputs are taken over separately, and its other containers are not entered
+ * again.
+ */
 function withoutTopLevel(saved: SavedScope, { plan, block }: RestartPoint): SavedScope {
   const index = indexPlan(plan);
   const isInner = (id: string): boolean =>

@@ -52,6 +52,8 @@ export interface PausePoint {
   dueMs: number | undefined;
   output: Stored;
   inputFormat: Json;
-  /** The attempt that the answer continues, and the number of its earlier resumes; absent: the answer ends the block. */
+  /**
+   * The attempt that the answer continues, and the number of its earlier resumes; absent: the answer ends the block.
+   */
   continues?: { try: number; resumes?: number };
 }

@@ -4,7 +4,9 @@ import type { Entry } from './entry.ts';
 
 type Started = Extract<Entry, { type: 'started' }>;
 
-/** Returns the first event of a run for the first entry of its journal; undefined if the plan does not have the start. */
+/**
+ * Returns the first event of a run for the first entry of its journal; undefined if the plan does not have the start.
+ */
 export function startedEventOf(index: PlanIndex, entry: Started): StartedEvent | undefined {
   const { atMs, graceMs, timeoutMs, activeOnly, reused } = entry;
   const start = index.topIndex(entry.start);

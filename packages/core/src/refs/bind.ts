@@ -106,8 +106,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Returns the string that a literal stands for inside quotes, where its escapes are read a second time. Throws for a literal
- * that would end the quotes.
+ * Returns the string that a literal stands for inside quotes, where its escapes are read a second time. Throws for a
+ * literal that would end the quotes.
  */
 function meaningInQuotes(written: string, quote: Quote, ref: Reference): string {
   const ends = quote === '`' ? /`|\$\{/ : new RegExp(quote);

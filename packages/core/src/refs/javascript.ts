@@ -78,8 +78,8 @@ export class JavaScriptScanner {
   /** True if a line ended after the last token. */
   #line = false;
   /**
-   * No regular expression ends before this offset, so a slash up to it is an operator. Without this, lines would be read
-   * repeatedly.
+   * No regular expression ends before this offset, so a slash up to it is an operator. Without this, lines would be
+   * read repeatedly.
    */
   #noRegexBefore = 0;
 

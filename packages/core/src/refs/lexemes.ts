@@ -25,8 +25,8 @@ export function scanLiteral(text: string, start: number, quote: Quote): Literal 
 }
 
 /**
- * Returns the extent of the regular expression that begins with the slash at `start`; only `end` if the line ends before
- * the closing slash, because then it is not a regular expression.
+ * Returns the extent of the regular expression that begins with the slash at `start`; only `end` if the line ends
+ * before the closing slash, because then it is not a regular expression.
  */
 export function scanRegex(text: string, start: number): { end: number; body?: number } {
   let inClass = false;

@@ -38,8 +38,8 @@ export class SimilarNames {
   }
 
   /**
-   * Returns the name most similar to `wanted`, at most 2 edits away, the first of equals; undefined if there is none or the
-   * work limit is reached.
+   * Returns the name most similar to `wanted`, at most 2 edits away, the first of equals; undefined if there is none or
+   * the work limit is reached.
    */
   nearest(wanted: string): SimilarName | undefined {
     if (wanted.length > COMPARED_CHARS) return undefined;

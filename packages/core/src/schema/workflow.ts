@@ -15,7 +15,10 @@ export interface Workflow {
   /** In the order of the file, which determines the order of starts. */
   edges: Edge[];
   variables: Variable[];
-  /** Stored `loops` and `parallels` entries: projections of container blocks, used only for what the blocks do not specify. */
+  /**
+   * Stored `loops` and `parallels` entries: projections of container blocks, used only for what the blocks do not
+   * specify.
+   */
   stored: StoredContainer[];
 }
 

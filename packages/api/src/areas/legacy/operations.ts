@@ -1,7 +1,7 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { AreaContext } from '../../context.ts';
 import { EVERYONE } from '../../auth/principal.ts';
-import { valid } from '../../http/parse.ts';
+import { validate } from '../../http/parse.ts';
 import { operationsOf } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
 import { record, workflow as workflowResource } from '../../resource.ts';
@@ -13,7 +13,7 @@ import { resumeRun } from '../runs/resume.ts';
 import { expectCombination, expectRunIdForm } from '../runs/rules.ts';
 import { cancelResult, executeBody } from '../runs/schemas.ts';
 import type { ExecuteBody, RunResult } from '../runs/schemas.ts';
-import { executedOf, executionResponse } from './response.ts';
+import { executionBody, executionResponse } from './response.ts';
 import * as schemas from './schemas.ts';
 
 const define = operationsOf<AreaContext>();
@@ -100,14 +100,14 @@ function bodyOf(
   { isAsync, isStream }: { isAsync: boolean; isStream: boolean },
 ): ExecuteBody {
   const { stream, selectedOutputs, input, ...rest } = body;
-  const given = isJsonObject(input)
+  const runInput = isJsonObject(input)
     ? { ...rest, ...input }
     : { ...rest, ...(input !== undefined && { input }) };
-  const more = {
+  const options = {
     ...((isStream || stream === true) && { stream: true }),
     ...(selectedOutputs !== undefined && { selectedOutputs }),
   };
-  return valid(executeBody, { input: given, async: isAsync, ...more }, 'Invalid request body');
+  return validate(executeBody, { input: runInput, async: isAsync, ...options }, 'Invalid request body');
 }
 
 export const getExecution = define({
@@ -184,10 +184,10 @@ export const resumeExecution = define({
   async handle(services, call, workflow) {
     const { workflowId, executionId, contextId } = call.path;
     const input = call.body['input'] ?? call.body;
-    const more = { path: { workflowId, runId: executionId }, body: { contextId, input } };
-    const reply = await resumeRun.handle(services, { ...call, ...more }, workflow);
+    const request = { path: { workflowId, runId: executionId }, body: { contextId, input } };
+    const reply = await resumeRun.handle(services, { ...call, ...request }, workflow);
     const status = 'status' in reply ? reply.status : 200;
-    if (status !== 202) return { raw: Response.json(executedOf(dataOf<RunResult>(reply))) };
+    if (status !== 202) return { raw: Response.json(executionBody(dataOf<RunResult>(reply))) };
     const { runId } = dataOf<{ runId: string }>(reply);
     const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(runId)}`;
     const ids = { jobId: runId, executionId: runId, statusUrl };

@@ -33,9 +33,9 @@ const SHARED = {
   errors: [400, 401, 403, 404, 429],
 } as const;
 
-/** Maximum number of runs in a list, which has no pages. */
+/** Maximum number of runs in the list, which is not paginated. */
 const MAX_LISTED = 1000;
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 export const listPausedExecutions = define({
   ...SHARED,
@@ -89,7 +89,7 @@ export const getPauseContext = define({
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',
   summary: 'Get one pause point',
   params: schemas.contextPath,
-  success: [{ status: 200, schema: schemas.pauseContext, description: 'The point, and its execution' }],
+  success: [{ status: 200, schema: schemas.pauseContext, description: 'The pause point and its execution' }],
   async handle(services, { path, origin }, workflow) {
     const paused = await expectPaused(services, workflow, path.executionId);
     const { pausePoints, ...execution } = await pausedOf(services, paused, origin);
@@ -113,15 +113,15 @@ async function expectPaused(services: AreaContext, workflow: Definition, id: str
 }
 
 async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail[]> {
-  const found: RunDetail[] = [];
+  const runs: RunDetail[] = [];
   let cursor: string | null | undefined;
-  while (cursor !== null && found.length < MAX_LISTED) {
-    const at = cursor === undefined ? {} : { cursor };
-    const page = await engine.listRuns({ workflowId, status: ['paused'], limit: PAGE, ...at });
-    found.push(...page.runs);
+  while (cursor !== null && runs.length < MAX_LISTED) {
+    const position = cursor === undefined ? {} : { cursor };
+    const page = await engine.listRuns({ workflowId, status: ['paused'], limit: PAGE_SIZE, ...position });
+    runs.push(...page.runs);
     cursor = page.nextCursor;
   }
-  return found;
+  return runs;
 }
 
 async function pausedOf(
@@ -152,7 +152,7 @@ function pointOf(
   { logs, origin, hasResumePage }: { logs: LogDetail[]; origin: string; hasResumePage: boolean },
 ) {
   const { url, resumeEndpoint } = pauseLinks(origin, { workflowId, runId, token });
-  const links = { apiUrl: resumeEndpoint, uiUrl: hasResumePage && !isAgents(output) ? url : null };
+  const links = { apiUrl: resumeEndpoint, uiUrl: hasResumePage && !isAgentPause(output) ? url : null };
   return {
     ...{ contextId: token, blockId, response: output, registeredAt: pausedAt },
     ...{ resumeStatus: 'paused', snapshotReady: true },
@@ -162,19 +162,19 @@ function pointOf(
   };
 }
 
-/** True for a pause in which an agent asks about calls of tools: the page has no form for it. */
-function isAgents(output: Json): boolean {
+/** Returns true for a pause in which an agent asks about tool calls. The page has no form for it. */
+function isAgentPause(output: Json): boolean {
   return isJsonObject(output) && own(output, 'calls') !== undefined;
 }
 
-/** Returns the iteration and the branch in which the block waits; null outside containers. */
+/** Returns the innermost iteration and branch in which the block waits, each null if there is none. */
 function scopesOf(logs: LogDetail[], blockId: string, scope: readonly number[]) {
-  const around = logs
+  const containers = logs
     .filter((log) => log.blockId === blockId)
     .map(({ parents, container }) => (container ? [...parents, container] : []))
     .find((each) => each.map(({ index }) => index).join() === scope.join());
-  const branch = around?.findLast(({ kind }) => kind === 'parallel');
-  const iteration = around?.findLast(({ kind }) => kind === 'loop');
+  const branch = containers?.findLast(({ kind }) => kind === 'parallel');
+  const iteration = containers?.findLast(({ kind }) => kind === 'loop');
   return {
     parallelScope: branch ? { parallelId: branch.blockId, branchIndex: branch.index } : null,
     loopScope: iteration ? { loopId: iteration.blockId, iteration: iteration.index } : null,

@@ -15,11 +15,11 @@ export async function executionResponse(
   result: RunResult,
 ): Promise<Response> {
   const { status, output, runId } = result;
-  // The output of an `api` block has the same shape, but a foreign server controls it.
+  // The output of an `api` block has the same shape, but another server controls it.
   if (status === 'completed' && isResponse(output) && (await hasResponseBlock(engine, runId))) {
     return responseOf(output);
   }
-  return Response.json(executedOf(result), { status: result.error?.code === 'TIMEOUT' ? TIMED_OUT : 200 });
+  return Response.json(executionBody(result), { status: result.error?.code === 'TIMEOUT' ? TIMED_OUT : 200 });
 }
 
 interface ResponseOutput {
@@ -30,12 +30,12 @@ interface ResponseOutput {
 
 function isResponse(output: unknown): output is ResponseOutput {
   if (!isJsonObject(output)) return false;
-  const { data, status, headers, ...more } = output;
-  const isShaped = data !== undefined && typeof status === 'number' && isJsonObject(headers);
-  return isShaped && Object.keys(more).length === 0;
+  const { data, status, headers, ...otherFields } = output;
+  const hasFields = data !== undefined && typeof status === 'number' && isJsonObject(headers);
+  return hasFields && Object.keys(otherFields).length === 0;
 }
 
-/** True when a Response block has completed. The run's output is then the output of the first such block. */
+/** Returns true if a Response block has completed. The run's output is then the output of the first such block. */
 async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, runId: string): Promise<boolean> {
   const logs = await engine.getLogs(runId);
   return logs.some(({ blockType, status }) => blockType === 'response' && status === 'completed');
@@ -91,7 +91,7 @@ function setHeader(headers: Headers, name: string, value: string): void {
 }
 
 /** Returns the body of the response to an execution. */
-export function executedOf(result: RunResult) {
+export function executionBody(result: RunResult) {
   const { runId, status, output, error, durationMs, startedAt, endedAt } = result;
   return {
     success: status === 'completed' || status === 'paused',

@@ -102,7 +102,7 @@ export const pausedExecution = pausedFields.extend({ pausePoints: z.array(pauseP
 
 export const pausedList = z.object({ pausedExecutions: z.array(pausedExecution) });
 
-/** Answers are accepted at once, so the queue is always empty. */
+/** Answers are accepted immediately, so the queue is always empty. */
 export const pauseContext = z.object({
   execution: pausedFields,
   pausePoint,

@@ -35,8 +35,7 @@ export const streamExecution = operationsOf<AreaContext>()({
   ],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query, headers }, workflow) {
-    const found = await findRun(services, workflow, path.executionId);
-    const { run, engineId, runId } = found;
+    const { run, engineId, runId } = await findRun(services, workflow, path.executionId);
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
     const after = query.from === undefined ? lastEventId(headers) : { events: query.from, emissions: 0 };
@@ -56,13 +55,16 @@ interface Received {
 
 /** Returns how many events a reconnecting client has received. */
 function lastEventId(headers: Headers): Received {
-  const given = headers.get('last-event-id') ?? '0';
-  const found = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(given);
-  if (found) return { events: Number(found[1]), emissions: Number(found[2] ?? 0) };
-  throw badRequest('Last-Event-ID is the id of an event: a whole number, or two with a dot between them');
+  const id = headers.get('last-event-id') ?? '0';
+  const match = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(id);
+  if (match) return { events: Number(match[1]), emissions: Number(match[2] ?? 0) };
+  throw badRequest('Last-Event-ID must be the id of an event: a whole number, or two separated by a dot');
 }
 
-/** Returns the id of the last received event: the number of events, and after a dot the number of emissions if there are any. */
+/**
+ * Returns the id of the last received event: the number of events, and after a dot the number of emissions if there are
+ * any.
+ */
 function idOf({ events, emissions }: Received): number | string {
   return emissions === 0 ? events : `${events}.${emissions}`;
 }
@@ -74,7 +76,7 @@ async function* eventsAfter(
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    for await (const [id, event] of unread(services.engine.follow(run.engineId, { signal }), after)) {
+    for await (const [id, event] of unreadEvents(services.engine.follow(run.engineId, { signal }), after)) {
       const data = legacyEvent(event, run);
       if (!data) continue;
       if (id === undefined) yield { data };
@@ -88,10 +90,10 @@ async function* eventsAfter(
 }
 
 /**
- * Returns the events that the client has not received, with their ids. The order of emissions among other events may differ
- * between two readers, so an id counts both kinds. Pauses and resumes have no id: only current readers get them.
+ * Returns the events that the client has not received, with their ids. The order of emissions among other events may
+ * differ between two readers, so an id counts both kinds. Pauses and resumes have no id: only current readers get them.
  */
-async function* unread(
+async function* unreadEvents(
   events: AsyncIterable<RunEvent>,
   after: Received,
 ): AsyncGenerator<[id: number | string | undefined, event: RunEvent]> {
@@ -132,14 +134,14 @@ function typeAndDataOf(event: RunEvent): [type: string, data: Data] | undefined 
     case 'run:paused':
       return ['execution:paused', { pauseKind: event.kind, pausePoints: event.pauses.length }];
     case 'run:ended':
-      return endOf(event);
+      return runEndOf(event);
     case 'block:started':
       return ['block:started', blockOf(event)];
     case 'block:completed':
-      return ['block:completed', { ...blockOf(event), ...endedOf(event), output: event.output }];
+      return ['block:completed', { ...blockOf(event), ...timesOf(event), output: event.output }];
     case 'block:failed':
     case 'block:cancelled':
-      return ['block:error', { ...blockOf(event), ...endedOf(event), error: failureOf(event) }];
+      return ['block:error', { ...blockOf(event), ...timesOf(event), error: failureOf(event) }];
     case 'block:emission':
       return emissionOf(event);
     default:
@@ -168,7 +170,7 @@ function emissionOf({ blockId, emission }: Extract<RunEvent, { type: 'block:emis
   }
 }
 
-function endOf({ status, output, error }: Extract<RunEvent, { type: 'run:ended' }>): [string, Data] {
+function runEndOf({ status, output, error }: Extract<RunEvent, { type: 'run:ended' }>): [string, Data] {
   if (status === 'completed') return ['execution:completed', { success: true, output }];
   if (status === 'cancelled') return ['execution:cancelled', {}];
   return ['execution:error', { error: error?.message ?? 'The run failed.', output }];
@@ -184,7 +186,7 @@ function blockOf({ log }: BlockEvent): Data {
   return { blockId, blockName, blockType, executionOrder, ...around };
 }
 
-function endedOf({ log }: BlockEvent): Data {
+function timesOf({ log }: BlockEvent): Data {
   const { startedMs, endedMs, durationMs } = log;
   const endedAt = endedMs === undefined ? null : new Date(endedMs).toISOString();
   return { startedAt: new Date(startedMs).toISOString(), endedAt, durationMs: durationMs ?? null };

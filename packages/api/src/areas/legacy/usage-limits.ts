@@ -52,7 +52,7 @@ export const getUsageLimits = operationsOf<AreaContext>()({
   },
 });
 
-/** Returns the state of a bucket for a response; without a bucket, nothing is limited. */
+/** Returns the state of a bucket for the response; without a bucket, the state of no limit. */
 function bucketOf(state: LimitState | undefined): z.output<typeof bucket> {
   if (!state)
     return { isLimited: false, requestsPerMinute: null, maxBurst: null, remaining: null, resetAt: null };

@@ -83,7 +83,7 @@ describe('the text of a block in iterations and branches', () => {
           }
         }
         for (const of of Object.keys(own)) frames.push(...text.reset(of));
-        frames.push(...text.rest());
+        frames.push(...text.flush());
         let shown = '';
         for (const frame of frames) shown = 'chunk' in frame ? shown + frame.chunk : '';
         for (const value of ended) expect(shown).toContain(value);

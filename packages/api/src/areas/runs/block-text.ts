@@ -5,10 +5,10 @@ const MAX_REPEATED_CHARS = 262_144;
 export type TextFrame = { chunk: string } | { event: 'chunk_reset' };
 
 /**
- * Decides when the text of one block is sent to a client. Frames name only the block, although its iterations and branches
- * (scopes) may run concurrently, and a `chunk_reset` discards the text of all scopes. So the text of one scope is sent as it
- * arrives, and the text of other scopes waits until that scope ends. Once a reset has discarded text of several scopes, the text
- * of each scope is sent only when the scope ends.
+ * Decides when the text of one block is sent to a client. Frames name only the block, although its iterations and
+ * branches (scopes) may run concurrently, and a `chunk_reset` discards the text of all scopes. So the text of one scope
+ * is sent as it arrives, and the text of other scopes waits until that scope ends. Once a reset has discarded text of
+ * several scopes, the text of each scope is sent only when the scope ends.
  */
 export class BlockText {
   /** Text of scopes that have not ended. */
@@ -24,10 +24,10 @@ export class BlockText {
 
   *add(scope: string, text: string): Generator<TextFrame> {
     if (!this.#isLive) return;
-    const before = this.#texts.get(scope) ?? '';
-    this.#texts.set(scope, before + text);
+    const textSoFar = this.#texts.get(scope) ?? '';
+    this.#texts.set(scope, textSoFar + text);
     if (this.#live !== undefined && this.#live !== scope) return;
-    yield { chunk: this.#live === scope ? text : before + text };
+    yield { chunk: this.#live === scope ? text : textSoFar + text };
     this.#live = scope;
   }
 
@@ -39,15 +39,18 @@ export class BlockText {
     yield { event: 'chunk_reset' };
     for (const chunk of this.#ended) yield { chunk };
     if (this.#ended.length > 0) this.#stopLive();
-    yield* this.rest();
+    yield* this.flush();
   }
 
-  /** True if the client has the value, because it is the text of the scope, which has been sent. */
+  /** Returns true if the value is the text of the scope and has been sent. */
   has(scope: string, value: unknown): boolean {
     return this.#live === scope && this.#texts.get(scope) === value;
   }
 
-  /** Ends the scope and sends these values as text. `hasText`: the text of the scope is also a value, and has been sent. */
+  /**
+   * Ends the scope and sends these values as text. `hasText`: the text of the scope, which has been sent, is a value
+   * too.
+   */
   *end(scope: string, values: readonly string[], { hasText }: { hasText: boolean }): Generator<TextFrame> {
     if (hasText) {
       this.#keep(this.#texts.get(scope) ?? '');
@@ -55,11 +58,11 @@ export class BlockText {
       this.#live = undefined;
     } else yield* this.reset(scope);
     this.#waiting.push(...values);
-    if (this.#live === undefined) yield* this.rest();
+    if (this.#live === undefined) yield* this.flush();
   }
 
-  /** Yields the waiting text after the last event. */
-  *rest(): Generator<TextFrame> {
+  /** Yields the waiting text. Called after the last event, too. */
+  *flush(): Generator<TextFrame> {
     for (const chunk of this.#waiting.splice(0)) {
       this.#keep(chunk);
       yield { chunk };

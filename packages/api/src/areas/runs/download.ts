@@ -27,14 +27,14 @@ export const downloadRunFile = operationsOf<AreaContext>()({
   success: [],
   streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, recordAround, head }, row) {
-    const found = await findRunIfAny(services, row, path.runId);
-    const file = found?.run && filesIn(found.run.output).find(({ id }) => id === path.fileId);
+  async handle(services, { path, recordAround, head }, workflow) {
+    const foundRun = await findRunIfAny(services, workflow, path.runId);
+    const file = foundRun?.run && filesIn(foundRun.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
     if (head) return { raw: new Response(null, { headers: headersOf(file) }) };
-    const content = await services.engine.openFile(found.engineId, file);
+    const content = await services.engine.openFile(foundRun.engineId, file);
     if (!content) throw notFound('File');
-    const details = { workflowId: row.id, runId: path.runId, name: file.name };
+    const details = { workflowId: workflow.id, runId: path.runId, name: file.name };
     // The content is sent after the event is stored.
     await recordAround({ resourceId: file.id, details }, () => Promise.resolve());
     const length = { 'Content-Length': String(content.bytes) };

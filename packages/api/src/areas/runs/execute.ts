@@ -30,7 +30,7 @@ import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isMan
 import * as schemas from './schemas.ts';
 import type { ExecuteBody, RunResult } from './schemas.ts';
 import { resolveSelectors } from './selected.ts';
-import type { Selected } from './selected.ts';
+import type { ResolvedSelector } from './selected.ts';
 import { draftOf, originFrom, sourceOf, startRun } from './start.ts';
 import type { PageTrigger, RunOrigin } from './start.ts';
 import { finalResult, resultEvents, resultLines } from './streams.ts';
@@ -148,35 +148,41 @@ async function execute(services: AreaContext, workflow: Definition, call: Reserv
   }
 }
 
-/** Starts or queues an admitted run. `release` is called when a started run settles; otherwise the caller must call it. */
-async function startOrQueue(services: AreaContext, from: RunOrigin, call: AdmittedCall): Promise<Reply> {
+/**
+ * Starts or queues an admitted run. `release` is called when the run settles; if this throws, the caller must call it.
+ */
+async function startOrQueue(
+  services: AreaContext,
+  runOrigin: RunOrigin,
+  call: AdmittedCall,
+): Promise<Reply> {
   const { signal, engineId, runId, origin, release, principal } = call;
   const { anonymous: isPublic = false } = principal;
   const ids = { engineId, runId };
   const headers = { 'X-Run-Id': runId };
-  const body = await storeInputFiles(services, from, call.body, { ...ids, signal, isPublic });
+  const body = await storeInputFiles(services, runOrigin, call.body, { ...ids, signal, isPublic });
   if (body.async) {
-    await enqueue(services, from, { ...call, body });
-    return { status: 202, headers, data: receiptOf(from.workflow.id, runId, origin) };
+    await enqueue(services, runOrigin, { ...call, body });
+    return { status: 202, headers, data: receiptOf(runOrigin.workflow.id, runId, origin) };
   }
-  const selected = await selectionOf(services, from, body);
+  const selected = await selectionOf(services, runOrigin, body);
   expectPresent(signal);
   const cancellation = runSignal(signal);
   const { syncSeconds } = services.policy;
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
-  const run = await startRun(services, from, body, {
+  const run = await startRun(services, runOrigin, body, {
     ...{ ...engineIds(ids), via: callChainOf(call.headers), signal: cancellation.signal },
     ...timeout,
   });
   if (release) void run.result().then(release, release);
-  const show = shownWith(services, body, call);
+  const show = fileInliner(services, body, call);
   const agents = agentsOf(call, body);
   const view = isPublic ? publicResult : (result: RunResult): RunResult => result;
-  const streamed = { run, runId, selected, agents, show, view, cancel: cancellation.abort, headers };
-  if (body.stream) return { raw: resultEvents(services, streamed) };
-  if (call.wantsLines) return { raw: resultLines(services, streamed) };
+  const streamedRun = { run, runId, selected, agents, show, view, cancel: cancellation.abort, headers };
+  if (body.stream) return { raw: resultEvents(services, streamedRun) };
+  if (call.wantsLines) return { raw: resultLines(services, streamedRun) };
   try {
-    const result = await withCallerId(ids, () => finalResult(services, streamed));
+    const result = await withCallerId(ids, () => finalResult(services, streamedRun));
     if (!signal.aborted || result.status !== 'cancelled') return { headers, data: result };
   } catch (error) {
     throw new RunStartedError(error);
@@ -205,8 +211,8 @@ async function definitionFor(
 }
 
 /**
- * Stores the files in the input, and returns the body with file records in their place. Throws 400 for a file that cannot be
- * stored. That failure is recorded, and the run id stays used.
+ * Stores the files in the input, and returns the body with file records in their place. Throws 400 for a file that
+ * cannot be stored. That failure is recorded, and the run id stays used.
  */
 async function storeInputFiles(
   services: AreaContext,
@@ -217,12 +223,12 @@ async function storeInputFiles(
   if (body.input === undefined || origin.start === undefined) return body;
   const [workflow, at] = sourceOf(origin);
   const { files, fileBytes: bytes } = services.publicInputs;
-  const stored: string[] = [];
+  const storedKeys: string[] = [];
   const options = {
     ...at,
     start: origin.start,
     signal,
-    onStored: ({ key }: { key: string }): void => void stored.push(key),
+    onStored: ({ key }: { key: string }): void => void storedKeys.push(key),
     ...(isPublic && { limits: { files, bytes } }),
   };
   try {
@@ -231,18 +237,18 @@ async function storeInputFiles(
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
     expectPresent(signal);
-    const why = await redactedMessage(services.engine, workflow, error.message, at);
-    const message = `File processing failed: ${why}`;
+    const reason = await redactedMessage(services.engine, workflow, error.message, at);
+    const message = `File processing failed: ${reason}`;
     await services.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
     const details = { details: { runId }, headers: { 'X-Run-Id': runId } };
     throw new RunStartedError(new ApiError(400, message, details));
   } finally {
-    if (isPublic && stored.length > 0) await services.publicRuns?.addFiles(engineId, stored);
+    if (isPublic && storedKeys.length > 0) await services.publicRuns?.addFiles(engineId, storedKeys);
   }
 }
 
-/** Stores the queued run with its input. The caller gets the 202 only after this. */
-async function enqueue(services: AreaContext, from: RunOrigin, call: AdmittedCall): Promise<void> {
+/** Stores the queued run with its input and submits it. The caller gets the 202 only after this. */
+async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedCall): Promise<void> {
   const { body, headers, engineId, runId, release } = call;
   const { queue } = services;
   if (!queue) throw new TypeError('There is no queue.');
@@ -250,12 +256,12 @@ async function enqueue(services: AreaContext, from: RunOrigin, call: AdmittedCal
   const seconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
-  const version = from.workflow.live ?? 0;
+  const version = origin.workflow.live ?? 0;
   const start: QueuedStart = {
-    input: await services.engine.redact(from.workflow.id, (body.input ?? {}) as Json, { version }),
+    input: await services.engine.redact(origin.workflow.id, (body.input ?? {}) as Json, { version }),
     version,
     ownsFiles: true,
-    ...(from.start !== undefined && { start: from.start }),
+    ...(origin.start !== undefined && { start: origin.start }),
     ...(via.length > 0 && { via }),
     ...(seconds.length > 0 && { timeoutMs: Math.min(...seconds) * 1000 }),
   };
@@ -270,14 +276,15 @@ async function enqueue(services: AreaContext, from: RunOrigin, call: AdmittedCal
       }),
     );
   }
-  const { id: workflowId, workspaceId } = from.workflow;
+  const { id: workflowId, workspaceId } = origin.workflow;
   queue.submit({ engineId, runId, workflowId, workspaceId, start, release });
 }
 
 /**
- * Returns a function that prepares values of the run for the response: adds the contents of files, unless the body declines them.
+ * Returns a function that prepares values of the run for the response: adds the contents of files, unless the body
+ * declines them.
  */
-function shownWith(
+function fileInliner(
   { engine }: AreaContext,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
   { engineId, signal }: Pick<AdmittedCall, 'engineId' | 'signal'>,
@@ -290,7 +297,7 @@ async function selectionOf(
   services: AreaContext,
   origin: RunOrigin,
   { selectedOutputs }: ExecuteBody,
-): Promise<Selected[] | undefined> {
+): Promise<ResolvedSelector[] | undefined> {
   if (selectedOutputs === undefined) return undefined;
   const blocks = await services.engine.blocks(...sourceOf(origin));
   return resolveSelectors(services, selectedOutputs, { workflow: origin.workflow, blocks });

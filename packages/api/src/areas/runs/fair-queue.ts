@@ -8,7 +8,8 @@ export interface FairOptions extends QueueAddOptions {
 }
 
 /**
- * The queue of a `PQueue` that takes work of each group in turn: a burst of one group does not delay the work of other groups.
+ * The queue of a `PQueue` that takes work of each group in turn: a burst of one group does not delay the work of other
+ * groups.
  */
 export class FairQueue implements Queue<Run, FairOptions> {
   readonly #groups = new Map<string, { run: Run; id: string | undefined }[]>();
@@ -19,8 +20,8 @@ export class FairQueue implements Queue<Run, FairOptions> {
   }
 
   enqueue(run: Run, { id, group = '' }: Partial<FairOptions> = {}): void {
-    const waiting = this.#groups.get(group);
-    if (waiting) waiting.push({ run, id });
+    const entries = this.#groups.get(group);
+    if (entries) entries.push({ run, id });
     else this.#groups.set(group, [{ run, id }]);
     this.#size += 1;
   }
@@ -28,11 +29,11 @@ export class FairQueue implements Queue<Run, FairOptions> {
   dequeue(): Run | undefined {
     const [first] = this.#groups;
     if (!first) return undefined;
-    const [group, waiting] = first;
-    const next = waiting.shift();
+    const [group, entries] = first;
+    const next = entries.shift();
     // A map keeps insertion order, so this moves the group to the end.
     this.#groups.delete(group);
-    if (waiting.length > 0) this.#groups.set(group, waiting);
+    if (entries.length > 0) this.#groups.set(group, entries);
     this.#size -= 1;
     return next?.run;
   }
@@ -42,12 +43,12 @@ export class FairQueue implements Queue<Run, FairOptions> {
   }
 
   remove(id: string): void {
-    for (const [group, waiting] of this.#groups) {
-      const index = waiting.findIndex((each) => each.id === id);
+    for (const [group, entries] of this.#groups) {
+      const index = entries.findIndex((each) => each.id === id);
       if (index === -1) continue;
-      waiting.splice(index, 1);
+      entries.splice(index, 1);
       this.#size -= 1;
-      if (waiting.length === 0) this.#groups.delete(group);
+      if (entries.length === 0) this.#groups.delete(group);
       return;
     }
   }

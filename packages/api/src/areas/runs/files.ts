@@ -5,7 +5,7 @@ import type { Engine, FileReader } from '@heddle/engine';
 import { notFound, payloadTooLarge } from '../../errors.ts';
 import type { RunFile } from './schemas.ts';
 
-/** Maximum number of bytes that a response shows as Base64, of one file and of all files. */
+/** Maximum number of file bytes that one response contains as Base64. */
 export const MAX_INLINE_BYTES = 16 * 1024 * 1024;
 
 /** Limits on what is read for one response. An output can have any number of file records. */
@@ -21,8 +21,9 @@ export function filesFor(
 }
 
 /**
- * Returns a function that adds `base64` to the file records in values. It leaves out files over `maxBytes`, and files
- * beyond 16 MiB over all values, where each occurrence of a file counts. These can be downloaded.
+ * Returns a function that adds `base64` to the file records in values. It omits files over `maxBytes`, and files that
+ * would bring the total over all values above 16 MiB; each occurrence of a file counts. Omitted files can be
+ * downloaded.
  */
 export function base64Inliner(
   files: () => Promise<FileReader>,
@@ -63,15 +64,15 @@ export function downloadPath(
 }
 
 /**
- * Returns the files of a run's output. With `maxBytes`, they have their contents; then throws 413 for a file over
- * `maxBytes` or over the limit of the response, and 404 for a file that was deleted.
+ * Returns the files of a run's output. `maxBytes` adds their contents, and throws 413 for a file over `maxBytes` or
+ * over the limit of the response, 404 for a file that was deleted.
  */
 export async function runFilesOf(
   files: () => Promise<FileReader>,
   run: { workflowId: string; runId: string; basePath: string; output: Json },
   maxBytes?: number,
 ): Promise<RunFile[]> {
-  const found: RunFile[] = [];
+  const entries: RunFile[] = [];
   let left = MAX_INLINE_BYTES;
   const read = maxBytes === undefined ? undefined : await files();
   for (const file of filesIn(run.output)) {
@@ -80,9 +81,9 @@ export async function runFilesOf(
     const expectFits = (bytes: number): void => expectInline(entry, bytes, { maxBytes: maxBytes ?? 0, left });
     const base64 = read && (await contentOf(read, file, expectFits));
     if (base64 !== undefined) left -= Buffer.byteLength(base64, 'base64');
-    found.push({ ...entry, ...(base64 !== undefined && { base64 }) });
+    entries.push({ ...entry, ...(base64 !== undefined && { base64 }) });
   }
-  return found;
+  return entries;
 }
 
 async function contentOf(
@@ -104,9 +105,9 @@ function expectInline(
   { maxBytes, left }: { maxBytes: number; left: number },
 ): void {
   if (bytes <= Math.min(maxBytes, left)) return;
-  const most =
+  const excess =
     bytes > maxBytes
       ? `more than the limit of ${maxBytes}`
       : `together with the files before it more than the limit of ${MAX_INLINE_BYTES}`;
-  throw payloadTooLarge(`The file "${name}" has ${bytes} bytes, ${most}: download it with GET ${path}`);
+  throw payloadTooLarge(`The file "${name}" has ${bytes} bytes, ${excess}: download it with GET ${path}`);
 }

@@ -10,7 +10,7 @@ import type { RunIds } from './ids.ts';
 export type FoundRun = RunIds &
   ({ run: RunDetail; reservation: Reservation | undefined } | { run: undefined; reservation: Reservation });
 
-/** Returns the run. Throws 404, even for a run of another workflow. */
+/** Returns the run. Throws 404, also for a run of another workflow. */
 export async function findRun(
   { engine, reservations }: AreaContext,
   { id, workspaceId }: Definition,
@@ -31,8 +31,8 @@ export async function findRun(
 }
 
 /**
- * Returns the reservation of a run id that came without a workspace; undefined unless exactly one of the caller's workspaces has
- * such a reservation.
+ * Returns the reservation of a run id that came without a workspace; undefined unless exactly one of the caller's
+ * workspaces has such a reservation.
  */
 export async function findReservation(
   context: Pick<AreaContext, 'access' | 'reservations'>,
@@ -40,8 +40,8 @@ export async function findReservation(
   runId: string,
 ): Promise<Reservation | undefined> {
   const workspaceIds = await workspacesOf(context, principal);
-  const [only, second] = await context.reservations.byRunId(runId, workspaceIds);
-  return second ? undefined : only;
+  const [first, second] = await context.reservations.byRunId(runId, workspaceIds);
+  return second ? undefined : first;
 }
 
 function isUnstarted({ isQueued, failure }: Reservation): boolean {

@@ -8,7 +8,9 @@ import { GREETING, greetingOf, LONG, untilStatus } from '../../../../../test/sup
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
-/** A workflow that waits for a person and responds with its file. Its start block outputs the ids that the run knows. */
+/**
+ * A workflow that waits for a person and responds with its file. Its start block outputs the ids that the run knows.
+ */
 const REPORTS_IDS = withMetadata(
   workflow(
     [

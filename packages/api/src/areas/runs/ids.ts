@@ -22,11 +22,11 @@ export async function withCallerId<T>(ids: RunIds, work: () => Promise<T>): Prom
   } catch (error) {
     if (ids.engineId === ids.runId || !isEngineError(error)) throw error;
     const { code, message, details } = error;
-    const replaced =
+    const options =
       details === undefined
         ? {}
         : { details: JSON.parse(withCallerIdIn(ids, JSON.stringify(details))) as Json };
-    throw new EngineError(code, withCallerIdIn(ids, message), { ...replaced, cause: error });
+    throw new EngineError(code, withCallerIdIn(ids, message), { ...options, cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { NewReservation, Reservation, Reservations } from '../../ports.ts';
 
-/** Maximum number of reservations. The oldest one is dropped first: its run id can then be used again. */
+/** Maximum number of reservations. The oldest one is evicted first; its run id can then be used again. */
 const MAX_RESERVATIONS = 100_000;
 
 /**
@@ -37,11 +37,11 @@ export function memoryReservations(): Reservations {
       return Promise.resolve();
     },
     byEngineIds(engineIds) {
-      const found = engineIds.flatMap((id): [string, Reservation][] => {
+      const entries = engineIds.flatMap((id): [string, Reservation][] => {
         const reservation = byEngineId.get(id);
         return reservation ? [[id, reservation]] : [];
       });
-      return Promise.resolve(new Map(found));
+      return Promise.resolve(new Map(entries));
     },
     byRunId(runId, workspaceIds) {
       const keys = workspaceIds.map((workspaceId) => keyOf({ workspaceId, runId }));

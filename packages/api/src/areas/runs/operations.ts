@@ -35,24 +35,24 @@ export const getWorkflowRun = define({
   check({ query }) {
     expectFileOptions(query);
   },
-  async handle(services, { path, query, principal, basePath, head, signal }, row) {
-    const found = await findRun(services, row, path.runId);
+  async handle(services, { path, query, principal, basePath, head, signal }, workflow) {
+    const foundRun = await findRun(services, workflow, path.runId);
     if (head) return { data: null };
-    if (!found.run)
-      return { data: { ...unstartedRun(found.reservation), files: query.includeOutput ? [] : null } };
-    const { run, reservation } = found;
-    const blockOutputs = await selectedOf(services, row, run.runId, query.selectedOutputs);
-    const shown = query.includeOutput && run.status === 'completed';
-    const mayResume = await mayWrite(services, principal, row.workspaceId);
+    if (!foundRun.run)
+      return { data: { ...unstartedRun(foundRun.reservation), files: query.includeOutput ? [] : null } };
+    const { run, reservation } = foundRun;
+    const blockOutputs = await selectedOf(services, workflow, run.runId, query.selectedOutputs);
+    const hasOutput = query.includeOutput && run.status === 'completed';
+    const mayResume = await mayWrite(services, principal, workflow.workspaceId);
     return {
       data: {
-        ...resultOf({ ...run, runId: found.runId }, blockOutputs),
-        output: shown ? run.output : null,
+        ...resultOf({ ...run, runId: foundRun.runId }, blockOutputs),
+        output: hasOutput ? run.output : null,
         trigger: triggerOf(run, reservation),
-        paused: pausedOf(found, mayResume),
+        paused: pausedOf(foundRun, mayResume),
         cost: null,
         files: query.includeOutput
-          ? await filesOf(services, shown ? found : undefined, query, { signal, basePath })
+          ? await filesOf(services, hasOutput ? foundRun : undefined, query, { signal, basePath })
           : null,
       },
     };
@@ -62,21 +62,21 @@ export const getWorkflowRun = define({
 /** Returns the files of the output, with their contents if requested. Throws 404, 413. */
 async function filesOf(
   { engine }: AreaContext,
-  found: FoundRun | undefined,
+  foundRun: FoundRun | undefined,
   { includeFileBase64, base64MaxBytes = MAX_INLINE_BYTES }: schemas.RunQuery,
   { signal, basePath }: { signal: AbortSignal; basePath: string },
 ): Promise<schemas.RunFile[]> {
-  if (!found?.run) return [];
+  if (!foundRun?.run) return [];
   const inline = includeFileBase64 === true ? base64MaxBytes : undefined;
-  const run = { ...found.run, runId: found.runId, basePath };
-  return runFilesOf(() => filesFor(engine, found.engineId, signal), run, inline);
+  const run = { ...foundRun.run, runId: foundRun.runId, basePath };
+  return runFilesOf(() => filesFor(engine, foundRun.engineId, signal), run, inline);
 }
 
 /** Throws 400 for file options without `includeOutput`. */
 function expectFileOptions(query: schemas.RunQuery): void {
-  const given = (['includeFileBase64', 'base64MaxBytes'] as const).find((name) => query[name] !== undefined);
-  if (given === undefined || query.includeOutput) return;
-  throw badRequest(`${given} is only accepted with includeOutput=true: the files are those of the output`);
+  const option = (['includeFileBase64', 'base64MaxBytes'] as const).find((name) => query[name] !== undefined);
+  if (option === undefined || query.includeOutput) return;
+  throw badRequest(`${option} is only accepted with includeOutput=true: the files are those of the output`);
 }
 
 const runsCursor = cursorCodec(schemas.runsPosition);
@@ -92,14 +92,14 @@ export const listWorkflowRuns = define({
   query: schemas.runsQuery,
   success: [{ status: 200, schema: schemas.runItem, page: true, description: 'A page of runs' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { query }, row) {
+  async handle(services, { query }, workflow) {
     const { startDate, endDate, cursor } = query;
     if (startDate !== undefined && endDate !== undefined && Date.parse(startDate) > Date.parse(endDate)) {
       throw badRequest('startDate must not be after endDate');
     }
-    const filters = { ...query, workflow: row.id };
+    const filters = { ...query, workflow: workflow.id };
     const [from] = runsCursor.decode(cursor, filters) ?? [];
-    const { items, next } = await pageOfRuns(services, row, query, from);
+    const { items, next } = await pageOfRuns(services, workflow, query, from);
     return { page: items, nextCursor: next === undefined ? null : runsCursor.encode([next], filters) };
   },
 });
@@ -118,13 +118,13 @@ export const cancelRun = define({
   query: workflowPath.pick({}),
   success: [{ status: 200, schema: schemas.cancelResult, description: 'The result of the cancellation' }],
   errors: [400, 401, 403, 404, 409, 429],
-  async handle(services, { path, recordAround }, row) {
-    const found = await findRun(services, row, path.runId);
-    const { runId } = found;
-    const cancelling = () => withCallerId(found, () => cancelFound(services, found));
-    const outcome = await recordAround({ resourceId: runId }, cancelling, ({ success }) => success);
-    const fixed = { runId, redisAvailable: false, durablyRecorded: outcome.success };
-    return { data: { locallyAborted: false, pausedCancelled: false, ...fixed, ...outcome } };
+  async handle(services, { path, recordAround }, workflow) {
+    const foundRun = await findRun(services, workflow, path.runId);
+    const { runId } = foundRun;
+    const cancel = () => withCallerId(foundRun, () => cancelFoundRun(services, foundRun));
+    const outcome = await recordAround({ resourceId: runId }, cancel, ({ success }) => success);
+    const fields = { runId, redisAvailable: false, durablyRecorded: outcome.success };
+    return { data: { locallyAborted: false, pausedCancelled: false, ...fields, ...outcome } };
   },
 });
 
@@ -135,20 +135,20 @@ interface CancelOutcome {
   pausedCancelled?: boolean;
 }
 
-async function cancelFound(services: AreaContext, found: FoundRun): Promise<CancelOutcome> {
+async function cancelFoundRun(services: AreaContext, foundRun: FoundRun): Promise<CancelOutcome> {
   const { engine, queue, reservations } = services;
-  const { engineId } = found;
-  if (!found.run) {
+  const { engineId } = foundRun;
+  if (!foundRun.run) {
     const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
     if (await queue?.remove(engineId, failure)) return { success: true, reason: 'queue_cancelled' };
-    // The run has left the queue since `found` was read: it was started, or it has failed.
+    // The run has left the queue since `foundRun` was read: it was started, or it has failed.
     const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
     if (reservation?.failure)
       return { success: false, reason: `already_${unstartedRun(reservation).status}` };
   }
-  const before = found.run?.status;
+  const previousStatus = foundRun.run?.status;
   if (await engine.cancel(engineId, 'The run was cancelled through the API.')) {
-    const pausedCancelled = before === 'paused';
+    const pausedCancelled = previousStatus === 'paused';
     return { success: true, reason: 'recorded', pausedCancelled, locallyAborted: !pausedCancelled };
   }
   const { status } = await engine.getRun(engineId);
@@ -162,8 +162,8 @@ async function selectedOf(
   selectors: readonly string[] | undefined,
 ) {
   if (selectors === undefined) return null;
-  const { blocks: planned } = await services.engine.planOf(runId);
-  const blocks = Object.values(planned).map(({ id, name }) => ({ blockId: id, name }));
+  const { blocks: plannedBlocks } = await services.engine.planOf(runId);
+  const blocks = Object.values(plannedBlocks).map(({ id, name }) => ({ blockId: id, name }));
   return selectedValues(
     services.engine,
     runId,

@@ -4,7 +4,7 @@ import type { RunEvent } from '@heddle/engine';
 import { BlockText } from './block-text.ts';
 import type { TextFrame } from './block-text.ts';
 import { valueAt } from './selected.ts';
-import type { Selected } from './selected.ts';
+import type { ResolvedSelector } from './selected.ts';
 
 /** The events of agents that a client wants besides their text. */
 export interface AgentEvents {
@@ -13,7 +13,7 @@ export interface AgentEvents {
 }
 
 interface OutputFramesOptions {
-  selected: readonly Selected[];
+  selected: readonly ResolvedSelector[];
   /** Undefined: the client does not know agent events. */
   agents: AgentEvents | undefined;
   /** Returns a value as the response shows it. */
@@ -38,9 +38,9 @@ export class OutputFrames {
   async *of(event: RunEvent): AsyncGenerator<object> {
     switch (event.type) {
       case 'block:emission':
-        return yield* this.#emitted(event);
+        return yield* this.#emissionFrames(event);
       case 'block:completed':
-        return yield* this.#completed(event.log, event.output);
+        return yield* this.#completionFrames(event.log, event.output);
       case 'block:retrying':
         return yield* this.#reset(event.blockId, event.scope);
       case 'block:failed':
@@ -51,11 +51,11 @@ export class OutputFrames {
   }
 
   /** Yields the remaining frames, after the last event. */
-  *rest(): Generator<object> {
-    for (const [blockId, text] of this.#texts) yield* framesOf(blockId, text.rest());
+  *flush(): Generator<object> {
+    for (const [blockId, text] of this.#texts) yield* framesOf(blockId, text.flush());
   }
 
-  *#emitted({ blockId, scope, emission }: Extract<RunEvent, { type: 'block:emission' }>): Generator<object> {
+  *#emissionFrames({ blockId, scope, emission }: Extract<RunEvent, { type: 'block:emission' }>): Generator<object> {
     const { agents } = this.#options;
     if (!agents) return;
     switch (emission.type) {
@@ -79,24 +79,24 @@ export class OutputFrames {
     }
   }
 
-  /** Yields the selected values of the block, except one that equals the text that has been sent. */
-  async *#completed(log: BlockLog, output: Json): AsyncGenerator<object> {
+  /** Yields the selected values of the block, except one whose text has been streamed. */
+  async *#completionFrames(log: BlockLog, output: Json): AsyncGenerator<object> {
     const { blockId } = log;
     const { selected, show } = this.#options;
     if (!this.#isSelected(blockId)) return;
-    const values = selected.flatMap(({ selector, blockId: of, path }) => {
-      const value = of === blockId ? valueAt(output, path) : undefined;
+    const values = selected.flatMap(({ selector, blockId: selectedId, path }) => {
+      const value = selectedId === blockId ? valueAt(output, path) : undefined;
       return value === undefined ? [] : [{ selector, value }];
     });
     const scope = keyOf(scopeOf(log));
     const text = this.#textOf(blockId);
-    const streamed = values.find(({ value }) => text.has(scope, value));
-    const shown: string[] = [];
+    const streamedValue = values.find(({ value }) => text.has(scope, value));
+    const texts: string[] = [];
     for (const each of values) {
-      if (each !== streamed) shown.push(asText(await show(each.value)));
+      if (each !== streamedValue) texts.push(asText(await show(each.value)));
       this.sent.add(each.selector);
     }
-    yield* framesOf(blockId, text.end(scope, shown, { hasText: streamed !== undefined }));
+    yield* framesOf(blockId, text.end(scope, texts, { hasText: streamedValue !== undefined }));
   }
 
   /** Tells the client to discard the text of the block. */
@@ -129,7 +129,7 @@ function keyOf(scope: readonly number[]): string {
   return scope.join();
 }
 
-/** Returns the progress without its message, which may have a part of the result of the tool. */
+/** Returns the progress without its message, which may contain part of the tool's result. */
 export function progressOf({ id, progress, total }: Extract<BlockEmission, { type: 'progress' }>): object {
   return { id, progress, ...(total !== undefined && { total }) };
 }

@@ -8,14 +8,16 @@ import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import { submitAnswer } from './resume.ts';
 
-/** The part of an address that names a pause point. */
+/** The parts of a URL that identify a pause point. */
 export interface PageAnswer {
   workflowId: string;
   runId: string;
   token: string;
 }
 
-/** Returns the addresses of a pause point: `url` of its page, `resumeEndpoint` for programs. `origin` includes the base path. */
+/**
+ * Returns the URLs of a pause point: `url` of its page, `resumeEndpoint` for programs. `origin` includes the base path.
+ */
 export function pauseLinks(
   origin: string,
   { workflowId, runId, token }: PageAnswer,
@@ -44,15 +46,15 @@ export async function findPause(
   return pause && { workflow, found, pause };
 }
 
-/** Compares in constant time, so that the time does not reveal where the texts differ. */
+/** Compares in constant time, so that the time does not reveal where the tokens differ. */
 function isSame(a: string, b: string): boolean {
   const [one, other] = [a, b].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(one, other);
 }
 
 /**
- * Answers the pause point for a person without a credential, who knows its token. Resolves when the run has accepted the
- * answer. Throws the error of the run for an answer that it refuses.
+ * Answers the pause point for a person who has no credential but knows its token. Resolves when the run has accepted
+ * the answer. Throws the run's error if the run refuses the answer.
  */
 export async function answerOnPage(
   services: AreaContext,
@@ -64,8 +66,8 @@ export async function answerOnPage(
     ...{ action: 'RUN_RESUMED', workspaceId, resourceType: 'run', resourceId: found.runId },
     principal: principalOfPublic(workflow),
   };
-  const given = { token: pause.token, input, userId: null };
-  const { settled } = await submitAnswer(services, { ...found, workspaceId }, given);
+  const answer = { token: pause.token, input, userId: null };
+  const { settled } = await submitAnswer(services, { ...found, workspaceId }, answer);
   settled.catch(services.report);
   await services.audit.record(event);
 }

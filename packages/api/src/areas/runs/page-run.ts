@@ -14,16 +14,16 @@ export interface PageRun {
   input: JsonObject;
   /** Outputs that are streamed as their blocks end, as in the execute operation. Absent: the output of the run. */
   selectedOutputs?: readonly string[];
-  /** Cancels the run. */
+  /** Cancels the run when it aborts. */
   signal: AbortSignal;
-  /** Scheme, host and base path of the interface. */
+  /** Scheme, host and base path of the API. */
   origin: string;
 }
 
 /**
- * Runs the live version and returns its event stream, as the execute operation does for callers without a credential: with
- * their limits, and without messages of the engine. The caller has decided that the person may run the workflow. Throws an
- * ApiError if the run is refused.
+ * Runs the live version and returns its event stream, as the execute operation does for callers without a credential:
+ * with their limits, and without messages of the engine. The caller has decided that the person may run the workflow.
+ * Throws an ApiError if the run is refused.
  */
 export async function executeOnPage(
   services: AreaContext,

@@ -12,7 +12,7 @@ interface RunsQuery {
   order: 'asc' | 'desc';
 }
 
-/** Maximum number of pages of the engine that are searched for runs of a trigger. After that, a shorter page is returned. */
+/** Maximum number of engine pages that are searched for runs of a trigger. Then a shorter page is returned. */
 const MAX_PAGES = 20;
 
 type Item = ReturnType<typeof itemOf>;
@@ -22,26 +22,26 @@ export async function pageOfRuns(
   services: AreaContext,
   workflow: Definition,
   query: RunsQuery,
-  from: string | undefined,
+  startCursor: string | undefined,
 ): Promise<{ items: Item[]; next: string | undefined }> {
   // The engine has no pending runs.
   if (query.status === 'pending') return { items: [], next: undefined };
   const items: Item[] = [];
-  let cursor = from;
+  let cursor = startCursor;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await list(services, workflow, query, { limit: query.limit, cursor });
     const reservations = await services.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
     const all = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
     const matching = all.filter((item) => query.trigger === undefined || item.trigger === query.trigger);
-    const taken = matching.slice(0, query.limit - items.length);
-    items.push(...taken);
-    const last = taken.at(-1);
+    const added = matching.slice(0, query.limit - items.length);
+    items.push(...added);
+    const last = added.at(-1);
     if (items.length === query.limit && last) {
-      const read = all.indexOf(last) + 1;
-      if (read === all.length) return { items, next: page.nextCursor ?? undefined };
+      const readCount = all.indexOf(last) + 1;
+      if (readCount === all.length) return { items, next: page.nextCursor ?? undefined };
       // A shorter page ends right after the last item taken: its cursor continues there.
-      const short = await list(services, workflow, query, { limit: read, cursor });
-      return { items, next: short.nextCursor ?? undefined };
+      const shorterPage = await list(services, workflow, query, { limit: readCount, cursor });
+      return { items, next: shorterPage.nextCursor ?? undefined };
     }
     if (page.nextCursor === null) return { items, next: undefined };
     cursor = page.nextCursor;

@@ -25,11 +25,11 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
   repeatable: ['iterations'],
   success: [{ status: 200, schema: schemas.runPreview, description: 'Blocks that would run or be reused' }],
   errors: [400, 401, 403, 404, 409, 429],
-  async handle(services, { query }, row) {
+  async handle(services, { query }, workflow) {
     const { blockId, sourceRunId } = query;
     const iterations = query.iterations?.map(Number);
-    const source = await sourceRun(services, row, sourceRunId);
-    const draft = await draftOf(services, row);
+    const source = await sourceRun(services, workflow, sourceRunId);
+    const draft = await draftOf(services, workflow);
     const preview = await withCallerId(source, async () => {
       try {
         const options = { workflow: draft, ...(iterations && { iterations }) };
@@ -39,11 +39,11 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
         throw error;
       }
     });
-    return { data: { workflowId: row.id, sourceRunId, ...shown(preview) } };
+    return { data: { workflowId: workflow.id, sourceRunId, ...previewResource(preview) } };
   },
 });
 
-function shown({ blockId, refusal, continued, rerun, upstream }: RestartPreview) {
+function previewResource({ blockId, refusal, continued, rerun, upstream }: RestartPreview) {
   return {
     startBlockId: blockId,
     validation: refusal === null ? { valid: true } : { valid: false, error: refusal },

@@ -18,10 +18,10 @@ const MESSAGES: { readonly [code in RunErrorCode]: string } = {
 /** Returns the result as an anonymous caller sees it: the output of a completed run, or a fixed error message. */
 export function publicResult(result: RunResult): RunResult {
   const { status, output, error } = result;
-  const shown = status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
+  const visible = status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
   return {
     ...result,
-    output: shown,
+    output: visible,
     blockOutputs: null,
     error: error && { code: error.code, message: MESSAGES[error.code] },
   };
@@ -31,11 +31,11 @@ export function publicResult(result: RunResult): RunResult {
 export function withoutStdout(output: Json): Json {
   if (Array.isArray(output)) return output.map(withoutStdout);
   if (!isJsonObject(output)) return output;
-  const { stdout: _stdout, ...shown } = output;
-  if (Array.isArray(shown['results'])) shown['results'] = shown['results'].map(withoutStdout);
-  if (Object.hasOwn(shown, 'childWorkflowId') && shown['result'] !== undefined)
-    shown['result'] = withoutStdout(shown['result']);
-  return shown;
+  const { stdout: _stdout, ...visible } = output;
+  if (Array.isArray(visible['results'])) visible['results'] = visible['results'].map(withoutStdout);
+  if (Object.hasOwn(visible, 'childWorkflowId') && visible['result'] !== undefined)
+    visible['result'] = withoutStdout(visible['result']);
+  return visible;
 }
 
 const REFUSALS: { readonly [status in ErrorStatus]?: string } = {

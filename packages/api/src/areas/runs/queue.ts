@@ -11,12 +11,12 @@ import { StartPace } from './start-pace.ts';
 import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
 
 /** Maximum number of queued runs that are being started concurrently. */
-const AT_ONCE = 16;
+const MAX_CONCURRENT_STARTS = 16;
 /**
- * At this number of waiting runs, requests lose their precedence over starts: a sender that is faster than the runs
- * must wait, because the waiting runs of this process must fit into its memory.
+ * The number of waiting runs at which requests lose their precedence over starts. A sender that is faster than the
+ * starts must then wait, because the waiting runs of this process must fit into its memory.
  */
-const MOST_HELD_BACK = 10_000;
+const PRECEDENCE_THRESHOLD = 10_000;
 const UNAVAILABLE = 503;
 
 interface Submission extends QueuedRun {
@@ -30,7 +30,10 @@ export class RunQueue {
   readonly #reservations: Reservations;
   readonly #queue: StartQueue;
   readonly #report: (error: unknown) => void;
-  readonly #starts = new PQueue<FairQueue, FairOptions>({ concurrency: AT_ONCE, queueClass: FairQueue });
+  readonly #starts = new PQueue<FairQueue, FairOptions>({
+    concurrency: MAX_CONCURRENT_STARTS,
+    queueClass: FairQueue,
+  });
   readonly #pace = new StartPace();
   /** The engine's ids of submitted runs that have not been started. */
   readonly #submitted = new Set<string>();
@@ -49,12 +52,12 @@ export class RunQueue {
   }
 
   /**
-   * Starts the queued runs of all processes; with `before`, only those that were reserved before that time. Several
-   * processes may do this concurrently: the engine starts a run once.
+   * Starts the queued runs of all processes; with `reservedBefore`, only those that were reserved before that time.
+   * Several processes may do this concurrently: the engine starts a run once.
    */
-  async recover(before?: string): Promise<void> {
+  async recover(reservedBefore?: string): Promise<void> {
     if (this.#isClosed) return;
-    for (const queued of await this.#queue.list(before))
+    for (const queued of await this.#queue.list(reservedBefore))
       if (!this.#submitted.has(queued.engineId)) this.submit(queued);
   }
 
@@ -63,17 +66,20 @@ export class RunQueue {
     return this.whileAccepting(() => this.#queue.add(engineId, start));
   }
 
-  /** Calls `accept`, which accepts a request whose run is queued. Meanwhile, queued runs begin one by one. */
+  /** Calls `accept`, which accepts a request whose run is queued. Meanwhile, queued runs start one by one. */
   whileAccepting<T>(accept: () => Promise<T>): Promise<T> {
     return this.#pace.whileAccepting(accept);
   }
 
-  /** Takes a run from the queue. False when it is not in the queue. */
+  /** Removes a run from the queue. Returns false if it is not in the queue. */
   remove(engineId: string, failure: ReservationFailure): Promise<boolean> {
     return this.#queue.remove(engineId, failure);
   }
 
-  /** Starts the run after those of its workspace that were submitted before it. Runs of several workspaces start in turn. */
+  /**
+   * Starts the run after those of its workspace that were submitted before it. Runs of several workspaces start in
+   * turn.
+   */
   submit(submission: Submission): void {
     this.#submitted.add(submission.engineId);
     this.#starts
@@ -90,7 +96,7 @@ export class RunQueue {
   }
 
   async #start(submission: Submission): Promise<void> {
-    if (this.#starts.size < MOST_HELD_BACK) await this.#pace.turn();
+    if (this.#starts.size < PRECEDENCE_THRESHOLD) await this.#pace.turn();
     if (this.#isClosed) return;
     const { release } = submission;
     const run = await this.#startAndDequeue(submission).catch((error: unknown) => {
@@ -114,8 +120,8 @@ export class RunQueue {
   }
 
   async #engineStart(queued: QueuedRun): Promise<RunHandle | 'failed' | undefined> {
-    const { input, version, ownsFiles = false, ...more } = queued.start;
-    const options = { ...engineIds(queued), version, olderFiles: !ownsFiles, ...more };
+    const { input, version, ownsFiles = false, ...startOptions } = queued.start;
+    const options = { ...engineIds(queued), version, olderFiles: !ownsFiles, ...startOptions };
     try {
       return await this.#engine.start(queued.workflowId, input, options);
     } catch (error) {

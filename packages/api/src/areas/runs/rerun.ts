@@ -62,7 +62,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
       const request = { workflowId: workflow.id, workspaceId: workflow.workspaceId, mode: 'async' } as const;
       const owner = { runId: ids.engineId, userId: principal.userId };
       const release = await admitRun(services, { ...request, ...owner }, accountOf(principal));
-      const run = await startAgain(services, workflow, { ...call, ids, source }).catch((error: unknown) => {
+      const run = await startRerun(services, workflow, { ...call, ids, source }).catch((error: unknown) => {
         release?.();
         throw error;
       });
@@ -81,7 +81,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   },
 });
 
-interface Again {
+interface RerunRequest {
   body: schemas.RerunBody | undefined;
   ids: RunIds;
   source: RunIds & { run: RunDetail };
@@ -89,46 +89,50 @@ interface Again {
 }
 
 /** Starts the new run. When it throws, no run exists. */
-async function startAgain(services: AreaContext, workflow: Definition, again: Again): Promise<RunHandle> {
+async function startRerun(
+  services: AreaContext,
+  workflow: Definition,
+  request: RerunRequest,
+): Promise<RunHandle> {
   const { engine, policy } = services;
-  const { body = {}, ids, source } = again;
+  const { body = {}, ids, source } = request;
   const { blockId, iterations, version, fields, outputs } = body;
   const { asyncSeconds } = policy;
   const options: ExecuteOptions = {
     ...engineIds(ids),
     ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
   };
-  if (blockId === undefined) return startFromBeginning(services, workflow, again, options);
+  if (blockId === undefined) return startFromBeginning(services, workflow, request, options);
   const input = body.input as Json | undefined;
-  const from: Parameters<Engine['runFromBlock']>[2] = {
+  const restart: Parameters<Engine['runFromBlock']>[2] = {
     ...options,
     ...(version === 'live' && { workflow: workflow.id, version: liveVersion(workflow) }),
     ...(input !== undefined && { input }),
     ...(iterations && { iterations }),
     edits: { fields, outputs } as { [edited in 'fields' | 'outputs']?: JsonObject },
   };
-  return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, from));
+  return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, restart));
 }
 
 /** Starts the live version at the trigger at which the earlier run began, if the version has it. */
 async function startFromBeginning(
   { engine }: AreaContext,
   workflow: Definition,
-  { body, source, signal }: Again,
+  { body, source, signal }: RerunRequest,
   options: ExecuteOptions,
 ): Promise<RunHandle> {
   const version = liveVersion(workflow);
   const trace = await engine.getTrace(source.engineId);
-  const ran = new Set(trace.children.map(({ blockId }) => blockId));
+  const executedIds = new Set(trace.children.map(({ blockId }) => blockId));
   const triggers = await engine.triggers(workflow.id, { version });
-  const start = triggers.find(({ blockId }) => ran.has(blockId))?.blockId;
-  const at = { version, ...(start !== undefined && { start }) };
-  const given = body?.input as Json | undefined;
+  const start = triggers.find(({ blockId }) => executedIds.has(blockId))?.blockId;
+  const target = { version, ...(start !== undefined && { start }) };
+  const newInput = body?.input as Json | undefined;
   const input =
-    given === undefined
+    newInput === undefined
       ? trace.input && (await engine.readValue(trace.input))
-      : await engine.takeFiles(workflow.id, given, { ...at, signal });
-  return engine.start(workflow.id, input ?? {}, { ...options, ...at });
+      : await engine.takeFiles(workflow.id, newInput, { ...target, signal });
+  return engine.start(workflow.id, input ?? {}, { ...options, ...target });
 }
 
 /** Throws 403 for a workflow that is not deployed. */

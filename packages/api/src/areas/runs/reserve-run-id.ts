@@ -26,7 +26,7 @@ export async function reserveRunId(
   { headers, body, principal, page }: ReservingCall,
 ): Promise<RunIds> {
   // Anonymous callers cannot choose an id: they could take ids from the members of the workspace.
-  const given = principal.anonymous ? null : headers.get('x-run-id');
+  const callerId = principal.anonymous ? null : headers.get('x-run-id');
   const reservation: Omit<NewReservation, 'engineId' | 'runId'> = {
     workflowId: workflow.id,
     workspaceId: workflow.workspaceId,
@@ -34,17 +34,17 @@ export async function reserveRunId(
     mode: modeOf(body),
     createdAt: new Date(services.now()).toISOString(),
   };
-  if (given !== null && (await isRunOfHost(services, workflow, given))) throw runIdConflict(given);
+  if (callerId !== null && (await isRunOfHost(services, workflow, callerId))) throw runIdConflict(callerId);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const engineId = newRunId();
-    const runId = given ?? engineId;
+    const runId = callerId ?? engineId;
     if (await reserve(services, { ...reservation, engineId, runId })) return { engineId, runId };
-    if (given !== null) throw runIdConflict(given);
+    if (callerId !== null) throw runIdConflict(callerId);
   }
   throw unavailable();
 }
 
-/** True when the workspace has a run with this id that the host started in the engine, without a reservation. */
+/** Returns true if the workspace has a run with this id that the host started in the engine, without a reservation. */
 async function isRunOfHost(
   { engine, definitions, reservations }: AreaContext,
   { workspaceId }: Definition,

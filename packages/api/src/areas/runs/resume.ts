@@ -45,52 +45,52 @@ export const resumeRun = operationsOf<AreaContext>()({
     },
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
-  async handle(services, { path, body, principal, origin, recordAround }, row) {
-    const found = await findRun(services, row, path.runId);
-    const { run, reservation, runId } = found;
+  async handle(services, { path, body, principal, origin, recordAround }, workflow) {
+    const foundRun = await findRun(services, workflow, path.runId);
+    const { run, reservation, runId } = foundRun;
     if (!run) throw conflict(`Run ${runId} has not started: nothing in it can be resumed.`);
     const input = (body.input ?? {}) as Json;
-    const waits = reservation === undefined || reservation.mode === 'sync';
-    const given = { token: body.contextId, input, userId: principal.userId };
+    const isSync = reservation === undefined || reservation.mode === 'sync';
+    const answer = { token: body.contextId, input, userId: principal.userId };
     const { settled } = await recordAround({ resourceId: runId }, () =>
-      submitAnswer(services, { ...found, run, workspaceId: row.workspaceId }, given),
+      submitAnswer(services, { ...foundRun, run, workspaceId: workflow.workspaceId }, answer),
     );
     const headers = { 'X-Run-Id': runId };
-    if (waits) return { headers, data: resultOf({ ...(await settled), runId }, null) };
+    if (isSync) return { headers, data: resultOf({ ...(await settled), runId }, null) };
     // The response does not wait for the run.
     settled.catch(services.report);
-    return { status: 202, headers, data: receiptOf(row.id, runId, origin) };
+    return { status: 202, headers, data: receiptOf(workflow.id, runId, origin) };
   },
 });
 
 /**
- * Answers a pause point. Resolves when the run has accepted the answer, with a promise of its next result that the caller must
- * handle. Throws the error of the run for an answer that it refuses.
+ * Answers a pause point. Resolves when the run has accepted the answer, with a promise of its next result that the
+ * caller must handle. Throws the run's error if the run refuses the answer.
  */
 export async function submitAnswer(
   services: AreaContext,
-  found: RunIds & { run: RunDetail; workspaceId: string },
-  { userId, ...given }: { token: string; input: Json; userId: string | null },
+  foundRun: RunIds & { run: RunDetail; workspaceId: string },
+  { userId, ...answer }: { token: string; input: Json; userId: string | null },
 ): Promise<{ settled: Promise<RunResource> }> {
-  const { run, engineId, workspaceId } = found;
+  const { run, engineId, workspaceId } = foundRun;
   const ids = { runId: engineId, workflowId: run.workflowId, workspaceId };
   // Neither the rate limit nor the concurrency limit applies: a run that has started must be able to end.
   const release = await reserveUsage(services, { ...ids, userId, mode: 'resume' });
-  const settled = withCallerId(found, () => answer(services, run, given)).finally(release);
+  const settled = withCallerId(foundRun, () => resume(services, run, answer)).finally(release);
   // Awaited or reported by the caller, once the answer is accepted.
   settled.catch(() => undefined);
-  await accepted(services, settled, engineId, given.token);
+  await waitForAcceptance(services, settled, engineId, answer.token);
   return { settled };
 }
 
 /** Submits the answer. Resolves when the run ends or pauses again. */
-async function answer(
+async function resume(
   { engine }: AreaContext,
   run: RunDetail,
-  given: { token: string; input: Json },
+  answer: { token: string; input: Json },
 ): Promise<RunResource> {
   try {
-    return await engine.resume(run.runId, given);
+    return await engine.resume(run.runId, answer);
   } catch (error) {
     const isUnknown = isEngineError(error) && error.code === 'RESUME_POINT_NOT_FOUND';
     throw isUnknown && run.pauseKind === 'time' ? timedPause() : error;
@@ -103,20 +103,20 @@ function timedPause(): ApiError {
 }
 
 /** Resolves when the run has accepted the answer. Rejects when it refuses the answer. */
-async function accepted(
+async function waitForAcceptance(
   services: AreaContext,
   settled: Promise<RunResource>,
   engineId: string,
   token: string,
 ): Promise<void> {
-  const { promise: isAccepted, resolve, reject } = Promise.withResolvers<void>();
+  const { promise: acceptance, resolve, reject } = Promise.withResolvers<void>();
   const poll = async (): Promise<void> => {
     const { pauses } = await services.engine.getRun(engineId);
     if (!pauses.some((pause) => pause.token === token)) resolve();
   };
   const stop = services.every(POLL_MS, () => void poll().catch(reject));
   try {
-    await Promise.race([settled, isAccepted]);
+    await Promise.race([settled, acceptance]);
   } finally {
     stop();
   }

@@ -54,14 +54,14 @@ export function expectCombination(body: ExecuteBody, headers: Headers, principal
   if (rule) throw badRequest(rule[1]);
 }
 
-/** Throws 400 for an ill-formed `X-Run-Id`. Does not check whether the id is used. */
+/** Throws 400 for a malformed `X-Run-Id`. Does not check whether the id is used. */
 export function expectRunIdForm(headers: Headers): void {
-  const given = headers.get('x-run-id');
-  if (given === null) return;
-  if (!RUN_ID.test(given)) throw badRequest('X-Run-Id must be 1 to 128 letters, digits and . _ : -');
-  if (given === '.' || given === '..')
-    throw badRequest(`X-Run-Id cannot be "${given}": no URL could name the run`);
-  if (isChildRunId(given))
+  const runId = headers.get('x-run-id');
+  if (runId === null) return;
+  if (!RUN_ID.test(runId)) throw badRequest('X-Run-Id must be 1 to 128 letters, digits and . _ : -');
+  if (runId === '.' || runId === '..')
+    throw badRequest(`X-Run-Id cannot be "${runId}": no URL could name the run`);
+  if (isChildRunId(runId))
     throw badRequest('X-Run-Id cannot be a UUID of version 8: child runs use it. Use version 4 or 7');
 }
 
@@ -83,8 +83,8 @@ export function agentEventsOf(
 }
 
 function knowsAgentEvents(headers: Headers): boolean {
-  const named = (headers.get(PROTOCOL_HEADER) ?? '').toLowerCase().split(',');
-  return named.some((name) => name.trim() === AGENT_EVENTS);
+  const protocols = (headers.get(PROTOCOL_HEADER) ?? '').toLowerCase().split(',');
+  return protocols.some((name) => name.trim() === AGENT_EVENTS);
 }
 
 function usesMock({ run }: ExecuteBody): boolean {

@@ -1,6 +1,6 @@
 import type { AreaContext } from '../../context.ts';
 import { isRunNotFound } from '../../errors.ts';
-import { executedOf, executionResponse } from '../legacy/response.ts';
+import { executionBody, executionResponse } from '../legacy/response.ts';
 import { publicResult } from './public-result.ts';
 import { resultOf, unstartedRun } from './views.ts';
 
@@ -10,21 +10,21 @@ type Services = Pick<AreaContext, 'engine' | 'reservations' | 'every'>;
 const POLL_MS = 50;
 
 /**
- * Waits for the end of a queued run, and returns its response as callers without a credential see it: the response of its
- * Response block, else its output. Returns undefined, and lets the run continue, if it has not ended after `waitMs` or waits for
- * a person.
+ * Waits for the end of a queued run, and returns its response as callers without a credential see it: the response of
+ * its Response block, else its output. Returns undefined, and lets the run continue, if it has not ended after `waitMs`
+ * or waits for a person.
  */
 export async function runResponse(
   services: Services,
   engineId: string,
   { signal, waitMs }: { signal: AbortSignal; waitMs: number },
 ): Promise<Response | undefined> {
-  const late = new AbortController();
-  const stop = services.every(waitMs, () => late.abort());
-  const until = AbortSignal.any([signal, late.signal]);
+  const deadline = new AbortController();
+  const stop = services.every(waitMs, () => deadline.abort());
+  const waitSignal = AbortSignal.any([signal, deadline.signal]);
   try {
-    for (let isStarted = false; !until.aborted;) {
-      const response = await endedResponse(services, engineId, until);
+    for (let isStarted = false; !waitSignal.aborted;) {
+      const response = await endedResponse(services, engineId, waitSignal);
       if (response === 'queued') await pause(services, POLL_MS);
       else if (response !== 'started') return response;
       else if (isStarted) return undefined;
@@ -52,7 +52,7 @@ async function endedResponse(
     if (!isRunNotFound(error)) throw error;
     const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
     if (reservation?.isQueued) return 'queued';
-    if (reservation?.failure) return Response.json(executedOf(publicResult(unstartedRun(reservation))));
+    if (reservation?.failure) return Response.json(executionBody(publicResult(unstartedRun(reservation))));
     // The run was started after the query to the engine, or it has been deleted.
     return 'started';
   }

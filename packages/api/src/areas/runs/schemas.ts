@@ -13,7 +13,7 @@ export const RUN_STATUSES = [
   'paused',
 ] as const;
 
-/** Codes of failed runs. The details have the engine's code. */
+/** Codes of failed runs. The details contain the engine's code. */
 export const RUN_ERRORS = [
   'TIMEOUT',
   'CANCELLED',
@@ -45,7 +45,7 @@ const fromBlock = z.strictObject({
   iterations,
 });
 
-/** Maximum number of bytes of a file that are shown as Base64. It can only lower the server's limit. */
+/** Maximum size in bytes of a file that a response contains as Base64. It can only lower the server's limit. */
 const base64MaxBytes = z.int().min(1).max(16_777_216);
 
 const source = z.discriminatedUnion('source', [
@@ -122,7 +122,7 @@ const runFile = z.object({
 
 export type RunFile = z.output<typeof runFile>;
 
-/** The calls of an agent that a pause asks about. */
+/** The tool calls of an agent that a pause asks about. */
 export const waitingCalls = z.array(
   z.object({
     id: z.string(),
@@ -183,14 +183,16 @@ export const rerunBody = z.strictObject({
   version: z
     .enum(['run', 'live'])
     .optional()
-    .meta({ description: 'The definition of the earlier run, or the live one. Default: `run` from a block' }),
+    .meta({
+      description: 'The definition of the earlier run, or the live one. Default: `run` with `blockId`, else `live`',
+    }),
   input: z.record(z.string(), json).optional().meta({ description: 'Default: the input of the earlier run' }),
   fields: z
     .record(z.string().min(1).max(128), json)
     .optional()
     .meta({ description: 'Values that replace resolved fields of the block, for people only' }),
   outputs: z.record(blockId, z.record(z.string(), json)).optional().meta({
-    description: 'Outputs that replace the reused outputs of blocks before it, by the id of the block',
+    description: 'Outputs that replace the reused outputs of earlier blocks, by the id of the block',
   }),
 });
 

@@ -7,7 +7,7 @@ import type { AreaContext } from '../../context.ts';
 import type { Definition } from '../../ports.ts';
 
 /** A resolved selector: a block, and a path into its output. */
-export interface Selected {
+export interface ResolvedSelector {
   selector: string;
   blockId: string;
   path: readonly string[];
@@ -19,45 +19,50 @@ type NamedBlock = Pick<WorkflowBlock, 'blockId' | 'name'>;
 type Ports = Pick<AreaContext, 'engine' | 'definitions'>;
 
 /**
- * Resolves selectors to blocks and paths. `blocks` are the blocks of the run's workflow. A selector that begins with the id of a
- * workflow that the run can call refers to the live version of that workflow. Throws 400 for a selector that names no block.
+ * Resolves selectors to blocks and paths. `blocks` are the blocks of the run's workflow. A selector that begins with
+ * the id of a workflow that the run can call refers to the live version of that workflow. Throws 400 for a selector
+ * that names no block.
  */
 export async function resolveSelectors(
   services: Ports,
   selectors: readonly string[],
-  of: { workflow: Definition; blocks: readonly NamedBlock[] },
-): Promise<Selected[]> {
-  const known = indexOf(of.blocks);
+  run: { workflow: Definition; blocks: readonly NamedBlock[] },
+): Promise<ResolvedSelector[]> {
+  const index = indexOf(run.blocks);
   const children = new Map<string, BlockIndex | undefined>();
-  const found: Selected[] = [];
+  const resolved: ResolvedSelector[] = [];
   for (const selector of selectors) {
     const selected =
-      resolve(selector, known) ?? (await inChild(services, selector, { of: of.workflow, children }));
-    if (!selected) throw unknownBlock(selector, known);
-    found.push(selected);
+      resolve(selector, index) ??
+      (await resolveInChild(services, selector, { caller: run.workflow, children }));
+    if (!selected) throw unknownBlock(selector, index);
+    resolved.push(selected);
   }
-  return found;
+  return resolved;
 }
 
-/** Resolves a selector that begins with the id of a callable workflow. `children` caches the workflows of earlier selectors. */
-async function inChild(
+/**
+ * Resolves a selector that begins with the id of a callable workflow. `children` caches the workflows of earlier
+ * selectors.
+ */
+async function resolveInChild(
   services: Ports,
   selector: string,
-  { of, children }: { of: Definition; children: Map<string, BlockIndex | undefined> },
-): Promise<Selected | undefined> {
+  { caller, children }: { caller: Definition; children: Map<string, BlockIndex | undefined> },
+): Promise<ResolvedSelector | undefined> {
   const end = selector.indexOf('.');
   const workflowId = end < 0 ? '' : selector.slice(0, end);
   if (workflowId === '') return undefined;
-  if (!children.has(workflowId)) children.set(workflowId, await childOf(services, of, workflowId));
-  const known = children.get(workflowId);
-  if (!known) return undefined;
-  const selected = resolve(selector.slice(end + 1), known);
-  if (!selected) throw unknownBlock(selector, known);
+  if (!children.has(workflowId)) children.set(workflowId, await indexOfChild(services, caller, workflowId));
+  const index = children.get(workflowId);
+  if (!index) return undefined;
+  const selected = resolve(selector.slice(end + 1), index);
+  if (!selected) throw unknownBlock(selector, index);
   return { ...selected, selector, workflowId };
 }
 
 /** Returns the blocks of the live version of a workflow; undefined when `caller` cannot call it. */
-async function childOf(
+async function indexOfChild(
   { engine, definitions }: Ports,
   caller: Definition,
   workflowId: string,
@@ -103,11 +108,11 @@ function indexOf(blocks: readonly NamedBlock[]): BlockIndex {
 }
 
 /** Resolves `block.path` by name or id, `id_path`, and a block alone. */
-function resolve(selector: string, known: BlockIndex): Selected | undefined {
+function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefined {
   const [head = '', ...path] = selector.split('.');
-  const byHead = known.positions.has(head) ? head : known.byName.get(normalizeName(head));
+  const byHead = index.positions.has(head) ? head : index.byName.get(normalizeName(head));
   if (byHead !== undefined) return { selector, blockId: byHead, path };
-  const byId = blockIdBefore(selector, known);
+  const byId = blockIdBefore(selector, index);
   if (byId === undefined) return undefined;
   return { selector, blockId: byId, path: selector.slice(byId.length + 1).split('.') };
 }
@@ -115,35 +120,35 @@ function resolve(selector: string, known: BlockIndex): Selected | undefined {
 /** Returns the first block whose id is the selector up to one of its underscores. */
 function blockIdBefore(selector: string, { positions, ids, longestId }: BlockIndex): string | undefined {
   let first: number | undefined;
-  for (let at = selector.indexOf('_'); at >= 0 && at <= longestId; at = selector.indexOf('_', at + 1)) {
-    const position = positions.get(selector.slice(0, at));
+  for (let end = selector.indexOf('_'); end >= 0 && end <= longestId; end = selector.indexOf('_', end + 1)) {
+    const position = positions.get(selector.slice(0, end));
     if (position !== undefined && position < (first ?? Infinity)) first = position;
   }
   return first === undefined ? undefined : ids[first];
 }
 
 /**
- * Returns the selected values by selector. The last execution of a block, and the last call of a workflow, counts. A block
- * that did not run, and a path that does not exist, has no entry.
+ * Returns the selected values by selector. The last execution of a block, and the last call of a workflow, counts. A
+ * block that did not run, and a path that does not exist, has no entry.
  */
 export async function selectedValues(
   engine: Engine,
   runId: string,
-  selected: readonly Selected[],
+  selected: readonly ResolvedSelector[],
 ): Promise<{ [selector: string]: Json }> {
-  const own = lastByBlock(await engine.getLogs(runId));
-  const wanted = new Set(selected.flatMap(({ workflowId = [] }) => workflowId));
+  const ownLogs = lastByBlock(await engine.getLogs(runId));
+  const workflowIds = new Set(selected.flatMap(({ workflowId = [] }) => workflowId));
   const children = new Map(
-    [...(await logsOfChildren(engine, runId, wanted))].map(([id, logs]) => [id, lastByBlock(logs)]),
+    [...(await logsOfChildren(engine, runId, workflowIds))].map(([id, logs]) => [id, lastByBlock(logs)]),
   );
-  const found: [string, Json][] = [];
+  const entries: [string, Json][] = [];
   for (const { selector, blockId, path, workflowId } of selected) {
-    const logs = workflowId === undefined ? own : children.get(workflowId);
+    const logs = workflowId === undefined ? ownLogs : children.get(workflowId);
     const log = logs?.get(blockId);
     const value = log && valueAt(log.output, path);
-    if (value !== undefined) found.push([selector, value]);
+    if (value !== undefined) entries.push([selector, value]);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(entries);
 }
 
 /** Returns the last completed log of each block. */
@@ -154,7 +159,7 @@ function lastByBlock(logs: LogDetail[]): Map<string, LogDetail> {
 /** Maximum number of child runs that are searched for selected values. */
 const MAX_CHILDREN = 1000;
 
-/** Returns, by workflow, the logs of the run's children and their children. */
+/** Returns the logs of the run's descendants by workflow. */
 async function logsOfChildren(
   engine: Engine,
   runId: string,
@@ -166,8 +171,8 @@ async function logsOfChildren(
     for (const child of await engine.childRuns(caller)) {
       if (callers.length > MAX_CHILDREN) return logs;
       callers.push(child.runId);
-      const wanted = logs.get(child.workflowId);
-      for (const log of wanted ? await engine.getLogs(child.runId) : []) wanted?.push(log);
+      const childLogs = logs.get(child.workflowId);
+      for (const log of childLogs ? await engine.getLogs(child.runId) : []) childLogs?.push(log);
     }
   }
   return logs;
@@ -175,10 +180,10 @@ async function logsOfChildren(
 
 /** Returns the value at the path; undefined when the path does not exist. */
 export function valueAt(value: Json, path: readonly string[]): Json | undefined {
-  let at: Json | undefined = value;
+  let current: Json | undefined = value;
   for (const step of path) {
-    if (Array.isArray(at)) at = at[Number(step)];
-    else at = isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+    if (Array.isArray(current)) current = current[Number(step)];
+    else current = isJsonObject(current) && Object.hasOwn(current, step) ? current[step] : undefined;
   }
-  return at;
+  return current;
 }

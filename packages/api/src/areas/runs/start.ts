@@ -16,7 +16,7 @@ export interface RunOrigin {
   start: string | undefined;
 }
 
-/** A draft, for the engine. */
+/** A draft, as an argument of the engine. */
 export interface Draft {
   workflow: Json;
   compat?: true;
@@ -37,8 +37,8 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
 const CHAT_TRIGGERS: ReadonlySet<string> = new Set(['start_trigger', 'chat_trigger', 'starter']);
 
 /**
- * Returns the definition with the trigger at which the run begins. Throws 400 for an unknown trigger, and when several triggers
- * are possible and the body names none of them.
+ * Returns the definition with the trigger at which the run begins. Throws 400 for an unknown trigger, and when several
+ * triggers are possible and the body names none of them.
  */
 export async function originFrom(
   services: AreaContext,
@@ -56,18 +56,19 @@ function chooseTrigger(
   types: ReadonlySet<string>,
 ): string {
   const names = triggers.map(({ blockId, name }) => `${blockId} (${name})`).join(', ');
-  const named = run?.entry?.blockId;
-  if (named !== undefined) {
+  const entryBlock = run?.entry?.blockId;
+  if (entryBlock !== undefined) {
     const found =
-      triggers.find(({ blockId }) => blockId === named) ?? triggers.find(({ name }) => name === named);
+      triggers.find(({ blockId }) => blockId === entryBlock) ??
+      triggers.find(({ name }) => name === entryBlock);
     if (found) return found.blockId;
-    throw badRequest(`"${named}" is not a trigger that can start this workflow. There are ${names}`);
+    throw badRequest(`"${entryBlock}" is not a trigger that can start this workflow. There are ${names}`);
   }
-  const forCalls = triggers.filter(({ type }) => types.has(type));
+  const matching = triggers.filter(({ type }) => types.has(type));
   // A manual run of a draft may begin at any trigger.
-  const possible = run?.source === 'manual' || forCalls.length === 0 ? triggers : forCalls;
-  const [only] = possible;
-  if (only && possible.length === 1) return only.blockId;
+  const candidates = run?.source === 'manual' || matching.length === 0 ? triggers : matching;
+  const [trigger] = candidates;
+  if (trigger && candidates.length === 1) return trigger.blockId;
   throw badRequest(
     `Several triggers can start this workflow: name one in run.entry.blockId. There are ${names}`,
   );
@@ -120,15 +121,15 @@ async function startDraft(
   const entry = body.run?.source === 'manual' ? body.run.entry : undefined;
   const input = body.input as Json | undefined;
   if (entry?.type === 'block') {
-    const from = await sourceRun(services, workflow, entry.sourceRunId);
+    const source = await sourceRun(services, workflow, entry.sourceRunId);
     const { iterations } = entry;
-    const given = {
+    const restart = {
       ...options,
       ...(input !== undefined && { input }),
       ...(iterations && { iterations }),
       workflow: draft,
     };
-    return withCallerId(from, () => engine.runFromBlock(from.engineId, entry.blockId, given));
+    return withCallerId(source, () => engine.runFromBlock(source.engineId, entry.blockId, restart));
   }
   // Without input, a run begins with the example values of its trigger, which are the defaults of its fields.
   return engine.start(draft, input ?? {}, { ...options, ...(start !== undefined && { start }) });

@@ -8,7 +8,7 @@ import type { AgentEvents } from './output-frames.ts';
 import { AGENT_EVENTS } from './rules.ts';
 import type { RunResult } from './schemas.ts';
 import { selectedValues } from './selected.ts';
-import type { Selected } from './selected.ts';
+import type { ResolvedSelector } from './selected.ts';
 import { resultOf } from './views.ts';
 
 /** A run whose result is streamed. */
@@ -16,7 +16,7 @@ export interface StreamedRun {
   run: RunHandle;
   /** The id by which the caller knows the run. */
   runId: string;
-  selected: readonly Selected[] | undefined;
+  selected: readonly ResolvedSelector[] | undefined;
   /** Returns a value as the response shows it. */
   show: (value: Json) => Promise<Json>;
   /** Returns the result as the caller may see it. */
@@ -28,58 +28,60 @@ export interface StreamedRun {
   headers: { [name: string]: string };
 }
 
-/** Returns JSON lines: a heartbeat at once and then at intervals, and the result as the last line. */
-export function resultLines(services: AreaContext, streamed: StreamedRun): Response {
-  const result = finalResult(services, streamed).then(
+/** Returns JSON lines: a heartbeat immediately and then at intervals, and the result as the last line. */
+export function resultLines(services: AreaContext, streamedRun: StreamedRun): Response {
+  const result = finalResult(services, streamedRun).then(
     (data) => ({ type: 'final', data }),
     (error: unknown) => {
       services.report(error);
       return { type: 'error', error: 'Internal server error', status: 500 };
     },
   );
-  let due = Promise.withResolvers<undefined>();
-  const stop = services.every(services.heartbeatMs, () => due.resolve(undefined));
+  let nextHeartbeat = Promise.withResolvers<undefined>();
+  const stop = services.every(services.heartbeatMs, () => nextHeartbeat.resolve(undefined));
   void result.then(stop);
   const heartbeat = () => ({ type: 'heartbeat', timestamp: new Date(services.now()).toISOString() });
   async function* lines(): AsyncGenerator<object> {
     yield heartbeat();
     for (;;) {
-      const last = await Promise.race([result, due.promise]);
+      const last = await Promise.race([result, nextHeartbeat.promise]);
       if (last) return yield last;
-      due = Promise.withResolvers();
+      nextHeartbeat = Promise.withResolvers();
       yield heartbeat();
     }
   }
-  return ndjson(lines(), { onCancel: () => streamed.cancel(), headers: streamed.headers });
+  return ndjson(lines(), { onCancel: () => streamedRun.cancel(), headers: streamedRun.headers });
 }
 
-/** Returns server-sent events: selected outputs as blocks end, then `final` or `error`, then `"[DONE]"`. No heartbeats. */
-export function resultEvents(services: AreaContext, streamed: StreamedRun): Response {
-  const { run, selected = [], agents } = streamed;
+/**
+ * Returns server-sent events: selected outputs as blocks end, then `final` or `error`, then `"[DONE]"`. No heartbeats.
+ */
+export function resultEvents(services: AreaContext, streamedRun: StreamedRun): Response {
+  const { run, selected = [], agents } = streamedRun;
   // Events cover this run only. Selected outputs of called workflows are part of the last frame.
   const own = selected.filter(({ workflowId }) => workflowId === undefined);
-  // Subscribes at once: events before the first read are kept.
+  // Subscribes now, so that events before the first read are buffered.
   const events = own.length > 0 || agents ? run.events() : undefined;
   const protocol = agents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
-  return eventStream(frames(services, streamed, { own, events }), {
-    onCancel: () => streamed.cancel(),
-    headers: { ...protocol, ...streamed.headers },
+  return eventStream(frames(services, streamedRun, { own, events }), {
+    onCancel: () => streamedRun.cancel(),
+    headers: { ...protocol, ...streamedRun.headers },
   });
 }
 
 async function* frames(
   services: AreaContext,
-  streamed: StreamedRun,
-  { own, events }: { own: readonly Selected[]; events: AsyncIterable<RunEvent> | undefined },
+  streamedRun: StreamedRun,
+  { own, events }: { own: readonly ResolvedSelector[]; events: AsyncIterable<RunEvent> | undefined },
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    const { agents, show } = streamed;
+    const { agents, show } = streamedRun;
     const outputs = new OutputFrames({ selected: own, agents, show });
     for await (const event of events ?? []) {
       for await (const data of outputs.of(event)) yield { data };
     }
-    for (const data of outputs.rest()) yield { data };
-    yield { data: await lastFrame(services, streamed, outputs.sent) };
+    for (const data of outputs.flush()) yield { data };
+    yield { data: await lastFrame(services, streamedRun, outputs.sent) };
   } catch (error) {
     services.report(error);
     yield { data: { event: 'error', error: 'Internal server error' } };
@@ -89,19 +91,19 @@ async function* frames(
 
 async function lastFrame(
   services: AreaContext,
-  streamed: StreamedRun,
+  streamedRun: StreamedRun,
   sent: ReadonlySet<string>,
 ): Promise<object> {
-  const { selected, show, view } = streamed;
-  const resource = await streamed.run.result();
+  const { selected, show, view } = streamedRun;
+  const resource = await streamedRun.run.result();
   const result = view(resultOf(resource, null));
   const { status, error } = result;
   if (error?.code === 'TIMEOUT') return { event: 'error', error: error.message };
-  const rest = selected ? await unsentValues(services, resource, selected, sent) : (result.output as Json);
-  const output = await show(rest);
+  const value = selected ? await unsentValues(services, resource, selected, sent) : (result.output as Json);
+  const output = await show(value);
   const success = status === 'completed' || status === 'paused';
-  const failed = success ? {} : { error: error?.message ?? `The run was ${status}.` };
-  const data = { success, ...failed, output, ...(status === 'paused' && { status }) };
+  const failure = success ? {} : { error: error?.message ?? `The run was ${status}.` };
+  const data = { success, ...failure, output, ...(status === 'paused' && { status }) };
   return { event: 'final', data };
 }
 
@@ -109,7 +111,7 @@ async function lastFrame(
 async function unsentValues(
   { engine }: AreaContext,
   { runId }: RunResource,
-  selected: readonly Selected[],
+  selected: readonly ResolvedSelector[],
   sent: ReadonlySet<string>,
 ): Promise<Json> {
   const unsent = selected.filter(({ selector }) => !sent.has(selector));

@@ -24,10 +24,10 @@ export function errorOf(error: Failure | null): RunResult['error'] {
   const { blockType } = details;
   const isChild = typeof blockType === 'string' && blockType.startsWith('workflow');
   const atBlock = details['blockId'] === undefined ? 'EXECUTION_FAILED' : 'BLOCK_EXECUTION_FAILED';
-  const byBlock = isChild ? 'CHILD_WORKFLOW_FAILED' : atBlock;
-  const known = Object.hasOwn(CODES, error.code) ? CODES[error.code] : undefined;
+  const blockCode = isChild ? 'CHILD_WORKFLOW_FAILED' : atBlock;
+  const engineCode = Object.hasOwn(CODES, error.code) ? CODES[error.code] : undefined;
   return {
-    code: known ?? byBlock,
+    code: engineCode ?? blockCode,
     message: error.message,
     details: { ...details, reason: error.code },
   };
@@ -54,38 +54,38 @@ export function unstartedRun(
   reservation: Reservation,
 ): RunResult & { trigger: string; paused: null; cost: null } {
   const { runId, workflowId, createdAt: startedAt, trigger, failure = null } = reservation;
-  const ended = failure === null ? null : startedAt;
+  const endedAt = failure === null ? null : startedAt;
   const status = failure === null ? 'queued' : failure.reason === 'CANCELLED' ? 'cancelled' : 'failed';
   const error = failure && status === 'failed' ? { code: failure.reason, message: failure.message } : null;
   return {
-    ...{ runId, workflowId, status, trigger, startedAt, endedAt: ended, error },
+    ...{ runId, workflowId, status, trigger, startedAt, endedAt, error },
     ...{ durationMs: null, output: null, blockOutputs: null, paused: null, cost: null },
   };
 }
 
 /**
- * Returns the reason why the run waits. `mayResume`: the caller may answer, so the first open point is named, with the calls
- * of an agent that it asks about.
+ * Returns the reason why the run waits. `mayResume`: the caller may answer, so the first open point is named, with the
+ * tool calls of an agent that it asks about.
  */
-export function pausedOf(found: RunIds & { run: RunDetail }, mayResume: boolean) {
-  const { run } = found;
+export function pausedOf(foundRun: RunIds & { run: RunDetail }, mayResume: boolean) {
+  const { run } = foundRun;
   const { pauses, resumedCount } = run;
-  const first = pauses.find(({ kind }) => kind === 'human') ?? pauses[0];
-  if (run.status !== 'paused' || !first) return null;
+  const pause = pauses.find(({ kind }) => kind === 'human') ?? pauses[0];
+  if (run.status !== 'paused' || !pause) return null;
   return {
-    contextId: mayResume && first.kind === 'human' ? first.token : null,
-    pausedAt: first.pausedAt,
-    resumeAt: first.resumesAt,
-    pauseKind: first.kind,
-    blockedOnBlockId: first.blockId,
-    automaticResumeWaitingReason: waitingReason(run.suspended && withCallerIdIn(found, run.suspended)),
+    contextId: mayResume && pause.kind === 'human' ? pause.token : null,
+    pausedAt: pause.pausedAt,
+    resumeAt: pause.resumesAt,
+    pauseKind: pause.kind,
+    blockedOnBlockId: pause.blockId,
+    automaticResumeWaitingReason: waitingReason(run.suspended && withCallerIdIn(foundRun, run.suspended)),
     pausePointCount: pauses.length + resumedCount,
     resumedCount,
-    calls: mayResume ? callsOf(first.output) : null,
+    calls: mayResume ? callsOf(pause.output) : null,
   };
 }
 
-/** Returns the calls of an agent that a pause asks about; null if it asks about something else. */
+/** Returns the tool calls of an agent that a pause asks about; null if it asks about something else. */
 function callsOf(output: Json) {
   const calls = isJsonObject(output) ? own(output, 'calls') : undefined;
   return waitingCalls.safeParse(calls).data ?? null;
