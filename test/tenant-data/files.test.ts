@@ -128,7 +128,7 @@ describe('a block that reads files, on a host without a store of files', () => {
     const deployed = await engine.deploy(file);
     const warned = deployed.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
     expect(warned.map(({ message }) => message)).toEqual([
-      '"A" uses files of the workspace in its operation "file_write", which this host does not store; it fails when it is reached.',
+      '"A" fails when it is reached: its operation "file_write" uses files of the workspace, which this host does not store.',
     ]);
     const stores = await engineWith({ tenantFiles: new MemoryFiles() });
     expect(stores.check(file).map(({ code }) => code)).not.toContain('FEATURE_MISSING');

@@ -86,7 +86,7 @@ function portsOf(block: JsonObject): DrawnBlock['ports'] {
   );
 }
 
-/** Returns the rows of a field: a list, or the JSON text of one. A row that cannot be read has no port. */
+/** Returns the rows of a field: an array, or the JSON text of an array. A row that cannot be read has no port. */
 function rowsOf(value: Json | undefined): JsonObject[] {
   const rows = typeof value === 'string' ? parseJson(value) : value;
   return Array.isArray(rows) ? rows.filter(isJsonObject) : [];

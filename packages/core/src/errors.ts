@@ -106,16 +106,16 @@ export class BlockError extends Error {
   }
 }
 
-function branded(value: unknown, brand: string): boolean {
+function hasBrand(value: unknown, brand: string): boolean {
   return typeof value === 'object' && value !== null && (value as { [BRAND]?: string })[BRAND] === brand;
 }
 
 /** Returns true for an EngineError, even of another copy of this package. */
 export function isEngineError(value: unknown): value is EngineError {
-  return branded(value, 'engine');
+  return hasBrand(value, 'engine');
 }
 
 /** Returns true for a BlockError, even of another copy of this package. */
 export function isBlockError(value: unknown): value is BlockError {
-  return branded(value, 'block');
+  return hasBrand(value, 'block');
 }

@@ -33,15 +33,15 @@ export function isFileRecord(value: Json | undefined): value is FileRecord & Jso
 
 /** Returns the file records in a value, in order, without repeated ids. */
 export function filesIn(value: Json): FileRecord[] {
-  const found = new Map<string, FileRecord>();
-  collect(value, found);
-  return [...found.values()];
+  const files = new Map<string, FileRecord>();
+  collect(value, files);
+  return [...files.values()];
 }
 
-function collect(value: Json, found: Map<string, FileRecord>): void {
+function collect(value: Json, files: Map<string, FileRecord>): void {
   if (typeof value !== 'object' || value === null) return;
-  if (isFileRecord(value) && !found.has(value.id)) found.set(value.id, value);
-  for (const part of Object.values(value)) collect(part, found);
+  if (isFileRecord(value) && !files.has(value.id)) files.set(value.id, value);
+  for (const part of Object.values(value)) collect(part, files);
 }
 
 /**
@@ -59,16 +59,16 @@ export function withContents(value: Json, contentOf: (file: FileRecord) => strin
     key,
     withContents(part, contentOf),
   ]);
-  const changed = entries.some(([key, part]) => part !== value[key]);
-  if (content === undefined && !changed) return value;
+  const hasChanged = entries.some(([key, part]) => part !== value[key]);
+  if (content === undefined && !hasChanged) return value;
   return { ...Object.fromEntries(entries), ...(content !== undefined && { [CONTENT]: content }) };
 }
 
 /** Returns the record whose content the path reads (`files[0].base64`), unless the file has a field of this name. */
 export function fileToRead(value: Json | undefined, path: readonly PathStep[]): FileRecord | undefined {
-  const at = path.indexOf(CONTENT);
-  if (at < 0) return undefined;
-  const file = followPath(value, path.slice(0, at));
+  const index = path.indexOf(CONTENT);
+  if (index < 0) return undefined;
+  const file = followPath(value, path.slice(0, index));
   return isFileRecord(file) && !Object.hasOwn(file, CONTENT) ? file : undefined;
 }
 
@@ -78,7 +78,7 @@ const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** Control characters, lone surrogates, and characters that change the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
-const HALF_AT_END = /\p{Cs}$/u;
+const TRAILING_SURROGATE = /\p{Cs}$/u;
 const MEDIA_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+*-]*(?:; ?[\w-]+=[\w.+-]+)*$/i;
 
 /**
@@ -87,8 +87,8 @@ const MEDIA_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+*-]*(?:; ?[\w-]+=[\w.+-]+)*$
  */
 export function fileName(text: string): string {
   const base = text.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? '';
-  const shown = base.replaceAll(UNPRINTABLE, '_').trim();
-  const name = shown.slice(0, MAX_NAME_CHARACTERS).replace(HALF_AT_END, '');
+  const printable = base.replaceAll(UNPRINTABLE, '_').trim();
+  const name = printable.slice(0, MAX_NAME_CHARACTERS).replace(TRAILING_SURROGATE, '');
   return /^\.*$/.test(name) ? 'file' : name;
 }
 

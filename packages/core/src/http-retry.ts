@@ -8,6 +8,6 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   const value = header?.trim() ?? '';
   // Some services also send fractions of a second.
   if (/^\d+(?:\.\d+)?$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+  const dateMs = Date.parse(value);
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }

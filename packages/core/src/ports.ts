@@ -16,8 +16,8 @@ export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * Calls `fire` once, at `atMs`, or at once if that time has passed; never earlier. Returns a function that cancels
-   * it.
+   * Calls `fire` once, at `atMs`, or immediately if that time has passed; never earlier. Returns a function that
+   * cancels it.
    */
   at(atMs: number, fire: () => void): () => void;
 }

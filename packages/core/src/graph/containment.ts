@@ -21,16 +21,16 @@ export type PlacedBlocks = ReadonlyMap<string, PlacedBlock>;
 /**
  * Returns the position of every block, from the `parentId` of blocks, and from stored maps only for blocks without one.
  */
-export function placeBlocks(workflow: Workflow, found: DiagnosticSink): PlacedBlocks {
+export function placeBlocks(workflow: Workflow, sink: DiagnosticSink): PlacedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.
   const sorted = workflow.blocks
     .filter(({ type }) => type !== 'note')
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const blocks = new Map(sorted.map((block) => [block.id, block]));
-  const parents = namedParents(blocks, found);
-  for (const [child, parent] of storedParents(workflow.stored, blocks, found)) parents.set(child, parent);
+  const parents = namedParents(blocks, sink);
+  for (const [child, parent] of storedParents(workflow.stored, blocks, sink)) parents.set(child, parent);
   const places = new Map<string, PlacedBlock>();
-  for (const id of blocks.keys()) place(id, { blocks, parents, places, found });
+  for (const id of blocks.keys()) computePlace(id, { blocks, parents, places, sink });
   return places;
 }
 
@@ -39,7 +39,7 @@ export function parentOf(place: PlacedBlock): string | undefined {
   return place.containers.at(-1);
 }
 
-function namedParents(blocks: ReadonlyMap<string, Block>, found: DiagnosticSink): Map<string, string> {
+function namedParents(blocks: ReadonlyMap<string, Block>, sink: DiagnosticSink): Map<string, string> {
   const parents = new Map<string, string>();
   for (const block of blocks.values()) {
     if (block.parentId === undefined) continue;
@@ -48,7 +48,7 @@ function namedParents(blocks: ReadonlyMap<string, Block>, found: DiagnosticSink)
       parents.set(block.id, parent.id);
       continue;
     }
-    found.push(
+    sink.push(
       diagnostic('PARENT_MISSING', {
         blockId: block.id,
         path: ['blocks', block.id, 'data', 'parentId'],
@@ -64,44 +64,45 @@ interface PlacingContext {
   blocks: ReadonlyMap<string, Block>;
   parents: ReadonlyMap<string, string>;
   places: Map<string, PlacedBlock>;
-  found: DiagnosticSink;
+  sink: DiagnosticSink;
 }
 
 /** Computes the positions of the block and of the containers around it, outermost first. */
-function place(id: string, placing: PlacingContext): void {
-  const { blocks, places, found } = placing;
-  const { chain, outer } = unplacedChain(id, placing);
-  let around = outer;
+function computePlace(id: string, context: PlacingContext): void {
+  const { blocks, places, sink } = context;
+  const { chain, outer } = unplacedChain(id, context);
+  let container = outer;
   for (const next of chain.toReversed()) {
     const block = blocks.get(next) as Block;
-    if (around && around.containers.length >= MAX_NESTING) {
-      found.push(tooDeep(block));
-      around = undefined;
+    if (container && container.containers.length >= MAX_NESTING) {
+      sink.push(tooDeep(block));
+      container = undefined;
     }
-    around = around ? inside(block, around) : { block, containers: [], enabled: block.enabled };
-    places.set(next, around);
+    container = container ? inside(block, container) : { block, containers: [], enabled: block.enabled };
+    places.set(next, container);
   }
 }
 
 /** Returns the block and the containers around it, innermost first, up to one whose position is already known. */
 function unplacedChain(
   id: string,
-  { blocks, parents, places, found }: PlacingContext,
+  { blocks, parents, places, sink }: PlacingContext,
 ): { chain: string[]; outer: PlacedBlock | undefined } {
   const chain = new Set<string>();
-  let up: string | undefined = id;
-  while (up !== undefined && !places.has(up) && !chain.has(up)) {
-    chain.add(up);
-    up = parents.get(up);
+  let current: string | undefined = id;
+  while (current !== undefined && !places.has(current) && !chain.has(current)) {
+    chain.add(current);
+    current = parents.get(current);
   }
   const ids = [...chain];
-  if (up !== undefined && chain.has(up)) found.push(parentCycle(ids.slice(ids.indexOf(up)), blocks));
-  return { chain: ids, outer: up === undefined ? undefined : places.get(up) };
+  if (current !== undefined && chain.has(current))
+    sink.push(parentCycle(ids.slice(ids.indexOf(current)), blocks));
+  return { chain: ids, outer: current === undefined ? undefined : places.get(current) };
 }
 
-function inside(block: Block, around: PlacedBlock): PlacedBlock {
-  const containers = [...around.containers, around.block.id];
-  return { block, containers, enabled: block.enabled && around.enabled };
+function inside(block: Block, container: PlacedBlock): PlacedBlock {
+  const containers = [...container.containers, container.block.id];
+  return { block, containers, enabled: block.enabled && container.enabled };
 }
 
 function parentCycle(ids: readonly string[], blocks: ReadonlyMap<string, Block>): Diagnostic {

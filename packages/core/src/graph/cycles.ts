@@ -43,8 +43,8 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
     [...nodes].filter((id) => remaining.ins.get(id) === 0 || remaining.outs.get(id) === 0),
   );
   const cycles: string[][] = [];
-  const known = new Map<string, SortedTargets>();
-  for (const first of nodes) walk(remaining, { first, known, cycles });
+  const sortedTargets = new Map<string, SortedTargets>();
+  for (const first of nodes) walk(remaining, { first, sortedTargets, cycles });
   return cycles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
@@ -59,37 +59,41 @@ function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly 
   for (const id of queue) {
     if (!nodes.delete(id)) continue;
     for (const next of graph.outNeighbors(id)) decrement(ins, next);
-    for (const before of graph.inNeighbors(id)) decrement(outs, before);
+    for (const previous of graph.inNeighbors(id)) decrement(outs, previous);
   }
 }
 
 /** The sorted targets of a node's edges, and the index of the first one that may still be in the graph. */
 interface SortedTargets {
   targets: readonly string[];
-  at: number;
+  next: number;
 }
 
 /**
- * Removes every cycle that is reached by following first edges. After a cycle it continues from where the cycle was
- * entered.
+ * Removes every cycle that is reached by following the first remaining edge of each node. After a cycle, continues from
+ * where the cycle was entered.
  */
 function walk(
   remaining: RemainingGraph,
-  { first, known, cycles }: { first: string; known: Map<string, SortedTargets>; cycles: string[][] },
+  {
+    first,
+    sortedTargets,
+    cycles,
+  }: { first: string; sortedTargets: Map<string, SortedTargets>; cycles: string[][] },
 ): void {
   const path = [first];
   const positions = new Map([[first, 0]]);
-  for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
-    const next = remaining.nodes.has(at) ? firstTarget(remaining, at, known) : undefined;
-    const from = next === undefined ? undefined : positions.get(next);
+  for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
+    const next = remaining.nodes.has(node) ? firstTarget(remaining, node, sortedTargets) : undefined;
+    const start = next === undefined ? undefined : positions.get(next);
     if (next === undefined) {
       path.pop();
-      positions.delete(at);
-    } else if (from === undefined) {
+      positions.delete(node);
+    } else if (start === undefined) {
       positions.set(next, path.length);
       path.push(next);
     } else {
-      const cycle = path.slice(from);
+      const cycle = path.slice(start);
       cycles.push(rotateToFirst(cycle));
       removeNodes(remaining, cycle);
     }
@@ -99,18 +103,19 @@ function walk(
 function firstTarget(
   { graph, nodes }: RemainingGraph,
   id: string,
-  known: Map<string, SortedTargets>,
+  sortedTargets: Map<string, SortedTargets>,
 ): string | undefined {
-  const sorted = known.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), at: 0 };
-  known.set(id, sorted);
-  while (sorted.at < sorted.targets.length && !nodes.has(sorted.targets[sorted.at] as string)) sorted.at++;
-  return sorted.targets[sorted.at];
+  const sorted = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
+  sortedTargets.set(id, sorted);
+  while (sorted.next < sorted.targets.length && !nodes.has(sorted.targets[sorted.next] as string))
+    sorted.next++;
+  return sorted.targets[sorted.next];
 }
 
 function rotateToFirst(cycle: readonly string[]): string[] {
-  const first = cycle.reduce((least, id) => (id < least ? id : least));
-  const at = cycle.indexOf(first);
-  return [...cycle.slice(at), ...cycle.slice(0, at)];
+  const first = cycle.reduce((smallest, id) => (id < smallest ? id : smallest));
+  const index = cycle.indexOf(first);
+  return [...cycle.slice(index), ...cycle.slice(0, index)];
 }
 
 /** Returns the names of the blocks in a cycle; if it is long, only the first and the last. */

@@ -8,14 +8,14 @@ export class StringHeap {
 
   push(item: string): void {
     const items = this.#items;
-    let at = items.push(item) - 1;
-    while (at > 0) {
-      const up = (at - 1) >> 1;
-      if ((items[up] as string) <= item) break;
-      items[at] = items[up] as string;
-      at = up;
+    let index = items.push(item) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if ((items[parent] as string) <= item) break;
+      items[index] = items[parent] as string;
+      index = parent;
     }
-    items[at] = item;
+    items[index] = item;
   }
 
   pop(): string | undefined {
@@ -23,16 +23,16 @@ export class StringHeap {
     const first = items[0];
     const last = items.pop();
     if (items.length === 0 || last === undefined) return first;
-    let at = 0;
+    let index = 0;
     for (;;) {
-      let down = at * 2 + 1;
-      if (down >= items.length) break;
-      if (down + 1 < items.length && (items[down + 1] as string) < (items[down] as string)) down++;
-      if ((items[down] as string) >= last) break;
-      items[at] = items[down] as string;
-      at = down;
+      let child = index * 2 + 1;
+      if (child >= items.length) break;
+      if (child + 1 < items.length && (items[child + 1] as string) < (items[child] as string)) child++;
+      if ((items[child] as string) >= last) break;
+      items[index] = items[child] as string;
+      index = child;
     }
-    items[at] = last;
+    items[index] = last;
     return first;
   }
 }
@@ -47,18 +47,18 @@ export function topologicalOrder(
   nodes: readonly string[],
   outOf: ReadonlyMap<string, readonly { target: string }[]>,
 ): string[] {
-  const waiting = new Map(nodes.map((node) => [node, 0]));
+  const inDegrees = new Map(nodes.map((node) => [node, 0]));
   for (const node of nodes)
-    for (const { target } of outOf.get(node) ?? []) waiting.set(target, (waiting.get(target) ?? 0) + 1);
-  const ready = new StringHeap();
-  for (const [node, count] of waiting) if (count === 0) ready.push(node);
+    for (const { target } of outOf.get(node) ?? []) inDegrees.set(target, (inDegrees.get(target) ?? 0) + 1);
+  const startable = new StringHeap();
+  for (const [node, count] of inDegrees) if (count === 0) startable.push(node);
   const order: string[] = [];
-  for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
+  for (let node = startable.pop(); node !== undefined; node = startable.pop()) {
     order.push(node);
     for (const { target } of outOf.get(node) ?? []) {
-      const remaining = (waiting.get(target) as number) - 1;
-      waiting.set(target, remaining);
-      if (remaining === 0) ready.push(target);
+      const remaining = (inDegrees.get(target) as number) - 1;
+      inDegrees.set(target, remaining);
+      if (remaining === 0) startable.push(target);
     }
   }
   return order;

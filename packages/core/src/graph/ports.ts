@@ -3,7 +3,7 @@ import { conditionRows, routerRows } from './rows.ts';
 import type { RowBlock } from './rows.ts';
 
 /**
- * The port of an edge, with the plan's names: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
+ * The port of an edge, in the plan's names: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
  *
  * `unknown`: the block does not have the port. It acts as `source`, except on conditions and routers, where a removed
  * branch is never taken.
@@ -18,16 +18,18 @@ export type PortReader = (port: string | undefined, nth: number, target: string)
 
 const SIDES = /^source-(top|right|bottom|left)$/;
 
-/** Returns the reader for a block's edges. `extra`: ports that a registered executor declares for the block's type. */
-export function portReader(block: RowBlock, extra: readonly string[] = []): PortReader {
+/**
+ * Returns the reader for a block's edges. `extraPorts`: ports that a registered executor declares for the block's type.
+ */
+export function portReader(block: RowBlock, extraPorts: readonly string[] = []): PortReader {
   if (block.type === 'condition') return conditionPorts(block);
   if (block.type === 'router') {
     return (port, _, target) => ({ port: port === 'error' ? 'error' : `router-${target}` });
   }
   if (block.type === 'router_v2') return routerPorts(block);
-  const known = new Set(extra);
+  const declaredPorts = new Set(extraPorts);
   return (port) => {
-    if (port !== undefined && known.has(port)) return { port };
+    if (port !== undefined && declaredPorts.has(port)) return { port };
     if (isContainerType(block.type) && port === `${block.type}-end-source`) return { port: 'source' };
     return plainPort(port);
   };

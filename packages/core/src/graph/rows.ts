@@ -32,27 +32,27 @@ export function isElse(title: string): boolean {
 }
 
 function readRows(
-  stored: Json | undefined,
+  field: Json | undefined,
   idOf: (title: string, index: number) => string,
 ): { rows: Row[]; fault?: string } {
-  if (stored == null || stored === '') return { rows: [] };
+  if (field == null || field === '') return { rows: [] };
   const { value, fault } =
-    typeof stored === 'string' ? readJsonText(stored) : { value: stored, fault: undefined };
+    typeof field === 'string' ? readJsonText(field) : { value: field, fault: undefined };
   if (fault !== undefined) return { rows: [], fault };
   if (!Array.isArray(value)) return { rows: [], fault: 'It is not a list of rows.' };
   const rows = value.filter(isJsonObject).map((row, index) => {
-    const title = text(own(row, 'title'));
+    const title = textOf(own(row, 'title'));
     const id = own(row, 'id');
     return {
       id: typeof id === 'string' && id !== '' ? id : idOf(title, index),
       title,
-      value: text(own(row, 'value')),
+      value: textOf(own(row, 'value')),
     };
   });
   return { rows };
 }
 
-function text(value: Json | undefined): string {
+function textOf(value: Json | undefined): string {
   if (value == null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -7,8 +7,8 @@ import type { Lists } from './lists.ts';
 type Blocks = ReadonlyMap<string, Block>;
 
 /**
- * Returns the containers of blocks without a `parentId`, from the stored maps, but only containers that no block
- * names.
+ * Returns, from the stored maps, the containers of blocks without a `parentId`. Entries of containers that a block
+ * names in its `parentId` are not used.
  *
  * If two stored entries list a block, it belongs to the inner one. Differences between a map and the blocks are
  * reported.
@@ -16,29 +16,30 @@ type Blocks = ReadonlyMap<string, Block>;
 export function storedParents(
   stored: readonly StoredContainer[],
   blocks: Blocks,
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): Map<string, string> {
-  const named: Lists<string> = new Map();
-  for (const { id, parentId } of blocks.values()) if (parentId !== undefined) append(named, parentId, id);
+  const childrenByParent: Lists<string> = new Map();
+  for (const { id, parentId } of blocks.values())
+    if (parentId !== undefined) append(childrenByParent, parentId, id);
   const parents = new Map<string, string>();
   let nesting: Nesting | undefined;
   const lists = new Map(stored.map((each) => [each.id, new Set(each.nodes)]));
   for (const entry of stored) {
     const block = blocks.get(entry.id);
-    const children = named.get(entry.id);
+    const children = childrenByParent.get(entry.id);
     if (block?.type !== entry.kind) {
-      if (entry.nodes.some((id) => blocks.has(id))) found.push(mapWithoutBlock(entry));
+      if (entry.nodes.some((id) => blocks.has(id))) sink.push(mapWithoutBlock(entry));
     } else if (children) {
-      nesting ??= new Nesting(blocks, named);
-      const differing = disagreements(entry, children, { blocks, nesting });
-      if (differing.length > 0) found.push(mapDiffers(entry, block, differing));
-    } else if (assignListedBlocks(entry, { blocks, parents, lists })) found.push(mapUsed(entry, block));
+      nesting ??= new Nesting(blocks, childrenByParent);
+      const differences = findDifferences(entry, children, { blocks, nesting });
+      if (differences.length > 0) sink.push(mapDiffers(entry, block, differences));
+    } else if (assignListedBlocks(entry, { blocks, parents, lists })) sink.push(mapUsed(entry, block));
   }
   return parents;
 }
 
 /** Returns the ids that are in the container only according to the map, or only according to the blocks. */
-function disagreements(
+function findDifferences(
   entry: StoredContainer,
   children: readonly string[],
   { blocks, nesting }: { blocks: Blocks; nesting: Nesting },
@@ -59,16 +60,16 @@ interface AssignContext {
 
 /** Puts the listed blocks without a `parentId` into the container. Returns true if there are any. */
 function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: AssignContext): boolean {
-  let any = false;
+  let hasAny = false;
   for (const id of entry.nodes) {
     const block = blocks.get(id);
     if (!block || block.parentId !== undefined || id === entry.id) continue;
-    any = true;
-    const other = parents.get(id);
+    hasAny = true;
+    const otherContainer = parents.get(id);
     // If two containers list the block, the outer one also lists the inner one.
-    if (other === undefined || lists.get(other)?.has(entry.id)) parents.set(id, entry.id);
+    if (otherContainer === undefined || lists.get(otherContainer)?.has(entry.id)) parents.set(id, entry.id);
   }
-  return any;
+  return hasAny;
 }
 
 /**
@@ -76,32 +77,32 @@ function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: 
  * containers. One walk over the tree numbers the blocks, so each query takes constant time.
  */
 class Nesting {
-  readonly #entered = new Map<string, number>();
-  readonly #left = new Map<string, number>();
+  readonly #enterPositions = new Map<string, number>();
+  readonly #exitPositions = new Map<string, number>();
 
   /**
    * `children`: the blocks that name each container. Blocks in a cycle of containers count as being in no container.
    */
   constructor(blocks: Blocks, children: Lists<string>) {
-    const open: { id: string; inside: Iterator<string> }[] = [];
+    const stack: { id: string; inside: Iterator<string> }[] = [];
     const enter = (id: string): void => {
-      this.#entered.set(id, this.#entered.size);
-      open.push({ id, inside: (children.get(id) ?? []).values() });
+      this.#enterPositions.set(id, this.#enterPositions.size);
+      stack.push({ id, inside: (children.get(id) ?? []).values() });
     };
     for (const { id, parentId } of blocks.values()) {
       if (parentId === undefined || !blocks.has(parentId)) enter(id);
-      for (let top = open.at(-1); top; top = open.at(-1)) {
+      for (let top = stack.at(-1); top; top = stack.at(-1)) {
         const { done, value } = top.inside.next();
         if (done !== true) enter(value);
-        else this.#left.set((open.pop() ?? top).id, this.#entered.size);
+        else this.#exitPositions.set((stack.pop() ?? top).id, this.#enterPositions.size);
       }
     }
   }
 
   isInside(id: string, container: string): boolean {
-    const position = this.#entered.get(id) ?? -1;
-    const first = this.#entered.get(container);
-    return first !== undefined && position > first && position < (this.#left.get(container) ?? 0);
+    const position = this.#enterPositions.get(id) ?? -1;
+    const first = this.#enterPositions.get(container);
+    return first !== undefined && position > first && position < (this.#exitPositions.get(container) ?? 0);
   }
 }
 

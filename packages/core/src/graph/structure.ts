@@ -45,18 +45,18 @@ export interface StructureOptions {
 export function buildStructure(
   workflow: Workflow,
   options: StructureOptions,
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): Structure {
-  const places = placeBlocks(workflow, found);
+  const places = placeBlocks(workflow, sink);
   const notes = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
-  const wiring = wireEdges(workflow.edges, places, { ...options, notes }, found);
+  const wiring = wireEdges(workflow.edges, places, { ...options, notes }, sink);
   const members = findMembers(places, wiring.paths);
   const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
   const structure = { places, members, ...neighbours(wires) };
   const regions = buildRegions(structure, wiring.starts);
   // A complete order proves that there is no cycle. Most graphs have a complete order.
   if ([...regions.values()].some(({ size, order }) => order.length < size))
-    for (const cycle of findCycles(graphOf(members, wires), places)) found.push(cycle);
+    for (const cycle of findCycles(graphOf(members, wires), places)) sink.push(cycle);
   return { ...structure, regions };
 }
 
@@ -71,16 +71,16 @@ function buildRegions(
   { places, members, into, outOf }: Omit<Structure, 'regions'>,
   starts: ReadonlyMap<string, readonly string[]>,
 ): Map<string, RegionGraph> {
-  const insides: Lists<string> = new Map();
-  for (const id of members) append(insides, parentOf(places.get(id) as PlacedBlock) ?? '', id);
+  const idsByContainer: Lists<string> = new Map();
+  for (const id of members) append(idsByContainer, parentOf(places.get(id) as PlacedBlock) ?? '', id);
   const containers = [...members].filter((id) => isContainerType((places.get(id) as PlacedBlock).block.type));
   const regions = new Map<string, RegionGraph>();
   for (const container of ['', ...containers]) {
-    const ids = insides.get(container) ?? [];
+    const ids = idsByContainer.get(container) ?? [];
     const order = topologicalOrder(ids, outOf);
-    const free = new Set(order.filter((id) => !into.has(id)));
-    const first = (starts.get(container) ?? []).filter((id) => free.has(id));
-    const entries = [...new Set([...first, ...free])];
+    const sources = new Set(order.filter((id) => !into.has(id)));
+    const startTargets = (starts.get(container) ?? []).filter((id) => sources.has(id));
+    const entries = [...new Set([...startTargets, ...sources])];
     regions.set(container, { size: ids.length, order, entries });
   }
   return regions;
@@ -93,7 +93,7 @@ function findMembers(places: PlacedBlocks, paths: ReadonlyMap<string, readonly s
   for (const id of reached) for (const target of paths.get(id) ?? []) reached.add(target);
   // A block inside a container that cannot run cannot run either.
   return new Set(
-    [...reached].filter((id) => places.get(id)?.containers.every((around) => reached.has(around))),
+    [...reached].filter((id) => places.get(id)?.containers.every((container) => reached.has(container))),
   );
 }
 

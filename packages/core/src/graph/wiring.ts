@@ -7,7 +7,7 @@ import { append } from './lists.ts';
 import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
 
-/** An edge that runs follow, between two blocks of the same container (or of the top level). */
+/** An edge between two blocks of the same container, or of the top level. Runs follow it. */
 export interface Wire {
   source: string;
   target: string;
@@ -36,7 +36,7 @@ export function wireEdges(
   edges: readonly Edge[],
   places: PlacedBlocks,
   options: WiringOptions,
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): Wiring {
   const wiring = {
     wires: [] as Wire[],
@@ -46,7 +46,7 @@ export function wireEdges(
   const seen = new Set<string>();
   const readers = new Map<string, { read: PortReader; nth: number }>();
   edges.forEach((edge, index) => {
-    const ends = findEnds(edge, index, { places, options, found });
+    const ends = findEnds(edge, index, { places, options, sink });
     if (!ends) return;
     const { source, target } = ends;
     const reader = readers.get(edge.source) ?? {
@@ -59,10 +59,10 @@ export function wireEdges(
     append(wiring.paths, edge.source, edge.target);
     if (parentOf(target) === edge.source) append(wiring.starts, edge.source, edge.target);
     else if (parentOf(source) === edge.target) return;
-    else if (parentOf(source) !== parentOf(target)) found.push(edgeAcrossContainers(index, source, target));
+    else if (parentOf(source) !== parentOf(target)) sink.push(edgeAcrossContainers(index, source, target));
     else {
       const { port, unknown } = reader.read(edge.port, nth, edge.target);
-      if (unknown) found.push(unknownPort(edge, index, source, port));
+      if (unknown) sink.push(unknownPort(edge, index, source, port));
       const key = JSON.stringify([edge.source, edge.target, port]);
       if (!seen.has(key)) wiring.wires.push({ source: edge.source, target: edge.target, port });
       seen.add(key);
@@ -74,25 +74,25 @@ export function wireEdges(
 interface EdgeContext {
   places: PlacedBlocks;
   options: WiringOptions;
-  found: DiagnosticSink;
+  sink: DiagnosticSink;
 }
 
 function findEnds(
   edge: Edge,
   index: number,
-  finding: EdgeContext,
+  context: EdgeContext,
 ): { source: PlacedBlock; target: PlacedBlock } | undefined {
-  const { places, options, found } = finding;
+  const { places, options, sink } = context;
   const source = places.get(edge.source);
   const target = places.get(edge.target);
   if (source && target) {
     if (source !== target) return { source, target };
-    found.push(selfEdge(index, source));
+    sink.push(selfEdge(index, source));
     return undefined;
   }
   for (const end of ['source', 'target'] as const) {
     if (!places.has(edge[end]) && !options.notes.has(edge[end]))
-      found.push(edgeToUnknownBlock(edge, index, end, options.compat));
+      sink.push(edgeToUnknownBlock(edge, index, end, options.compat));
   }
   return undefined;
 }

@@ -19,7 +19,7 @@ export type Command =
     }
   /** Ask for the iterations or branches of a container. Answered by `expanded` or `failed`. */
   | { type: 'expand'; at: Address; turn: number }
-  /** Send `fired` at `dueMs`, or at once if that time has passed. */
+  /** Send `fired` at `dueMs`, or immediately if that time has passed. */
   | { type: 'timer'; at: Address; timer: TimerName; dueMs: number; try?: number }
   /** The pause point at `at` is open and can be resumed. `try`, `resumes`: the attempt that the answer continues. */
   | { type: 'open'; at: Address; try?: number; resumes?: number }

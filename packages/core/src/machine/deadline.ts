@@ -16,16 +16,16 @@ export function setDeadline(context: StepContext, event: StartedEvent): void {
   context.commands.push(deadlineCommand(dueMs));
 }
 
-/** R26: stops the deadline's clock while only a person can move the run, and starts it again afterwards. */
+/** R26: stops the deadline's clock while only a person can continue the run, and starts it again afterwards. */
 export function updateDeadline(context: StepContext): void {
   const { deadline } = context.state;
   if (!deadline?.activeOnly) return;
   const { busy, timers, humans } = context.state;
-  const idle = busy === 0 && timers === 0 && humans > 0;
-  if (idle && deadline.dueMs !== undefined) {
+  const isIdle = busy === 0 && timers === 0 && humans > 0;
+  if (isIdle && deadline.dueMs !== undefined) {
     deadline.leftMs = Math.max(0, deadline.dueMs - context.atMs);
     delete deadline.dueMs;
-  } else if (!idle && deadline.leftMs !== undefined) {
+  } else if (!isIdle && deadline.leftMs !== undefined) {
     deadline.dueMs = context.atMs + deadline.leftMs;
     delete deadline.leftMs;
     context.commands.push(deadlineCommand(deadline.dueMs));

@@ -15,7 +15,7 @@ import {
 import type { Cell, Drain, Level, OpenContainer, Work } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
-// R17: a drain starts nothing new: waits, pauses, children and pending retries end at once, and running work gets a
+// R17: a drain starts nothing new: waits, pauses, children and pending retries end immediately, and running work gets a
 // grace period. R18: afterwards running work is aborted. R19: an outer drain replaces the inner ones.
 
 /** Starts to drain `scope` because of the node at `cause`. */
@@ -47,11 +47,11 @@ export function beginDrain(
 /** Applies an event to work in a drain. The event only brings the drain closer to its end and starts nothing. */
 export function updateDraining(
   context: StepContext,
-  found: FrameLocation,
+  location: FrameLocation,
   index: number,
   event: Event,
 ): boolean {
-  const { level, draining } = found;
+  const { level, draining } = location;
   const cell = level.frame.cells[index];
   if (!draining || cell === undefined) return false;
   if (isOpenContainer(cell)) {
@@ -61,7 +61,7 @@ export function updateDraining(
     const last = isWork(cell) && cell.w === 'run' ? lastCell(cell, event) : undefined;
     if (last === undefined) return false;
     level.frame.cells[index] = last;
-    reportEnd(context, found, index, { event, why: draining.drain.why });
+    reportEnd(context, location, index, { event, why: draining.drain.why });
   }
   context.state.busy--;
   if (--draining.drain.running === 0) finishDrain(context, draining.scope, draining.drain);
@@ -77,17 +77,22 @@ function lastCell(work: Extract<Work, { w: 'run' }>, event: Event): Cell | undef
 
 function reportEnd(
   context: StepContext,
-  found: FrameLocation,
+  location: FrameLocation,
   index: number,
   { event, why }: { event: Event; why: Drain['why'] },
 ): void {
   if (event.type === 'paused' && event.continues) context.commands.push({ type: 'abort', at: event.at, why });
   else if (event.type === 'failed' || event.type === 'fired')
-    reportFailure(context, found, index, event.type === 'fired');
+    reportFailure(context, location, index, event.type === 'fired');
 }
 
-function reportFailure(context: StepContext, found: FrameLocation, index: number, timedOut: boolean): void {
-  const at = addressOf(found.level, index);
+function reportFailure(
+  context: StepContext,
+  location: FrameLocation,
+  index: number,
+  timedOut: boolean,
+): void {
+  const at = addressOf(location.level, index);
   if (timedOut) context.commands.push({ type: 'abort', at, why: 'timeout' });
   context.notices.push({ type: 'failed', at, handled: false, ...(timedOut && { timedOut }) });
 }
@@ -104,11 +109,11 @@ export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain
 function finishDrain(context: StepContext, scope: DrainScope, drain: Drain): void {
   const { why, cause } = drain;
   if (scope.of === 'run') {
-    const how =
+    const outcome =
       why === 'failed'
         ? ({ status: 'failed', reason: 'block' } as const)
         : ({ status: 'completed' } as const);
-    context.tasks.push({ do: 'end', ...how, ...(cause && { at: cause }) });
+    context.tasks.push({ do: 'end', ...outcome, ...(cause && { at: cause }) });
   } else if (scope.of === 'branch') {
     context.tasks.push({ do: 'close', level: scope.level, ...(cause && { failed: cause }) });
   } else {
@@ -137,7 +142,9 @@ export function endRun(
   context.commands.push({ type: 'end', status, ...(reason && { reason }), ...(at && { at }) });
 }
 
-/** Running blocks and pending `expand` commands get the grace period. Child runs do not: they have their own. */
+/**
+ * Returns true for work with a grace period: running blocks and pending `expand` commands. Child runs have their own.
+ */
 function hasGrace(level: Level, index: number): boolean {
   const cell = level.frame.cells[index] as Work | OpenContainer;
   return isOpenContainer(cell) || (cell.w === 'run' && nodeAt(level.region, index).class !== 'child');

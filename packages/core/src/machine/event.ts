@@ -79,7 +79,7 @@ export interface StartedEvent {
   until?: number;
   /** Maximum duration of the run in milliseconds. */
   timeoutMs?: number;
-  /** Time in which only a person can move the run does not count towards `timeoutMs`. */
+  /** True if the time in which only a person can continue the run does not count towards `timeoutMs`. */
   activeOnly?: boolean;
   /** Grace period in milliseconds: time for running blocks to finish after the run has failed or answered. */
   graceMs: number;

@@ -33,15 +33,15 @@ export function failAttempt(
 }
 
 /**
- * Returns the milliseconds to wait after attempt `attempt` failed: exponential backoff with a ceiling, shortened by the
- * drawn jitter, and never shorter than the server's `Retry-After`.
+ * Returns the milliseconds to wait after attempt `attempt` failed: exponential backoff with a ceiling, shortened by
+ * the random jitter, and never shorter than the server's `Retry-After`.
  */
 export function retryWaitMs(retry: RetryPolicy, attempt: number, failure: Failure): number {
   // Without this case, 0 times an infinite factor would be NaN.
-  const grown =
+  const backoffMs =
     retry.waitMs === 0 ? 0 : Math.min(retry.maxWaitMs, retry.waitMs * retry.backoff ** (attempt - 1));
-  const drawn = grown * (1 - retry.jitter * (failure.jitter ?? 0));
-  return Math.max(Math.round(drawn), failure.retryAfterMs ?? 0);
+  const jitteredMs = backoffMs * (1 - retry.jitter * (failure.jitter ?? 0));
+  return Math.max(Math.round(jitteredMs), failure.retryAfterMs ?? 0);
 }
 
 /** Fails the node permanently. Its error port or the nearest handler around it takes the failure. */

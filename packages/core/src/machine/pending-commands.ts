@@ -55,7 +55,7 @@ type AnsweredCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 /**
  * Returns true if `command` is one of `pendingCommands`, without building the list.
  *
- * For drivers that apply several events at once: a later event may already answer the command of an earlier one.
+ * For drivers that apply several events in one batch: a later event may already answer the command of an earlier one.
  * `abort` and `end` are never pending.
  */
 export function isPending(region: Region, state: State, command: Command): boolean {

@@ -26,8 +26,8 @@ const cache = new WeakMap<Region, PreparedRegion>();
 
 /** Returns the prepared form of a region, which is computed once per region. */
 export function prepare(region: Region): PreparedRegion {
-  const known = cache.get(region);
-  if (known) return known;
+  const cached = cache.get(region);
+  if (cached) return cached;
   const ports = region.nodes.map(() => new Map<number, string[]>());
   region.nodes.forEach((node, to) => {
     for (const edge of node.ins) {
@@ -53,9 +53,9 @@ export function prepare(region: Region): PreparedRegion {
  */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
   const { outs, reachable } = prepare(region);
-  let known = reachable.get(start);
-  if (!known) reachable.set(start, (known = reachableFrom(outs, start)));
-  return { cells: known.cells.slice(), left: known.left };
+  let cached = reachable.get(start);
+  if (!cached) reachable.set(start, (cached = reachableFrom(outs, start)));
+  return { cells: cached.cells.slice(), left: cached.left };
 }
 
 function reachableFrom(outs: PreparedRegion['outs'], start: number): ReachableCells {

@@ -24,7 +24,7 @@ export interface State {
 export interface Deadline {
   /** Set while the clock runs. */
   dueMs?: number;
-  /** Set while the clock is stopped: `activeOnly`, and only a person can move the run. */
+  /** Set while the clock is stopped: `activeOnly`, and only a person can continue the run. */
   leftMs?: number;
   activeOnly: boolean;
 }

@@ -73,13 +73,13 @@ function begin(context: StepContext, event: StartedEvent): boolean {
 
 /** Handles an event about the node at its address. */
 function updateNode(context: StepContext, event: Exclude<Event, { type: 'started' | 'cancelled' }>): boolean {
-  const found = event.at.length % 2 === 1 ? locate(context.state, context.root, event.at) : undefined;
+  const location = event.at.length % 2 === 1 ? locate(context.state, context.root, event.at) : undefined;
   const index = event.at[event.at.length - 1] as number;
-  const cell = found?.level.frame.cells[index];
-  if (!found || cell === undefined) return false;
-  if (found.draining) return updateDraining(context, found, index, event);
-  if (isOpenContainer(cell)) return updateContainer(context, found.level, index, event);
-  return isWork(cell) && updateWork(context, found.level, index, event);
+  const cell = location?.level.frame.cells[index];
+  if (!location || cell === undefined) return false;
+  if (location.draining) return updateDraining(context, location, index, event);
+  if (isOpenContainer(cell)) return updateContainer(context, location.level, index, event);
+  return isWork(cell) && updateWork(context, location.level, index, event);
 }
 
 /** Runs the tasks of `context`, and the tasks that they add, first come, first served (R6). */

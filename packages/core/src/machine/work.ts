@@ -98,10 +98,10 @@ function continueAttempt(
   context: StepContext,
   level: Level,
   index: number,
-  { try: attempt, resumes: earlier = 0, leftMs }: { try: number; resumes?: number; leftMs?: number },
+  { try: attempt, resumes: previousResumes = 0, leftMs }: { try: number; resumes?: number; leftMs?: number },
 ): void {
   const at = addressOf(level, index);
-  const resumes = earlier + 1;
+  const resumes = previousResumes + 1;
   context.state.busy++;
   context.commands.push({ type: 'run', at, try: attempt, resumes });
   if (leftMs === undefined) {
@@ -121,13 +121,17 @@ function updateBlocked(
   on: 'human' | 'time' | null,
 ): boolean {
   const work = level.frame.cells[index] as Extract<Work, { w: 'run' | 'blocked' }>;
-  const before = work.w === 'blocked' ? work.on : null;
-  if (!CALLERS.has(nodeAt(level.region, index).class) || before === on) return false;
+  const previous = work.w === 'blocked' ? work.on : null;
+  if (!CALLERS.has(nodeAt(level.region, index).class) || previous === on) return false;
   removeFromCounters(context.state, work);
-  const same = { ...attemptOf(work), try: work.try, ...(work.dueMs !== undefined && { dueMs: work.dueMs }) };
+  const attempt = {
+    ...attemptOf(work),
+    try: work.try,
+    ...(work.dueMs !== undefined && { dueMs: work.dueMs }),
+  };
   if (on === null) context.state.busy++;
   else if (on === 'time') context.state.timers++;
   else context.state.humans++;
-  level.frame.cells[index] = on === null ? { w: 'run', ...same } : { w: 'blocked', on, ...same };
+  level.frame.cells[index] = on === null ? { w: 'run', ...attempt } : { w: 'blocked', on, ...attempt };
   return true;
 }

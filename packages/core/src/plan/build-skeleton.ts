@@ -57,16 +57,16 @@ function buildNode(compilation: Compilation, settings: Settings, id: string): No
   };
 }
 
-/** Containers with a count known at compile time need no command. Blocks of unknown types may have effects. */
+/** Returns the class of a block. A container with a count known at compile time needs no command. */
 function classOf(compilation: Compilation, block: Block, subflow: NodeSettings['subflow']): BlockClass {
   if (subflow) return subflow.count === undefined ? 'compute' : 'inline';
-  if (notifies(block)) return 'effect';
-  const trigger = block.trigger || isTriggerType(block.type);
-  return compilation.types.get(block.type)?.class ?? (trigger ? 'compute' : 'effect');
+  if (hasNotificationTools(block)) return 'effect';
+  const isTrigger = block.trigger || isTriggerType(block.type);
+  return compilation.types.get(block.type)?.class ?? (isTrigger ? 'compute' : 'effect');
 }
 
-/** True for a pause with notification tools: it sends requests, like an effect. */
-function notifies({ type, fields }: Block): boolean {
+/** Returns true for a pause with notification tools: it sends requests, like an effect. */
+function hasNotificationTools({ type, fields }: Block): boolean {
   const tools = fields['notification'] ?? null;
   return type === 'human_in_the_loop' && !isBlank(tools) && !(Array.isArray(tools) && tools.length === 0);
 }

@@ -22,7 +22,7 @@ import { isBlank } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 
 /** Fields without which a block of a known type fails, unless a mock replaces it. */
-const NEEDED: ReadonlyMap<string, string> = new Map([
+const REQUIRED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['workflow', 'workflowId'],
   ['workflow_input', 'workflowId'],
   ['api', 'url'],
@@ -51,14 +51,14 @@ export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<strin
 
 function checkType(compilation: Compilation, block: Block, types: SimilarNames): void {
   if (compilation.runnable.has(block.type)) return;
-  const near = compilation.types.has(block.type) ? undefined : types.nearest(block.type);
-  compilation.found.push(
+  const suggestion = compilation.types.has(block.type) ? undefined : types.nearest(block.type);
+  compilation.sink.push(
     diagnostic('BLOCK_TYPE_UNKNOWN', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
       message: `No executor is registered for the type "${block.type}"; "${block.name}" fails when it is reached.`,
-      hint: near
-        ? `Did you mean "${near.name}"? Otherwise register an executor for the type, or add a mock.`
+      hint: suggestion
+        ? `Did you mean "${suggestion.name}"? Otherwise register an executor for the type, or add a mock.`
         : 'Register an executor for the type, or add a mock.',
     }),
   );
@@ -68,9 +68,9 @@ function checkEmpty(compilation: Compilation, block: Block): void {
   for (const name of compilation.types.get(block.type)?.required ?? []) {
     if (isEmpty(own(block.fields, name))) report(compilation, block, { code: 'FIELD_REQUIRED', name });
   }
-  const needed = NEEDED.get(block.type);
-  if (needed !== undefined && isEmpty(own(block.fields, needed))) {
-    report(compilation, block, { code: 'FIELD_EMPTY', name: needed });
+  const requiredField = REQUIRED_FIELDS.get(block.type);
+  if (requiredField !== undefined && isEmpty(own(block.fields, requiredField))) {
+    report(compilation, block, { code: 'FIELD_EMPTY', name: requiredField });
   }
   checkOperation(compilation, block);
 }
@@ -86,7 +86,7 @@ function checkOperation(compilation: Compilation, block: Block): void {
   if (typeof operation !== 'string') return;
   const name = operation.trim();
   for (const fields of (Object.hasOwn(needs, name) ? needs[name] : undefined) ?? [])
-    checkNeeded(compilation, block, { operation: name, fields });
+    checkAnyField(compilation, block, { operation: name, fields });
   checkFeature(compilation, block, {
     operation: name,
     feature: uses && Object.hasOwn(uses, name) ? uses[name] : undefined,
@@ -99,30 +99,30 @@ const FEATURES: { readonly [feature in HostFeature]: string } = {
 };
 
 function checkFeature(
-  { found, features, runnable }: Compilation,
+  { sink, features, runnable }: Compilation,
   block: Block,
   { operation, feature }: { operation: string; feature: HostFeature | undefined },
 ): void {
   if (feature === undefined || features.has(feature) || !runnable.has(block.type)) return;
-  found.push(
+  sink.push(
     diagnostic('FEATURE_MISSING', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
-      message: `"${block.name}" uses ${FEATURES[feature]} in its operation "${operation}", which this host does not store; it fails when it is reached.`,
+      message: `"${block.name}" fails when it is reached: its operation "${operation}" uses ${FEATURES[feature]}, which this host does not store.`,
       hint: 'Run the workflow in an engine whose host stores them, or add a mock.',
     }),
   );
 }
 
-function checkNeeded(
-  { found }: Compilation,
+function checkAnyField(
+  { sink }: Compilation,
   block: Block,
   { operation, fields }: { operation: string; fields: readonly string[] },
 ): void {
   const [name] = fields;
   if (name === undefined || fields.some((field) => !isEmpty(own(block.fields, field)))) return;
   const others = fields.slice(1).map((field) => ` or "${field}"`);
-  found.push(
+  sink.push(
     diagnostic('FIELD_EMPTY', {
       blockId: block.id,
       path: fieldLocation(block, name).path,
@@ -139,22 +139,22 @@ function report(
 ): void {
   const { path } = fieldLocation(block, name);
   const message = `The field "${name}" of "${block.name}" is empty.`;
-  compilation.found.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
+  compilation.sink.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
 }
 
-function checkBody({ structure, found }: Compilation, block: Block, inside: readonly PlacedBlock[]): void {
+function checkBody({ structure, sink }: Compilation, block: Block, inner: readonly PlacedBlock[]): void {
   if ((structure.regions.get(block.id)?.size ?? 0) > 0) return;
-  const why =
-    inside.length === 0
+  const reason =
+    inner.length === 0
       ? 'it is empty'
-      : inside.some(({ enabled }) => enabled)
+      : inner.some(({ enabled }) => enabled)
         ? 'no edge leads to any'
         : 'all are disabled';
-  found.push(
+  sink.push(
     diagnostic('CONTAINER_EMPTY', {
       blockId: block.id,
       path: ['blocks', block.id],
-      message: `The ${block.type} "${block.name}" has no block inside that can run: ${why}.`,
+      message: `The ${block.type} "${block.name}" has no block inside that can run: ${reason}.`,
       hint: `Put a block into it, with an edge from the ${block.type} to the block.`,
     }),
   );
@@ -175,53 +175,53 @@ function isEmpty(value: Json | undefined): boolean {
 function checkFields(compilation: Compilation, block: Block, config: BlockConfig | undefined): void {
   const schema = BLOCK_FIELDS.get(block.type);
   if (!schema) return;
-  const near = new SimilarNames(Object.keys(schema.shape));
+  const names = new SimilarNames(Object.keys(schema.shape));
   for (const [name, value] of Object.entries(block.fields)) {
     if (isBlank(value)) continue;
     const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : undefined;
-    if (!field) checkName(compilation, block, { name, near: near.nearest(name) });
+    if (!field) checkName(compilation, block, { name, suggestion: names.nearest(name) });
     else if (config?.params[name]?.kind === 'literal') checkValue(compilation, block, { name, value, field });
   }
 }
 
 function checkName(
-  { found }: Compilation,
+  { sink }: Compilation,
   block: Block,
-  { name, near }: { name: string; near: SimilarName | undefined },
+  { name, suggestion }: { name: string; suggestion: SimilarName | undefined },
 ): void {
   // If the similar field is set too, this one is not a misspelling.
-  if (!near || !isBlank(own(block.fields, near.name))) return;
-  found.push(
+  if (!suggestion || !isBlank(own(block.fields, suggestion.name))) return;
+  sink.push(
     diagnostic('FIELD_UNKNOWN', {
       blockId: block.id,
       path: ['blocks', block.id, 'subBlocks', name],
       message: `"${block.name}" has a field "${name}", which blocks of the type "${block.type}" do not read.`,
-      hint: `Did you mean "${near.name}"?`,
+      hint: `Did you mean "${suggestion.name}"?`,
     }),
   );
 }
 
 function checkValue(
-  { found }: Compilation,
+  { sink }: Compilation,
   block: Block,
   { name, value, field }: { name: string; value: Json; field: z.ZodType },
 ): void {
-  const read = field.safeParse(value);
-  if (read.success) return;
-  const expected = read.error.issues[0]?.message ?? 'another value';
-  const listed = expected.startsWith('one of ') ? expected.slice('one of '.length).split(', ') : [];
-  const near = typeof value === 'string' ? new SimilarNames(listed).nearest(value) : undefined;
-  found.push(
+  const result = field.safeParse(value);
+  if (result.success) return;
+  const expected = result.error.issues[0]?.message ?? 'another value';
+  const options = expected.startsWith('one of ') ? expected.slice('one of '.length).split(', ') : [];
+  const suggestion = typeof value === 'string' ? new SimilarNames(options).nearest(value) : undefined;
+  sink.push(
     diagnostic('FIELD_VALUE', {
       blockId: block.id,
       path: fieldLocation(block, name).path,
-      message: `The field "${name}" of "${block.name}" is ${shown(value)}; allowed: ${expected}.`,
-      hint: near ? `Did you mean "${near.name}"?` : 'Correct the value.',
+      message: `The field "${name}" of "${block.name}" is ${displayText(value)}; allowed: ${expected}.`,
+      hint: suggestion ? `Did you mean "${suggestion.name}"?` : 'Correct the value.',
     }),
   );
 }
 
-function shown(value: Json): string {
+function displayText(value: Json): string {
   const text = JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
@@ -232,7 +232,7 @@ type Path = (string | number)[];
 type JsonUse = 'json' | 'text';
 
 /** Fields that blocks read as JSON, by block type. */
-const FIELDS: { readonly [type: string]: { readonly [field: string]: JsonUse } } = {
+const JSON_FIELDS: { readonly [type: string]: { readonly [field: string]: JsonUse } } = {
   api: { params: 'json', headers: 'json', body: 'text' },
   function: { mountedSecrets: 'json' },
   human_in_the_loop: { inputFormat: 'json', builderData: 'json' },
@@ -247,13 +247,14 @@ const FIELDS: { readonly [type: string]: { readonly [field: string]: JsonUse } }
 const JSON_TYPES: ReadonlySet<Json | undefined> = new Set(['object', 'array', 'file[]']);
 
 /** Reports fields that are read as JSON but whose text is not JSON for any values of its references. */
-export function checkJsonFields({ found }: Compilation, blocks: ReadonlyMap<string, BlockConfig>): void {
+export function checkJsonFields({ sink }: Compilation, blocks: ReadonlyMap<string, BlockConfig>): void {
   for (const block of blocks.values()) {
-    const fields = !block.trigger && Object.hasOwn(FIELDS, block.type) ? FIELDS[block.type] : undefined;
+    const fields =
+      !block.trigger && Object.hasOwn(JSON_FIELDS, block.type) ? JSON_FIELDS[block.type] : undefined;
     for (const [name, meaning] of Object.entries(fields ?? {})) {
       const template = Object.hasOwn(block.params, name) ? block.params[name] : undefined;
       const faults = template && isRead(block, name) ? faultsIn(template, meaning) : [];
-      for (const path of faults) found.push(notJson(block, name, path));
+      for (const path of faults) sink.push(notJson(block, name, path));
     }
   }
 }
@@ -296,7 +297,7 @@ function literal(template: Template | undefined): Json | undefined {
   return template?.kind === 'literal' ? template.value : undefined;
 }
 
-/** Returns the paths of texts in a field that are not JSON. An empty path is the field itself. */
+/** Returns the paths of strings in a field that should be JSON and are not. An empty path is the field itself. */
 function faultsIn(template: Template, meaning: JsonUse): Path[] {
   const first = template.kind === 'text' ? template.parts[0] : literal(template);
   if (template.kind === 'text' || typeof first === 'string')
@@ -305,8 +306,8 @@ function faultsIn(template: Template, meaning: JsonUse): Path[] {
   return rows.flatMap((row, index) => {
     const fields = templateFields(row);
     const value = fields?.get('value');
-    const typed = value !== undefined && JSON_TYPES.has(literal(fields?.get('type')));
-    return typed ? faultsIn(value, 'json').map((path): Path => [index, 'value', ...path]) : [];
+    const isJson = value !== undefined && JSON_TYPES.has(literal(fields?.get('type')));
+    return isJson ? faultsIn(value, 'json').map((path): Path => [index, 'value', ...path]) : [];
   });
 }
 
@@ -317,17 +318,17 @@ function isMeantAsJson(first: unknown, meaning: JsonUse): boolean {
 }
 
 /** Keys of a start's output that control the run. */
-const STEERING = new Set(['error', 'selectedOption', 'selectedRoute', '_pauseMetadata']);
+const CONTROL_FIELDS = new Set(['error', 'selectedOption', 'selectedRoute', '_pauseMetadata']);
 
 /** Reports input formats whose fields would control the run. */
-export function checkStarts({ structure, found }: Compilation, starts: readonly string[]): void {
+export function checkStarts({ structure, sink }: Compilation, starts: readonly string[]): void {
   for (const id of starts) {
     const { block } = structure.places.get(id) as PlacedBlock;
     if (block.type === 'chat_trigger') continue;
     const metadata = own(block.fields, 'runMetadata') === true;
     for (const { name, index } of inputFields(own(block.fields, 'inputFormat'))) {
-      if (!STEERING.has(name) && !(metadata && name === 'metadata')) continue;
-      found.push(
+      if (!CONTROL_FIELDS.has(name) && !(metadata && name === 'metadata')) continue;
+      sink.push(
         diagnostic('START_FIELD_RESERVED', {
           blockId: id,
           path: ['blocks', id, 'subBlocks', 'inputFormat', 'value', index, 'name'],

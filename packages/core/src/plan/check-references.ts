@@ -41,22 +41,22 @@ function checkGroup(compilation: Compilation, normalized: string, blocks: readon
   }
 }
 
-function checkVariables({ workflow, names, found }: Compilation): void {
+function checkVariables({ workflow, names, sink }: Compilation): void {
   for (const { id, name } of workflow.variables) {
     const winner = names.variableByName.get(normalizeName(name));
     if (!winner || winner.id === id) continue;
-    const message = `The variables "${name}" and "${winner.name}" are the same name in references, which means ${winner.id}.`;
+    const message = `The variables "${name}" and "${winner.name}" are the same name in references, which mean ${winner.id}.`;
     const path = ['variables', id, 'name'];
-    found.push(diagnostic('NAME_DUPLICATE', { path, message, hint: 'Rename one of them.' }));
+    sink.push(diagnostic('NAME_DUPLICATE', { path, message, hint: 'Rename one of them.' }));
   }
 }
 
 function reportName(
-  { found }: Compilation,
+  { sink }: Compilation,
   block: Block,
   { code, ...text }: { code: DiagnosticCode; message: string; hint: string },
 ): void {
-  found.push(diagnostic(code, { blockId: block.id, path: ['blocks', block.id, 'name'], ...text }));
+  sink.push(diagnostic(code, { blockId: block.id, path: ['blocks', block.id, 'name'], ...text }));
 }
 
 /** Reports references that never have a value, once per field. */
@@ -73,7 +73,7 @@ export function checkReferences(
     if (reported.has(key)) continue;
     reported.add(key);
     if (compiled.ref.kind === 'invalid')
-      reportReference(compilation, 'REFERENCE_INVALID', compiled, invalid(compiled.ref));
+      reportReference(compilation, 'REFERENCE_INVALID', compiled, invalidPath(compiled.ref));
     else if (compiled.ref.kind === 'block' || compiled.ref.kind === 'results')
       checkTarget(compilation, compiled, context);
   }
@@ -87,9 +87,9 @@ interface ReferenceContext {
 }
 
 interface DeclaredNames {
-  near: SimilarNames;
-  /** The names of the outputs, truncated for a message. */
-  listed: string;
+  names: SimilarNames;
+  /** The names as text for a message, truncated. */
+  list: string;
 }
 
 /** Maximum number of outputs in a hint. */
@@ -98,10 +98,10 @@ const MAX_LISTED = 12;
 function checkTarget(compilation: Compilation, compiled: CompiledReference, context: ReferenceContext): void {
   const { ref, location } = compiled;
   const target = ref.kind === 'block' || ref.kind === 'results' ? ref.block : '';
-  const why = context.order.whyNeverRan(location.block.id, target, compiled.fieldPosition);
-  if (why !== undefined) {
+  const reason = context.order.whyNeverRan(location.block.id, target, compiled.fieldPosition);
+  if (reason !== undefined) {
     reportReference(compilation, 'REFERENCE_NEVER_RAN', compiled, {
-      message: `${ref.text} in "${location.block.name}" is always empty: ${why}.`,
+      message: `${ref.text} in "${location.block.name}" is always empty: ${reason}.`,
       hint: 'Read an earlier block, or move this one after it.',
     });
   } else if (ref.kind === 'block') checkOutput(compilation, compiled, context);
@@ -111,7 +111,7 @@ function checkTarget(compilation: Compilation, compiled: CompiledReference, cont
  * Blocks whose output has more fields than they declare: a condition adds its source's output, a pause the submitted
  * input.
  */
-const OPEN = new Set(['condition', 'human_in_the_loop']);
+const OPEN_OUTPUT_TYPES = new Set(['condition', 'human_in_the_loop']);
 
 /** Checks the first step of the path against the block's declared outputs. Triggers output their input. */
 function checkOutput(
@@ -122,36 +122,38 @@ function checkOutput(
   if (compiled.ref.kind !== 'block') return;
   const [first] = compiled.ref.path;
   const target = blocks.get(compiled.ref.block);
-  if (!target?.outputs || target.trigger || OPEN.has(target.type)) return;
+  if (!target?.outputs || target.trigger || OPEN_OUTPUT_TYPES.has(target.type)) return;
   if (typeof first !== 'string' || first === 'error') return;
   const { fields } = target.outputs;
   if (Object.hasOwn(fields, first)) return;
   const declared = outputs.get(target.id) ?? declaredNames(Object.keys(fields));
   outputs.set(target.id, declared);
-  const near = declared.near.nearest(first);
+  const suggestion = declared.names.nearest(first);
   reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', compiled, {
     message: `${compiled.ref.text} in "${compiled.location.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
-    hint: near ? `Did you mean "${near.name}"?` : `Its outputs are ${declared.listed}.`,
+    hint: suggestion ? `Did you mean "${suggestion.name}"?` : `Its outputs are ${declared.list}.`,
   });
 }
 
 function declaredNames(names: readonly string[]): DeclaredNames {
   const more = names.length - MAX_LISTED;
-  const listed = names.slice(0, MAX_LISTED).join(', ');
-  return { near: new SimilarNames(names), listed: more > 0 ? `${listed} and ${more} more` : listed };
+  const list = names.slice(0, MAX_LISTED).join(', ');
+  return { names: new SimilarNames(names), list: more > 0 ? `${list} and ${more} more` : list };
 }
 
-function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<DiagnosticDetails, 'message' | 'hint'> {
+function invalidPath(
+  ref: Extract<Reference, { kind: 'invalid' }>,
+): Pick<DiagnosticDetails, 'message' | 'hint'> {
   return { message: `${ref.message} The block fails when it is reached.`, hint: 'Correct the path.' };
 }
 
 function reportReference(
-  { found }: Compilation,
+  { sink }: Compilation,
   code: 'REFERENCE_INVALID' | 'REFERENCE_NEVER_RAN' | 'REFERENCE_UNDECLARED_OUTPUT',
   { location }: CompiledReference,
   text: Pick<DiagnosticDetails, 'message' | 'hint'>,
 ): void {
-  found.push(diagnostic(code, { blockId: location.block.id, path: location.path, ...text }));
+  sink.push(diagnostic(code, { blockId: location.block.id, path: location.path, ...text }));
 }
 
 /** Maximum number of steps of all searches in one check, so that a hostile graph cannot make it quadratic. */
@@ -162,7 +164,7 @@ class RunOrder {
   readonly #structure: Structure;
   readonly #reached: ReadonlySet<string>;
   readonly #positions = new Map<string, number>();
-  readonly #after = new Map<string, ReadonlySet<string>>();
+  readonly #successors = new Map<string, ReadonlySet<string>>();
   #steps = 0;
 
   /** `reached`: the top-level blocks that a start leads to. */
@@ -198,9 +200,9 @@ class RunOrder {
     return this.#reached.has(reader) && !this.#reached.has(target);
   }
 
-  /** In a loop, the value may be of an earlier iteration. */
-  #isInLoop(around: readonly string[]): boolean {
-    return around.some((id) => this.#structure.places.get(id)?.block.type === 'loop');
+  /** Returns true if one of the containers is a loop, in which the value may be from an earlier iteration. */
+  #isInLoop(containers: readonly string[]): boolean {
+    return containers.some((id) => this.#structure.places.get(id)?.block.type === 'loop');
   }
 
   #chain(id: string): string[] {
@@ -210,43 +212,43 @@ class RunOrder {
   /** Returns true if every path to `later` in its region goes through `earlier`. */
   #isAfter(earlier: string, later: string): boolean {
     if ((this.#positions.get(later) ?? -1) < (this.#positions.get(earlier) ?? 0)) return false;
-    let after = this.#after.get(earlier);
-    if (!after) {
-      after = this.#search(earlier);
-      this.#after.set(earlier, after);
+    let successors = this.#successors.get(earlier);
+    if (!successors) {
+      successors = this.#search(earlier);
+      this.#successors.set(earlier, successors);
     }
-    return after.has(later);
+    return successors.has(later);
   }
 
   #search(from: string): ReadonlySet<string> {
-    const after = new Set<string>([from]);
-    for (const id of after) {
+    const successors = new Set<string>([from]);
+    for (const id of successors) {
       for (const { target } of this.#structure.outOf.get(id) ?? []) {
         if (++this.#steps > MAX_STEPS) return new Set();
-        after.add(target);
+        successors.add(target);
       }
     }
-    return after;
+    return successors;
   }
 }
 
 /** Returns the number of containers that two chains have in common. */
 function sharedDepth(one: readonly string[], other: readonly string[]): number {
-  const apart = one.findIndex((id, depth) => id !== other[depth]);
-  return apart < 0 ? one.length : apart;
+  const divergence = one.findIndex((id, depth) => id !== other[depth]);
+  return divergence < 0 ? one.length : divergence;
 }
 
 /** Reports blocks that no start leads to. A workflow without starts has another diagnostic. */
-export function checkReach({ structure, found }: Compilation, reached: ReadonlySet<string>): void {
+export function checkReach({ structure, sink }: Compilation, reached: ReadonlySet<string>): void {
   if (reached.size === 0) return;
   for (const [id, { block, enabled, containers }] of structure.places) {
     const container = containers.at(-1);
-    const lost =
+    const isUnreachable =
       container === undefined
         ? !reached.has(id)
         : structure.members.has(container) && !structure.members.has(id);
-    if (!enabled || !lost) continue;
-    found.push(
+    if (!enabled || !isUnreachable) continue;
+    sink.push(
       diagnostic('BLOCK_UNREACHABLE', {
         blockId: id,
         path: ['blocks', id],

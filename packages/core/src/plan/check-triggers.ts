@@ -41,33 +41,33 @@ export function checkTriggers(
   }
 }
 
-/** True for triggers that wait for an event: the others are started by a call. */
+/** Returns true for a trigger that waits for an event. A call starts the others. */
 function isExternal({ type }: Block): boolean {
   return !isTriggerType(type) || triggerRank(type) === TRIGGER_PRIORITY.length;
 }
 
 function checkFields(compilation: Compilation, block: Block, info: TriggerInfo): void {
-  const read = info.read(block.fields);
-  if ('problems' in read)
-    reportFields(compilation, block, read.problems, {
+  const result = info.read(block.fields);
+  if ('problems' in result)
+    reportFields(compilation, block, result.problems, {
       code: 'TRIGGER_INVALID',
       hint: 'Correct it: the trigger cannot be deployed with this value.',
     });
   else
-    reportFields(compilation, block, read.warnings ?? [], {
+    reportFields(compilation, block, result.warnings ?? [], {
       code: 'TRIGGER_UNSAFE',
       hint: 'Set a secret, and give the same one to the sender.',
     });
 }
 
 function reportFields(
-  { found }: Compilation,
+  { sink }: Compilation,
   block: Block,
   problems: readonly TriggerProblem[],
   { code, hint }: { code: 'TRIGGER_INVALID' | 'TRIGGER_UNSAFE'; hint: string },
 ): void {
   for (const { field, message } of problems)
-    found.push(
+    sink.push(
       diagnostic(code, {
         blockId: block.id,
         path: fieldLocation(block, field).path,
@@ -77,8 +77,8 @@ function reportFields(
     );
 }
 
-function reportNotFired({ found }: Compilation, block: Block): void {
-  found.push(
+function reportNotFired({ sink }: Compilation, block: Block): void {
+  sink.push(
     diagnostic('TRIGGER_NOT_FIRED', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],

@@ -19,7 +19,7 @@ export function readCollection(
 ): CollectionSource {
   const source = readSource(compilation, location, value);
   if ('invalid' in source) {
-    compilation.found.push(
+    compilation.sink.push(
       diagnostic('COLLECTION_INVALID', {
         blockId: location.block.id,
         path: location.path,
@@ -59,8 +59,8 @@ function readSource(
 }
 
 /**
- * Reads a list written as JSON. Single quotes count as double quotes, as in many exported graphs, so a text cannot
- * contain both.
+ * Reads a list written as JSON. Single quotes count as double quotes, as in many exported graphs, so the text
+ * cannot contain both.
  */
 function readText(text: string): CollectionSource {
   const { value, fault } = readJsonText(text.replaceAll("'", '"'));

@@ -31,7 +31,7 @@ interface Parts {
   features: ReadonlySet<HostFeature>;
   limits: PlanLimits;
   compat: boolean;
-  found: DiagnosticSink;
+  sink: DiagnosticSink;
 }
 
 /** The inputs and results of one compilation. */
@@ -44,7 +44,7 @@ export class Compilation {
   readonly features: ReadonlySet<HostFeature>;
   readonly limits: PlanLimits;
   readonly compat: boolean;
-  readonly found: DiagnosticSink;
+  readonly sink: DiagnosticSink;
   readonly references: CompiledReference[] = [];
   /** Number of characters of code parsed so far. */
   parsedChars = 0;
@@ -59,7 +59,7 @@ export class Compilation {
     this.features = parts.features;
     this.limits = parts.limits;
     this.compat = parts.compat;
-    this.found = parts.found;
+    this.sink = parts.sink;
     this.#stored = new Map(parts.workflow.stored.map((entry) => [`${entry.kind} ${entry.id}`, entry]));
   }
 
@@ -76,7 +76,7 @@ export class Compilation {
   /** Adds the reference compiler's findings for a field as diagnostics. */
   report(location: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
     for (const each of reportFindings(location, findings, { kind, compat: this.compat }))
-      this.found.push(each);
+      this.sink.push(each);
   }
 
   /** Collects the references of a field. */

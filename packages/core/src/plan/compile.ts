@@ -36,7 +36,7 @@ export interface CompileOptions {
    */
   compat?: boolean;
   limits?: Partial<PlanLimits>;
-  /** Types of registered executors. They override the known ones. */
+  /** Types of registered executors. They override known types. */
   blocks?: readonly BlockTypeInfo[];
   /** Further properties of known types, for checks without registered executors. */
   known?: readonly BlockTypeInfo[];
@@ -72,14 +72,14 @@ export function checkWorkflow(workflow: Workflow, options: CompileOptions = {}):
   return analyze(workflow, options).diagnostics;
 }
 
-function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; diagnostics: Diagnostic[] } {
-  const found = new DiagnosticList();
-  const compilation = prepare(authored, options, found);
+function analyze(source: Workflow, options: CompileOptions): { plan?: Plan; diagnostics: Diagnostic[] } {
+  const sink = new DiagnosticList();
+  const compilation = createCompilation(source, options, sink);
   const { structure, workflow } = compilation;
   const starts = findStarts(
     structure.places,
     workflow.blocks.map(({ id }) => id),
-    found,
+    sink,
   );
   const blocks = new Map<string, BlockConfig>();
   const settings = new Map<string, NodeSettings>();
@@ -87,8 +87,8 @@ function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; di
     const place = structure.places.get(id) as PlacedBlock;
     const { block } = place;
     const container = isContainerType(block.type) ? readContainer(compilation, block) : undefined;
-    const retry = retryPolicy(block, workflow.dialect, found);
-    const timeoutMs = readTimeout(block, found);
+    const retry = retryPolicy(block, workflow.dialect, sink);
+    const timeoutMs = readTimeout(block, sink);
     settings.set(id, {
       ...(retry && { retry }),
       ...(timeoutMs !== undefined && { timeoutMs }),
@@ -100,9 +100,9 @@ function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; di
   runChecks(compilation, starts, blocks);
   checkTriggers(compilation, starts, options.triggers);
   const [start] = starts;
-  if (start === undefined || found.hasErrors) return { diagnostics: found.inOrder() };
+  if (start === undefined || sink.hasErrors) return { diagnostics: sink.inOrder() };
   const skeleton = buildSkeleton(compilation, settings);
-  return { plan: buildPlan(compilation, { start, skeleton, blocks }), diagnostics: found.inOrder() };
+  return { plan: buildPlan(compilation, { start, skeleton, blocks }), diagnostics: sink.inOrder() };
 }
 
 function buildPlan(
@@ -125,12 +125,12 @@ function buildPlan(
   return { ...body, hash: contentHash(body as unknown as Json) };
 }
 
-function prepare(authored: Workflow, options: CompileOptions, found: DiagnosticList): Compilation {
-  const workflow = sortWorkflow(authored);
+function createCompilation(source: Workflow, options: CompileOptions, sink: DiagnosticList): Compilation {
+  const workflow = sortWorkflow(source);
   const { compat = false, limits = {} } = options;
   const types = typeTable([...(options.known ?? []), ...(options.blocks ?? [])]);
   const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
-  const structure = buildStructure(workflow, { compat, ports }, found);
+  const structure = buildStructure(workflow, { compat, ports }, sink);
   const names = buildNames(namedBlocks(structure.places), workflow.variables);
   return new Compilation({
     workflow,
@@ -140,12 +140,12 @@ function prepare(authored: Workflow, options: CompileOptions, found: DiagnosticL
     runnable: runnableTypes(options.blocks),
     features: new Set(options.features),
     compat,
-    found,
+    sink,
     limits: { ...LIMITS, ...limits },
   });
 }
 
-/** Sorted by id, so that the choice between equal names does not depend on the order of keys. */
+/** Returns the blocks by id order, so that the choice between equal names does not depend on the order of keys. */
 function namedBlocks(places: PlacedBlocks): NamedBlock[] {
   return [...places.values()]
     .toSorted((a, b) => (a.block.id < b.block.id ? -1 : 1))
@@ -184,11 +184,11 @@ function compileVariables(variables: readonly Variable[]): VariableConfig[] {
 }
 
 /** Returns the block's timeout for one attempt in milliseconds; undefined if it has none. */
-export function readTimeout(block: Block, found: DiagnosticSink): number | undefined {
+export function readTimeout(block: Block, sink: DiagnosticSink): number | undefined {
   const { timeoutMs } = block;
   if (timeoutMs === undefined) return undefined;
   if (typeof timeoutMs === 'number' && timeoutMs >= 1) return Math.floor(timeoutMs);
-  found.push(
+  sink.push(
     diagnostic('TIMEOUT_INVALID', {
       blockId: block.id,
       path: ['blocks', block.id, 'timeoutMs'],

@@ -17,7 +17,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
   const location = fieldLocation(block, 'conditions');
   const { rows, fault } = conditionRows(block);
   if (fault !== undefined) {
-    compilation.found.push(
+    compilation.sink.push(
       diagnostic('CONDITIONS_UNREADABLE', {
         blockId: block.id,
         path: location.path,
@@ -40,31 +40,31 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
   });
 }
 
-/** Rows are tested in order. A row after an else row is unreachable, and so is a row with the id of an earlier one. */
+/** Reports rows that are never chosen: after an else row, with the id of an earlier row, or empty. */
 function reportUnusable(compilation: Compilation, block: Block, rows: readonly Row[]): void {
   const ids = new Set<string>();
-  let afterElse = false;
+  let isAfterElse = false;
   rows.forEach((row, index) => {
-    const why = unusable(row, { afterElse, taken: ids.has(row.id) });
+    const reason = unusableReason(row, { isAfterElse, hasUsedId: ids.has(row.id) });
     ids.add(row.id);
-    afterElse ||= isElse(row.title);
-    if (why === undefined) return;
-    compilation.found.push(
+    isAfterElse ||= isElse(row.title);
+    if (reason === undefined) return;
+    compilation.sink.push(
       diagnostic('CONDITION_ROW', {
         blockId: block.id,
         path: [...fieldLocation(block, 'conditions').path, index],
-        message: `Row ${index + 1} ("${row.title}") of "${block.name}" can never be chosen: ${why}.`,
+        message: `Row ${index + 1} ("${row.title}") of "${block.name}" can never be chosen: ${reason}.`,
         hint: 'Correct or remove the row.',
       }),
     );
   });
 }
 
-function unusable(
+function unusableReason(
   row: Row,
-  { afterElse, taken }: { afterElse: boolean; taken: boolean },
+  { isAfterElse, hasUsedId }: { isAfterElse: boolean; hasUsedId: boolean },
 ): string | undefined {
-  if (afterElse) return 'it follows the else row';
-  if (taken) return `an earlier row has the id "${row.id}"`;
+  if (isAfterElse) return 'it follows the else row';
+  if (hasUsedId) return `an earlier row has the id "${row.id}"`;
   return isElse(row.title) || row.value.trim() !== '' ? undefined : 'it is empty, which counts as false';
 }

@@ -26,7 +26,7 @@ export function configureBlock(compilation: Compilation, place: PlacedBlock): Bl
   const code = block.type === 'function' && !trigger ? readCode(compilation, block) : undefined;
   const conditions = block.type === 'condition' ? readConditions(compilation, block) : undefined;
   const outputs = outputSchema(block, compilation.types);
-  const apart = new Set([...(code ? ['code'] : []), ...(conditions ? ['conditions'] : [])]);
+  const separateFields = new Set([...(code ? ['code'] : []), ...(conditions ? ['conditions'] : [])]);
   return {
     ...(code && { code }),
     ...(conditions && { conditions }),
@@ -34,7 +34,7 @@ export function configureBlock(compilation: Compilation, place: PlacedBlock): Bl
     id: block.id,
     name: block.name,
     ...(outputs && { outputs }),
-    params: isContainerType(block.type) ? {} : readParams(compilation, block, { trigger, apart }),
+    params: isContainerType(block.type) ? {} : readParams(compilation, block, { trigger, separateFields }),
     sources: [...new Set((compilation.structure.into.get(block.id) ?? []).map(({ source }) => source))],
     trigger,
     type: block.type,
@@ -44,14 +44,14 @@ export function configureBlock(compilation: Compilation, place: PlacedBlock): Bl
 function readParams(
   compilation: Compilation,
   block: Block,
-  { trigger, apart }: { trigger: boolean; apart: ReadonlySet<string> },
+  { trigger, separateFields }: { trigger: boolean; separateFields: ReadonlySet<string> },
 ): { [name: string]: Template } {
   const params: { [name: string]: Template } = {};
   for (const name of Object.keys(block.fields)) {
-    if (apart.has(name)) continue;
+    if (separateFields.has(name)) continue;
     const value = fieldValue(compilation, block, name);
     if (trigger || (block.type === 'condition' && name === 'conditions')) {
-      // No block runs before a trigger, so its fields need no compilation. Unreadable rows are kept as text.
+      // No block runs before a trigger, so its fields need no compilation. Unreadable rows stay text.
       params[name] = { kind: 'literal', value };
       continue;
     }
@@ -64,13 +64,13 @@ function readParams(
   return params;
 }
 
-/** Routes are kept as rows, so that referenced values cannot break the list. */
+/** Returns the value of a field. Routes stay rows, so that referenced values cannot break the list. */
 function fieldValue(compilation: Compilation, block: Block, name: string): Json {
-  const stored = own(block.fields, name) ?? null;
-  if (block.type !== 'router_v2' || name !== 'routes') return stored;
+  const value = own(block.fields, name) ?? null;
+  if (block.type !== 'router_v2' || name !== 'routes') return value;
   const { rows, fault } = routerRows(block);
   if (fault === undefined) return rows.map((row): Json => ({ ...row }));
-  compilation.found.push(
+  compilation.sink.push(
     diagnostic('ROUTES_UNREADABLE', {
       blockId: block.id,
       path: fieldLocation(block, name).path,
@@ -78,7 +78,7 @@ function fieldValue(compilation: Compilation, block: Block, name: string): Json 
       hint: 'Give a JSON array of {id, title, value}.',
     }),
   );
-  return stored;
+  return value;
 }
 
 const LANGUAGES = ['javascript', 'python', 'shell'] as const;
@@ -89,7 +89,7 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
   const value = own(block.fields, 'language') ?? 'javascript';
   const language = value === '' ? 'javascript' : LANGUAGES.find((known) => known === value);
   if (language === undefined) {
-    compilation.found.push(
+    compilation.sink.push(
       diagnostic('LANGUAGE_UNKNOWN', {
         blockId: block.id,
         path: fieldLocation(block, 'language').path,
@@ -101,7 +101,7 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
   }
   const text = codeText(own(block.fields, 'code'));
   if (text.trim() === '') {
-    compilation.found.push(
+    compilation.sink.push(
       diagnostic('FIELD_EMPTY', {
         blockId: block.id,
         path: location.path,
@@ -117,10 +117,10 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
   return code;
 }
 
-/** Code is a text, or a list of `{content}` pieces that are joined by newlines. */
-function codeText(stored: Json | undefined): string {
-  if (typeof stored === 'string') return stored;
-  if (!Array.isArray(stored)) return '';
-  const pieces = stored.filter(isJsonObject).map((piece) => own(piece, 'content'));
+/** Returns the code: a string, or the joined lines of an array of `{content}` pieces. */
+function codeText(value: Json | undefined): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return '';
+  const pieces = value.filter(isJsonObject).map((piece) => own(piece, 'content'));
   return pieces.filter((piece) => typeof piece === 'string').join('\n');
 }

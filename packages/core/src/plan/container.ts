@@ -16,7 +16,8 @@ import type { ExpressionTemplate } from '../refs/template.ts';
 import { isBlank } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 
-const COMPARED: { [kind in ContainerConfig['kind']]: readonly string[] } = {
+/** Keys whose values are compared with the stored map. */
+const COMPARED_KEYS: { [kind in ContainerConfig['kind']]: readonly string[] } = {
   for: ['loopType', 'count'],
   forEach: ['loopType', 'collection'],
   while: ['loopType', 'whileCondition'],
@@ -40,7 +41,7 @@ export function readContainer(compilation: Compilation, block: Block): ReadConta
   const { maxLoopTurns, maxParallelBranches } = compilation.limits;
   const limit = block.type === 'loop' ? maxLoopTurns : maxParallelBranches;
   const count = staticCount(config);
-  if (count !== undefined && count > limit) overLimit(compilation, block, { count, limit });
+  if (count !== undefined && count > limit) reportOverLimit(compilation, block, { count, limit });
   const subflow = { ...(count !== undefined && { count }), ...expansionOf(config), limit };
   if (block.type === 'loop') return { config, subflow };
   const collectErrors = own(block.container, 'onBranchError') === 'collect';
@@ -58,7 +59,7 @@ function readConfig(
   block: Block,
   kind: ContainerConfig['kind'],
 ): ContainerConfig | undefined {
-  compareStored(compilation, block, COMPARED[kind]);
+  compareStored(compilation, block, COMPARED_KEYS[kind]);
   switch (kind) {
     case 'for':
     case 'parallelCount': {
@@ -91,7 +92,7 @@ function readCondition(
   const { value, location } = containerValue(compilation, block, key);
   const text = value == null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (text.trim() === '') {
-    compilation.found.push(
+    compilation.sink.push(
       diagnostic('LOOP_CONDITION_MISSING', {
         blockId: block.id,
         path: location.path,
@@ -120,12 +121,12 @@ function staticCount(config: ContainerConfig): number | undefined {
   return typeof source.static === 'number' ? source.static : source.static.length;
 }
 
-function overLimit(
+function reportOverLimit(
   compilation: Compilation,
   block: Block,
   { count, limit }: { count: number; limit: number },
 ): void {
-  compilation.found.push(
+  compilation.sink.push(
     diagnostic('COUNT_OVER_LIMIT', {
       blockId: block.id,
       path: ['blocks', block.id, 'data'],
@@ -145,9 +146,9 @@ export function containerType(compilation: Compilation, block: Block): Container
 function loopType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
   const value = containerValueOf(compilation, block, 'loopType');
   if (value === undefined) return 'for';
-  const known = LOOP_TYPES.find((type) => type === value);
-  if (known) return known;
-  compilation.found.push(
+  const type = LOOP_TYPES.find((each) => each === value);
+  if (type) return type;
+  compilation.sink.push(
     diagnostic('LOOP_TYPE_UNKNOWN', {
       blockId: block.id,
       path: ['blocks', block.id, 'data', 'loopType'],
@@ -162,7 +163,7 @@ function parallelType(compilation: Compilation, block: Block): ContainerConfig['
   const value = containerValueOf(compilation, block, 'parallelType');
   if (value === undefined || value === 'count') return 'parallelCount';
   if (value !== 'collection') {
-    compilation.found.push(
+    compilation.sink.push(
       diagnostic('PARALLEL_TYPE_UNKNOWN', {
         blockId: block.id,
         path: ['blocks', block.id, 'data', 'parallelType'],
@@ -203,14 +204,15 @@ export function containerValue(
 function compareStored(compilation: Compilation, block: Block, keys: readonly string[]): void {
   const stored = compilation.storedOf(block);
   for (const key of keys) {
-    const mine = own(block.container, key);
-    const other = stored && own(stored.container, key);
-    if (isBlank(mine) || isBlank(other) || canonicalJson(mine) === canonicalJson(other)) continue;
-    compilation.found.push(
+    const blockValue = own(block.container, key);
+    const storedValue = stored && own(stored.container, key);
+    if (isBlank(blockValue) || isBlank(storedValue)) continue;
+    if (canonicalJson(blockValue) === canonicalJson(storedValue)) continue;
+    compilation.sink.push(
       diagnostic('CONTAINER_MAP_DIFFERS', {
         blockId: block.id,
         path: [mapOf(block), block.id],
-        message: `The ${key} of "${block.name}" is ${JSON.stringify(mine)}, but its stored map has ${JSON.stringify(other)}. The value of the block is used.`,
+        message: `The ${key} of "${block.name}" is ${JSON.stringify(blockValue)}, but its stored map has ${JSON.stringify(storedValue)}. The value of the block is used.`,
         hint: 'Remove the stored map: it is derived from the blocks.',
       }),
     );
@@ -221,26 +223,28 @@ function mapOf(block: Block): string {
   return block.type === 'loop' ? 'loops' : 'parallels';
 }
 
-const USUAL = 20;
+const DEFAULT_BATCH_SIZE = 20;
 
 /**
  * Returns the maximum number of open branches of a parallel: 1 to 20, or up to 1,000 in workflows written for Heddle.
  */
 function readBatchSize(compilation: Compilation, block: Block): number {
   const { value, location } = containerValue(compilation, block, 'batchSize');
-  if (value == null) return USUAL;
-  const most = compilation.workflow.dialect === 'heddle' ? 1000 : USUAL;
+  if (value == null) return DEFAULT_BATCH_SIZE;
+  const maximum = compilation.workflow.dialect === 'heddle' ? 1000 : DEFAULT_BATCH_SIZE;
   const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
-  const used = Number.isNaN(number) ? USUAL : Math.min(most, Math.max(1, Math.floor(number)));
-  if (used !== number) {
-    compilation.found.push(
+  const batchSize = Number.isNaN(number)
+    ? DEFAULT_BATCH_SIZE
+    : Math.min(maximum, Math.max(1, Math.floor(number)));
+  if (batchSize !== number) {
+    compilation.sink.push(
       diagnostic('BATCH_SIZE_CLAMPED', {
         blockId: block.id,
         path: location.path,
-        message: `The batch size of "${block.name}" is ${JSON.stringify(value)}; ${used} is used.`,
-        hint: `Use a whole number from 1 to ${most}.`,
+        message: `The batch size of "${block.name}" is ${JSON.stringify(value)}; ${batchSize} is used.`,
+        hint: `Use a whole number from 1 to ${maximum}.`,
       }),
     );
   }
-  return used;
+  return batchSize;
 }

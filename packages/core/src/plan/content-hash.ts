@@ -14,23 +14,23 @@ export function canonicalJson(value: Json): string {
   return write(value, disordered);
 }
 
-/** Collects the objects and arrays that have unordered keys at any depth. */
+/** The objects and arrays that have unordered keys at any depth. */
 type Disordered = Set<Json>;
 
 function isInOrder(value: Json | undefined, disordered: Disordered): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  let ordered = true;
+  let isOrdered = true;
   if (Array.isArray(value)) {
-    for (const item of value) ordered = isInOrder(item, disordered) && ordered;
+    for (const item of value) isOrdered = isInOrder(item, disordered) && isOrdered;
   } else {
-    let last = '';
+    let previous = '';
     for (const key of Object.keys(value)) {
-      ordered = isInOrder(value[key], disordered) && ordered && last <= key;
-      last = key;
+      isOrdered = isInOrder(value[key], disordered) && isOrdered && previous <= key;
+      previous = key;
     }
   }
-  if (!ordered) disordered.add(value);
-  return ordered;
+  if (!isOrdered) disordered.add(value);
+  return isOrdered;
 }
 
 function write(value: Json, disordered: Disordered): string {

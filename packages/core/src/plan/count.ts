@@ -8,7 +8,7 @@ import type { FieldLocation } from './field-location.ts';
 import { checkExpression } from './syntax.ts';
 
 /** The default of an absent count in imported graphs. */
-const USUAL_COUNT = 5;
+const DEFAULT_COUNT = 5;
 
 /**
  * Returns the number of iterations or branches of a container, or the expression for it; undefined if the value is not
@@ -31,9 +31,9 @@ export function readCount(
   );
   compilation.report(location, findings, 'expression');
   compilation.addReferences(location, referencesIn(expression), 'container');
-  const arithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
+  const isArithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
   // The diagnostic about the unknown name is more helpful than "not a number".
-  if (expression.bindings.length > 0 || arithmetic || findings.length > 0) {
+  if (expression.bindings.length > 0 || isArithmetic || findings.length > 0) {
     checkExpression(compilation, location, { expression, findings, what: 'The count' });
     return { expression };
   }
@@ -49,17 +49,17 @@ function readUnset(
   { block, path }: FieldLocation,
   value: Json | undefined,
 ): CountSource {
-  const strict = compilation.workflow.dialect === 'heddle';
-  const what = value == null || value === '' ? 'absent' : JSON.stringify(value);
-  compilation.found.push(
-    diagnostic(strict ? 'COUNT_INVALID' : 'COUNT_DEFAULTED', {
+  const isStrict = compilation.workflow.dialect === 'heddle';
+  const description = value == null || value === '' ? 'absent' : JSON.stringify(value);
+  compilation.sink.push(
+    diagnostic(isStrict ? 'COUNT_INVALID' : 'COUNT_DEFAULTED', {
       blockId: block.id,
       path,
-      message: `The count of "${block.name}" is ${what}${strict ? '' : ` and is read as ${USUAL_COUNT}`}.`,
+      message: `The count of "${block.name}" is ${description}${isStrict ? '' : ` and is read as ${DEFAULT_COUNT}`}.`,
       hint: 'Give a whole number of at least 1, or a reference that gives one.',
     }),
   );
-  return { static: USUAL_COUNT };
+  return { static: DEFAULT_COUNT };
 }
 
 function reportCount(
@@ -67,7 +67,7 @@ function reportCount(
   { block, path }: FieldLocation,
   value: Json | undefined,
 ): undefined {
-  compilation.found.push(
+  compilation.sink.push(
     diagnostic('COUNT_INVALID', {
       blockId: block.id,
       path,

@@ -140,12 +140,12 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
 /** Maximum number of diagnostics per severity that are kept; further ones are only counted. */
 const MAX_DIAGNOSTICS = 500;
 
-/** Longer messages and hints are truncated: they quote values of the input. */
-const TEXT_CHARS = 1000;
+/** Maximum length of messages and hints, which quote values of the input. Longer ones are truncated. */
+const MAX_TEXT_CHARS = 1000;
 
 /** Receives diagnostics one by one, like an array. */
 export interface DiagnosticSink {
-  push(found: Diagnostic): void;
+  push(item: Diagnostic): void;
 }
 
 /**
@@ -153,22 +153,22 @@ export interface DiagnosticSink {
  * discarded ones by code.
  */
 export class DiagnosticList implements DiagnosticSink {
-  readonly #kept = new Map<string, Diagnostic>();
+  readonly #items = new Map<string, Diagnostic>();
   readonly #counts: Record<Severity, number> = { error: 0, warning: 0 };
-  readonly #more = new Map<string, number>();
-  #moreErrors = false;
+  readonly #discarded = new Map<string, number>();
+  #hasDiscardedErrors = false;
 
-  push(found: Diagnostic): void {
-    const each = { ...found, message: cut(found.message), hint: cut(found.hint) };
+  push(item: Diagnostic): void {
+    const each = { ...item, message: truncate(item.message), hint: truncate(item.hint) };
     const key = JSON.stringify([each.severity, each.path, each.code, each.message]);
-    if (this.#kept.has(key)) return;
+    if (this.#items.has(key)) return;
     if (this.#counts[each.severity] < MAX_DIAGNOSTICS) {
       this.#counts[each.severity]++;
-      this.#kept.set(key, each);
+      this.#items.set(key, each);
       return;
     }
-    this.#more.set(each.code, (this.#more.get(each.code) ?? 0) + 1);
-    this.#moreErrors ||= each.severity === 'error';
+    this.#discarded.set(each.code, (this.#discarded.get(each.code) ?? 0) + 1);
+    this.#hasDiscardedErrors ||= each.severity === 'error';
   }
 
   /** True if any diagnostic is an error. */
@@ -178,30 +178,30 @@ export class DiagnosticList implements DiagnosticSink {
 
   /** Returns the diagnostics in the order of `push`. */
   all(): Diagnostic[] {
-    return [...this.#kept.values(), ...this.#rest()];
+    return [...this.#items.values(), ...this.#summary()];
   }
 
-  /** Returns errors first, then by path: the same order for every key order of the input. */
+  /** Returns the diagnostics, errors first, then by path: in the same order for every key order of the input. */
   inOrder(): Diagnostic[] {
-    const sorted = [...this.#kept].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return [...sorted.map(([, each]) => each), ...this.#rest()];
+    const sorted = [...this.#items].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return [...sorted.map(([, each]) => each), ...this.#summary()];
   }
 
   /** Returns the last diagnostic, which counts the discarded ones; nothing if none were discarded. */
-  #rest(): Diagnostic[] {
-    if (this.#more.size === 0) return [];
-    const codes = [...this.#more].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  #summary(): Diagnostic[] {
+    if (this.#discarded.size === 0) return [];
+    const codes = [...this.#discarded].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const count = codes.reduce((sum, [, each]) => sum + each, 0);
-    const rest = diagnostic('DIAGNOSTICS_MORE', {
+    const summary = diagnostic('DIAGNOSTICS_MORE', {
       path: [],
       message: `And ${count} more: ${codes.map(([code, each]) => `${code} (${each})`).join(', ')}.`,
       hint: 'Correct the ones above, then check again.',
-      severity: this.#moreErrors ? 'error' : 'warning',
+      severity: this.#hasDiscardedErrors ? 'error' : 'warning',
     });
-    return [rest];
+    return [summary];
   }
 }
 
-function cut(text: string): string {
-  return text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS - 1)}…` : text;
+function truncate(text: string): string {
+  return text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS - 1)}…` : text;
 }

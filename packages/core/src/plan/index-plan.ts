@@ -43,16 +43,16 @@ export interface PlanIndex {
   topIndex(blockId: string): number | undefined;
 }
 
-const known = new WeakMap<Region, PlanIndex>();
+const cache = new WeakMap<Region, PlanIndex>();
 
 /** Returns the plan's index, computed once in one pass over its skeleton. */
 export function indexPlan({ skeleton }: Pick<Plan, 'skeleton'>): PlanIndex {
-  let index = known.get(skeleton);
-  if (!index) known.set(skeleton, (index = makeIndex(skeleton)));
+  let index = cache.get(skeleton);
+  if (!index) cache.set(skeleton, (index = createIndex(skeleton)));
   return index;
 }
 
-function makeIndex(skeleton: Region): PlanIndex {
+function createIndex(skeleton: Region): PlanIndex {
   const nodes = new Map<string, IndexedNode>();
   const top = indexRegion(skeleton, undefined, nodes);
   const byAddress = (address: readonly number[]): IndexedNode => find(top, address);

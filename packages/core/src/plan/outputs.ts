@@ -9,8 +9,8 @@ import type { TypeTable } from './types.ts';
 
 type Types = { [name: string]: string };
 
-const CLOSED = new Set(['string', 'number', 'boolean']);
-const START: Types = { input: 'any', conversationId: 'string', files: 'file[]' };
+const SCALAR_TYPES = new Set(['string', 'number', 'boolean']);
+const START_OUTPUTS: Types = { input: 'any', conversationId: 'string', files: 'file[]' };
 
 /**
  * Returns the outputs that a block declares, by its type, in its own field or in its input format; undefined if
@@ -23,7 +23,7 @@ export function outputSchema(block: Block, types: TypeTable): OutputSchema | und
     .toSorted()
     .map((name) => {
       const type = declared[name] as string;
-      return [name, { opaque: !CLOSED.has(type), type }] as const;
+      return [name, { opaque: !SCALAR_TYPES.has(type), type }] as const;
     });
   return { fields: Object.fromEntries(fields) };
 }
@@ -31,12 +31,16 @@ export function outputSchema(block: Block, types: TypeTable): OutputSchema | und
 function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
   if (isTriggerType(block.type)) return triggerOutputs(block);
   if (block.trigger) return undefined;
-  const known = types.get(block.type)?.outputs;
+  const typeOutputs = types.get(block.type)?.outputs;
   if (block.type === 'agent')
-    return { ...known, ...ownOutputs(block.outputs), ...answerFields(own(block.fields, 'responseFormat')) };
-  if (block.type === 'human_in_the_loop') return { ...known, ...formatOutputs(block) };
-  if (block.type === 'evaluator') return { ...known, ...metricOutputs(own(block.fields, 'metrics')) };
-  if (known) return { ...known };
+    return {
+      ...typeOutputs,
+      ...ownOutputs(block.outputs),
+      ...answerFields(own(block.fields, 'responseFormat')),
+    };
+  if (block.type === 'human_in_the_loop') return { ...typeOutputs, ...formatOutputs(block) };
+  if (block.type === 'evaluator') return { ...typeOutputs, ...metricOutputs(own(block.fields, 'metrics')) };
+  if (typeOutputs) return { ...typeOutputs };
   // A known type without declared outputs allows any path. For an unknown type the file's declaration applies.
   if (types.has(block.type)) return undefined;
   const outputs = ownOutputs(block.outputs);
@@ -51,10 +55,10 @@ function triggerOutputs(block: Block): Types | undefined {
     case 'api_trigger':
     case 'input_trigger': {
       const metadata: Types = own(block.fields, 'runMetadata') === true ? { metadata: 'json' } : {};
-      return { ...START, ...metadata, ...formatOutputs(block) };
+      return { ...START_OUTPUTS, ...metadata, ...formatOutputs(block) };
     }
     case 'chat_trigger':
-      return { ...START };
+      return { ...START_OUTPUTS };
     default:
       return undefined;
   }
@@ -83,8 +87,8 @@ function ownOutputs(outputs: JsonObject): Types {
 function answerFields(stored: Json | undefined): Types {
   const format = typeof stored === 'string' ? readJsonText(stored).value : stored;
   if (!isJsonObject(format)) return {};
-  const wrapped = own(format, 'json_schema');
-  const holder = isJsonObject(wrapped) ? wrapped : format;
+  const jsonSchema = own(format, 'json_schema');
+  const holder = isJsonObject(jsonSchema) ? jsonSchema : format;
   const schema = own(holder, 'schema') ?? holder;
   const properties = isJsonObject(schema) ? own(schema, 'properties') : undefined;
   return isJsonObject(properties) ? ownOutputs(properties) : {};

@@ -36,14 +36,14 @@ const MAX_WAIT_MS = 86_400_000;
 export function retryPolicy(
   block: Block,
   dialect: 'import' | 'heddle',
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): RetryPolicy | undefined {
   const stored = block.retry;
   if (!isJsonObject(stored)) return undefined;
-  RETRY_KEYS.check(stored, { path: ['blocks', block.id, 'retry'], blockId: block.id }, found);
+  RETRY_KEYS.check(stored, { path: ['blocks', block.id, 'retry'], blockId: block.id }, sink);
   if (own(stored, 'enabled') !== true) return undefined;
   if (isNeverRetried(block)) {
-    found.push(
+    sink.push(
       diagnostic('RETRY_IGNORED', {
         blockId: block.id,
         path: ['blocks', block.id, 'retry'],
@@ -54,7 +54,7 @@ export function retryPolicy(
     return undefined;
   }
   const widest = LIMITS_BY_DIALECT[dialect];
-  const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, found);
+  const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, sink);
   const maxTries = Math.floor(read('maxTries', { least: 2, most: widest.tries, usual: 3 }));
   const waitMs = Math.floor(read('waitBetweenTriesMs', { least: 0, most: widest.waitMs, usual: 1000 }));
   const backoff = read('backoffCoefficient', { least: 1, most: MAX_BACKOFF, usual: 1 });
@@ -79,7 +79,7 @@ function readNumber(
   block: Block,
   stored: JsonObject,
   range: Range & { key: string },
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): number {
   const { key, least, most, usual } = range;
   const value = own(stored, key);
@@ -87,7 +87,7 @@ function readNumber(
   const number = typeof value === 'number' ? value : Number.NaN;
   const used = Number.isNaN(number) ? usual : Math.min(most, Math.max(least, number));
   if (used !== number) {
-    found.push(
+    sink.push(
       diagnostic('RETRY_CLAMPED', {
         blockId: block.id,
         path: ['blocks', block.id, 'retry', key],

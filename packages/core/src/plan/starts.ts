@@ -8,7 +8,7 @@ import { isTriggerType, triggerRank } from './types.ts';
 export function findStarts(
   places: PlacedBlocks,
   fileOrder: readonly string[],
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): string[] {
   const rank = (place: PlacedBlock): number =>
     isTriggerType(place.block.type) ? triggerRank(place.block.type) : Infinity;
@@ -21,7 +21,7 @@ export function findStarts(
     .toSorted((a, b) => rank(a) - rank(b) || 0);
   const [first, second] = triggers;
   if (!first) {
-    found.push(
+    sink.push(
       diagnostic('START_MISSING', {
         path: ['blocks'],
         message: 'No enabled block on the top level can start a run.',
@@ -29,7 +29,7 @@ export function findStarts(
       }),
     );
   } else if (second && rank(first) === rank(second)) {
-    found.push(
+    sink.push(
       diagnostic('START_AMBIGUOUS', {
         blockId: first.block.id,
         path: ['blocks'],

@@ -102,7 +102,7 @@ function report(
     ...(lines.length > 1 ? [`at line ${line}`] : []),
     ...(shown === '' ? [] : [`in "${shown}"`]),
   ];
-  compilation.found.push(
+  compilation.sink.push(
     diagnostic('SYNTAX_INVALID', {
       blockId: block.id,
       path,

@@ -42,12 +42,12 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
 
 /** Parses a workflow from a JSON value in any accepted form. Never throws on JSON, however hostile. */
 export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
-  const found = new DiagnosticList();
+  const sink = new DiagnosticList();
   const prefix = openEnvelope(input as Json)?.prefix ?? [];
-  const value = validateInput(input, { push: (each) => found.push(inState(each, prefix)) });
+  const value = validateInput(input, { push: (each) => sink.push(inState(each, prefix)) });
   const envelope = value === undefined ? undefined : openEnvelope(value);
   if (!envelope) {
-    found.push(
+    sink.push(
       diagnostic('INPUT_SHAPE', {
         path: [],
         message:
@@ -55,20 +55,20 @@ export function parseWorkflow(input: unknown, options: ParseOptions = {}): Parse
         hint: 'Pass an exported workflow, its "state", or a draft graph.',
       }),
     );
-    return { diagnostics: found.all() };
+    return { diagnostics: sink.all() };
   }
   const { state } = envelope;
   const metadata = own(state, 'metadata');
   const workflow: Workflow = {
     ...identify(envelope, options.fileName),
     dialect: isJsonObject(metadata) && own(metadata, 'engine') === 'heddle' ? 'heddle' : 'import',
-    blocks: readBlocks(own(state, 'blocks'), found),
-    edges: readEdges(own(state, 'edges'), found),
-    variables: readVariables(own(state, 'variables'), found),
-    stored: readStored(state, found),
+    blocks: readBlocks(own(state, 'blocks'), sink),
+    edges: readEdges(own(state, 'edges'), sink),
+    variables: readVariables(own(state, 'variables'), sink),
+    stored: readStored(state, sink),
   };
-  const diagnostics = found.all();
-  return found.hasErrors ? { diagnostics } : { workflow, diagnostics };
+  const diagnostics = sink.all();
+  return sink.hasErrors ? { diagnostics } : { workflow, diagnostics };
 }
 
 function fail(fault: Diagnostic): ParseResult {
@@ -81,30 +81,30 @@ function inState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
   return inside ? { ...each, path: each.path.slice(prefix.length) } : each;
 }
 
-function readBlocks(blocks: Json | undefined, found: DiagnosticSink): Block[] {
+function readBlocks(blocks: Json | undefined, sink: DiagnosticSink): Block[] {
   if (!isJsonObject(blocks)) {
-    found.push(wrongType('blocks', 'an object with the blocks by id', blocks));
+    sink.push(wrongType('blocks', 'an object with the blocks by id', blocks));
     return [];
   }
   const entries = Object.entries(blocks as JsonObject);
   if (entries.length > PARSE_LIMITS.blocks) {
-    found.push(tooMany('blocks', entries.length, PARSE_LIMITS.blocks));
+    sink.push(tooMany('blocks', entries.length, PARSE_LIMITS.blocks));
     return [];
   }
-  return entries.flatMap(([key, value]) => readBlock(key, value, found) ?? []);
+  return entries.flatMap(([key, value]) => readBlock(key, value, sink) ?? []);
 }
 
-function readEdges(edges: Json | undefined, found: DiagnosticSink): Edge[] {
+function readEdges(edges: Json | undefined, sink: DiagnosticSink): Edge[] {
   if (!Array.isArray(edges)) {
-    found.push(wrongType('edges', 'an array of edges', edges));
+    sink.push(wrongType('edges', 'an array of edges', edges));
     return [];
   }
   if (edges.length > PARSE_LIMITS.edges) {
-    found.push(tooMany('edges', edges.length, PARSE_LIMITS.edges));
+    sink.push(tooMany('edges', edges.length, PARSE_LIMITS.edges));
     return [];
   }
   return edges.flatMap((value, index): Edge[] => {
-    const raw = shape(edgeShape, value, ['edges', index], found);
+    const raw = shape(edgeShape, value, ['edges', index], sink);
     if (!raw) return [];
     const port = raw.sourceHandle ?? '';
     return [{ source: raw.source, target: raw.target, ...(port !== '' && { port }) }];

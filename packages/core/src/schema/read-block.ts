@@ -21,22 +21,22 @@ const BLOCK_KEYS = new KnownKeys(Object.keys(blockShape.shape), [
 const DATA_KEYS = new KnownKeys([...CONTAINER_KEYS, 'parentId'], ['extent', 'height', 'type', 'width']);
 
 /** Returns the block with the key `key`, without data that only an editor needs; undefined if it cannot be read. */
-export function readBlock(key: string, value: Json, found: DiagnosticSink): Block | undefined {
-  const raw = readShape(key, value, found);
+export function readBlock(key: string, value: Json, sink: DiagnosticSink): Block | undefined {
+  const raw = readShape(key, value, sink);
   if (!raw) return undefined;
   const data = (raw.data ?? {}) as JsonObject;
-  BLOCK_KEYS.check(value as JsonObject, { path: ['blocks', key], blockId: key }, found);
+  BLOCK_KEYS.check(value as JsonObject, { path: ['blocks', key], blockId: key }, sink);
   if (isContainerType(raw.type))
-    DATA_KEYS.check(data, { path: ['blocks', key, 'data'], blockId: key }, found);
+    DATA_KEYS.check(data, { path: ['blocks', key, 'data'], blockId: key }, sink);
   const { retry, timeoutMs } = raw as { retry?: Json; timeoutMs?: Json };
   return {
     id: key,
     type: raw.type,
-    name: readName(key, raw.name, found),
+    name: readName(key, raw.name, sink),
     enabled: raw.enabled ?? true,
     trigger: raw.triggerMode ?? false,
     ...readParent(data),
-    fields: readFields(key, (raw.subBlocks ?? {}) as JsonObject, found),
+    fields: readFields(key, (raw.subBlocks ?? {}) as JsonObject, sink),
     container: isContainerType(raw.type) ? pickContainer(data) : {},
     outputs: isJsonObject(raw.outputs) ? (raw.outputs as JsonObject) : {},
     ...(retry != null && { retry }),
@@ -44,14 +44,14 @@ export function readBlock(key: string, value: Json, found: DiagnosticSink): Bloc
   };
 }
 
-function readShape(key: string, value: Json, found: DiagnosticSink): z.infer<typeof blockShape> | undefined {
+function readShape(key: string, value: Json, sink: DiagnosticSink): z.infer<typeof blockShape> | undefined {
   if (key.length > PARSE_LIMITS.nameChars) {
-    found.push(idTooLong(key));
+    sink.push(idTooLong(key));
     return undefined;
   }
-  const raw = shape(blockShape, value, ['blocks', key], found);
+  const raw = shape(blockShape, value, ['blocks', key], sink);
   if (raw?.id == null || raw.id === key) return raw;
-  found.push(idMismatch(key, raw.id));
+  sink.push(idMismatch(key, raw.id));
   return undefined;
 }
 
@@ -92,9 +92,9 @@ export function pickContainer(data: JsonObject): JsonObject {
   return picked;
 }
 
-function readName(key: string, name: string | null | undefined, found: DiagnosticSink): string {
+function readName(key: string, name: string | null | undefined, sink: DiagnosticSink): string {
   if (name != null && name.trim() !== '') return name;
-  found.push(
+  sink.push(
     diagnostic('NAME_MISSING', {
       blockId: key,
       path: ['blocks', key, 'name'],
@@ -105,7 +105,7 @@ function readName(key: string, name: string | null | undefined, found: Diagnosti
   return key;
 }
 
-function readFields(key: string, subBlocks: JsonObject, found: DiagnosticSink): JsonObject {
+function readFields(key: string, subBlocks: JsonObject, sink: DiagnosticSink): JsonObject {
   const fields: JsonObject = {};
   for (const [name, field] of Object.entries(subBlocks)) {
     const fault = fieldFault(name, field);
@@ -113,7 +113,7 @@ function readFields(key: string, subBlocks: JsonObject, found: DiagnosticSink): 
       fields[name] = own(field as JsonObject, 'value') ?? null;
       continue;
     }
-    found.push(
+    sink.push(
       diagnostic('FIELD_DROPPED', {
         blockId: key,
         path: ['blocks', key, 'subBlocks', name],

@@ -12,21 +12,21 @@ const RENAMED = {
 } as const;
 
 /** Returns the entries of the stored `loops` and `parallels` maps, with the keys of container blocks. */
-export function readStored(state: JsonObject, found: DiagnosticSink): StoredContainer[] {
-  return [...readMap('loop', 'loops', state, found), ...readMap('parallel', 'parallels', state, found)];
+export function readStored(state: JsonObject, sink: DiagnosticSink): StoredContainer[] {
+  return [...readMap('loop', 'loops', state, sink), ...readMap('parallel', 'parallels', state, sink)];
 }
 
 function readMap(
   kind: 'loop' | 'parallel',
   key: string,
   state: JsonObject,
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): StoredContainer[] {
   const map = own(state, key);
   if (!isJsonObject(map)) return [];
   return Object.entries(map).flatMap(([id, entry]): StoredContainer[] => {
     if (entry === null) return [];
-    const raw = shape(containerShape, entry, [key, id], found);
+    const raw = shape(containerShape, entry, [key, id], sink);
     return raw ? [{ id, kind, nodes: raw.nodes ?? [], container: rename(kind, raw as JsonObject) }] : [];
   });
 }

@@ -7,11 +7,11 @@ import { VARIABLE_TYPES } from './workflow.ts';
 import type { Variable } from './workflow.ts';
 
 /** Reads the workflow's variables from any stored form: a record by id, an array, or either as JSON text. */
-export function readVariables(stored: Json | undefined, found: DiagnosticSink): Variable[] {
-  const value = typeof stored === 'string' ? readText(stored, found) : stored;
+export function readVariables(stored: Json | undefined, sink: DiagnosticSink): Variable[] {
+  const value = typeof stored === 'string' ? readText(stored, sink) : stored;
   if (value == null) return [];
   if (typeof value !== 'object') {
-    found.push(
+    sink.push(
       diagnostic('INPUT_SHAPE', {
         path: ['variables'],
         message: `variables: expected an object or an array, received ${typeof value}.`,
@@ -24,20 +24,20 @@ export function readVariables(stored: Json | undefined, found: DiagnosticSink): 
   const seen = new Set<string>();
   for (const [key, entry] of Object.entries(value)) {
     const variable =
-      entry === null ? undefined : readVariable(Array.isArray(value) ? Number(key) : key, entry, found);
+      entry === null ? undefined : readVariable(Array.isArray(value) ? Number(key) : key, entry, sink);
     if (!variable) continue;
-    if (seen.has(variable.id)) duplicate(key, variable.id, found);
+    if (seen.has(variable.id)) duplicate(key, variable.id, sink);
     else variables.push(variable);
     seen.add(variable.id);
   }
   return variables;
 }
 
-function readText(text: string, found: DiagnosticSink): Json {
+function readText(text: string, sink: DiagnosticSink): Json {
   if (text.trim() === '') return null;
   const { value } = readJsonText(text);
   if (value !== undefined && (typeof value === 'object' || value === null)) return value;
-  found.push(
+  sink.push(
     diagnostic('INPUT_SHAPE', {
       path: ['variables'],
       message: 'variables: the text is not a JSON object or array.',
@@ -47,13 +47,13 @@ function readText(text: string, found: DiagnosticSink): Json {
   return null;
 }
 
-function readVariable(key: string | number, entry: Json, found: DiagnosticSink): Variable | undefined {
+function readVariable(key: string | number, entry: Json, sink: DiagnosticSink): Variable | undefined {
   const path = ['variables', key];
-  const raw = shape(variableShape, entry, path, found);
+  const raw = shape(variableShape, entry, path, sink);
   if (!raw) return undefined;
   const type = VARIABLE_TYPES.find((known) => known === (raw.type ?? 'string'));
   if (type === undefined) {
-    found.push(
+    sink.push(
       diagnostic('VARIABLE_TYPE_UNKNOWN', {
         path: [...path, 'type'],
         message: `The variable "${raw.name}" has the unknown type "${raw.type}" and is read as a string.`,
@@ -65,8 +65,8 @@ function readVariable(key: string | number, entry: Json, found: DiagnosticSink):
   return { id, name: raw.name, type: type ?? 'string', value: (raw.value ?? null) as Json };
 }
 
-function duplicate(key: string, id: string, found: DiagnosticSink): void {
-  found.push(
+function duplicate(key: string, id: string, sink: DiagnosticSink): void {
+  sink.push(
     diagnostic('INPUT_SHAPE', {
       path: ['variables', key, 'id'],
       message: `Two variables have the id "${id}".`,

@@ -45,7 +45,7 @@ export function shape<T>(
   schema: z.ZodType<T>,
   value: unknown,
   path: (string | number)[],
-  found: DiagnosticSink,
+  sink: DiagnosticSink,
 ): T | undefined {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -56,7 +56,7 @@ export function shape<T>(
       value === undefined
         ? 'is missing'
         : issue.message.replace(/^Invalid input: /, '').replace(/^\w/, (first) => first.toLowerCase());
-    found.push(
+    sink.push(
       diagnostic('INPUT_SHAPE', {
         ...(path[0] === 'blocks' && typeof path[1] === 'string' && { blockId: path[1] }),
         path: at,

@@ -19,7 +19,7 @@ export class KnownKeys {
   check(
     object: JsonObject,
     { path, blockId }: { path: string[]; blockId: string },
-    found: DiagnosticSink,
+    sink: DiagnosticSink,
   ): void {
     const unknown = Object.entries(object).filter(([key, value]) => !this.#all.has(key) && !isBlank(value));
     // The work of an instance is limited, so each object has its own.
@@ -28,7 +28,7 @@ export class KnownKeys {
       const near = names.nearest(key);
       // If the similar key is present too, this one is not a misspelling.
       if (!near || !isBlank(own(object, near.name))) continue;
-      found.push(
+      sink.push(
         diagnostic('FIELD_UNKNOWN', {
           blockId,
           path: [...path, key],

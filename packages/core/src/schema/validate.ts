@@ -14,7 +14,7 @@ export const PARSE_LIMITS = {
 } as const;
 
 interface Walk {
-  found: DiagnosticSink;
+  sink: DiagnosticSink;
   values: number;
   path: (string | number)[];
 }
@@ -22,10 +22,10 @@ interface Walk {
 /**
  * Returns a copy of `input` that is plain JSON: own properties only, no `__proto__`, within PARSE_LIMITS.
  *
- * Anything else is omitted and reported to `found`. Never throws.
+ * Anything else is omitted and reported to `sink`. Never throws.
  */
-export function validateInput(input: unknown, found: DiagnosticSink): Json | undefined {
-  return copy({ found, values: 0, path: [] }, input);
+export function validateInput(input: unknown, sink: DiagnosticSink): Json | undefined {
+  return copy({ sink, values: 0, path: [] }, input);
 }
 
 function copy(walk: Walk, value: unknown): Json | undefined {
@@ -96,5 +96,5 @@ function tooLarge(walk: Walk, what: string): void {
 }
 
 function note(walk: Walk, code: DiagnosticCode, message: string, hint: string): void {
-  walk.found.push(diagnostic(code, { path: [...walk.path], message, hint }));
+  walk.sink.push(diagnostic(code, { path: [...walk.path], message, hint }));
 }
