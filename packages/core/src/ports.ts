@@ -47,7 +47,7 @@ export interface BlockExecutor<Services = unknown> {
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
    * Blocks that pause: returns the output after `input` was submitted, or the answer for a block that continues. Called
-   * before the answer is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
+   * before the answer is recorded. Throws RESUME_INPUT_INVALID if the input is invalid.
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
   /**
@@ -95,14 +95,14 @@ export interface BlockContext<Services = unknown> {
   attempt: number;
   /** Equal for all attempts and after restarts: `runId/blockId/scope`. */
   idempotencyKey: string;
-  /** Aborted at the block's timeout or when the run is cancelled. */
+  /** Aborted at the block's timeout, and when the run is cancelled or ends without waiting for the block. */
   signal: AbortSignal;
   /** Milliseconds until the block's timeout or the run's deadline; undefined if there is none. */
   remainingMs: number | undefined;
   /**
    * Returns a field of the block with references and placeholders resolved. `text` (default): as strings. `native`: a
-   * text that is exactly one reference keeps the type of its value. `json`: like `native`, and JSON text is parsed; its
-   * references are holes of the authored JSON, so that values cannot change its structure.
+   * string that is exactly one reference keeps the type of its value. `json`: like `native`, and JSON text is parsed;
+   * its references are holes of the authored JSON, so that values cannot change its structure.
    */
   field(name: string, mode?: 'text' | 'native' | 'json'): Json | undefined;
   /** Returns all fields, in mode `native`. */
@@ -110,7 +110,7 @@ export interface BlockContext<Services = unknown> {
   /** Returns the output of the block that led here (the first source that ran), or {}. */
   sourceOutput(): JsonObject;
   /**
-   * Sends a message to the readers of the run's events. Messages are kept for a limited time, and another attempt
+   * Sends a message to the readers of the run's events. Messages are stored for a limited time, and another attempt
    * sends them again. Secrets are redacted, even if they are split across several texts: the end of a text that may be
    * the beginning of a secret is sent with the next text.
    */
@@ -121,8 +121,8 @@ export interface BlockContext<Services = unknown> {
    * the step within this execution of the block (up to 200 characters).
    *
    * If `work` throws, nothing is stored, and the next call runs it again. A step that was interrupted by a crash, a
-   * timeout or a cancel may have taken effect: it runs again only if it is `idempotent`; otherwise the call throws
-   * STEP_OUTCOME_UNKNOWN, as do all later ones.
+   * timeout or a cancellation may have taken effect: it runs again only if it is `idempotent`; otherwise the call
+   * throws STEP_OUTCOME_UNKNOWN, as do all later ones.
    */
   step<T extends Json>(
     key: string,
@@ -131,7 +131,7 @@ export interface BlockContext<Services = unknown> {
   ): Promise<T>;
   /**
    * Returns the answers to the earlier pauses that continue this block, oldest first. They include those of earlier
-   * attempts, because their steps are kept too.
+   * attempts, because their steps are stored too.
    */
   answers(): Promise<Json[]>;
   clock: Clock;
@@ -198,8 +198,8 @@ export interface RunStore extends StepStore {
   journal(runId: string): Promise<Entry[]> | Entry[];
   header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
   /**
-   * Writes the record and logs, which may be older than the journal: they are written at once when the run becomes idle
-   * or ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher
+   * Writes the record and logs, which may be older than the journal: they are written immediately when the run becomes
+   * idle or ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher
    * `seq`): then the stored logs may be those of a process that died, and a later record brings these logs.
    */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
@@ -273,7 +273,7 @@ export interface NewRun {
    * Workflows that called each other up to this run, outermost first, each as it appears in `X-Sim-Via`; absent: none.
    */
   via?: string[];
-  /** The runtime of several processes that drives the run; absent: an engine within one process. */
+  /** True if a runtime of several processes drives the run; absent: an engine within one process drives it. */
   elsewhere?: true;
   /**
    * Secret for the tokens of pause points, if an attempt may run twice: both executions produce the same token. Never

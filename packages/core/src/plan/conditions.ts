@@ -34,7 +34,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
     const { expression, findings } = compileExpression(value, compilation.context(location), 'condition');
     compilation.report(location, findings, 'expression');
     const row = { block, path: [...location.path, index] };
-    checkExpression(compilation, row, { expression, findings, what: `The condition "${title}"` });
+    checkExpression(compilation, row, { expression, findings, subject: `The condition "${title}"` });
     compilation.addReferences(location, referencesIn(expression));
     return { expression, id, otherwise: false, title };
   });

@@ -108,7 +108,7 @@ function readCondition(
     'loop',
   );
   compilation.report(location, findings, 'expression');
-  checkExpression(compilation, location, { expression, findings, what: 'The condition' });
+  checkExpression(compilation, location, { expression, findings, subject: 'The condition' });
   compilation.addReferences(location, referencesIn(expression), 'condition');
   return expression;
 }

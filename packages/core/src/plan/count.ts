@@ -34,7 +34,7 @@ export function readCount(
   const isArithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
   // The diagnostic about the unknown name is more helpful than "not a number".
   if (expression.bindings.length > 0 || isArithmetic || findings.length > 0) {
-    checkExpression(compilation, location, { expression, findings, what: 'The count' });
+    checkExpression(compilation, location, { expression, findings, subject: 'The count' });
     return { expression };
   }
   return reportCount(compilation, location, value);

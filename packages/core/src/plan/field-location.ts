@@ -6,7 +6,7 @@ export interface FieldLocation {
   path: (string | number)[];
 }
 
-/** The kind of field. An unknown name is worse in code than in text. */
+/** The kind of a field. It decides the severity of unknown names. */
 export type CompiledFieldKind = 'text' | 'code' | 'expression';
 
 /** Returns the location of a sub-block's value. */

@@ -37,7 +37,7 @@ export interface PlanLimits {
   graceMs: number;
   /** Maximum duration of a run in milliseconds; absent: no deadline. */
   timeoutMs?: number;
-  /** `active`: time in which only a person can move the run does not count. */
+  /** `active`: time in which only a person can continue the run does not count. */
   deadline: 'total' | 'active';
 }
 
@@ -87,7 +87,7 @@ export interface OutputSchema {
   fields: { [name: string]: { type: string; opaque: boolean } };
 }
 
-/** The source of a container's iterations or branches. Exactly one is set. */
+/** The source of a container's iterations or branches, by kind. */
 export type ContainerConfig =
   | { kind: 'for'; count: CountSource }
   | { kind: 'forEach'; collection: CollectionSource }
@@ -103,7 +103,7 @@ export type ContainerConfig =
 export type CountSource = { static: number } | { expression: ExpressionTemplate };
 /**
  * `static`: the items themselves. `reference`: one reference, resolved natively. `template`: a list or object with
- * {{placeholders}} in its texts; the JSON is parsed before they are filled in, so that no value can break it.
+ * {{placeholders}} in its strings; the JSON is parsed before they are filled in, so that no value can break it.
  * `invalid`: the message with which the container fails when it is reached.
  */
 export type CollectionSource =

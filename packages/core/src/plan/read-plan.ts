@@ -32,11 +32,15 @@ export function readPlan(json: Json): Plan {
   return json as unknown as Plan;
 }
 
-function unsupported(what: 'format' | 'machine', found: Json | undefined, known: number): EngineError {
-  const version = JSON.stringify(found ?? null);
+function unsupported(
+  part: 'format' | 'machine',
+  actual: Json | undefined,
+  supported: number,
+): EngineError {
+  const version = JSON.stringify(actual ?? null);
   return new EngineError(
     'PLAN_FORMAT_UNSUPPORTED',
-    `The plan has ${what} version ${version}, but this engine supports ${known}. Run it with the engine that compiled it, or compile the workflow again.`,
-    { details: { what, found: found ?? null, known } },
+    `The plan has ${part} version ${version}, but this engine supports ${supported}. Run it with the engine that compiled it, or compile the workflow again.`,
+    { details: { what: part, found: actual ?? null, known: supported } },
   );
 }

@@ -43,7 +43,7 @@ function textOf(reader: string, finding: ReferenceFinding, reporting: Reporting)
   const { text } = finding;
   switch (finding.kind) {
     case 'unknown-block': {
-      const severity = unknownBlock(finding, reporting);
+      const severity = unknownBlockSeverity(finding, reporting);
       return severity && { severity, ...unknownBlockText(reader, finding) };
     }
     case 'unknown-variable':
@@ -68,10 +68,10 @@ function textOf(reader: string, finding: ReferenceFinding, reporting: Reporting)
 
 function unknownBlockText(reader: string, finding: ReferenceFinding): Text {
   const { text, head, suggestion } = finding;
-  const generic = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
-  if (generic !== undefined) {
-    const hint = `Move the block into a ${generic}, or name one: <name.results>.`;
-    return { message: `${text} in "${reader}" is not inside a ${generic}.`, hint };
+  const container = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
+  if (container !== undefined) {
+    const hint = `Move the block into a ${container}, or name one: <name.results>.`;
+    return { message: `${text} in "${reader}" is not inside a ${container}.`, hint };
   }
   const hint =
     suggestion === undefined
@@ -94,23 +94,24 @@ function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: 
 
 /**
  * Returns the severity of an unknown head. In code and expressions, the unresolved tag would be a syntax error. In
- * text, strings and comments only a head similar to a name is certainly a reference; one without a path may be any tag.
+ * text, strings and comments only a head similar to a name is certainly a reference; a head without a path may be any
+ * tag.
  */
-function unknownBlock(finding: ReferenceFinding, { kind, compat }: Reporting): Severity | undefined {
+function unknownBlockSeverity(finding: ReferenceFinding, { kind, compat }: Reporting): Severity | undefined {
   const { where, dotted, distance = Infinity, head } = finding;
-  const close = distance <= 2 && distance < head.length;
-  const bad: Severity = compat ? 'warning' : 'error';
+  const isSimilar = distance <= 2 && distance < head.length;
+  const severity: Severity = compat ? 'warning' : 'error';
   if (where === 'code') {
-    if (dotted) return bad;
+    if (dotted) return severity;
     // `a<b>c` and `<b, b>` are comparisons. Without a path, only a plain name can be a reference.
     if (!/^[\p{L}\p{N}_ -]+$/u.test(head)) return undefined;
-    return kind === 'expression' || close ? bad : 'warning';
+    return kind === 'expression' || isSimilar ? severity : 'warning';
   }
   if (!dotted) return undefined;
-  return close ? bad : 'warning';
+  return isSimilar ? severity : 'warning';
 }
 
 function pathOf({ text, head }: ReferenceFinding): string {
-  const at = text.indexOf(head);
-  return at < 0 ? '' : text.slice(at + head.length, -1);
+  const index = text.indexOf(head);
+  return index < 0 ? '' : text.slice(index + head.length, -1);
 }

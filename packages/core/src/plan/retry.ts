@@ -8,9 +8,9 @@ import type { DiagnosticSink } from './diagnostics.ts';
 import { isTriggerType } from './types.ts';
 
 interface Range {
-  least: number;
-  most: number;
-  usual: number;
+  min: number;
+  max: number;
+  fallback: number;
 }
 
 /** Ranges of retry settings: for workflows written for Heddle, and for imported ones. */
@@ -38,10 +38,10 @@ export function retryPolicy(
   dialect: 'import' | 'heddle',
   sink: DiagnosticSink,
 ): RetryPolicy | undefined {
-  const stored = block.retry;
-  if (!isJsonObject(stored)) return undefined;
-  RETRY_KEYS.check(stored, { path: ['blocks', block.id, 'retry'], blockId: block.id }, sink);
-  if (own(stored, 'enabled') !== true) return undefined;
+  const policy = block.retry;
+  if (!isJsonObject(policy)) return undefined;
+  RETRY_KEYS.check(policy, { path: ['blocks', block.id, 'retry'], blockId: block.id }, sink);
+  if (own(policy, 'enabled') !== true) return undefined;
   if (isNeverRetried(block)) {
     sink.push(
       diagnostic('RETRY_IGNORED', {
@@ -53,14 +53,16 @@ export function retryPolicy(
     );
     return undefined;
   }
-  const widest = LIMITS_BY_DIALECT[dialect];
-  const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, sink);
-  const maxTries = Math.floor(read('maxTries', { least: 2, most: widest.tries, usual: 3 }));
-  const waitMs = Math.floor(read('waitBetweenTriesMs', { least: 0, most: widest.waitMs, usual: 1000 }));
-  const backoff = read('backoffCoefficient', { least: 1, most: MAX_BACKOFF, usual: 1 });
-  const usualMost = backoff === 1 ? waitMs : Math.max(waitMs, 60_000);
-  const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: MAX_WAIT_MS, usual: usualMost }));
-  const jitter = read('jitter', { least: 0, most: 1, usual: 0 });
+  const limits = LIMITS_BY_DIALECT[dialect];
+  const read = (key: string, range: Range): number => readNumber(block, policy, { key, ...range }, sink);
+  const maxTries = Math.floor(read('maxTries', { min: 2, max: limits.tries, fallback: 3 }));
+  const waitMs = Math.floor(read('waitBetweenTriesMs', { min: 0, max: limits.waitMs, fallback: 1000 }));
+  const backoff = read('backoffCoefficient', { min: 1, max: MAX_BACKOFF, fallback: 1 });
+  const defaultMaxWaitMs = backoff === 1 ? waitMs : Math.max(waitMs, 60_000);
+  const maxWaitMs = Math.floor(
+    read('maxWaitMs', { min: waitMs, max: MAX_WAIT_MS, fallback: defaultMaxWaitMs }),
+  );
+  const jitter = read('jitter', { min: 0, max: 1, fallback: 0 });
   return { backoff, jitter, maxTries, maxWaitMs, waitMs };
 }
 
@@ -77,24 +79,24 @@ function isNeverRetried(block: Block): boolean {
 
 function readNumber(
   block: Block,
-  stored: JsonObject,
+  policy: JsonObject,
   range: Range & { key: string },
   sink: DiagnosticSink,
 ): number {
-  const { key, least, most, usual } = range;
-  const value = own(stored, key);
-  if (value == null) return usual;
+  const { key, min, max, fallback } = range;
+  const value = own(policy, key);
+  if (value == null) return fallback;
   const number = typeof value === 'number' ? value : Number.NaN;
-  const used = Number.isNaN(number) ? usual : Math.min(most, Math.max(least, number));
-  if (used !== number) {
+  const clamped = Number.isNaN(number) ? fallback : Math.min(max, Math.max(min, number));
+  if (clamped !== number) {
     sink.push(
       diagnostic('RETRY_CLAMPED', {
         blockId: block.id,
         path: ['blocks', block.id, 'retry', key],
-        message: `${key} of "${block.name}" is ${JSON.stringify(value)}; ${used} is used.`,
-        hint: `Use a number from ${least} to ${most}.`,
+        message: `${key} of "${block.name}" is ${JSON.stringify(value)}; ${clamped} is used.`,
+        hint: `Use a number from ${min} to ${max}.`,
       }),
     );
   }
-  return used;
+  return clamped;
 }

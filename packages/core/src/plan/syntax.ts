@@ -5,17 +5,17 @@ import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { FieldLocation } from './field-location.ts';
 
-/** Longer code is not parsed: the parser's time grows with the square of the number of names in one scope. */
+/** Maximum length of parsed code: the parser's time grows with the square of the number of names in one scope. */
 const MAX_CHARS = 50_000;
 
 /** Maximum number of parsed characters per workflow. */
-const MAX_CHARS_IN_ALL = 500_000;
+const MAX_TOTAL_CHARS = 500_000;
 
 /** The parser's message for a stack overflow. */
 const TOO_DEEP = 'Not enough stack space';
 
 /** Maximum number of characters of a faulty line in a message. */
-const MAX_SHOWN = 120;
+const MAX_LINE_CHARS = 120;
 
 /** Reports code of a function block that is not JavaScript. Unknown references in it have their own diagnostics. */
 export function checkCode(
@@ -23,24 +23,24 @@ export function checkCode(
   location: FieldLocation,
   { code, findings }: { code: CodeTemplate; findings: readonly ReferenceFinding[] },
 ): void {
-  if (code.language !== 'javascript' || isBroken(findings)) return;
+  if (code.language !== 'javascript' || hasUnknownNames(findings)) return;
   const fault = faultIn(compilation, code.code, ['', '']);
-  if (fault) report(compilation, location, { what: 'The code', compiled: code, fault });
+  if (fault) report(compilation, location, { subject: 'The code', compiled: code, fault });
 }
 
 /** Reports a condition, a loop's condition or a count that is not a JavaScript expression. */
 export function checkExpression(
   compilation: Compilation,
   location: FieldLocation,
-  compiled: { expression: ExpressionTemplate; findings: readonly ReferenceFinding[]; what: string },
+  compiled: { expression: ExpressionTemplate; findings: readonly ReferenceFinding[]; subject: string },
 ): void {
-  const { expression, findings, what } = compiled;
-  if (expression.code === '' || isBroken(findings)) return;
+  const { expression, findings, subject } = compiled;
+  if (expression.code === '' || hasUnknownNames(findings)) return;
   const fault = faultIn(compilation, expression.code, ['return (', ')']);
-  if (fault) report(compilation, location, { what, compiled: expression, fault });
+  if (fault) report(compilation, location, { subject, compiled: expression, fault });
 }
 
-function isBroken(findings: readonly ReferenceFinding[]): boolean {
+function hasUnknownNames(findings: readonly ReferenceFinding[]): boolean {
   return findings.some(({ kind, where }) => where === 'code' && kind.startsWith('unknown'));
 }
 
@@ -54,16 +54,16 @@ interface Fault {
 
 /**
  * Returns the first syntax error in the body of an async function; undefined if there is none or the code is too long
- * to parse. The code is on separate lines between the two texts.
+ * to parse. The code is on separate lines between `prefix` and `suffix`.
  */
 function faultIn(
   compilation: Compilation,
   code: string,
-  [before, after]: readonly [string, string],
+  [prefix, suffix]: readonly [string, string],
 ): Fault | undefined {
-  if (code.length > MAX_CHARS || compilation.parsedChars + code.length > MAX_CHARS_IN_ALL) return undefined;
+  if (code.length > MAX_CHARS || compilation.parsedChars + code.length > MAX_TOTAL_CHARS) return undefined;
   compilation.parsedChars += code.length;
-  const source = `async function body() {${before}\n${code}\n${after}}`;
+  const source = `async function body() {${prefix}\n${code}\n${suffix}}`;
   try {
     // The sandbox turns imports into calls.
     const { body } = parse(source, { ecmaVersion: 'latest', allowImportExportEverywhere: true });
@@ -79,7 +79,7 @@ function faultIn(
   }
 }
 
-/** The line before the code is added here and is not the author's. */
+/** Returns the fault at a position of the parsed source, whose first line is not part of the code. */
 function faultAt({ line, column }: { line: number; column: number }, message: string): Fault {
   return { line: Math.max(1, line - 1), column: column + 1, message };
 }
@@ -89,26 +89,30 @@ const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 function report(
   compilation: Compilation,
   { block, path }: FieldLocation,
-  { what, compiled, fault }: { what: string; compiled: { authored: string; code: string }; fault: Fault },
+  {
+    subject,
+    compiled,
+    fault,
+  }: { subject: string; compiled: { authored: string; code: string }; fault: Fault },
 ): void {
   const lines = compiled.authored.split(LINE_END);
   const line = Math.min(fault.line, lines.length);
   const authored = lines[line - 1] ?? '';
   const text = authored.trim();
   // Identifiers that replace references shift the columns of their line.
-  const isSame = line === fault.line && compiled.code.split(LINE_END)[line - 1] === authored;
-  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-  const where = [
+  const isUnchanged = line === fault.line && compiled.code.split(LINE_END)[line - 1] === authored;
+  const excerpt = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;
+  const position = [
     ...(lines.length > 1 ? [`at line ${line}`] : []),
-    ...(shown === '' ? [] : [`in "${shown}"`]),
+    ...(excerpt === '' ? [] : [`in "${excerpt}"`]),
   ];
   compilation.sink.push(
     diagnostic('SYNTAX_INVALID', {
       blockId: block.id,
       path,
       line,
-      ...(isSame && { column: fault.column }),
-      message: `${what} of "${block.name}" is not valid JavaScript: ${[fault.message, ...where].join(' ')}.`,
+      ...(isUnchanged && { column: fault.column }),
+      message: `${subject} of "${block.name}" is not valid JavaScript: ${[fault.message, ...position].join(' ')}.`,
       hint: 'Correct it. Until then the block fails when it is reached.',
     }),
   );

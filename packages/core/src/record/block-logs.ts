@@ -12,7 +12,7 @@ interface OpenLog {
   log: BlockLog;
   /** Number of earlier executions of the block. */
   nth: number;
-  /** The next answer continues the block. */
+  /** True if the next answer continues the block. */
   continues: boolean;
 }
 
@@ -20,12 +20,12 @@ interface OpenLog {
 const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
 
 /**
- * The block logs of a run: a projection of its journal that grows with it. `take` returns changed logs; logs of ended
- * blocks are not kept.
+ * The block logs of a run: a projection of its journal, updated entry by entry. `take` returns changed logs; logs of
+ * ended blocks are not kept.
  */
 export class BlockLogs {
-  readonly #open = new Map<string, OpenLog>();
-  readonly #entered = new Map<string, number>();
+  readonly #openLogs = new Map<string, OpenLog>();
+  readonly #enteredMs = new Map<string, number>();
   readonly #starts = new Map<string, number>();
   #order = 0;
   #changed: BlockLog[] = [];
@@ -53,7 +53,8 @@ export class BlockLogs {
       const log = this.#close(entry);
       if (log) this.#end(addAttempt(log, entry), 'completed', entry.output, entry.atMs);
     } else if (entry.type === 'failed' || entry.type === 'paused') this.#note(entry);
-    else if (entry.type === 'resumed' && this.#open.get(placeKey(entry))?.continues) this.#continue(entry);
+    else if (entry.type === 'resumed' && this.#openLogs.get(placeKey(entry))?.continues)
+      this.#continue(entry);
     else if (entry.type === 'resumed') {
       const log = this.#close(entry);
       if (log) this.#end(log, 'completed', entry.output, entry.atMs);
@@ -62,9 +63,9 @@ export class BlockLogs {
 
   /** Records an attempt that did not end the block. */
   #note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
-    const open = this.#open.get(placeKey(entry));
-    if (!open) return;
-    const { log } = open;
+    const openLog = this.#openLogs.get(placeKey(entry));
+    if (!openLog) return;
+    const { log } = openLog;
     addAttempt(log, entry);
     if (entry.type === 'failed') {
       log.error = entry.error;
@@ -72,27 +73,27 @@ export class BlockLogs {
     }
     log.status = 'paused';
     log.output = entry.output;
-    open.continues = entry.continues === true;
+    openLog.continues = entry.continues === true;
     this.#changed.push(log);
   }
 
   /** Records that a person has answered a block, which runs again. */
   #continue(place: Place): void {
-    const open = this.#open.get(placeKey(place)) as OpenLog;
-    open.continues = false;
-    open.log.status = 'running';
-    open.log.output = undefined;
-    this.#changed.push(open.log);
+    const openLog = this.#openLogs.get(placeKey(place)) as OpenLog;
+    openLog.continues = false;
+    openLog.log.status = 'running';
+    openLog.log.output = undefined;
+    this.#changed.push(openLog.log);
   }
 
   /** Applies a structural change at the node of `place`. */
   notice(notice: Notice, place: Place, atMs: number): void {
-    if (notice.type === 'entered') this.#entered.set(placeKey(place), atMs);
+    if (notice.type === 'entered') this.#enteredMs.set(placeKey(place), atMs);
     if (notice.type !== 'exited' && notice.type !== 'failed') return;
     if (this.#plan.blocks[place.block]?.container) {
       const id = placeKey(place);
-      this.#start(place, this.#entered.get(id) ?? atMs);
-      this.#entered.delete(id);
+      this.#start(place, this.#enteredMs.get(id) ?? atMs);
+      this.#enteredMs.delete(id);
     }
     if (notice.type === 'exited') this.#complete(place, atMs);
     else this.#fail(place, notice, atMs);
@@ -143,14 +144,14 @@ export class BlockLogs {
     };
     const nth = this.#starts.get(place.block) ?? 0;
     this.#starts.set(place.block, nth + 1);
-    this.#open.set(placeKey(place), { log, nth, continues: false });
+    this.#openLogs.set(placeKey(place), { log, nth, continues: false });
     return log;
   }
 
   #scopesOf({ block, scope }: Place): LogScope[] {
     if (scope.length === 0) return NO_SCOPES;
-    const around = this.#index.byId(block)?.containers ?? [];
-    return around.map(({ id, kind }, depth) => ({
+    const containers = this.#index.byId(block)?.containers ?? [];
+    return containers.map(({ id, kind }, depth) => ({
       kind: kind === 'parallel' ? kind : 'loop',
       blockId: id,
       index: scope[depth] ?? 0,
@@ -159,14 +160,14 @@ export class BlockLogs {
 
   /** Returns the number of executions of the block before the open execution at `place`. */
   nth(place: Place): number {
-    return this.#open.get(placeKey(place))?.nth ?? 0;
+    return this.#openLogs.get(placeKey(place))?.nth ?? 0;
   }
 
   #close(place: Place): BlockLog | undefined {
     const id = placeKey(place);
-    const open = this.#open.get(id);
-    if (open) this.#open.delete(id);
-    return open?.log;
+    const openLog = this.#openLogs.get(id);
+    if (openLog) this.#openLogs.delete(id);
+    return openLog?.log;
   }
 
   #end(log: BlockLog, status: BlockLog['status'], output: Stored | undefined, atMs: number): void {

@@ -111,7 +111,8 @@ export type EntryBody =
 export type StartedFrame = Omit<FrameStart, 'node'>;
 
 /**
- * A scope as JSON, with which a run starts inside a container. Ids are values, not keys, because they can be any text.
+ * A scope as JSON, with which a run starts inside a container. Ids are values, not keys, because they can be any
+ * string.
  */
 export interface SavedScope {
   outputs: { block: string; value: Stored; order: number; failed?: true }[];
@@ -141,10 +142,10 @@ export interface BlockFailure {
   details?: Json;
 }
 
-type Placed = Exclude<Entry['type'], 'started' | 'cancelled'>;
-type Of<T extends Entry['type']> = Extract<Entry, { type: T }>;
+type PlacedType = Exclude<Entry['type'], 'started' | 'cancelled'>;
+type EntryOf<T extends Entry['type']> = Extract<Entry, { type: T }>;
 
-const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
+const EVENTS: { [T in PlacedType]: (entry: EntryOf<T>, at: Address) => Event } = {
   completed: ({ atMs, try: attempt, resumes, port }, at) =>
     port === undefined && resumes === undefined
       ? { type: 'completed', at, atMs, attempt }
@@ -196,7 +197,7 @@ const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
 };
 
 /** Returns the machine's event for an entry about the node at `at`: the entry without its data. */
-export function eventAt(entry: Of<Placed>, at: Address): Event {
-  const make = EVENTS[entry.type] as (entry: Of<Placed>, at: Address) => Event;
-  return make(entry, at);
+export function eventAt(entry: EntryOf<PlacedType>, at: Address): Event {
+  const toEvent = EVENTS[entry.type] as (entry: EntryOf<PlacedType>, at: Address) => Event;
+  return toEvent(entry, at);
 }

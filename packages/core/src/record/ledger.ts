@@ -26,19 +26,19 @@ export class Ledger {
   output: Stored | undefined;
   /** `place`: a `placeKey`. */
   #fields: { place: string; values: Stored } | undefined;
-  #answered = false;
+  #isAnswered = false;
   #until: string | undefined;
   #order = 0;
   readonly #plan: Plan;
   readonly #index: PlanIndex;
   readonly #lastError = new Map<string, BlockFailure>();
   /** Outputs of wait blocks for when their timers fire. */
-  readonly #waiting = new Map<string, Stored>();
+  readonly #waitOutputs = new Map<string, Stored>();
   /**
    * Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not
    * created.
    */
-  readonly #restored = new Map<string, number>();
+  readonly #restoredFrames = new Map<string, number>();
   /**
    * Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block creates the list.
    */
@@ -63,14 +63,14 @@ export class Ledger {
     else if (entry.type === 'failed') this.#lastError.set(placeKey(entry), entry.error);
     else if (entry.type === 'expanded') this.#takeItems(entry, entry.items);
     else if (entry.type === 'paused') this.#suspend(entry);
-    else if (entry.type === 'fired' && entry.timer === 'wait') this.#fired(entry as Entry & Place);
+    else if (entry.type === 'fired' && entry.timer === 'wait') this.#completeWait(entry as Entry & Place);
   }
 
   #suspend(entry: Extract<Entry, { type: 'paused' }>): void {
     const key = placeKey(entry);
     if (!entry.continues) {
       this.#writeAt(entry, entry.output);
-      if (entry.done) this.#waiting.set(key, entry.done);
+      if (entry.done) this.#waitOutputs.set(key, entry.done);
     } else if (!this.#answers.has(key)) this.#answers.set(key, []);
   }
 
@@ -93,7 +93,7 @@ export class Ledger {
     this.#order = restoreScope(this.root, inside.scope, this.#order);
     const containers = this.#index.byId(start)?.containerIds ?? [];
     for (const [depth, block] of containers.entries())
-      this.#restored.set(placeKey({ block, scope: scope.slice(0, depth) }), scope[depth] ?? 0);
+      this.#restoredFrames.set(placeKey({ block, scope: scope.slice(0, depth) }), scope[depth] ?? 0);
   }
 
   #complete(entry: Extract<Entry, { type: 'completed' | 'resumed' }>): void {
@@ -104,9 +104,9 @@ export class Ledger {
     for (const [id, value] of Object.entries(entry.set)) this.variables.set(id, value);
   }
 
-  #fired(place: Place): void {
-    const output = this.#waiting.get(placeKey(place));
-    this.#waiting.delete(placeKey(place));
+  #completeWait(place: Place): void {
+    const output = this.#waitOutputs.get(placeKey(place));
+    this.#waitOutputs.delete(placeKey(place));
     if (output) this.#settle(place, output);
   }
 
@@ -174,14 +174,14 @@ export class Ledger {
   }
 
   #enter(place: Place): void {
-    if (this.#restored.size > 0 && this.#restored.has(placeKey(place))) return;
+    if (this.#restoredFrames.size > 0 && this.#restoredFrames.has(placeKey(place))) return;
     const scope = this.scopeAt(place);
     const config = this.#plan.blocks[place.block]?.container;
-    const fixed =
+    const staticItems =
       config && 'collection' in config && 'static' in config.collection
         ? config.collection.static
         : undefined;
-    const items: Stored | undefined = fixed && { v: fixed };
+    const items: Stored | undefined = staticItems && { v: staticItems };
     if (this.#isParallel(place)) {
       scope?.parallels.set(place.block, { items, branches: new Map(), results: [] });
     } else scope?.loops.set(place.block, { index: 0, items, current: [], results: [] });
@@ -195,17 +195,18 @@ export class Ledger {
   }
 
   #open(place: Place, iteration: number): void {
-    if (this.#isRestored(place, iteration)) return;
+    if (this.#takeRestoredFrame(place, iteration)) return;
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);
     if (loop) loop.index = iteration;
     else scope?.parallels.get(place.block)?.branches.set(iteration, newBranch(scope));
   }
 
-  /** Returns true once for the frame in which the run starts. */
-  #isRestored(place: Place, iteration: number): boolean {
-    if (this.#restored.size === 0 || this.#restored.get(placeKey(place)) !== iteration) return false;
-    return this.#restored.delete(placeKey(place));
+  /** Returns true once for a frame in which the run starts, whose data is restored. */
+  #takeRestoredFrame(place: Place, iteration: number): boolean {
+    if (this.#restoredFrames.size === 0) return false;
+    if (this.#restoredFrames.get(placeKey(place)) !== iteration) return false;
+    return this.#restoredFrames.delete(placeKey(place));
   }
 
   /** R36: an iteration without outputs adds nothing to the results. A branch always has its entry. */
@@ -220,14 +221,14 @@ export class Ledger {
     const parallel = scope?.parallels.get(place.block);
     const branch = parallel?.branches.get(iteration);
     if (!parallel || !branch) return;
-    parallel.results[iteration] = failed ? [this.#collected(failed)] : branch.current;
+    parallel.results[iteration] = failed ? [this.#collectFailure(failed)] : branch.current;
     branch.current = [];
     // Only branch 0 can be read from outside. Outputs of other branches remain only in the results.
     if (iteration > 0) parallel.branches.delete(iteration);
   }
 
   /** Returns the result of a branch whose failure the parallel collects. */
-  #collected(cause: Address): Stored {
+  #collectFailure(cause: Address): Stored {
     const { message } = this.failureOf(cause);
     this.failures.delete(placeKey(this.#index.placeOf(cause)));
     return { v: { error: message } };
@@ -251,9 +252,9 @@ export class Ledger {
     this.#append(indexed, scope, output);
     if (this.#lastError.size > 0) this.#lastError.delete(placeKey(place));
     this.#forgetAnswers(place);
-    if (this.#answered) return;
+    if (this.#isAnswered) return;
     const { answers, terminal } = indexed.node;
-    if (answers) this.#answered = true;
+    if (answers) this.#isAnswered = true;
     if (answers || terminal || place.block === this.#until) this.output = output;
   }
 
@@ -286,17 +287,17 @@ export class Ledger {
   }
 }
 
-function limitFailure(name: string, parallel: boolean, limit: number): BlockFailure {
-  const loop = !parallel;
-  const what = loop ? `has more than ${limit} iterations` : `has more than ${limit} branches`;
-  const option = loop ? 'limits.maxLoopTurns' : 'limits.maxParallelBranches';
-  const message = `${loop ? 'Loop' : 'Parallel'} "${name}" ${what}. Raise ${option} if this is intended.`;
-  return { code: loop ? 'LOOP_LIMIT' : 'BRANCH_LIMIT', message, retryable: false };
+function limitFailure(name: string, isParallel: boolean, limit: number): BlockFailure {
+  const isLoop = !isParallel;
+  const excess = isLoop ? `has more than ${limit} iterations` : `has more than ${limit} branches`;
+  const option = isLoop ? 'limits.maxLoopTurns' : 'limits.maxParallelBranches';
+  const message = `${isLoop ? 'Loop' : 'Parallel'} "${name}" ${excess}. Raise ${option} if this is intended.`;
+  return { code: isLoop ? 'LOOP_LIMIT' : 'BRANCH_LIMIT', message, retryable: false };
 }
 
 /** Returns the map key of a place: block id and the iteration and branch numbers around it. */
 export function placeKey({ block, scope }: Place): string {
   if (scope.length === 0) return block;
-  // Fast path for the common depth of one: joining a list of one takes twice as long.
+  // Fast path for the common depth of one: joining an array of one takes twice as long.
   return `${block}@${scope.length === 1 ? scope[0] : scope.join('.')}`;
 }

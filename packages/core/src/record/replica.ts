@@ -90,8 +90,8 @@ export class Replica {
    * is none.
    */
   deadlineAt(at: Address): number | undefined {
-    const own = workAt(this.plan.skeleton, this.state, at);
-    const dueMs = own && 'dueMs' in own ? own.dueMs : undefined;
+    const work = workAt(this.plan.skeleton, this.state, at);
+    const dueMs = work && 'dueMs' in work ? work.dueMs : undefined;
     const runMs = this.state.deadline?.dueMs;
     return dueMs === undefined || runMs === undefined ? (dueMs ?? runMs) : Math.min(dueMs, runMs);
   }
@@ -152,7 +152,7 @@ export class Replica {
       dueMs: entry.dueMs,
       output: entry.output,
       inputFormat: format?.kind === 'literal' ? format.value : [],
-      ...(entry.continues && { continues: continuedBy(entry) }),
+      ...(entry.continues && { continues: attemptNumbers(entry) }),
     });
   }
 
@@ -189,7 +189,7 @@ export class Replica {
   }
 }
 
-function continuedBy({ try: attempt, resumes }: { try: number; resumes?: number }): {
+function attemptNumbers({ try: attempt, resumes }: { try: number; resumes?: number }): {
   try: number;
   resumes?: number;
 } {

@@ -28,7 +28,7 @@ export interface PathFrame {
   /** Index in the body of the node that contains the start, or is the start. */
   node: number;
   /** Ids of the nodes of the body that run again: that node, and the nodes downstream of it. */
-  fresh: ReadonlySet<string>;
+  rerunIds: ReadonlySet<string>;
   /** Numbers of the iterations or branches that the earlier run has opened, and has closed. */
   opened: Set<number>;
   closed: Set<number>;
@@ -44,7 +44,7 @@ export class RestartPath {
   readonly frames: PathFrame[];
   /** The index of the earlier run's plan. */
   readonly index: PlanIndex;
-  readonly #fresh: ReadonlySet<string>;
+  readonly #rerunIds: ReadonlySet<string>;
   readonly #point: RestartPoint;
 
   /**
@@ -59,33 +59,33 @@ export class RestartPath {
     if (iterations.length !== containers.length) throw wrongNumbers(block, containers.length);
     this.#point = point;
     this.index = indexPlan(source.plan);
-    this.#fresh = downstream(plan.skeleton, path[0] ?? 0);
+    this.#rerunIds = downstream(plan.skeleton, path[0] ?? 0);
     this.frames = containers.map((container, depth) => {
       this.#expectSame(container, containers.slice(0, depth), source.runId);
       const body = container.subflow?.body as Region;
       const node = path[depth + 1] ?? 0;
       return {
-        ...{ container, iteration: iterations[depth] ?? 0, node, fresh: downstream(body, node) },
+        ...{ container, iteration: iterations[depth] ?? 0, node, rerunIds: downstream(body, node) },
         ...{ opened: new Set(), closed: new Set() },
         count: this.index.byId(container.id)?.node.subflow?.count,
       };
     });
   }
 
-  #expectSame({ id, kind }: Node, around: readonly Node[], runId: string): void {
-    const before = this.index.byId(id);
+  #expectSame({ id, kind }: Node, outer: readonly Node[], runId: string): void {
+    const earlier = this.index.byId(id);
     const isSame =
-      before?.node.kind === kind &&
-      before.containerIds.join('\n') === around.map((each) => each.id).join('\n');
-    if (!isSame) throw this.#refused(`run ${runId} does not have the container "${this.nameOf(id)}" there.`);
+      earlier?.node.kind === kind &&
+      earlier.containerIds.join('\n') === outer.map((each) => each.id).join('\n');
+    if (!isSame) throw this.#refusal(`run ${runId} does not have the container "${this.nameOf(id)}" there.`);
   }
 
   nameOf(id: string): string {
     return this.#point.plan.blocks[id]?.name ?? id;
   }
 
-  #refused(why: string): EngineError {
-    return notRestartable(this.#point.block.name, why);
+  #refusal(reason: string): EngineError {
+    return notRestartable(this.#point.block.name, reason);
   }
 
   /** Returns the depth of the container at a place if it is around the start, in the same iterations; else -1. */
@@ -102,8 +102,8 @@ export class RestartPath {
   /** Returns the depth of the frame that directly contains a place, if it also contains the start; else -1. */
   frameOf({ block, scope }: Place): number {
     const depth = scope.length - 1;
-    const around = this.index.byId(block)?.containerIds.at(-1);
-    return around !== undefined && this.frames[depth]?.container.id === around && this.#isAround(scope)
+    const container = this.index.byId(block)?.containerIds.at(-1);
+    return container !== undefined && this.frames[depth]?.container.id === container && this.#isAround(scope)
       ? depth
       : -1;
   }
@@ -131,15 +131,15 @@ export class RestartPath {
       const frame = this.frames[depth];
       if (!frame || frame.container.id !== containerIds[depth]) return;
       addRestored(frame, each);
-      if (frame.closed.has(frame.iteration)) throw this.#notRun();
+      if (frame.closed.has(frame.iteration)) throw this.#notRunError();
       if (frame.iteration !== each.iteration) return;
-      if (!this.#hasRun(frame, path[depth + 1] ?? 0)) throw this.#notRun();
+      if (!this.#hasRun(frame, path[depth + 1] ?? 0)) throw this.#notRunError();
     }
   }
 
   /**
-   * True if the node that leads to the start ran in the earlier run: it is the node at which that run started in the
-   * frame, or downstream.
+   * Returns true if the node that leads to the start ran in the earlier run: it is the node at which that run started
+   * in the frame, or downstream.
    */
   #hasRun({ container, node }: PathFrame, start: number): boolean {
     const { body } = this.index.byId(container.id)?.node.subflow ?? {};
@@ -147,28 +147,28 @@ export class RestartPath {
     return body !== undefined && downstream(body, start).has(id);
   }
 
-  #notRun(): EngineError {
-    return this.#refused(
+  #notRunError(): EngineError {
+    return this.#refusal(
       'the earlier run did not run it, but took it over. Start from the run before that one.',
     );
   }
 
-  /** True for an execution of a block whose result the new run takes over. */
+  /** Returns true for an execution of a block whose result the new run takes over. */
   isKept({ block, scope }: Place): boolean {
-    const around = this.index.byId(block)?.containerIds ?? [];
-    let fresh = this.#fresh;
+    const containerIds = this.index.byId(block)?.containerIds ?? [];
+    let rerunIds = this.#rerunIds;
     for (const [depth, frame] of this.frames.entries()) {
-      const node = around[depth] ?? block;
-      if (node !== frame.container.id) return !fresh.has(node);
+      const node = containerIds[depth] ?? block;
+      if (node !== frame.container.id) return !rerunIds.has(node);
       const number = scope[depth];
       if (number === undefined) return false;
       if (number !== frame.iteration) return isDone(frame, number);
-      fresh = frame.fresh;
+      rerunIds = frame.rerunIds;
     }
-    return !fresh.has(around[this.frames.length] ?? block);
+    return !rerunIds.has(containerIds[this.frames.length] ?? block);
   }
 
-  /** True for an opened or closed iteration or branch that the new run takes over. */
+  /** Returns true for an opened or closed iteration or branch that the new run takes over. */
   isKeptNotice(notice: Notice, place: Place): boolean {
     const frame = this.frames[this.depthOf(place)];
     if (!frame) return this.isKept(place);
@@ -186,14 +186,14 @@ export class RestartPath {
     return this.frames.map((frame) => {
       const { container, iteration, opened } = frame;
       const { subflow, kind } = container;
-      const what = `${kind === 'loop' ? 'iteration' : 'branch'} ${iteration} of "${this.nameOf(container.id)}"`;
-      if (!opened.has(iteration)) throw this.#refused(`${what} did not run in ${runId}.`);
+      const frameName = `${kind === 'loop' ? 'iteration' : 'branch'} ${iteration} of "${this.nameOf(container.id)}"`;
+      if (!opened.has(iteration)) throw this.#refusal(`${frameName} did not run in ${runId}.`);
       const count = subflow?.perTurn ? -1 : (subflow?.count ?? frame.count);
       if (count === undefined || (count >= 0 && iteration >= count))
-        throw this.#refused(`${what} does not exist in the workflow that would run.`);
+        throw this.#refusal(`${frameName} does not exist in the workflow that would run.`);
       if (kind === 'loop') return { iteration, count, next: iteration + 1 };
       const numbers = [...opened].filter((number) => number < count);
-      const next = numbers.reduce((most, number) => Math.max(most, number + 1), 0);
+      const next = numbers.reduce((maximum, number) => Math.max(maximum, number + 1), 0);
       const missing = numbers
         .filter((number) => number !== iteration && !frame.closed.has(number))
         .toSorted((a, b) => a - b);
@@ -205,14 +205,14 @@ export class RestartPath {
    * Throws BLOCK_NOT_RESTARTABLE unless all source blocks of the start, and of the containers around it, have run in
    * their frames.
    */
-  expectSources(ran: readonly ReadonlySet<string>[], runId: string): void {
+  expectSources(endedBlocks: readonly ReadonlySet<string>[], runId: string): void {
     for (const [depth, { container, node }] of this.frames.entries()) {
       const nodes = container.subflow?.body.nodes ?? [];
-      const missing = nodes[node]?.ins.find(({ from }) => !ran[depth]?.has(nodes[from]?.id ?? ''));
+      const missing = nodes[node]?.ins.find(({ from }) => !endedBlocks[depth]?.has(nodes[from]?.id ?? ''));
       if (!missing) continue;
-      const before = this.nameOf(nodes[missing.from]?.id ?? '');
-      throw this.#refused(
-        `the block "${before}", which leads to it, did not run there in ${runId}. Start at that block, or at an earlier one.`,
+      const name = this.nameOf(nodes[missing.from]?.id ?? '');
+      throw this.#refusal(
+        `the block "${name}", which leads to it, did not run there in ${runId}. Start at that block, or at an earlier one.`,
       );
     }
   }
@@ -220,16 +220,16 @@ export class RestartPath {
 
 /** Records the iterations or branches that the earlier run took over and did not open. */
 function addRestored(frame: PathFrame, { iteration, next, missing, count }: StartedFrame): void {
-  const unknown = new Set(missing);
+  const missingNumbers = new Set(missing);
   for (let number = 0; number < next; number += 1) {
-    if (unknown.has(number)) continue;
+    if (missingNumbers.has(number)) continue;
     frame.opened.add(number);
     if (number !== iteration) frame.closed.add(number);
   }
   if (count >= 0) frame.count = count;
 }
 
-/** True for an iteration before the start, and for another branch that has closed. */
+/** Returns true for an iteration before the start, and for another branch that has closed. */
 function isDone({ container, iteration, closed }: PathFrame, number: number): boolean {
   return container.kind === 'loop' ? number < iteration : number !== iteration && closed.has(number);
 }
@@ -237,8 +237,8 @@ function isDone({ container, iteration, closed }: PathFrame, number: number): bo
 /** Returns the ids of the node at `index` and of the nodes downstream of it. */
 function downstream({ nodes }: Region, index: number): ReadonlySet<string> {
   const reached = new Set([index]);
-  for (const at of reached) for (const out of nodes[at]?.outs ?? []) reached.add(out);
-  return new Set([...reached].flatMap((at) => nodes[at]?.id ?? []));
+  for (const node of reached) for (const out of nodes[node]?.outs ?? []) reached.add(out);
+  return new Set([...reached].flatMap((node) => nodes[node]?.id ?? []));
 }
 
 function wrongNumbers({ name }: BlockConfig, expected: number): EngineError {
@@ -249,9 +249,9 @@ function wrongNumbers({ name }: BlockConfig, expected: number): EngineError {
   return new EngineError('OPTIONS_INVALID', message);
 }
 
-/** Returns the refusal of a start at a block. `why` is a sentence. */
-export function notRestartable(name: string, why: string): EngineError {
-  return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${why}`, {
+/** Returns the error for a start at a block that is refused. `reason`: a sentence. */
+export function notRestartable(name: string, reason: string): EngineError {
+  return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${reason}`, {
     details: { block: name },
   });
 }

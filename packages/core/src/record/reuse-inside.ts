@@ -18,16 +18,16 @@ export interface ReusedInside {
   frames: StartedFrame[];
   /** Blocks in these frames whose outputs are taken over. */
   blocks: ReadonlySet<string>;
-  /** Returns the outputs and containers, with the outputs in `replaced` instead of those of the earlier run. */
-  scopeWith(replaced: { readonly [blockId: string]: Stored }): SavedScope;
+  /** Returns the outputs and containers, with `replacements` instead of the outputs of the earlier run. */
+  scopeWith(replacements: { readonly [blockId: string]: Stored }): SavedScope;
   /** The variables at the start: the initial ones, with the values that the kept blocks have set. */
   variables: ReadonlyMap<string, Json>;
 }
 
 /**
  * Returns the data that a run takes over if it starts inside containers: of earlier iterations, of other branches that
- * have closed, and of blocks of the same iteration that are not downstream. It comes from the entries of the earlier
- * journal that are kept.
+ * have closed, and of blocks of the same iteration that are not downstream. The data comes from the kept entries of the
+ * earlier journal.
  *
  * Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE if the earlier run has no such
  * iteration or not all source blocks have run in it. Takes O(entries).
@@ -40,15 +40,15 @@ export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInsid
   const frames = path.startedFrames(source.runId);
   const keptData = new KeptData(path, source.plan);
   for (const { entry, notices } of applied) keptData.add(entry, notices);
-  path.expectSources(keptData.ran, source.runId);
+  path.expectSources(keptData.endedBlocks, source.runId);
   const { ledger } = keptData;
   setItems(ledger, path, point);
   return {
     frames,
-    blocks: new Set(keptData.ran.flatMap((each) => [...each])),
+    blocks: new Set(keptData.endedBlocks.flatMap((each) => [...each])),
     variables: ledger.variables,
-    scopeWith: (replaced) => {
-      for (const [id, value] of Object.entries(replaced)) replaceOutput(ledger, point, { id, value });
+    scopeWith: (replacements) => {
+      for (const [id, value] of Object.entries(replacements)) replaceOutput(ledger, point, { id, value });
       return withoutTopLevel(savedScope(ledger.root), point);
     },
   };
@@ -58,13 +58,13 @@ export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInsid
 class KeptData {
   readonly ledger: Ledger;
   /** By depth: the blocks directly in the frame that have ended in it, or were taken over. */
-  readonly ran: Set<string>[];
+  readonly endedBlocks: Set<string>[];
   readonly #path: RestartPath;
 
   constructor(path: RestartPath, plan: Plan) {
     this.#path = path;
     this.ledger = new Ledger(plan, path.index);
-    this.ran = path.frames.map(() => new Set());
+    this.endedBlocks = path.frames.map(() => new Set());
   }
 
   add(entry: Entry, notices: readonly Notice[]): void {
@@ -89,17 +89,17 @@ class KeptData {
   }
 
   #end(place: Place): void {
-    this.ran[this.#path.frameOf(place)]?.add(place.block);
+    this.endedBlocks[this.#path.frameOf(place)]?.add(place.block);
   }
 
-  /** Blocks of the same frames that the earlier run took over itself. */
+  /** Adds the blocks of the same frames that the earlier run itself took over. */
   #addRestored({ start, reused }: Extract<Entry, { type: 'started' }>): void {
     const { frames = [], scope: saved } = reused?.inside ?? {};
     const numbers = frames.map(({ iteration }) => iteration);
-    let around = saved;
+    let outerScope = saved;
     for (const [depth, container] of (this.#path.index.byId(start)?.containers ?? []).entries()) {
-      const { current, scope } = restoredFrame(around, container, numbers[depth]);
-      around = scope;
+      const { current, scope } = restoredFrame(outerScope, container, numbers[depth]);
+      outerScope = scope;
       for (const block of current) {
         const place = { block, scope: numbers.slice(0, depth + 1) };
         if (this.#path.isKept(place)) this.#end(place);
@@ -109,26 +109,30 @@ class KeptData {
 }
 
 /** Returns the scope of an iteration or branch of a container, and the blocks that have run in it. */
-function restoredFrame(around: SavedScope | undefined, { id, kind }: Node, iteration: number | undefined) {
+function restoredFrame(
+  outerScope: SavedScope | undefined,
+  { id, kind }: Node,
+  iteration: number | undefined,
+) {
   if (kind === 'loop') {
-    const loop = around?.loops.find(({ block }) => block === id);
-    return { current: loop?.current ?? [], scope: around };
+    const loop = outerScope?.loops.find(({ block }) => block === id);
+    return { current: loop?.current ?? [], scope: outerScope };
   }
-  const parallel = around?.parallels.find(({ block }) => block === id);
+  const parallel = outerScope?.parallels.find(({ block }) => block === id);
   const scope = parallel?.branches.find(({ branch }) => branch === iteration)?.scope;
   return { current: scope?.current ?? [], scope };
 }
 
 /**
- * True for an entry that ends a block. If the answer to a pause continues the block, the entry of the next attempt ends
- * it.
+ * Returns true for an entry that ends a block. If the answer to a pause continues the block, the entry of the next
+ * attempt ends it.
  */
 function endsBlock(entry: Entry): entry is Entry & Place {
   if (entry.type === 'resumed') return entry.try === undefined;
   return entry.type === 'completed' || (entry.type === 'fired' && entry.timer === 'wait');
 }
 
-/** Replaces the items of containers with a fixed list by the list of the new plan. */
+/** For containers with a fixed list, replaces the items by the list of the new plan. */
 function setItems(
   { root }: Ledger,
   { frames, index }: RestartPath,
@@ -155,8 +159,8 @@ function replaceOutput(
   const output = scope?.outputs.get(id);
   if (!output) return;
   const current = currentOf(scope, indexed?.containers.at(-1));
-  const at = current.indexOf(output.value);
-  if (at >= 0) current[at] = value;
+  const position = current.indexOf(output.value);
+  if (position >= 0) current[position] = value;
   scope?.outputs.set(id, { ...output, value });
 }
 

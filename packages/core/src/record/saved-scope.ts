@@ -28,32 +28,32 @@ function savedParallel(
   return {
     block,
     ...(items && { items }),
-    // Branches that have not run are holes in the list.
+    // Branches that have not run are holes in the array.
     results: Object.entries(results).map(([branch, outputs]) => ({ branch: Number(branch), outputs })),
     branches: [...branches].map(([branch, scope]) => ({ branch, scope: savedScope(scope) })),
   };
 }
 
 /** Adds a saved scope to a scope. `order`: position that its outputs follow. Returns the position of the last one. */
-export function restoreScope(into: BranchScope, saved: SavedScope, order: number): number {
-  let last = order;
-  for (const { block, value, failed = false, order: own } of saved.outputs) {
-    into.outputs.set(block, { value, failed, order: order + own });
-    last = Math.max(last, order + own);
+export function restoreScope(target: BranchScope, saved: SavedScope, order: number): number {
+  let lastOrder = order;
+  for (const { block, value, failed = false, order: savedOrder } of saved.outputs) {
+    target.outputs.set(block, { value, failed, order: order + savedOrder });
+    lastOrder = Math.max(lastOrder, order + savedOrder);
   }
-  for (const loop of saved.loops) into.loops.set(loop.block, restoredLoop(into, loop));
+  for (const loop of saved.loops) target.loops.set(loop.block, restoredLoop(target, loop));
   for (const { block, items, results, branches } of saved.parallels) {
     const parallel: ParallelScope = { items, branches: new Map(), results: [] };
     for (const { branch, outputs } of results) parallel.results[branch] = [...outputs];
     for (const { branch, scope } of branches) {
-      const inner = newBranch(into);
+      const inner = newBranch(target);
       parallel.branches.set(branch, inner);
-      last = Math.max(last, restoreScope(inner, scope, order));
+      lastOrder = Math.max(lastOrder, restoreScope(inner, scope, order));
     }
-    into.parallels.set(block, parallel);
+    target.parallels.set(block, parallel);
   }
-  into.current = valuesOf(into, saved.current);
-  return last;
+  target.current = valuesOf(target, saved.current);
+  return lastOrder;
 }
 
 function restoredLoop(

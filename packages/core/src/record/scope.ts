@@ -49,21 +49,26 @@ export function scopeOf(
   { containers, parallelIds }: IndexedNode,
   scope: readonly number[],
 ): BranchScope | undefined {
-  let at: BranchScope | undefined = root;
-  if (parallelIds.length === 0) return at;
-  for (let depth = 0; at && depth < containers.length; depth++) {
+  let current: BranchScope | undefined = root;
+  if (parallelIds.length === 0) return current;
+  for (let depth = 0; current && depth < containers.length; depth++) {
     const { id, kind } = containers[depth] as Node;
-    if (kind === 'parallel') at = at.parallels.get(id)?.branches.get(scope[depth] as number);
+    if (kind === 'parallel') current = current.parallels.get(id)?.branches.get(scope[depth] as number);
   }
-  return at;
+  return current;
 }
 
 /**
- * Returns the scope that a reference addresses: `up` branches out from `from`, then into branch 0 of each of `into`.
+ * Returns the scope that a reference addresses: `levels` branches out from `start`, then into branch 0 of each of
+ * `parallels`.
  */
-export function scopeFrom(from: BranchScope, up: number, into: readonly string[]): BranchScope | undefined {
-  let at: BranchScope | undefined = from;
-  for (let climbed = 0; at && climbed < up; climbed++) at = at.parent;
-  for (const id of into) at = at?.parallels.get(id)?.branches.get(0);
-  return at;
+export function scopeFrom(
+  start: BranchScope,
+  levels: number,
+  parallels: readonly string[],
+): BranchScope | undefined {
+  let current: BranchScope | undefined = start;
+  for (let level = 0; current && level < levels; level++) current = current.parent;
+  for (const id of parallels) current = current?.parallels.get(id)?.branches.get(0);
+  return current;
 }

@@ -6,7 +6,7 @@ import type { Stored } from './stored.ts';
 /** Version of the shape of spans. */
 export const SPAN_FORMAT = 1;
 
-/** A period of a run: the run, a container, an iteration or branch of one, or a block. */
+/** A period of a run: the run, a container, an iteration or branch of a container, or a block. */
 export interface Span {
   /**
    * Unique in the trace and equal in every projection of the run: run id, block ids and iteration or branch numbers on
@@ -48,9 +48,9 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
       parent = iterationIn(containerIn(parent, scope, spans), scope, spans);
     }
     const id = `${parent.id}/${log.blockId}`;
-    const known = spans.get(id);
-    const span = { ...fromLog(id, log), children: known?.children ?? [] };
-    if (known) Object.assign(known, span);
+    const existing = spans.get(id);
+    const span = { ...fromLog(id, log), children: existing?.children ?? [] };
+    if (existing) Object.assign(existing, span);
     else add(parent, span, spans);
   }
   finishSpan(root);
@@ -61,7 +61,7 @@ function rootOf(record: RunRecord): Span {
   const startMs = record.startedMs ?? record.createdMs;
   const status = record.status === 'queued' ? 'running' : record.status;
   return {
-    ...blank(record.runId, { name: record.workflowName, type: 'run', status, startMs }),
+    ...emptySpan(record.runId, { name: record.workflowName, type: 'run', status, startMs }),
     endMs: record.endedMs,
     durationMs: record.endedMs === undefined ? undefined : record.endedMs - startMs,
     error: record.error,
@@ -72,14 +72,24 @@ function rootOf(record: RunRecord): Span {
 
 function containerIn(parent: Span, scope: LogScope, spans: Map<string, Span>): Span {
   const id = `${parent.id}/${scope.blockId}`;
-  const draft = blank(id, { name: scope.blockId, type: scope.kind, status: 'running', startMs: Infinity });
+  const draft = emptySpan(id, {
+    name: scope.blockId,
+    type: scope.kind,
+    status: 'running',
+    startMs: Infinity,
+  });
   return spans.get(id) ?? add(parent, { ...draft, blockId: scope.blockId }, spans);
 }
 
 function iterationIn(container: Span, scope: LogScope, spans: Map<string, Span>): Span {
   const id = `${container.id}/${scope.index}`;
   const type = scope.kind === 'loop' ? 'iteration' : 'branch';
-  const span = blank(id, { name: `${type} ${scope.index}`, type, status: 'completed', startMs: Infinity });
+  const span = emptySpan(id, {
+    name: `${type} ${scope.index}`,
+    type,
+    status: 'completed',
+    startMs: Infinity,
+  });
   return spans.get(id) ?? add(container, { ...span, index: scope.index }, spans);
 }
 
@@ -109,10 +119,10 @@ function fromLog(id: string, log: BlockLog): Omit<Span, 'children'> {
   };
 }
 
-function blank(id: string, given: Pick<Span, 'name' | 'type' | 'status' | 'startMs'>): Span {
+function emptySpan(id: string, fields: Pick<Span, 'name' | 'type' | 'status' | 'startMs'>): Span {
   return {
     id,
-    ...given,
+    ...fields,
     endMs: undefined,
     durationMs: undefined,
     blockId: undefined,
@@ -133,13 +143,13 @@ function finishSpan(span: Span): void {
   if (span.startMs !== Infinity) return;
   const { children } = span;
   span.startMs = children.reduce((first, child) => Math.min(first, child.startMs), Infinity);
-  const open = children.find((child) => child.status === 'running' || child.status === 'paused');
-  const failed = children.find((child) => child.status === 'failed' && !child.errorHandled);
+  const openChild = children.find((child) => child.status === 'running' || child.status === 'paused');
+  const failedChild = children.find((child) => child.status === 'failed' && !child.errorHandled);
   span.status =
-    open?.status ??
-    failed?.status ??
+    openChild?.status ??
+    failedChild?.status ??
     (children.some(({ status }) => status === 'cancelled') ? 'cancelled' : 'completed');
-  if (open) return;
+  if (openChild) return;
   span.endMs = children.reduce((last, child) => Math.max(last, child.endMs ?? child.startMs), -Infinity);
   span.durationMs = span.endMs - span.startMs;
 }

@@ -37,18 +37,18 @@ export function bindExpression(expression: ExpressionTemplate, lookup: Lookup): 
 function bind(code: string, bindings: readonly Binding[], lookup: Lookup): BoundCode {
   const values: Record<string, string> = {};
   const pieces: string[] = [];
-  let copied = 0;
+  let position = 0;
   for (const binding of bindings) {
     if ('env' in binding && binding.bare && lookup.env(binding.env) === undefined) {
       // Bindings are in the order of their identifiers.
-      const at = code.indexOf(binding.name, copied);
-      pieces.push(code.slice(copied, at), binding.text);
-      copied = at + binding.name.length;
+      const start = code.indexOf(binding.name, position);
+      pieces.push(code.slice(position, start), binding.text);
+      position = start + binding.name.length;
     } else {
       values[binding.name] = JSON.stringify(valueOf(binding, lookup));
     }
   }
-  return { code: pieces.join('') + code.slice(copied), values };
+  return { code: pieces.join('') + code.slice(position), values };
 }
 
 function valueOf(binding: Binding, lookup: Lookup): Json {
@@ -94,11 +94,11 @@ function textInQuotes(ref: Reference, lookup: Lookup, text: (value: Json) => str
 /** Returns the literal that an author would write for the value. */
 function literal(value: Json, kind: ExpressionKind): string {
   if (typeof value !== 'string') return JSON.stringify(value);
-  if (kind === 'condition') return `'${value.replace(/[\\'\n\r\u2028\u2029]/g, escaped)}'`;
+  if (kind === 'condition') return `'${value.replace(/[\\'\n\r\u2028\u2029]/g, escapeCharacter)}'`;
   return value === 'true' || value === 'false' ? value : JSON.stringify(value);
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\r') return '\\r';
   if (character === '\u2028') return '\\u2028';
@@ -109,21 +109,21 @@ function escaped(character: string): string {
  * Returns the string that a literal stands for inside quotes, where its escapes are read a second time. Throws for a
  * literal that would end the quotes.
  */
-function meaningInQuotes(written: string, quote: Quote, ref: Reference): string {
-  const ends = quote === '`' ? /`|\$\{/ : new RegExp(quote);
-  if (ends.test(written.replace(/\\[\s\S]/g, ''))) {
+function meaningInQuotes(text: string, quote: Quote, ref: Reference): string {
+  const closing = quote === '`' ? /`|\$\{/ : new RegExp(quote);
+  if (closing.test(text.replace(/\\[\s\S]/g, ''))) {
     throw new BlockError(
       'EXPRESSION_FAILED',
       `The value of ${ref.text} brings its own quotes and ends the ones around it. Remove the quotes around ${ref.text}.`,
       { retryable: false },
     );
   }
-  return written.replace(/\\(u[0-9a-f]{4}|[\s\S])/g, (_, escape: string) => unescaped(escape));
+  return text.replace(/\\(u[0-9a-f]{4}|[\s\S])/g, (_, escape: string) => unescapeSequence(escape));
 }
 
 const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
 
-function unescaped(escape: string): string {
+function unescapeSequence(escape: string): string {
   return escape.length > 1
     ? String.fromCharCode(Number.parseInt(escape.slice(1), 16))
     : (ESCAPES[escape] ?? escape);

@@ -36,12 +36,12 @@ export function compileExpression(
   const finder = new SiteFinder(text, context, 'expression');
   const rewriter = new CodeRewriter(text, kind);
   new JavaScriptScanner(finder, rewriter, true).scan();
-  const expression = { authored: text, bindings: rewriter.bindings, code: withoutEnd(rewriter.finish()) };
+  const expression = { authored: text, bindings: rewriter.bindings, code: trimExpression(rewriter.finish()) };
   return { expression, findings: finder.findings };
 }
 
 /** Removes surrounding spaces and trailing semicolons, so that the code fits into parentheses. */
-function withoutEnd(code: string): string {
+function trimExpression(code: string): string {
   let end = code.length;
   while (end > 0 && /[\s;]/.test(code.charAt(end - 1))) end--;
   return code.slice(0, end).trimStart();

@@ -2,7 +2,7 @@
  * The text between angle brackets, before names are looked up.
  *
  * `plain`: may be a reference. `spaced`: has a space after its first dot. `odd`: contains an operator. The last two are
- * not references, but in code they are read if their head is the name of a block.
+ * not references, but in code they are read as references if their head is the name of a block.
  */
 export interface Tag {
   start: number;
@@ -34,7 +34,7 @@ export const BACKSLASH = 92;
 const GREATER = 62;
 const CLOSE_BRACE = 125;
 const NEWLINE = 10;
-const RETURN = 13;
+const CARRIAGE_RETURN = 13;
 
 const OPERATORS = /[+*/=!]/;
 const ONLY_DIGITS = /^\d+$/;
@@ -83,11 +83,12 @@ function closingBracket(text: string, from: number, limit: number): number | und
   for (let at = from; at < limit; at++) {
     const code = text.charCodeAt(at);
     if (code === GREATER) return at;
-    if (code === LESS || code === NEWLINE || code === RETURN) return undefined;
+    if (code === LESS || code === NEWLINE || code === CARRIAGE_RETURN) return undefined;
   }
   return undefined;
 }
 
 function endsName(code: number): boolean {
-  return code === OPEN_BRACE || code === LESS || code === GREATER || code === NEWLINE || code === RETURN;
+  if (code === NEWLINE || code === CARRIAGE_RETURN) return true;
+  return code === OPEN_BRACE || code === LESS || code === GREATER;
 }

@@ -21,7 +21,7 @@ const CONTROL = new Set(['if', 'for', 'while', 'with']);
 const OPERATOR_WORDS = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await default extends'.split(' '),
 );
-/** Tokens before the `{` of an object literal. After others it opens a block. */
+/** Tokens before the `{` of an object literal. After other tokens, `{` opens a block. */
 const BEFORE_OBJECT = new Set([
   '(',
   '[',
@@ -74,9 +74,9 @@ export class JavaScriptScanner {
   /** The last token: a word, or one punctuation character; 'x' for a literal or a site. */
   #last = '';
   /** True if the last token ends an operand. */
-  #operand = false;
+  #endsOperand = false;
   /** True if a line ended after the last token. */
-  #line = false;
+  #hasLineEnd = false;
   /**
    * No regular expression ends before this offset, so a slash up to it is an operator. Without this, lines would be
    * read repeatedly.
@@ -106,7 +106,7 @@ export class JavaScriptScanner {
   }
 
   #space(character: string): void {
-    this.#line ||= isLineEnd(character);
+    this.#hasLineEnd ||= isLineEnd(character);
     this.#at++;
   }
 
@@ -119,15 +119,15 @@ export class JavaScriptScanner {
   #punctuation(character: string): void {
     const next = this.#text.charAt(this.#at + 1);
     if ((character === '+' || character === '-') && next === character)
-      return this.#moveTo(this.#at + 2, character, this.#operand);
+      return this.#moveTo(this.#at + 2, character, this.#endsOperand);
     if (character === ')' || character === ']' || character === '}') return this.#close(character);
-    const opened = this.#opened(character);
-    if (opened !== undefined) this.#brackets.push(opened);
+    const bracket = this.#openingBracket(character);
+    if (bracket !== undefined) this.#brackets.push(bracket);
     const isArrow = character === '>' && this.#text.charAt(this.#at - 1) === '=';
     return this.#moveTo(this.#at + 1, isArrow ? '=>' : character, false);
   }
 
-  #opened(character: string): Bracket | undefined {
+  #openingBracket(character: string): Bracket | undefined {
     if (character === '(') return CONTROL.has(this.#last) ? 'control' : '(';
     if (character === '{') return BEFORE_OBJECT.has(this.#last) ? 'object' : 'block';
     return character === '[' ? '[' : undefined;
@@ -143,7 +143,7 @@ export class JavaScriptScanner {
     const next = this.#text.charAt(this.#at + 1);
     if (next === '/') return this.#comment(skipLine(this.#text, this.#at));
     if (next === '*') return this.#comment(skipBlockComment(this.#text, this.#at));
-    if (this.#operand || this.#at < this.#noRegexBefore) return this.#moveTo(this.#at + 1, '/', false);
+    if (this.#endsOperand || this.#at < this.#noRegexBefore) return this.#moveTo(this.#at + 1, '/', false);
     const { body, end } = scanRegex(this.#text, this.#at);
     if (body !== undefined) return this.#regex(body, end);
     this.#noRegexBefore = end;
@@ -159,31 +159,34 @@ export class JavaScriptScanner {
         this.#text.slice(this.#at, end).replace(/[^\n\r\u2028\u2029]+/g, ' '),
       );
     }
-    this.#line ||= /[\n\r\u2028\u2029]/.test(this.#text.slice(this.#at, end));
+    this.#hasLineEnd ||= /[\n\r\u2028\u2029]/.test(this.#text.slice(this.#at, end));
     this.#at = end;
   }
 
   #siteInCode(): boolean {
     // In `a<<b>c` the second `<` belongs to the shift, unless a reference to a known block begins there.
-    const shifts = this.#last === '<' && this.#text.charAt(this.#at - 1) === '<';
-    const before: PrecedingToken = shifts
+    const isShift = this.#last === '<' && this.#text.charAt(this.#at - 1) === '<';
+    const precedingToken: PrecedingToken = isShift
       ? 'operand'
-      : this.#operand
-        ? this.#line
+      : this.#endsOperand
+        ? this.#hasLineEnd
           ? 'operand-line'
           : 'operand'
         : 'open';
-    const site = this.#finder.inCode(this.#at, before);
+    const site = this.#finder.inCode(this.#at, precedingToken);
     if (site === undefined) return false;
     const name = this.#rewriter.bind(site, 'code');
-    const apart = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
-    const code = `${apart(site.start - 1)}${this.#asOperand(name, site.end)}${apart(site.end)}`;
+    const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
+    const code = `${separator(site.start - 1)}${this.#asOperand(name, site.end)}${separator(site.end)}`;
     this.#rewriter.replace(site.start, site.end, code);
     this.#moveTo(site.end, 'x', true);
     return true;
   }
 
-  /** In an object literal a bare identifier would be a key or a shorthand property, which the author did not write. */
+  /**
+   * Returns the identifier as an operand. In an object literal, a bare identifier would be a key or a shorthand
+   * property, which the author did not write.
+   */
   #asOperand(name: string, end: number): string {
     if (this.#brackets.at(-1) !== 'object' || (this.#last !== '{' && this.#last !== ',')) return name;
     const next = this.#text.charAt(skipSpace(this.#text, end));
@@ -194,12 +197,13 @@ export class JavaScriptScanner {
   #string(quote: '"' | "'"): void {
     const { end, content, closed } = scanLiteral(this.#text, this.#at, quote);
     const sites = closed === 'never' ? [] : this.#sitesIn(this.#at + 1, content);
-    if (sites.length > 0) this.#rewriter.replace(this.#at, end, this.#joined(quote, sites, content, end));
+    if (sites.length > 0)
+      this.#rewriter.replace(this.#at, end, this.#joinLiteral(quote, sites, content, end));
     this.#moveTo(end, 'x', true);
   }
 
   /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants get parentheses. */
-  #joined(quote: '"' | "'", sites: readonly Site[], content: number, end: number): string {
+  #joinLiteral(quote: '"' | "'", sites: readonly Site[], content: number, end: number): string {
     let joined = quote;
     let from = this.#at + 1;
     for (const site of sites) {
@@ -213,7 +217,7 @@ export class JavaScriptScanner {
     const isKey =
       (this.#last === '{' || this.#last === ',') && this.#text.charAt(skipSpace(this.#text, end)) === ':';
     if (isKey) return `[${joined}]`;
-    return this.#operand ? joined : `(${joined})`;
+    return this.#endsOperand ? joined : `(${joined})`;
   }
 
   /** Returns true if the joined text must count as one literal, as authored. */
@@ -273,7 +277,7 @@ export class JavaScriptScanner {
   #moveTo(at: number, last: string, operand: boolean): void {
     this.#at = at;
     this.#last = last;
-    this.#operand = operand;
-    this.#line = false;
+    this.#endsOperand = operand;
+    this.#hasLineEnd = false;
   }
 }

@@ -42,14 +42,14 @@ export function fillJsonText(template: Template, lookup: Lookup): string | undef
   const text = template.kind === 'text' && !wholeHole(template) ? readJsonText(template.parts) : undefined;
   if (text === undefined) return undefined;
   // Also throws for duplicate keys.
-  structured(text.value, text, lookup);
-  const filled = text.parts.map((part, index) => {
+  structureOf(text.value, text, lookup);
+  const pieces = text.parts.map((part, index) => {
     if (typeof part === 'string') return part;
     return text.quoted[index] === true
       ? JSON.stringify(partText(part, lookup)).slice(1, -1)
       : bareText(part, lookup);
   });
-  return filled.join('');
+  return pieces.join('');
 }
 
 /** Returns true if the field is JSON for all values, or exactly one reference or placeholder. */
@@ -66,10 +66,10 @@ export function isJsonText(template: Template): boolean {
  */
 export function wholeHole(template: Template): (Template & { kind: 'text' }) | undefined {
   if (template.kind !== 'text') return undefined;
-  const written = template.parts.filter((part) => typeof part !== 'string' || part.trim() !== '');
-  const [only] = written;
-  return written.length === 1 && only !== undefined && typeof only !== 'string'
-    ? { kind: 'text', parts: [only] }
+  const contentParts = template.parts.filter((part) => typeof part !== 'string' || part.trim() !== '');
+  const [hole] = contentParts;
+  return contentParts.length === 1 && hole !== undefined && typeof hole !== 'string'
+    ? { kind: 'text', parts: [hole] }
     : undefined;
 }
 
@@ -85,7 +85,7 @@ export function jsonStructure(template: Template, lookup: Lookup): Template {
   if (template.kind !== 'text') return template;
   const text = readJsonText(template.parts);
   return text
-    ? structured(text.value, text, lookup)
+    ? structureOf(text.value, text, lookup)
     : { kind: 'literal', value: resolveTemplate(template, lookup, 'text') };
 }
 
@@ -130,13 +130,13 @@ function isKey(next: TextPart | undefined): boolean {
 
 /** Returns true if a string literal is open after `text`. */
 function endsInString(text: string, inString: boolean): boolean {
-  let open = inString;
+  let isOpen = inString;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
-    if (character === '"') open = !open;
-    else if (character === '\\' && open) at++;
+    if (character === '"') isOpen = !isOpen;
+    else if (character === '\\' && isOpen) at++;
   }
-  return open;
+  return isOpen;
 }
 
 /** Returns a private use character that the authored text does not contain, either literally or as an escape. */
@@ -144,32 +144,32 @@ function unusedCharacter(parts: readonly TextPart[]): string | undefined {
   const used = new Set<number>();
   for (const part of parts) {
     if (typeof part !== 'string') continue;
-    for (const [character, escaped] of part.matchAll(/[\uE000-\uF8FF]|\\u([ef][0-9a-f]{3})/gi))
-      used.add(escaped === undefined ? character.charCodeAt(0) : Number.parseInt(escaped, 16));
+    for (const [character, escapeDigits] of part.matchAll(/[\uE000-\uF8FF]|\\u([ef][0-9a-f]{3})/gi))
+      used.add(escapeDigits === undefined ? character.charCodeAt(0) : Number.parseInt(escapeDigits, 16));
   }
   for (let code = 0xe000; code <= 0xf8ff; code++) if (!used.has(code)) return String.fromCharCode(code);
   return undefined;
 }
 
 /** Returns the template of a part of the parsed text, with marks replaced by their holes. */
-function structured(value: Json, text: JsonText, lookup: Lookup): Template {
+function structureOf(value: Json, text: JsonText, lookup: Lookup): Template {
   if (typeof value === 'string') return textTemplate(value, text);
   if (Array.isArray(value))
-    return { kind: 'list', items: value.map((item) => structured(item, text, lookup)) };
+    return { kind: 'list', items: value.map((item) => structureOf(item, text, lookup)) };
   if (typeof value !== 'object' || value === null) return { kind: 'literal', value };
   return { kind: 'object', entries: entriesOf(value, text, lookup) };
 }
 
 function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, Template][] {
   const keys = new Set<string>();
-  return Object.entries(value).map(([written, item]) => {
-    const key = partsOf(written, text)
+  return Object.entries(value).map(([authoredKey, item]) => {
+    const key = partsOf(authoredKey, text)
       .map((part) => partText(part, lookup))
       .join('');
     // Keys that the author wrote twice are already merged, so a duplicate comes from a value.
     if (keys.has(key)) throw duplicateKey();
     keys.add(key);
-    return [key, structured(item, text, lookup)];
+    return [key, structureOf(item, text, lookup)];
   });
 }
 
@@ -182,12 +182,12 @@ function duplicateKey(): BlockError {
 }
 
 function textTemplate(text: string, { parts, mark }: JsonText): Template {
-  const bare = text.startsWith(mark + mark) ? parts[Number(text.slice(2, -1))] : undefined;
-  if (bare !== undefined) return { kind: 'text', parts: [bare] };
-  const found = partsOf(text, { parts, mark });
-  if (found.every((part) => typeof part === 'string')) return { kind: 'literal', value: text };
+  const hole = text.startsWith(mark + mark) ? parts[Number(text.slice(2, -1))] : undefined;
+  if (hole !== undefined) return { kind: 'text', parts: [hole] };
+  const textParts = partsOf(text, { parts, mark });
+  if (textParts.every((part) => typeof part === 'string')) return { kind: 'literal', value: text };
   // An empty text next to a hole that fills a whole literal distinguishes the hole from a bare one.
-  return { kind: 'text', parts: found.length === 1 ? ['', ...found] : found };
+  return { kind: 'text', parts: textParts.length === 1 ? ['', ...textParts] : textParts };
 }
 
 /** Returns a string of the parsed text with its marks replaced by holes. */

@@ -56,8 +56,8 @@ describe('the table of names', () => {
       ],
       [],
     );
-    expect(names.around.get('f')?.map(({ id }) => id)).toEqual(['out', 'in']);
-    expect(names.around.get('out')).toEqual([]);
+    expect(names.containers.get('f')?.map(({ id }) => id)).toEqual(['out', 'in']);
+    expect(names.containers.get('out')).toEqual([]);
   });
 
   it('ends a broken or cyclic chain of parents', () => {
@@ -65,8 +65,8 @@ describe('the table of names', () => {
       [block('a', { parentId: 'b' }), block('b', { parentId: 'a' }), block('c', { parentId: 'gone' })],
       [],
     );
-    expect(names.around.get('a')?.map(({ id }) => id)).toEqual(['b']);
-    expect(names.around.get('c')).toEqual([]);
+    expect(names.containers.get('a')?.map(({ id }) => id)).toEqual(['b']);
+    expect(names.containers.get('c')).toEqual([]);
   });
 
   it('finds a variable by normalised name, then by exact id (V241-V258)', () => {

@@ -21,10 +21,10 @@ export interface NameTable {
   readonly variableByName: ReadonlyMap<string, NamedVariable>;
   readonly variables: ReadonlyMap<string, NamedVariable>;
   /** Containers around a block, outermost first, by block id. */
-  readonly around: ReadonlyMap<string, readonly NamedBlock[]>;
+  readonly containers: ReadonlyMap<string, readonly NamedBlock[]>;
   /** The names of blocks and variables, for suggestions. */
-  readonly nearBlocks: SimilarNames;
-  readonly nearVariables: SimilarNames;
+  readonly similarBlocks: SimilarNames;
+  readonly similarVariables: SimilarNames;
 }
 
 const RESERVED: ReadonlySet<string> = new Set(['loop', 'parallel', 'variable']);
@@ -42,7 +42,7 @@ export function isReserved(name: string): boolean {
 /**
  * Returns the names of a workflow.
  *
- * If two names are equal when normalised, the first block gets the name, unless only the other name has no dot.
+ * If two names are equal when normalised, the first one wins, unless it contains a dot and a later one does not.
  */
 export function buildNames(blocks: readonly NamedBlock[], variables: readonly NamedVariable[]): NameTable {
   const byId = new Map(blocks.map((block) => [block.id, block]));
@@ -52,10 +52,10 @@ export function buildNames(blocks: readonly NamedBlock[], variables: readonly Na
     blocks: byId,
     blockByName,
     variableByName,
-    nearBlocks: new SimilarNames(blockByName.keys()),
-    nearVariables: new SimilarNames(variableByName.keys()),
+    similarBlocks: new SimilarNames(blockByName.keys()),
+    similarVariables: new SimilarNames(variableByName.keys()),
     variables: new Map(variables.map((variable) => [variable.id, variable])),
-    around: new Map(blocks.map((block) => [block.id, containersAround(block, byId)])),
+    containers: new Map(blocks.map((block) => [block.id, containersAround(block, byId)])),
   };
 }
 
@@ -66,12 +66,12 @@ export function findVariable(names: NameTable, name: string): NamedVariable | un
 
 /** Returns true for a block that can never run, because it or a container around it is disabled. */
 export function neverRuns(names: NameTable, block: NamedBlock): boolean {
-  return !block.enabled || (names.around.get(block.id) ?? []).some((container) => !container.enabled);
+  return !block.enabled || (names.containers.get(block.id) ?? []).some((container) => !container.enabled);
 }
 
 /** Returns the block name most similar to an unknown head, normalised. */
 export function suggestBlock(names: NameTable, head: string): { name: string; distance: number } | undefined {
-  return names.nearBlocks.nearest(normalizeName(head));
+  return names.similarBlocks.nearest(normalizeName(head));
 }
 
 /** Returns the variable name most similar to an unknown one, normalised. */
@@ -79,12 +79,12 @@ export function suggestVariable(
   names: NameTable,
   name: string,
 ): { name: string; distance: number } | undefined {
-  return names.nearVariables.nearest(normalizeName(name));
+  return names.similarVariables.nearest(normalizeName(name));
 }
 
-function byNormalizedName<T extends { name: string }>(named: readonly T[]): Map<string, T> {
+function byNormalizedName<T extends { name: string }>(items: readonly T[]): Map<string, T> {
   const table = new Map<string, T>();
-  for (const entry of named) {
+  for (const entry of items) {
     const key = normalizeName(entry.name);
     const holder = table.get(key);
     if (holder === undefined || (holder.name.includes('.') && !entry.name.includes('.')))
@@ -93,15 +93,18 @@ function byNormalizedName<T extends { name: string }>(named: readonly T[]): Map<
   return table;
 }
 
-/** A missing or cyclic parent ends the chain. The compiler reports it. */
+/**
+ * Returns the containers around a block, outermost first. A missing or cyclic parent ends the chain; the compiler
+ * reports it.
+ */
 function containersAround(block: NamedBlock, byId: ReadonlyMap<string, NamedBlock>): NamedBlock[] {
-  const around: NamedBlock[] = [];
+  const containers: NamedBlock[] = [];
   const seen = new Set([block.id]);
   let parent = block.parentId === undefined ? undefined : byId.get(block.parentId);
   while (parent !== undefined && !seen.has(parent.id)) {
     seen.add(parent.id);
-    around.unshift(parent);
+    containers.unshift(parent);
     parent = parent.parentId === undefined ? undefined : byId.get(parent.parentId);
   }
-  return around;
+  return containers;
 }

@@ -10,7 +10,7 @@ const INVALID_STEP: PathStep = { index: null };
 /**
  * Returns the steps of a dotted path: `a.b[0][1].2` is a, b, index 0, index 1, index 2.
  *
- * Never fails: an empty segment is the key '', and segments that are not keys and indexes become steps that never
+ * Never fails: an empty segment is the key '', and segments that are neither keys nor indexes become steps that never
  * resolve (negative and malformed indexes, keys with a space, which references cannot name).
  */
 export function parsePath(path: string): PathStep[] {

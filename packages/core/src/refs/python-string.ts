@@ -31,10 +31,12 @@ export function stringPrefix(text: string, at: number): string | undefined {
 
 /** Returns the string literal whose prefix begins at `start`. An f-string is not scanned to its end. */
 export function scanPythonString(text: string, start: number, prefix: string): PythonString {
-  const open = start + prefix.length;
-  const quoteCharacter = text.charAt(open);
-  const quote = text.startsWith(quoteCharacter.repeat(3), open) ? quoteCharacter.repeat(3) : quoteCharacter;
-  const from = open + quote.length;
+  const quoteStart = start + prefix.length;
+  const quoteCharacter = text.charAt(quoteStart);
+  const quote = text.startsWith(quoteCharacter.repeat(3), quoteStart)
+    ? quoteCharacter.repeat(3)
+    : quoteCharacter;
+  const from = quoteStart + quote.length;
   const formatted = /[ft]/i.test(prefix);
   const content = formatted ? from : contentEnd(text, from, quote);
   const closed = text.startsWith(quote, content);
@@ -52,13 +54,14 @@ export function scanPythonString(text: string, start: number, prefix: string): P
 
 /** Returns a part of a split literal as a separate literal. */
 export function chunk({ prefix, quote, bytes }: PythonString, content: string): string {
-  const loose = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
-  if (loose === 0) return prefix + quote + content + quote;
+  const looseCount = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
+  if (looseCount === 0) return prefix + quote + content + quote;
   // Quotes directly before the three closing quotes would end the literal early.
-  const rest = content.slice(0, content.length - loose);
-  if (!/r/i.test(prefix)) return `${prefix}${quote}${rest}${`\\${quote.charAt(0)}`.repeat(loose)}${quote}`;
-  const other = quote.charAt(0) === '"' ? "'" : '"';
-  return `${prefix}${quote}${rest}${quote} ${bytes ? 'b' : ''}${other}${quote.charAt(0).repeat(loose)}${other}`;
+  const body = content.slice(0, content.length - looseCount);
+  if (!/r/i.test(prefix))
+    return `${prefix}${quote}${body}${`\\${quote.charAt(0)}`.repeat(looseCount)}${quote}`;
+  const otherQuote = quote.charAt(0) === '"' ? "'" : '"';
+  return `${prefix}${quote}${body}${quote} ${bytes ? 'b' : ''}${otherQuote}${quote.charAt(0).repeat(looseCount)}${otherQuote}`;
 }
 
 function contentEnd(text: string, from: number, quote: string): number {

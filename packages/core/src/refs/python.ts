@@ -30,10 +30,10 @@ class PythonScanner {
   readonly #rewriter: CodeRewriter;
   readonly #brackets: Bracket[] = [];
   #at = 0;
-  #operand = false;
-  #line = false;
+  #endsOperand = false;
+  #hasLineEnd = false;
   /** True if the last token is a string: Python joins the next string to it without an operator. */
-  #string = false;
+  #isAfterString = false;
 
   constructor(finder: SiteFinder, rewriter: CodeRewriter) {
     this.#text = finder.text;
@@ -58,7 +58,7 @@ class PythonScanner {
   }
 
   #space(character: string): void {
-    this.#line ||= character === '\n';
+    this.#hasLineEnd ||= character === '\n';
     this.#at++;
   }
 
@@ -78,33 +78,34 @@ class PythonScanner {
 
   #close(top: Bracket | undefined): void {
     this.#brackets.pop();
-    if (top?.kind === 'expression') return this.#formatted(this.#at + 1, top.quote);
+    if (top?.kind === 'expression') return this.#formattedText(this.#at + 1, top.quote);
     if (top?.kind === 'spec') return this.#formatSpec(this.#at + 1, top.quote);
     return this.#moveTo(this.#at + 1, true);
   }
 
   #siteInCode(): boolean {
-    const freshLine = this.#line && this.#brackets.length === 0;
-    const before = !this.#operand || freshLine ? 'open' : this.#line ? 'operand-line' : 'operand';
-    const site = this.#finder.inCode(this.#at, before);
+    const isNewStatement = this.#hasLineEnd && this.#brackets.length === 0;
+    const precedingToken =
+      !this.#endsOperand || isNewStatement ? 'open' : this.#hasLineEnd ? 'operand-line' : 'operand';
+    const site = this.#finder.inCode(this.#at, precedingToken);
     if (site === undefined || site.kind === 'blank') return false;
-    const apart = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
+    const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
     const name = this.#rewriter.bind(site, 'code');
-    this.#rewriter.replace(site.start, site.end, `${apart(site.start - 1)}${name}${apart(site.end)}`);
+    this.#rewriter.replace(site.start, site.end, `${separator(site.start - 1)}${name}${separator(site.end)}`);
     this.#moveTo(site.end, true);
     return true;
   }
 
   #literal(literal: PythonString): void {
-    if (literal.formatted) return this.#formatted(literal.from, literal.quote);
+    if (literal.formatted) return this.#formattedText(literal.from, literal.quote);
     const sites = literal.closed ? this.#sitesIn(literal.from, literal.content) : [];
-    if (sites.length > 0) this.#rewriter.replace(this.#at, literal.end, this.#joined(literal, sites));
+    if (sites.length > 0) this.#rewriter.replace(this.#at, literal.end, this.#joinLiteral(literal, sites));
     this.#moveTo(literal.end, true);
-    this.#string = true;
+    this.#isAfterString = true;
   }
 
   /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only constants and bytes get parentheses. */
-  #joined(literal: PythonString, sites: readonly Site[]): string {
+  #joinLiteral(literal: PythonString, sites: readonly Site[]): string {
     const parts: string[] = [];
     let from = literal.from;
     for (const site of sites) {
@@ -114,14 +115,14 @@ class PythonScanner {
     }
     parts.push(chunk(literal, this.#text.slice(from, literal.content)));
     const joined = parts.join(' + ');
-    const isJoined =
-      this.#string || stringPrefix(this.#text, skipSpace(this.#text, literal.end)) !== undefined;
-    const asWritten = !literal.bytes && sites.some((site) => site.kind === 'reference');
-    return isJoined || asWritten ? joined : `(${joined})`;
+    const isAdjacent =
+      this.#isAfterString || stringPrefix(this.#text, skipSpace(this.#text, literal.end)) !== undefined;
+    const isSafeBare = !literal.bytes && sites.some((site) => site.kind === 'reference');
+    return isAdjacent || isSafeBare ? joined : `(${joined})`;
   }
 
   /** Reads the text of an f-string from `from` up to its end or to the next expression in braces. */
-  #formatted(from: number, quote: string): void {
+  #formattedText(from: number, quote: string): void {
     let at = from;
     while (at < this.#text.length && !this.#text.startsWith(quote, at)) {
       const character = this.#text.charAt(at);
@@ -133,7 +134,7 @@ class PythonScanner {
       else at++;
     }
     this.#moveTo(Math.min(at + quote.length, this.#text.length), true);
-    this.#string = true;
+    this.#isAfterString = true;
   }
 
   #formattedSite(at: number, quote: string): Site | undefined {
@@ -159,7 +160,7 @@ class PythonScanner {
     while (at < this.#text.length && !/["'\n{}]/.test(this.#text.charAt(at))) at++;
     if (this.#text.charAt(at) === '{') return this.#expression(at, quote, 'spec');
     if (this.#brackets.at(-1)?.kind === 'expression') this.#brackets.pop();
-    return this.#formatted(this.#text.charAt(at) === '}' ? at + 1 : at, quote);
+    return this.#formattedText(this.#text.charAt(at) === '}' ? at + 1 : at, quote);
   }
 
   #expression(at: number, quote: string, kind: 'expression' | 'spec'): void {
@@ -183,8 +184,8 @@ class PythonScanner {
 
   #moveTo(at: number, operand: boolean): void {
     this.#at = at;
-    this.#operand = operand;
-    this.#line = false;
-    this.#string = false;
+    this.#endsOperand = operand;
+    this.#hasLineEnd = false;
+    this.#isAfterString = false;
   }
 }

@@ -71,7 +71,7 @@ function readVariable(tag: Tag, names: NameTable): TagMeaning {
 
 /** Reads `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, at any depth. */
 function readGeneric(tag: Tag, kind: ContainerKind, context: TemplateContext): TagMeaning {
-  const container = visibleContainers(context).findLast((around) => around.type === kind);
+  const container = visibleContainers(context).findLast((each) => each.type === kind);
   if (container === undefined) return { kind: 'unknown-block' };
   const ref = insideReference(tag, { ...container, type: kind }, context);
   if (ref.kind === 'container' || ref.kind === 'results') ref.generic = true;
@@ -83,15 +83,18 @@ function namedContainer(
   block: NamedBlock & { type: ContainerKind },
   context: TemplateContext,
 ): Reference {
-  if (visibleContainers(context).some((around) => around.id === block.id))
+  if (visibleContainers(context).some((each) => each.id === block.id))
     return insideReference(tag, block, context);
   const { property, rest } = splitProperty(tag);
   if (property === undefined) return resultsReference(tag, block, { whole: true, path: [] }, context);
   if (isResults(property)) return resultsReference(tag, block, { whole: false, path: rest }, context);
   if (property === 'error') return blockReference(tag, block, context);
-  const known = FIELDS[block.type].has(property);
-  const fault = known ? `is known only inside the ${block.type}` : 'does not exist';
-  return invalid(tag, `"${property}" of ${block.type} "${block.name}" ${fault}. Available fields: results`);
+  const isInnerField = FIELDS[block.type].has(property);
+  const fault = isInnerField ? `is known only inside the ${block.type}` : 'does not exist';
+  return invalidReference(
+    tag,
+    `"${property}" of ${block.type} "${block.name}" ${fault}. Available fields: results`,
+  );
 }
 
 function insideReference(
@@ -107,7 +110,7 @@ function insideReference(
   const field = property === undefined ? 'all' : FIELDS[block.type].get(property);
   if (field === undefined) {
     const fields = 'index, currentItem and items (over a collection), results';
-    return invalid(
+    return invalidReference(
       tag,
       `"${property}" of ${block.type} "${block.name}" does not exist. Available fields: ${fields}`,
     );
@@ -138,7 +141,7 @@ function resultsReference(
   return { block: block.id, into, kind: 'results', path, text: tag.text, up, whole };
 }
 
-function invalid(tag: Tag, message: string): Reference {
+function invalidReference(tag: Tag, message: string): Reference {
   return { kind: 'invalid', text: tag.text, message: `${tag.text}: ${message}.` };
 }
 
@@ -154,29 +157,29 @@ function splitProperty(tag: Tag): { property?: string; rest: PathStep[] } {
 }
 
 function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
-  const around = context.names.around.get(context.reader) ?? [];
+  const containers = context.names.containers.get(context.reader) ?? [];
   const self = context.fieldPosition === 'condition' ? context.names.blocks.get(context.reader) : undefined;
-  return self === undefined ? around : [...around, self];
+  return self === undefined ? containers : [...containers, self];
 }
 
 /** Returns the number of parallels between the reader and a container around it, without the container. */
 function branchesInside(container: NamedBlock, context: TemplateContext): number {
   const visible = visibleContainers(context);
-  const inner = visible.slice(visible.findIndex((around) => around.id === container.id) + 1);
-  return inner.filter((around) => around.type === 'parallel').length;
+  const inner = visible.slice(visible.findIndex((each) => each.id === container.id) + 1);
+  return inner.filter((each) => each.type === 'parallel').length;
 }
 
 /** Returns the way from the reader to the output of a block: branches to leave, then parallels to enter. */
 function cellAddress(block: string, { names, reader }: TemplateContext): { up: number; into: string[] } {
-  const from = parallelsAround(names, reader);
-  const to = parallelsAround(names, block);
-  let shared = 0;
-  while (shared < from.length && from[shared] === to[shared]) shared++;
-  return { up: from.length - shared, into: to.slice(shared) };
+  const readerPath = parallelsAround(names, reader);
+  const blockPath = parallelsAround(names, block);
+  let sharedCount = 0;
+  while (sharedCount < readerPath.length && readerPath[sharedCount] === blockPath[sharedCount]) sharedCount++;
+  return { up: readerPath.length - sharedCount, into: blockPath.slice(sharedCount) };
 }
 
 function parallelsAround(names: NameTable, block: string): string[] {
-  return (names.around.get(block) ?? [])
-    .filter((around) => around.type === 'parallel')
-    .map((around) => around.id);
+  return (names.containers.get(block) ?? [])
+    .filter((each) => each.type === 'parallel')
+    .map((each) => each.id);
 }

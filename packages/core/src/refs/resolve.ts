@@ -19,28 +19,28 @@ const EMPTY: ResolvedReference = { is: 'empty' };
 /**
  * Returns the value of a reference, or undefined if it is empty: the block did not run, or the path does not exist.
  *
- * Throws BlockError REFERENCE_UNRESOLVED for a path outside a block's declared outputs, and for one that cannot have a
- * value, for example `<loop.currentItem>` in a loop with a count.
+ * Throws BlockError REFERENCE_UNRESOLVED for a path outside a block's declared outputs, and for a reference that cannot
+ * have a value, for example `<loop.currentItem>` in a loop with a count.
  */
 export function resolveReference(ref: Reference, lookup: Lookup): Json | undefined {
   const outcome = evaluate(ref, lookup);
   if (outcome.is === 'text')
-    throw unresolved(
+    throw unresolvedError(
       `${ref.text} has no value here. Check that the container goes over a collection and that its items have this path.`,
     );
   return outcome.is === 'value' ? outcome.value : undefined;
 }
 
-/** How to resolve a text that is exactly one reference or placeholder; see `resolveTemplate`. */
+/** How to resolve a string that is exactly one reference or placeholder; see `resolveTemplate`. */
 export type ResolveMode = 'text' | 'native' | 'json';
 
 /**
  * Returns the value of a compiled field. Values are never scanned for references.
  *
- * `text`: every text becomes a string, with objects and arrays as JSON text. `native`: a text that is exactly one
+ * `text`: the result is always a string, with objects and arrays as JSON text. `native`: a string that is exactly one
  * reference keeps the type of its value. An empty reference is '' in both. `json`: like `native`, but an empty
- * reference is null, and a text that is exactly one placeholder is the value of its JSON text, or a string if it is not
- * JSON.
+ * reference is null, and a string that is exactly one placeholder is the value of its JSON text, or a string if it is
+ * not JSON.
  */
 export function resolveTemplate(template: Template, lookup: Lookup, mode: ResolveMode): Json {
   switch (template.kind) {
@@ -69,18 +69,18 @@ export function evaluate(ref: Reference, lookup: Lookup): ResolvedReference {
     case 'variable':
       return fromValue(followPath(lookup.variable(ref.variable), ref.path), {});
     case 'invalid':
-      throw unresolved(ref.message);
+      throw unresolvedError(ref.message);
   }
 }
 
 function resolveText(parts: readonly TextPart[], lookup: Lookup, mode: ResolveMode): Json {
-  const [only] = parts;
-  if (mode !== 'text' && parts.length === 1 && only !== undefined && typeof only !== 'string')
-    return holeValue(only, lookup, mode);
+  const [hole] = parts;
+  if (mode !== 'text' && parts.length === 1 && hole !== undefined && typeof hole !== 'string')
+    return holeValue(hole, lookup, mode);
   return parts.map((part) => partText(part, lookup)).join('');
 }
 
-/** Returns the value of a text that is exactly this reference or placeholder. */
+/** Returns the value of a string that is exactly this reference or placeholder. */
 function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'native' | 'json'): Json {
   if ('env' in hole) {
     const text = partText(hole, lookup);
@@ -114,12 +114,12 @@ function fromValue(value: Json | undefined, { generic }: { generic?: true }): Re
 function evaluateBlock(ref: BlockReference, lookup: Lookup): ResolvedReference {
   const cell = lookup.block(ref);
   if (!cell.ran) return EMPTY;
-  const described = lookup.describe(ref.block);
-  const path = withoutLegacyPrefix(ref.path, described.type, cell.output);
+  const block = lookup.describe(ref.block);
+  const path = withoutLegacyPrefix(ref.path, block.type, cell.output);
   const value = followPath(cell.output, path);
   if (value !== undefined) return { is: 'value', value };
-  if (described.outputs !== undefined && !mayBeMissing(path, described.outputs)) {
-    throw unresolved(missingOutput(ref, described.name, described.outputs));
+  if (block.outputs !== undefined && !mayBeMissing(path, block.outputs)) {
+    throw unresolvedError(missingOutput(ref, block.name, block.outputs));
   }
   return EMPTY;
 }
@@ -131,7 +131,7 @@ function containerValue(ref: ContainerReference, lookup: Lookup): Json | undefin
   return followPath(containerField(ref.field, values, isParallel), ref.path);
 }
 
-/** A parallel always has items; the list is empty if it has only a count. */
+/** Returns a field of a container. A parallel always has items: an empty array if it has only a count. */
 function containerField(
   field: ContainerReference['field'],
   values: ContainerValues,
@@ -152,8 +152,9 @@ function resultsValue(ref: ResultsReference, lookup: Lookup): Json | undefined {
 }
 
 /**
- * Older workflows use `<reply.response.data>` for a Response block and `<child.result.response.data>` for a child
- * workflow that ends in one. The extra `response` is dropped unless the output has it.
+ * Returns the path without the extra `response` of older workflows, unless the output has it: they use
+ * `<reply.response.data>` for a Response block and `<child.result.response.data>` for a child workflow that ends in
+ * one.
  */
 function withoutLegacyPrefix(path: PathStep[], type: string, output: Json): PathStep[] {
   if (type === 'response' && path[0] === 'response' && lacksResponse(output)) return path.slice(1);
@@ -166,7 +167,10 @@ function lacksResponse(value: Json | undefined): boolean {
   return isJsonObject(value) && own(value, 'response') === undefined;
 }
 
-/** `error` may be missing: a successful block has none, and handlers of several blocks read it from all of them. */
+/**
+ * Returns true for an output that may be missing. `error` may: a successful block has none, and handlers of several
+ * blocks read it from all of them.
+ */
 function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): boolean {
   const [first, ...rest] = path;
   if (first === undefined || first === 'error') return true;
@@ -179,6 +183,6 @@ function missingOutput(ref: BlockReference, name: string, { fields }: OutputSche
   return `${ref.text}: block "${name}" does not have this output. Available fields: ${available}.`;
 }
 
-function unresolved(message: string): BlockError {
+function unresolvedError(message: string): BlockError {
   return new BlockError('REFERENCE_UNRESOLVED', message, { retryable: false });
 }

@@ -7,14 +7,14 @@ import type { CodeRewriter } from './code-rewriter.ts';
 type ShellContext = 'commands' | 'double';
 
 /** A here-document whose text begins after the line, with the word that ends it. */
-interface Document {
+interface HereDocument {
   readonly end: string;
   readonly indented: boolean;
   /** True if its text is literal. */
   readonly literal: boolean;
 }
 
-const DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/y;
+const HERE_DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/y;
 
 /**
  * Binds the references and placeholders in a bash script, in one pass over its characters.
@@ -31,10 +31,10 @@ class ShellScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
   readonly #rewriter: CodeRewriter;
-  /** Open brackets: `(` for commands in parentheses, with the context around them. */
-  readonly #open: ShellContext[] = [];
-  readonly #documents: Document[] = [];
-  #in: ShellContext = 'commands';
+  /** The contexts around the current one, innermost last. */
+  readonly #outerContexts: ShellContext[] = [];
+  readonly #documents: HereDocument[] = [];
+  #context: ShellContext = 'commands';
   #at = 0;
 
   constructor(finder: SiteFinder, rewriter: CodeRewriter) {
@@ -45,15 +45,15 @@ class ShellScanner {
 
   scan(): void {
     while (this.#at < this.#text.length) {
-      if (this.#in === 'double') this.#inDouble();
+      if (this.#context === 'double') this.#inDouble();
       else this.#inCommands();
     }
   }
 
   #inCommands(): void {
     const character = this.#text.charAt(this.#at);
-    if (character === '\n' && this.#documents.length > 0) return this.#bodies();
-    if (character === "'") return this.#single();
+    if (character === '\n' && this.#documents.length > 0) return this.#hereDocuments();
+    if (character === "'") return this.#singleQuotes();
     if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#at - 1))) return this.#comment();
     if (character === '<' && this.#document()) return undefined;
     if (!this.#site((name) => `"\${${name}}"`)) this.#bracket(character);
@@ -79,16 +79,16 @@ class ShellScanner {
   }
 
   #enter(next: ShellContext): void {
-    this.#open.push(this.#in);
-    this.#in = next;
+    this.#outerContexts.push(this.#context);
+    this.#context = next;
   }
 
   #leave(): void {
-    this.#in = this.#open.pop() ?? 'commands';
+    this.#context = this.#outerContexts.pop() ?? 'commands';
   }
 
   /** Closes the single quotes, puts the value into double quotes, and opens the single quotes again. */
-  #single(): void {
+  #singleQuotes(): void {
     const close = this.#text.indexOf("'", this.#at + 1);
     const end = close < 0 ? this.#text.length : close;
     for (this.#at++; this.#at < end;) {
@@ -109,25 +109,25 @@ class ShellScanner {
       this.#at += 3;
       return true;
     }
-    DOCUMENT.lastIndex = this.#at;
-    const found = DOCUMENT.exec(this.#text);
-    if (found === null) return false;
-    const [, dash, single, double, word] = found;
+    HERE_DOCUMENT.lastIndex = this.#at;
+    const match = HERE_DOCUMENT.exec(this.#text);
+    if (match === null) return false;
+    const [, dash, single, double, word] = match;
     const end = single ?? double ?? word ?? '';
     this.#documents.push({
       end,
       indented: dash === '-',
-      literal: word === undefined || found[0].includes('\\'),
+      literal: word === undefined || match[0].includes('\\'),
     });
-    this.#at = DOCUMENT.lastIndex;
+    this.#at = HERE_DOCUMENT.lastIndex;
     return true;
   }
 
   /** Skips the lines of the announced here-documents. */
-  #bodies(): void {
+  #hereDocuments(): void {
     this.#at++;
     for (const document of this.#documents.splice(0)) {
-      while (this.#at < this.#text.length && !this.#endsHere(document)) {
+      while (this.#at < this.#text.length && !this.#endsAtLine(document)) {
         const end = skipLine(this.#text, this.#at);
         while (this.#at < end) {
           const isEscape = this.#text.charAt(this.#at) === '\\';
@@ -139,11 +139,11 @@ class ShellScanner {
     }
   }
 
-  #endsHere({ end, indented }: Document): boolean {
-    const to = skipLine(this.#text, this.#at);
-    const line = this.#text.slice(this.#at, to);
+  #endsAtLine({ end, indented }: HereDocument): boolean {
+    const lineEnd = skipLine(this.#text, this.#at);
+    const line = this.#text.slice(this.#at, lineEnd);
     if ((indented ? line.replace(/^\t+/, '') : line) !== end) return false;
-    this.#at = to;
+    this.#at = lineEnd;
     return true;
   }
 

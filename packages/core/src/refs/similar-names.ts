@@ -1,8 +1,8 @@
 /** Maximum edit distance of similar names. */
 const MAX_DISTANCE = 2;
 
-/** Longer names are not compared, because they are not typed by hand. */
-const COMPARED_CHARS = 100;
+/** Maximum length of compared names. Longer names are not typed by hand. */
+const MAX_NAME_CHARS = 100;
 
 /**
  * Maximum number of rows that all searches of one `SimilarNames` compute, so that hostile names cannot make it
@@ -13,7 +13,7 @@ const MAX_ROWS = 100_000;
 /** Cells of a row: only those within MAX_DISTANCE of the diagonal can matter. */
 const BAND = 2 * MAX_DISTANCE + 1;
 
-const FAR = MAX_DISTANCE + 1;
+const OUT_OF_RANGE = MAX_DISTANCE + 1;
 
 /** A name with its edit distance, at most 2. */
 export interface SimilarName {
@@ -29,8 +29,8 @@ export interface SimilarName {
  */
 export class SimilarNames {
   readonly #names: readonly string[];
-  readonly #found = new Map<string, SimilarName | undefined>();
-  #sorted: readonly { name: string; at: number }[] | undefined;
+  readonly #cache = new Map<string, SimilarName | undefined>();
+  #sorted: readonly { name: string; position: number }[] | undefined;
   #rows = 0;
 
   constructor(names: Iterable<string>) {
@@ -38,44 +38,44 @@ export class SimilarNames {
   }
 
   /**
-   * Returns the name most similar to `wanted`, at most 2 edits away, the first of equals; undefined if there is none or
+   * Returns the name most similar to `query`, at most 2 edits away, the first of equals; undefined if there is none or
    * the work limit is reached.
    */
-  nearest(wanted: string): SimilarName | undefined {
-    if (wanted.length > COMPARED_CHARS) return undefined;
-    if (!this.#found.has(wanted)) this.#found.set(wanted, this.#search(wanted));
-    return this.#found.get(wanted);
+  nearest(query: string): SimilarName | undefined {
+    if (query.length > MAX_NAME_CHARS) return undefined;
+    if (!this.#cache.has(query)) this.#cache.set(query, this.#search(query));
+    return this.#cache.get(query);
   }
 
-  #search(wanted: string): SimilarName | undefined {
-    const sorted = (this.#sorted ??= sort(this.#names));
-    const table = new DistanceTable(wanted);
+  #search(query: string): SimilarName | undefined {
+    const sorted = (this.#sorted ??= sortNames(this.#names));
+    const table = new DistanceTable(query);
     let best: Candidate | undefined;
     for (let index = 0; index < sorted.length;) {
-      const { name, at } = sorted[index] as { name: string; at: number };
+      const { name, position } = sorted[index] as { name: string; position: number };
       const limit = best?.distance ?? MAX_DISTANCE;
       this.#rows += table.fill(name, limit);
       if (this.#rows > MAX_ROWS) return undefined;
-      if (table.isLost(limit)) {
+      if (table.isExceeded(limit)) {
         index = indexAfterPrefix(sorted, index, name.slice(0, table.depth));
         continue;
       }
       index++;
-      best = closer(best, { name, distance: table.distance(), at });
+      best = closerOf(best, { name, distance: table.distance(), position });
     }
     return best && { name: best.name, distance: best.distance };
   }
 }
 
 interface Candidate extends SimilarName {
-  /** Position in the given list of names. */
-  at: number;
+  /** Position in the list of names. */
+  position: number;
 }
 
-function closer(best: Candidate | undefined, found: Candidate): Candidate | undefined {
-  if (found.distance > maxDistance(found.name)) return best;
-  if (!best || found.distance < best.distance) return found;
-  return found.distance === best.distance && found.at < best.at ? found : best;
+function closerOf(best: Candidate | undefined, candidate: Candidate): Candidate | undefined {
+  if (candidate.distance > maxDistance(candidate.name)) return best;
+  if (!best || candidate.distance < best.distance) return candidate;
+  return candidate.distance === best.distance && candidate.position < best.position ? candidate : best;
 }
 
 /** Any two names of two letters are two edits apart, so similar names must have something in common. */
@@ -83,10 +83,10 @@ function maxDistance(name: string): number {
   return Math.min(MAX_DISTANCE, name.length - 1);
 }
 
-function sort(names: readonly string[]): { name: string; at: number }[] {
+function sortNames(names: readonly string[]): { name: string; position: number }[] {
   return names
-    .map((name, at) => ({ name, at }))
-    .filter(({ name }) => name.length <= COMPARED_CHARS)
+    .map((name, position) => ({ name, position }))
+    .filter(({ name }) => name.length <= MAX_NAME_CHARS)
     .sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 }
 
@@ -99,18 +99,18 @@ function commonPrefixLength(one: string, other: string): number {
 
 /** Returns the first index after `from` whose name does not begin with `start`. */
 function indexAfterPrefix(sorted: readonly { name: string }[], from: number, start: string): number {
-  let least = from + 1;
-  let most = sorted.length;
-  while (least < most) {
-    const middle = (least + most) >> 1;
-    if (sorted[middle]?.name.startsWith(start)) least = middle + 1;
-    else most = middle;
+  let low = from + 1;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]?.name.startsWith(start)) low = middle + 1;
+    else high = middle;
   }
-  return least;
+  return low;
 }
 
 /**
- * The distances from the prefixes of a name to those of `wanted`: insertions, deletions, substitutions and
+ * The distances from the prefixes of a name to those of `query`: insertions, deletions, substitutions and
  * transpositions of neighbours (optimal string alignment). Row i has the cells of the name's first i characters around
  * column i.
  */
@@ -118,76 +118,76 @@ class DistanceTable {
   /** Number of characters of the name that have a row. */
   depth = 0;
   #name = '';
-  readonly #wanted: string;
+  readonly #query: string;
   readonly #cells: number[];
-  readonly #least = [0];
+  readonly #rowMinimums = [0];
 
-  constructor(wanted: string) {
-    this.#wanted = wanted;
+  constructor(query: string) {
+    this.#query = query;
     this.#cells = Array.from({ length: BAND }, (_, cell) =>
-      this.#inside(cell - MAX_DISTANCE, cell - MAX_DISTANCE),
+      this.#bounded(cell - MAX_DISTANCE, cell - MAX_DISTANCE),
     );
   }
 
   /**
    * Computes the rows of a name until the name is known to be too different. Rows of the prefix that it shares with the
-   * previous name are kept. Returns the number of rows.
+   * previous name are reused. Returns the number of rows.
    */
   fill(name: string, limit: number): number {
     const from = Math.min(commonPrefixLength(this.#name, name), this.depth);
     this.depth = from;
     this.#name = name;
-    while (this.depth < name.length && !this.isLost(limit)) this.#add(++this.depth);
+    while (this.depth < name.length && !this.isExceeded(limit)) this.#add(++this.depth);
     return this.depth - from + 1;
   }
 
   /** Returns true if no name with this prefix is within `limit`. A transposition may still go back two rows. */
-  isLost(limit: number): boolean {
-    return this.#leastAt(this.depth) > limit && this.#leastAt(this.depth - 1) >= limit;
+  isExceeded(limit: number): boolean {
+    return this.#rowMinimum(this.depth) > limit && this.#rowMinimum(this.depth - 1) >= limit;
   }
 
   #add(row: number): void {
-    let least = FAR;
+    let minimum = OUT_OF_RANGE;
     for (let cell = 0; cell < BAND; cell++) {
       const column = row + cell - MAX_DISTANCE;
-      const cost = this.#inside(column, this.#cost(row, column));
+      const cost = this.#bounded(column, this.#cost(row, column));
       this.#cells[row * BAND + cell] = cost;
-      if (cost < least) least = cost;
+      if (cost < minimum) minimum = cost;
     }
-    this.#least[row] = least;
+    this.#rowMinimums[row] = minimum;
   }
 
   /** Returns the minimum of a row. */
-  #leastAt(row: number): number {
-    return this.#least[row] ?? FAR;
+  #rowMinimum(row: number): number {
+    return this.#rowMinimums[row] ?? OUT_OF_RANGE;
   }
 
   /** Returns the distance of the whole name. Every character must have a row. */
   distance(): number {
-    return this.#at(this.depth, this.#wanted.length);
+    return this.#at(this.depth, this.#query.length);
   }
 
   #cost(row: number, column: number): number {
     if (column === 0) return row;
     const name = this.#name;
     const letter = name[row - 1];
-    const wanted = this.#wanted;
+    const query = this.#query;
     const cost = Math.min(
       this.#at(row - 1, column) + 1,
       this.#at(row, column - 1) + 1,
-      this.#at(row - 1, column - 1) + (letter === wanted[column - 1] ? 0 : 1),
+      this.#at(row - 1, column - 1) + (letter === query[column - 1] ? 0 : 1),
     );
-    const swapped =
-      row > 1 && column > 1 && letter === wanted[column - 2] && name[row - 2] === wanted[column - 1];
-    return swapped ? Math.min(cost, this.#at(row - 2, column - 2) + 1) : cost;
+    const isTransposed =
+      row > 1 && column > 1 && letter === query[column - 2] && name[row - 2] === query[column - 1];
+    return isTransposed ? Math.min(cost, this.#at(row - 2, column - 2) + 1) : cost;
   }
 
-  #inside(column: number, cost: number): number {
-    return column < 0 || column > this.#wanted.length ? FAR : Math.min(cost, FAR);
+  #bounded(column: number, cost: number): number {
+    return column < 0 || column > this.#query.length ? OUT_OF_RANGE : Math.min(cost, OUT_OF_RANGE);
   }
 
   #at(row: number, column: number): number {
     const cell = column - row + MAX_DISTANCE;
-    return cell < 0 || cell >= BAND ? FAR : (this.#cells[row * BAND + cell] ?? FAR);
+    return cell < 0 || cell >= BAND ? OUT_OF_RANGE : (this.#cells[row * BAND + cell] ?? OUT_OF_RANGE);
   }
 }

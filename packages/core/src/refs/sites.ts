@@ -45,15 +45,15 @@ export class SiteFinder {
   }
 
   /** Returns the site at `at` in code. After an operand `<` is a comparison, unless it can only begin a reference. */
-  inCode(at: number, before: PrecedingToken): Site | undefined {
+  inCode(at: number, precedingToken: PrecedingToken): Site | undefined {
     const code = this.text.charCodeAt(at);
     const limit = this.text.length;
     if (code === OPEN_BRACE) return this.#placeholder(at, limit, true);
     const tag = code === LESS ? tagAt(this.text, at, limit) : undefined;
     if (tag === undefined) return undefined;
-    if (before === 'open') return this.#tag(tag, 'code');
-    const plausible = tag.shape === 'plain' && tag.path !== undefined && isWordy(tag.text.slice(1, -1));
-    if (!plausible || (before === 'operand' && readTag(tag, this.#context).kind !== 'reference'))
+    if (precedingToken === 'open') return this.#tag(tag, 'code');
+    const isPlausible = tag.shape === 'plain' && tag.path !== undefined && isWordy(tag.text.slice(1, -1));
+    if (!isPlausible || (precedingToken === 'operand' && readTag(tag, this.#context).kind !== 'reference'))
       return undefined;
     return this.#tag(tag, 'code');
   }
@@ -63,77 +63,80 @@ export class SiteFinder {
     for (let at = from; at < to; at++) {
       if (this.text.charCodeAt(at) !== LESS) continue;
       const tag = tagAt(this.text, at, to);
-      if (tag?.shape === 'plain') this.#unknown(tag, readTag(tag, this.#context), 'comment');
+      if (tag?.shape === 'plain') this.#reportUnknown(tag, readTag(tag, this.#context), 'comment');
     }
   }
 
   #placeholder(at: number, limit: number, code = false): Site | undefined {
-    const found = placeholderAt(this.text, at, limit);
-    if (found === undefined || (code && !isWordy(found.name))) return undefined;
-    const name = this.#kind === 'function' ? found.name.trim() : found.name;
+    const placeholder = placeholderAt(this.text, at, limit);
+    if (placeholder === undefined || (code && !isWordy(placeholder.name))) return undefined;
+    const name = this.#kind === 'function' ? placeholder.name.trim() : placeholder.name;
     if (name === '') return undefined;
-    return { kind: 'env', start: at, end: found.end, text: found.text, name };
+    return { kind: 'env', start: at, end: placeholder.end, text: placeholder.text, name };
   }
 
   #tag(tag: Tag, where: SyntaxPosition): Site | undefined {
     const reading = readTag(tag, this.#context);
-    if (tag.shape !== 'plain' && !isSpacedVariable(tag, reading)) return this.#shapeless(tag, reading);
+    if (tag.shape !== 'plain' && !isSpacedVariable(tag, reading)) return this.#blankSite(tag, reading);
     if (reading.kind !== 'reference') {
-      this.#unknown(tag, reading, where);
+      this.#reportUnknown(tag, reading, where);
       return undefined;
     }
-    if (reading.block !== undefined) this.#known(tag, reading.block, where);
-    if (this.#kind === 'expression' && where === 'string') this.#find('quoted-reference', tag, where);
+    if (reading.block !== undefined) this.#reportKnown(tag, reading.block, where);
+    if (this.#kind === 'expression' && where === 'string') this.#report('quoted-reference', tag, where);
     return { kind: 'reference', start: tag.start, end: tag.end, text: tag.text, ref: reading.ref };
   }
 
-  #shapeless(tag: Tag, reading: TagMeaning): Site | undefined {
+  #blankSite(tag: Tag, reading: TagMeaning): Site | undefined {
     if (this.#kind !== 'function' || reading.kind !== 'reference' || reading.block === undefined)
       return undefined;
     return { kind: 'blank', start: tag.start, end: tag.end, text: tag.text };
   }
 
-  #known(tag: Tag, block: NamedBlock, where: SyntaxPosition): void {
-    if (tag.path === undefined && isHtmlElement(tag.head)) this.#find('html-name', tag, where);
-    if (neverRuns(this.#context.names, block)) this.#find('never-ran-candidate', tag, where);
+  #reportKnown(tag: Tag, block: NamedBlock, where: SyntaxPosition): void {
+    if (tag.path === undefined && isHtmlElement(tag.head)) this.#report('html-name', tag, where);
+    if (neverRuns(this.#context.names, block)) this.#report('never-ran-candidate', tag, where);
   }
 
-  #unknown(tag: Tag, reading: TagMeaning, where: SyntaxPosition): void {
+  #reportUnknown(tag: Tag, reading: TagMeaning, where: SyntaxPosition): void {
     if (reading.kind === 'unknown-variable' && where !== 'comment') {
-      this.#find('unknown-variable', tag, where, {
+      this.#report('unknown-variable', tag, where, {
         head: reading.name,
-        near: suggestVariable(this.#context.names, reading.name),
+        suggestion: suggestVariable(this.#context.names, reading.name),
       });
     }
     if (reading.kind === 'unknown-block' && (where === 'code' || tag.path !== undefined)) {
-      this.#find('unknown-block', tag, where, { head: tag.head, near: this.#near(tag.head) });
+      this.#report('unknown-block', tag, where, {
+        head: tag.head,
+        suggestion: this.#suggestionFor(tag.head),
+      });
     }
   }
 
   /** Returns no suggestion for reserved heads: `<loop.index>` outside a loop is not a misspelt "loop1". */
-  #near(head: string): { name: string; distance: number } | undefined {
+  #suggestionFor(head: string): { name: string; distance: number } | undefined {
     return isReserved(head) ? undefined : suggestBlock(this.#context.names, head);
   }
 
-  #find(
+  #report(
     kind: ReferenceFinding['kind'],
     tag: Tag,
     where: SyntaxPosition,
-    named: { head: string; near: { name: string; distance: number } | undefined } = {
+    names: { head: string; suggestion: { name: string; distance: number } | undefined } = {
       head: tag.head,
-      near: undefined,
+      suggestion: undefined,
     },
   ): void {
     const finding: ReferenceFinding = {
       kind,
       text: tag.text,
-      head: named.head,
+      head: names.head,
       where,
       offset: tag.start,
       dotted: tag.path !== undefined,
     };
-    if (named.near !== undefined)
-      Object.assign(finding, { suggestion: named.near.name, distance: named.near.distance });
+    if (names.suggestion !== undefined)
+      Object.assign(finding, { suggestion: names.suggestion.name, distance: names.suggestion.distance });
     this.findings.push(finding);
   }
 }
@@ -144,7 +147,7 @@ function isSpacedVariable(tag: Tag, reading: TagMeaning): boolean {
   return reading.kind === 'reference' && reading.ref.kind === 'variable';
 }
 
-/** Elements of the HTML standard, including obsolete ones that texts still use. */
+/** Elements of the HTML standard, including obsolete ones that authors still use. */
 const ELEMENTS = new Set(
   `a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas
   caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset
@@ -155,7 +158,7 @@ const ELEMENTS = new Set(
   video wbr`.split(/\s+/),
 );
 
-/** Returns true for the name of an HTML element, in any case. */
+/** Returns true for the name of an HTML element (case-insensitive). */
 function isHtmlElement(name: string): boolean {
   return ELEMENTS.has(name.toLowerCase());
 }

@@ -14,7 +14,7 @@ export function compileTemplate(
   return { template: compile(value, context, findings), findings };
 }
 
-/** Returns the reference if `text`, without surrounding spaces, is exactly one reference; else undefined. */
+/** Returns the reference if `text` is exactly one reference, without spaces around it, and the findings. */
 export function singleReference(
   text: string,
   context: TemplateContext,
@@ -29,7 +29,7 @@ export function singleReference(
 /** Returns the parts of a text. Text between references and placeholders is unchanged. */
 export function compileText(text: string, finder: SiteFinder): TextPart[] {
   const parts: TextPart[] = [];
-  let copied = 0;
+  let copiedUntil = 0;
   let at = nextMark(text, 0);
   while (at < text.length) {
     const site = finder.inText(at, text.length);
@@ -37,12 +37,12 @@ export function compileText(text: string, finder: SiteFinder): TextPart[] {
       at = nextMark(text, at + 1);
       continue;
     }
-    if (site.start > copied) parts.push(text.slice(copied, site.start));
+    if (site.start > copiedUntil) parts.push(text.slice(copiedUntil, site.start));
     parts.push(site.kind === 'env' ? { env: site.name, text: site.text } : { ref: site.ref });
-    copied = site.end;
-    at = nextMark(text, copied);
+    copiedUntil = site.end;
+    at = nextMark(text, copiedUntil);
   }
-  if (copied < text.length) parts.push(text.slice(copied));
+  if (copiedUntil < text.length) parts.push(text.slice(copiedUntil));
   return parts;
 }
 

@@ -4,19 +4,19 @@ import { CONTAINER_KEYS } from './workflow.ts';
 
 // Allowed values of non-empty fields without references. The message of a schema names the expected value.
 
-/** Returns a schema for one of these texts. */
+/** Returns a schema for one of these strings. */
 function oneOf<const T extends readonly string[]>(values: T): z.ZodEnum<z.core.util.ToEnum<T[number]>> {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
 
-function numberField(expected: string, fits: (value: number) => boolean) {
+function numberField(expected: string, isValid: (value: number) => boolean) {
   return z
     .union([z.number(), z.string().trim().min(1)], { error: expected })
     .transform(Number)
-    .refine(fits, { error: expected });
+    .refine(isValid, { error: expected });
 }
 
-/** The method of an HTTP request, in any case. */
+/** The method of an HTTP request (case-insensitive). */
 const httpMethod = z
   .string()
   .trim()
@@ -136,7 +136,7 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
   [
     'api',
     z.object({
-      url: anything.describe('Address of the request.'),
+      url: anything.describe('URL of the request.'),
       method: httpMethod.describe('Method of the request; default GET.'),
       params: table.describe('Query parameters.'),
       headers: table.describe('HTTP headers.'),
@@ -144,15 +144,15 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
       timeout: millis.describe('Time limit in milliseconds; default 300,000.'),
       retries: retries.describe('Attempts after the first one, 0 to 10; default 0.'),
       retryDelayMs: delay.describe('First delay between attempts in milliseconds; default 500.'),
-      retryMaxDelayMs: delay.describe('Longest delay between attempts in milliseconds; default 30,000.'),
-      retryNonIdempotent: flag.describe('Repeats POST and PATCH too.'),
+      retryMaxDelayMs: delay.describe('Maximum delay between attempts in milliseconds; default 30,000.'),
+      retryNonIdempotent: flag.describe('Retries POST and PATCH too.'),
       idempotencyHeader: anything.describe('true, or the name of a header for an idempotency key.'),
     }),
   ],
   [
     'webhook_request',
     z.object({
-      url: anything.describe('Address of the request.'),
+      url: anything.describe('URL of the request.'),
       body: anything.describe('Body: JSON or text.'),
       secret: anything.describe('Secret that signs the request, such as {{WEBHOOK_SECRET}}.'),
       headers: table.describe('HTTP headers.'),

@@ -5,20 +5,20 @@ import type { Variable } from './workflow.ts';
 type VariableType = Variable['type'];
 
 /** Returns the value of a variable at the start of a run: the stored value, coerced to the variable's type. */
-export function coerceAtStart(type: VariableType, stored: Json): Json {
-  if (stored === null) return emptyValue(type);
+export function coerceAtStart(type: VariableType, value: Json): Json {
+  if (value === null) return emptyValue(type);
   switch (type) {
     case 'number':
-      return toNumber(stored);
+      return toNumber(value);
     case 'boolean':
-      return isTrue(stored);
+      return isTrue(value);
     case 'array':
     case 'object':
-      if (typeof stored !== 'string') return stored;
-      return readJsonText(stored).value ?? emptyValue(type);
+      if (typeof value !== 'string') return value;
+      return readJsonText(value).value ?? emptyValue(type);
     case 'string':
     case 'plain':
-      return toText(stored);
+      return toText(value);
   }
 }
 
@@ -28,9 +28,9 @@ export function coerceAtStart(type: VariableType, stored: Json): Json {
  * An empty string and null stay as they are. Scalars in an object variable become `{value}`, in an array variable
  * `[x]`.
  */
-export function coerceOnRead(type: VariableType, held: Json): Json {
-  if (held === null || held === '' || type === 'string' || type === 'plain') return held;
-  const value = typeof held === 'string' ? withoutQuotes(held) : held;
+export function coerceOnRead(type: VariableType, current: Json): Json {
+  if (current === null || current === '' || type === 'string' || type === 'plain') return current;
+  const value = typeof current === 'string' ? withoutQuotes(current) : current;
   switch (type) {
     case 'number':
       return toNumber(value);
@@ -71,8 +71,8 @@ function toText(value: Json): string {
 
 function withoutQuotes(text: string): string {
   const quote = text.charAt(0);
-  const paired = text.length >= 2 && (quote === '"' || quote === "'") && text.endsWith(quote);
-  return paired ? text.slice(1, -1) : text;
+  const isQuoted = text.length >= 2 && (quote === '"' || quote === "'") && text.endsWith(quote);
+  return isQuoted ? text.slice(1, -1) : text;
 }
 
 function readAsObject(value: Json): Json {

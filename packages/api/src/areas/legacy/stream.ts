@@ -178,12 +178,12 @@ function runEndOf({ status, output, error }: Extract<RunEvent, { type: 'run:ende
 
 function blockOf({ log }: BlockEvent): Data {
   const { blockId, blockName, blockType, executionOrder, container } = log;
-  const around = container && {
+  const iterationFields = container && {
     iterationType: container.kind,
     iterationContainerId: container.blockId,
     iterationCurrent: container.index,
   };
-  return { blockId, blockName, blockType, executionOrder, ...around };
+  return { blockId, blockName, blockType, executionOrder, ...iterationFields };
 }
 
 function timesOf({ log }: BlockEvent): Data {
