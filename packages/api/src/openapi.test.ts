@@ -28,25 +28,31 @@ describe('the OpenAPI document', () => {
     const result = await new Validator().validate(JSON.parse(JSON.stringify(doc)) as never);
     expect(result.errors ?? []).toEqual([]);
     expect(result.valid).toBe(true);
-    const broken = { ...doc, paths: { '/x': { get: { responses: 7 } } } };
-    expect((await new Validator().validate(broken as never)).valid).toBe(false);
+    const invalidDoc = { ...doc, paths: { '/x': { get: { responses: 7 } } } };
+    expect((await new Validator().validate(invalidDoc as never)).valid).toBe(false);
   });
 
   it('has every operation of the table, with a unique id and its declared errors', () => {
     const { paths } = openApiDocument(SERVED, 'https://heddle.test') as unknown as Doc;
-    const shown = Object.values(paths).flatMap((methods) => Object.values(methods));
-    expect(shown.map(({ operationId }) => operationId).toSorted()).toEqual(
+    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+    expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(
       SERVED.map(({ id }) => id).toSorted(),
     );
     for (const { path, method, errors, success, body, ownResponses } of SERVED) {
       const all = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
       expect(all.includes('default')).toBe(ownResponses !== undefined);
       const responses = all.filter((status) => status !== 'default');
-      const streamed = success.length === 0 ? [200] : [];
+      const streamStatuses = success.length === 0 ? [200] : [];
       // The body may not arrive in time.
-      const late = body ? [408] : [];
-      const declared = [...success.map(({ status }) => status), ...streamed, ...errors, ...late, 500];
-      expect(new Set(responses.map(Number))).toEqual(new Set(declared));
+      const timeoutStatuses = body ? [408] : [];
+      const expected = [
+        ...success.map(({ status }) => status),
+        ...streamStatuses,
+        ...errors,
+        ...timeoutStatuses,
+        500,
+      ];
+      expect(new Set(responses.map(Number))).toEqual(new Set(expected));
     }
     expect(new Set(SERVED.map(({ id }) => id)).size).toBe(SERVED.length);
   });

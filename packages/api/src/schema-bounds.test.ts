@@ -4,9 +4,9 @@ import { openApiDocument } from './openapi.ts';
 import type { AnyOperation } from './operation.ts';
 import { SERVED } from '../../../test/support/served.ts';
 
-interface Declared {
+interface DeclaredSchema {
   type?: string | string[];
-  properties?: { [name: string]: Declared };
+  properties?: { [name: string]: DeclaredSchema };
   minLength?: number;
   maxLength?: number;
   minimum?: number;
@@ -19,7 +19,7 @@ interface Declared {
 interface Parameter {
   name: string;
   in: string;
-  schema: Declared;
+  schema: DeclaredSchema;
 }
 
 interface Doc {
@@ -27,7 +27,7 @@ interface Doc {
     [path: string]: {
       [method: string]: {
         parameters: Parameter[];
-        requestBody?: { content: { [type: string]: { schema: Declared } } };
+        requestBody?: { content: { [type: string]: { schema: DeclaredSchema } } };
       };
     };
   };
@@ -61,9 +61,10 @@ const REQUIRED_FIELDS: { [id: string]: object } = {
 };
 
 /** Returns sample values: of each type, and at the declared bounds. */
-function valuesFor({ minLength, maxLength, minimum, maximum, maxItems, ...more }: Declared): unknown[] {
+function valuesFor(declared: DeclaredSchema): unknown[] {
+  const { minLength, maxLength, minimum, maximum, maxItems, ...schema } = declared;
   const lengths = [0, 1, minLength, maxLength, maxLength === undefined ? undefined : maxLength + 1];
-  const texts = lengths
+  const strings = lengths
     .filter((each) => each !== undefined && each <= 60_000)
     .map((each) => 'x'.repeat(each ?? 0));
   const numbers = [minimum, maximum].flatMap((each) =>
@@ -73,29 +74,32 @@ function valuesFor({ minLength, maxLength, minimum, maximum, maxItems, ...more }
   const times = ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00+02:00', '2026-02-31T12:00:00Z', '2026-01-31'];
   return [
     ...[null, true, 0, 7, 1.5, -1, {}, [], [1], ['a'], ' ', 'text', { a: 1 }],
-    ...texts,
+    ...strings,
     ...numbers,
     ...lists.map((length) => Array.from({ length }, () => 'a')),
-    ...(more.enum ?? []),
-    ...(more.format === 'date-time' ? times : []),
+    ...(schema.enum ?? []),
+    ...(schema.format === 'date-time' ? times : []),
   ];
 }
 
 /** Returns values for which the document and the parser disagree. */
-function disagreements(declared: Declared, read: z.ZodType, least: object): string[] {
+function disagreements(declared: DeclaredSchema, parser: z.ZodType, requiredFields: object): string[] {
   const schema = z.fromJSONSchema(declared as never);
-  const found: string[] = [];
+  const differences: string[] = [];
   for (const [name, property] of Object.entries(declared.properties ?? {}))
     for (const value of valuesFor(property)) {
-      const sent = { ...least, [name]: value };
-      const [says, does] = [schema.safeParse(sent).success, read.safeParse(sent).success];
-      if (says !== does)
-        found.push(`${name} = ${JSON.stringify(value).slice(0, 60)}: declared ${says}, read ${does}`);
+      const input = { ...requiredFields, [name]: value };
+      const documentAccepts = schema.safeParse(input).success;
+      const parserAccepts = parser.safeParse(input).success;
+      if (documentAccepts !== parserAccepts)
+        differences.push(
+          `${name} = ${JSON.stringify(value).slice(0, 60)}: declared ${documentAccepts}, read ${parserAccepts}`,
+        );
     }
-  return found;
+  return differences;
 }
 
-function documented({ path, method }: AnyOperation) {
+function operationDoc({ path, method }: AnyOperation) {
   const operation = paths[path]?.[method.toLowerCase()];
   if (!operation) throw new Error(`${method} ${path} is not in the document.`);
   return operation;
@@ -107,7 +111,7 @@ describe('the document and the parser agree at every bound', () => {
   it.each(WITH_BODIES.map((operation) => [operation.id, operation] as const))(
     'of the body of %s',
     (id, operation) => {
-      const declared = documented(operation).requestBody?.content['application/json']?.schema ?? {};
+      const declared = operationDoc(operation).requestBody?.content['application/json']?.schema ?? {};
       expect(disagreements(declared, operation.body as z.ZodType, REQUIRED_FIELDS[id] ?? {})).toEqual([]);
     },
   );
@@ -115,13 +119,14 @@ describe('the document and the parser agree at every bound', () => {
   it.each(SERVED.map((operation) => [operation.id, operation] as const))(
     'of path and query of %s',
     (_id, operation) => {
-      for (const place of ['path', 'query'] as const) {
-        const read = place === 'path' ? operation.params : operation.query;
-        for (const { name, in: at, schema } of documented(operation).parameters) {
-          const field = at === place ? (read.shape[name] as z.ZodType | undefined) : undefined;
+      for (const location of ['path', 'query'] as const) {
+        const parser = location === 'path' ? operation.params : operation.query;
+        for (const { name, in: parameterLocation, schema } of operationDoc(operation).parameters) {
+          const field =
+            parameterLocation === location ? (parser.shape[name] as z.ZodType | undefined) : undefined;
           if (!field) continue;
-          const one = { type: 'object', properties: { [name]: schema } };
-          expect(disagreements(one, z.object({ [name]: field }), {})).toEqual([]);
+          const object = { type: 'object', properties: { [name]: schema } };
+          expect(disagreements(object, z.object({ [name]: field }), {})).toEqual([]);
         }
       }
     },

@@ -18,7 +18,7 @@ describe('a file record', () => {
     ['a negative size', { ...record('a'), size: -1 }],
     ['a fractional size', { ...record('a'), size: 0.5 }],
     ['a list instead', [record('a')]],
-  ])('is not a value with %s', (_what, value) => {
+  ])('is not a value with %s', (_case, value) => {
     expect(isFileRecord(value)).toBe(false);
   });
 
@@ -37,11 +37,11 @@ describe('contents', () => {
       requested.push(id);
       return key === KEY ? 'QUJD' : undefined;
     };
-    const shown = withContents(value, contentOf) as typeof value;
+    const result = withContents(value, contentOf) as typeof value;
     expect(requested).toEqual(['a', 'b']);
-    expect(shown.files[0]).toEqual({ ...record('a'), base64: 'QUJD' });
-    expect(shown.files[1]).toBe(value.files[1]);
-    expect(shown.other).toBe(other);
+    expect(result.files[0]).toEqual({ ...record('a'), base64: 'QUJD' });
+    expect(result.files[1]).toBe(value.files[1]);
+    expect(result.other).toBe(other);
     expect(value.files[0]).not.toHaveProperty('base64');
   });
 
@@ -75,8 +75,8 @@ describe('the name of a file', () => {
     ['', 'file'],
     ['..', 'file'],
     [' / ', 'file'],
-  ])('%j is kept as %j', (given, expected) => {
-    expect(fileName(given)).toBe(expected);
+  ])('%j is kept as %j', (input, expected) => {
+    expect(fileName(input)).toBe(expected);
   });
 
   it('has at most 255 characters, and no lone surrogate', () => {

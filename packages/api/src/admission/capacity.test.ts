@@ -13,13 +13,13 @@ describe('executions in flight', () => {
     const long = await api.deployed(LONG);
     const short = await api.deployed(GREETING);
     const run = () => api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {} });
-    const streamed = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
-    const refused = await run();
-    expect(refused.body).toEqual({
+    const stream = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
+    const refusal = await run();
+    expect(refusal.body).toEqual({
       error: { code: 'RATE_LIMITED', message: 'Server is at capacity. Please retry shortly.' },
     });
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
-    await streamed.body?.cancel();
+    expect([refusal.status, refusal.headers.get('retry-after')]).toEqual([429, '5']);
+    await stream.body?.cancel();
     expect([(await run()).status, (await run()).status]).toEqual([200, 200]);
   });
 
@@ -35,27 +35,27 @@ describe('executions in flight', () => {
 describe('shares of the capacity', () => {
   it('leave room for others: a caller has half, a workspace three quarters', () => {
     const capacity = createCapacity(capacityLimits(8));
-    const enter = (caller: string, workspace: string) => {
-      const ticket = capacity.acquire(caller);
+    const acquire = (caller: string, workspace: string) => {
+      const slot = capacity.acquire(caller);
       try {
-        ticket.joinWorkspace(workspace);
-        return ticket;
+        slot.joinWorkspace(workspace);
+        return slot;
       } catch (error) {
-        ticket.release();
+        slot.release();
         throw error;
       }
     };
-    const first = Array.from({ length: 4 }, () => enter('ada', 'looms'));
-    const own = { status: 429, details: { code: 'EXECUTION_CONCURRENCY_LIMIT' } };
-    expect(() => enter('ada', 'mills')).toThrow(expect.objectContaining(own));
-    for (let n = 0; n < 2; n += 1) enter('bob', 'looms');
-    expect(() => enter('eve', 'looms')).toThrow(expect.objectContaining(own));
+    const slots = Array.from({ length: 4 }, () => acquire('ada', 'looms'));
+    const refusal = { status: 429, details: { code: 'EXECUTION_CONCURRENCY_LIMIT' } };
+    expect(() => acquire('ada', 'mills')).toThrow(expect.objectContaining(refusal));
+    for (let n = 0; n < 2; n += 1) acquire('bob', 'looms');
+    expect(() => acquire('eve', 'looms')).toThrow(expect.objectContaining(refusal));
     expect(capacity.inFlight).toBe(6);
-    for (let n = 0; n < 2; n += 1) enter('eve', 'mills');
-    expect(() => enter('joe', 'mills')).toThrow('Server is at capacity');
-    for (let times = 0; times < 2; times += 1) first[0]?.release();
+    for (let n = 0; n < 2; n += 1) acquire('eve', 'mills');
+    expect(() => acquire('joe', 'mills')).toThrow('Server is at capacity');
+    for (let times = 0; times < 2; times += 1) slots[0]?.release();
     expect(capacity.inFlight).toBe(7);
-    enter('ada', 'mills');
+    acquire('ada', 'mills');
   });
 
   it('are set by the host, and never zero', () => {
@@ -92,7 +92,7 @@ describe('a body that does not arrive', () => {
       },
     });
     const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
-    const idle = Array.from({ length: 500 }, () => {
+    const stalledRequests = Array.from({ length: 500 }, () => {
       const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) });
       const headers = { 'X-API-Key': api.key };
       return api.api.fetch(
@@ -101,7 +101,7 @@ describe('a body that does not arrive', () => {
     });
     expect((await api.call('POST', path, { body: {} })).status).toBe(200);
     for (const [ms, beat] of beats) if (ms === 30_000) beat();
-    const answers = await Promise.all(idle);
+    const answers = await Promise.all(stalledRequests);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([408]));
     expect(await answers[0]?.json()).toEqual({
       error: { code: 'BAD_REQUEST', message: 'Request body did not arrive within 30 seconds' },
@@ -129,34 +129,38 @@ describe('rate limits of executions', () => {
 describe('runs of a workspace in flight', () => {
   it('are limited; a run releases its slot when it ends or waits for a person', async () => {
     const api = await testApi({ concurrency: memoryConcurrency(1) });
-    const [long, short, asks] = await Promise.all(
+    const [long, short, approval] = await Promise.all(
       [LONG, GREETING, APPROVAL].map((each) => api.deployed(each)),
     );
     const run = (id: string | undefined, body: object = {}) =>
       api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const first = await run(long, { async: true });
-    const at = `/api/v2/workflows/${long}/runs/${first.data.runId}`;
-    await untilStatus(api, at, 'paused');
+    const runPath = `/api/v2/workflows/${long}/runs/${first.data.runId}`;
+    await untilStatus(api, runPath, 'paused');
     for (const body of [{}, { async: true }, { stream: true }]) {
       expect(await run(short, body)).toMatchObject({
         status: 429,
         body: { error: { code: 'RATE_LIMITED', details: { code: 'EXECUTION_CONCURRENCY_LIMIT' } } },
       });
     }
-    await api.call('POST', `${at}/cancel`);
+    await api.call('POST', `${runPath}/cancel`);
     await expect.poll(async () => (await run(short)).status).toBe(200);
-    expect(await run(asks)).toMatchObject({ data: { status: 'paused' } });
+    expect(await run(approval)).toMatchObject({ data: { status: 'paused' } });
     expect((await run(short, { selectedOutputs: ['Ghost'] })).status).toBe(400);
     expect((await run(short)).status).toBe(200);
   });
 
   it('of another workspace are counted separately', () => {
     const { acquire } = memoryConcurrency(1);
-    const of = (workspaceId: string) => acquire({ workspaceId } as RunRequest);
-    const release = of('a');
-    expect([typeof release, of('a'), typeof of('b')]).toEqual(['function', undefined, 'function']);
+    const acquireFor = (workspaceId: string) => acquire({ workspaceId } as RunRequest);
+    const release = acquireFor('a');
+    expect([typeof release, acquireFor('a'), typeof acquireFor('b')]).toEqual([
+      'function',
+      undefined,
+      'function',
+    ]);
     if (typeof release === 'function') release();
-    expect(typeof of('a')).toBe('function');
+    expect(typeof acquireFor('a')).toBe('function');
   });
 });
 
@@ -164,9 +168,9 @@ describe('limits of one operation', () => {
   it('apply to the calls in flight of one caller; a stream holds its slot until it ends', async () => {
     const api = await testApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
     const [long, short] = await Promise.all([LONG, GREETING].map((each) => api.deployed(each)));
-    const run = (more: object = {}) =>
-      api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {}, ...more });
-    const streamed = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
+    const run = (options: object = {}) =>
+      api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {}, ...options });
+    const stream = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
     expect(await run()).toMatchObject({
       status: 429,
       body: {
@@ -179,7 +183,7 @@ describe('limits of one operation', () => {
     expect((await api.call('GET', `/api/v2/workflows/${short}`)).status).toBe(200);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'of the workspace');
     expect((await run({ key })).status).toBe(200);
-    await streamed.body?.cancel();
+    await stream.body?.cancel();
     await expect.poll(async () => (await run()).status).toBe(200);
   });
 
@@ -226,10 +230,10 @@ describe('usage', () => {
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { runId } = data;
     await expect.poll(() => calls).toEqual([`sync ${runId}`, `settled ${runId}`]);
-    const at = `/api/v2/workflows/${id}/runs/${runId}`;
-    const { paused } = await untilStatus(api, at, 'paused');
+    const runPath = `/api/v2/workflows/${id}/runs/${runId}`;
+    const { paused } = await untilStatus(api, runPath, 'paused');
     const answer = { contextId: paused?.contextId, input: { ok: true } };
-    expect((await api.call('POST', `${at}/resume`, { body: answer })).status).toBe(200);
+    expect((await api.call('POST', `${runPath}/resume`, { body: answer })).status).toBe(200);
     expect(calls.slice(2)).toEqual([`resume ${runId}`, `settled ${runId}`]);
   });
 
@@ -238,15 +242,15 @@ describe('usage', () => {
     const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
     const id = await api.deployed(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    const at = `/api/v2/workflows/${id}/runs/${data.runId}`;
-    const { paused } = await untilStatus(api, at, 'paused');
+    const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
+    const { paused } = await untilStatus(api, runPath, 'paused');
     const body = { contextId: paused?.contextId, input: { ok: true } };
     refusals.push({ refused: 'limit' });
-    expect(await api.call('POST', `${at}/resume`, { body })).toMatchObject({
+    expect(await api.call('POST', `${runPath}/resume`, { body })).toMatchObject({
       status: 402,
       body: { error: { code: 'USAGE_LIMIT_EXCEEDED', message: 'Usage limit reached' } },
     });
-    expect(await api.call('POST', `${at}/resume`, { body })).toMatchObject({ status: 200 });
+    expect(await api.call('POST', `${runPath}/resume`, { body })).toMatchObject({ status: 200 });
   });
 
   it('that cannot be reserved is an internal error, and nothing runs', async () => {
@@ -256,7 +260,7 @@ describe('usage', () => {
     const answer = await api.call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
     expect(answer.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
     expect(api.faults).toEqual([expect.objectContaining({ message: 'no books' })]);
-    const at = `/api/v2/workflows/${id}/runs/${headers['X-Run-Id']}`;
-    expect((await api.call('GET', at)).status).toBe(404);
+    const runPath = `/api/v2/workflows/${id}/runs/${headers['X-Run-Id']}`;
+    expect((await api.call('GET', runPath)).status).toBe(404);
   });
 });

@@ -42,7 +42,8 @@ const api = await recordingApi({
   clientAddress: () => '192.0.2.1',
   usage: {
     reserve: (): UsageAnswer => {
-      const refused = (['suspended', 'limit', 'payer', 'member'] as const).find((why) => faults.has(why));
+      const reasons = ['suspended', 'limit', 'payer', 'member'] as const;
+      const refused = reasons.find((reason) => faults.has(reason));
       return refused ? { refused } : {};
     },
   },
@@ -59,31 +60,31 @@ function caller(apiKey: string | undefined, bearer: string | undefined): Promise
   if (apiKey === undefined ? bearer !== 'reader' : apiKey !== api.key) return Promise.resolve(undefined);
   const scopes = apiKey === undefined ? (['api:read'] as const) : (['api:write'] as const);
   const userId = api.userId;
-  const who = { kind: 'oauth', credentialId: 'c', userId, workspaceId: null } as const;
-  return Promise.resolve({ ...who, scopes, expiresAt: null });
+  const principal = { kind: 'oauth', credentialId: 'c', userId, workspaceId: null } as const;
+  return Promise.resolve({ ...principal, scopes, expiresAt: null });
 }
 
 const { reservations, workspaces } = api.store;
 const { queue } = reservations;
 const add = queue.add.bind(queue);
-queue.add = (...given) => (faults.has('queue is down') ? down() : add(...given));
+queue.add = (...args) => (faults.has('queue is down') ? down() : add(...args));
 const reserve = reservations.reserve.bind(reservations);
 reservations.reserve = (row) => (faults.has('reservations are down') ? down() : reserve(row));
 
-const deployed = await api.deployed(GREETING);
-const drafted = await api.drafted(GREETING);
-const long = await api.deployed(LONG);
-const foreign = await foreignWorkflow();
+const deployedId = await api.deployed(GREETING);
+const draftId = await api.drafted(GREETING);
+const longId = await api.deployed(LONG);
+const foreignId = await foreignWorkflow();
 const usedId = crypto.randomUUID();
 if ((await send()).status !== 200) throw new Error('A valid request is refused.');
 
 async function foreignWorkflow(): Promise<string> {
-  const stranger = await workspaces.createUser({ email: 'stranger@heddle.test', name: 'Eve' });
-  const workspaceId = await workspaces.createWorkspace('Elsewhere', stranger);
+  const otherUser = await workspaces.createUser({ email: 'stranger@heddle.test', name: 'Eve' });
+  const workspaceId = await workspaces.createWorkspace('Elsewhere', otherUser);
   const { key } = await api.store.keys.create({ workspaceId }, 'elsewhere');
   const body = { workspaceId, name: 'Foreign' };
-  const elsewhere = await testApi({ engine: api.engine, store: api.store });
-  return (await elsewhere.call<{ id: string }>('POST', '/api/v2/workflows', { body, key })).data.id;
+  const otherApi = await testApi({ engine: api.engine, store: api.store });
+  return (await otherApi.call<{ id: string }>('POST', '/api/v2/workflows', { body, key })).data.id;
 }
 
 function bodyOf(): object {
@@ -108,10 +109,10 @@ function headersOf(): { [name: string]: string } {
 
 /** Sends a request that is valid apart from the faults. */
 function send(): Promise<Answer<unknown>> {
-  const own = faults.has('draft') ? drafted : deployed;
-  const id = faults.has('foreign workflow') ? foreign : own;
-  const known = faults.has('narrow scope') ? null : api.key;
-  const key = faults.has('bad key') ? 'sk-heddle-guess' : known;
+  const workflowId = faults.has('draft') ? draftId : deployedId;
+  const id = faults.has('foreign workflow') ? foreignId : workflowId;
+  const validKey = faults.has('narrow scope') ? null : api.key;
+  const key = faults.has('bad key') ? 'sk-heddle-guess' : validKey;
   const isBroken = faults.has('broken body') || faults.has('foreign body');
   const raw = JSON.stringify(bodyOf()) + (isBroken ? '}' : '');
   return api.call('POST', `/api/v2/workflows/${id}/execute`, { key, headers: headersOf(), raw });
@@ -238,7 +239,7 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 /** Sends a request with these faults. Returns the response, and the numbers of rows before and after. */
-async function refusedFor(...all: Fault[]) {
+async function sendWithFaults(...all: Fault[]) {
   for (const fault of all) faults.add(fault);
   const stream = faults.has('no capacity') ? await holdSlot() : undefined;
   const before = api.rows();
@@ -251,14 +252,14 @@ async function refusedFor(...all: Fault[]) {
 
 /** Opens a stream, which holds the only slot until it is cancelled. */
 async function holdSlot(): Promise<Response> {
-  const postponed = [...faults];
+  const otherFaults = [...faults];
   faults.clear();
-  const response = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
+  const response = await api.fetch('POST', `/api/v2/workflows/${longId}/execute`, { body: { stream: true } });
   const runId = response.headers.get('x-run-id') ?? '';
-  await untilStatus(api, `/api/v2/workflows/${long}/runs/${runId}`, 'paused');
+  await untilStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'paused');
   // Waits until the run has recorded everything before its timer.
   await api.engine.getLogs(runId);
-  for (const fault of postponed) faults.add(fault);
+  for (const fault of otherFaults) faults.add(fault);
   return response;
 }
 
@@ -268,8 +269,8 @@ function expectRefusal(answer: Answer<unknown>, refusal: Refusal): void {
     ...{ status, code, message },
     ...(details !== undefined && { details }),
   });
-  const found = Object.keys(LIMIT).filter((name) => answer.headers.has(name));
-  expect(found.toSorted()).toEqual(
+  const limitNames = Object.keys(LIMIT).filter((name) => answer.headers.has(name));
+  expect(limitNames.toSorted()).toEqual(
     Object.keys(LIMIT)
       .filter((name) => name in headers)
       .toSorted(),
@@ -279,18 +280,20 @@ function expectRefusal(answer: Answer<unknown>, refusal: Refusal): void {
 
 describe.each(REFUSALS.map((refusal) => [refusal.fault, refusal] as const))('%s', (fault, refusal) => {
   it('is refused as declared, and nothing is recorded', async () => {
-    const { answer, before, after } = await refusedFor(fault);
+    const { answer, before, after } = await sendWithFaults(fault);
     expectRefusal(answer, refusal);
-    const reserved = refusal.reserves ? { claims: (before['claims'] ?? 0) + 1 } : {};
-    expect(after).toEqual({ ...before, ...reserved });
+    const reservedRows = refusal.reserves ? { claims: (before['claims'] ?? 0) + 1 } : {};
+    expect(after).toEqual({ ...before, ...reservedRows });
   });
 
-  const later = REFUSALS.filter(({ stage }) => stage > refusal.stage);
+  const laterRefusals = REFUSALS.filter(({ stage }) => stage > refusal.stage);
   // An asynchronous request with selected outputs is refused earlier, as a combination.
-  const together = later.filter(({ fault: other }) => !(fault === 'queue is down' && other === 'selector'));
-  it(`comes before the ${together.length} later refusals`, async () => {
-    for (const other of together) {
-      const { answer } = await refusedFor(fault, other.fault);
+  const combinable = laterRefusals.filter(
+    ({ fault: other }) => !(fault === 'queue is down' && other === 'selector'),
+  );
+  it(`comes before the ${combinable.length} later refusals`, async () => {
+    for (const other of combinable) {
+      const { answer } = await sendWithFaults(fault, other.fault);
       expectRefusal(answer, refusal);
     }
   });

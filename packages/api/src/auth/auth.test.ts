@@ -15,17 +15,17 @@ const { call, store, workspaceId } = api;
 
 const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 const workflowId = await api.deployed(ASK);
-const started = await call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
+const startedRun = await call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
   body: {},
 });
-const { runId } = started.data;
+const { runId } = startedRun.data;
 const triggers = await triggered({
   ...api,
   request: async (method, path, body) => (await call(method, path, { body })).data,
 });
 const subject = { workflowId, runId, workspaceId, triggers };
 
-async function member(role: 'read' | 'write' | 'admin' | null): Promise<string> {
+async function createMember(role: 'read' | 'write' | 'admin' | null): Promise<string> {
   const userId = await store.workspaces.createUser({
     email: `${crypto.randomUUID()}@heddle.test`,
     name: 'Bob',
@@ -35,10 +35,10 @@ async function member(role: 'read' | 'write' | 'admin' | null): Promise<string> 
 }
 
 const keys = {
-  read: await member('read'),
-  write: await member('write'),
-  admin: await member('admin'),
-  stranger: await member(null),
+  read: await createMember('read'),
+  write: await createMember('write'),
+  admin: await createMember('admin'),
+  stranger: await createMember(null),
   workspace: (await store.keys.create({ workspaceId }, 'shared')).key,
   foreign: (await store.keys.create({ workspaceId: await otherWorkspace() }, 'other')).key,
 };
@@ -47,10 +47,10 @@ async function otherWorkspace(): Promise<string> {
   return store.workspaces.createWorkspace('Elsewhere', api.userId);
 }
 
-const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
+const ENDING_OPERATIONS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 const TABLE = SERVED.filter(
   // Operations that end the shared run or deployment are tested separately.
-  ({ resource, id }) => resource.kind !== 'none' && !ENDS.includes(id),
+  ({ resource, id }) => resource.kind !== 'none' && !ENDING_OPERATIONS.includes(id),
 ).map((operation) => [operation.id, operation] as const);
 /** Returns why the caller was refused; `none` when it passed the access checks. */
 function refusalOf({ status, body }: { status: number; body: unknown }): string | undefined {
@@ -61,7 +61,7 @@ function refusalOf({ status, body }: { status: number; body: unknown }): string 
 const RANK = { read: 1, write: 2, admin: 3 };
 
 describe.each(TABLE)('%s', (_id, operation) => {
-  const as = (key: string) => {
+  const callAs = (key: string) => {
     const { method, path, body } = requestOf(operation, subject);
     return call(method, path, { key, body });
   };
@@ -69,38 +69,38 @@ describe.each(TABLE)('%s', (_id, operation) => {
 
   it('is 404 for people and keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
-      const answer = await as(key);
+      const answer = await callAs(key);
       expect(answer.status).toBe(404);
       expect(errorIn(answer.body)).toMatchObject({ message: `${noun} not found` });
     }
   });
 
   it.each(['read', 'write', 'admin'] as const)('checks the role of a member with %s', async (role) => {
-    const enough = RANK[role] >= RANK[operation.role];
-    expect(refusalOf(await as(keys[role]))).toBe(enough ? 'none' : 'INSUFFICIENT_WORKSPACE_ROLE');
+    const isAllowed = RANK[role] >= RANK[operation.role];
+    expect(refusalOf(await callAs(keys[role]))).toBe(isAllowed ? 'none' : 'INSUFFICIENT_WORKSPACE_ROLE');
   });
 
   it('accepts a workspace key only if the operation table allows it', async () => {
     const refusal = operation.principals.includes('workspace')
       ? 'none'
       : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED';
-    expect(refusalOf(await as(keys.workspace))).toBe(refusal);
+    expect(refusalOf(await callAs(keys.workspace))).toBe(refusal);
   });
 });
 
 describe('personal keys', () => {
   it('are refused if the workspace has disabled them; workspace keys are not', async () => {
-    const own = await testApi();
-    const list = `/api/v2/workflows?workspaceId=${own.workspaceId}`;
-    const { key } = await own.store.keys.create({ workspaceId: own.workspaceId }, 'shared');
-    await own.store.workspaces.setPersonalKeys(own.workspaceId, false);
-    expect(await own.call('GET', list)).toMatchObject({
+    const separateApi = await testApi();
+    const list = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
+    const { key } = await separateApi.store.keys.create({ workspaceId: separateApi.workspaceId }, 'shared');
+    await separateApi.store.workspaces.setPersonalKeys(separateApi.workspaceId, false);
+    expect(await separateApi.call('GET', list)).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'PERSONAL_API_KEYS_DISABLED' } } },
     });
-    expect(await own.call('GET', list, { key })).toMatchObject({ status: 200 });
-    await own.store.workspaces.setPersonalKeys(own.workspaceId, true);
-    expect(await own.call('GET', list)).toMatchObject({ status: 200 });
+    expect(await separateApi.call('GET', list, { key })).toMatchObject({ status: 200 });
+    await separateApi.store.workspaces.setPersonalKeys(separateApi.workspaceId, true);
+    expect(await separateApi.call('GET', list)).toMatchObject({ status: 200 });
   });
 
   it('run drafts; workspace keys and members with the role read do not', async () => {
@@ -132,10 +132,10 @@ describe('a key', () => {
   it('has the prefix, is shown once, and is stored as a hash', async () => {
     const { id, key } = await store.keys.create({ userId: api.userId }, 'shown');
     expect(key).toMatch(/^sk-heddle-[A-Za-z0-9_-]{43}$/);
-    const listed = (await store.keys.list()).find((each) => each.id === id);
-    expect(listed).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
-    expect(JSON.stringify(listed)).not.toContain(key);
-    expect(listed).not.toHaveProperty('hash');
+    const entry = (await store.keys.list()).find((each) => each.id === id);
+    expect(entry).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
+    expect(JSON.stringify(entry)).not.toContain(key);
+    expect(entry).not.toHaveProperty('hash');
   });
 
   it('is refused as soon as it is revoked', async () => {
@@ -147,11 +147,14 @@ describe('a key', () => {
   });
 
   it('is refused when it has expired', async () => {
-    const own = await testApi({ now: () => Date.parse('2030-01-01T00:00:00Z') });
-    const late = await own.store.keys.create({ userId: own.userId }, 'a', '2030-01-01T00:00:00.000Z');
-    const fresh = await own.store.keys.create({ userId: own.userId }, 'b', '2030-01-01T00:00:00.001Z');
-    expect(await own.call('GET', '/api/v2/meta', { key: late.key })).toMatchObject({ status: 401 });
-    expect(await own.call('GET', '/api/v2/meta', { key: fresh.key })).toMatchObject({
+    const separateApi = await testApi({ now: () => Date.parse('2030-01-01T00:00:00Z') });
+    const { store: separateStore, userId } = separateApi;
+    const expiredKey = await separateStore.keys.create({ userId }, 'a', '2030-01-01T00:00:00.000Z');
+    const validKey = await separateStore.keys.create({ userId }, 'b', '2030-01-01T00:00:00.001Z');
+    expect(await separateApi.call('GET', '/api/v2/meta', { key: expiredKey.key })).toMatchObject({
+      status: 401,
+    });
+    expect(await separateApi.call('GET', '/api/v2/meta', { key: validKey.key })).toMatchObject({
       status: 200,
       data: { expiresAt: '2030-01-01T00:00:00.001Z' },
     });
@@ -166,13 +169,13 @@ describe('a key', () => {
   });
 
   it('is invalid with another secret', async () => {
-    const other = await testApi();
-    expect(await other.call('GET', '/api/v2/meta', { key: api.key })).toMatchObject({ status: 401 });
+    const otherApi = await testApi();
+    expect(await otherApi.call('GET', '/api/v2/meta', { key: api.key })).toMatchObject({ status: 401 });
   });
 });
 
 let principal: object;
-const { call: as } = await testApi({
+const { call: callAsPrincipal } = await testApi({
   engine: api.engine,
   store,
   authenticator: { authenticate: () => Promise.resolve(principal as never) },
@@ -187,7 +190,7 @@ describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
     const refusalFor = async (caller: object): Promise<string | undefined> => {
       principal = caller;
       const { method, path, body } = requestOf(operation, subject);
-      const answer = await as(method, path, { key: 'any', body });
+      const answer = await callAsPrincipal(method, path, { key: 'any', body });
       return answer.status === 401 ? 'UNAUTHORIZED' : refusalOf(answer);
     };
 
@@ -219,15 +222,15 @@ describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
     });
 
     it('requires no role without a resource', () => {
-      const asked = operation.resource.kind === 'none' ? ['read'] : ['read', 'write', 'admin'];
-      expect(asked).toContain(operation.role);
+      const allowedRoles = operation.resource.kind === 'none' ? ['read'] : ['read', 'write', 'admin'];
+      expect(allowedRoles).toContain(operation.role);
     });
   },
 );
 
 it('an operation without a resource refuses a workspace key unless it allows workspace keys', async () => {
   const operation: AnyOperation = { ...getApiMeta, principals: PEOPLE };
-  const sent = (kind: 'workspace' | 'personal') => ({
+  const callOf = (kind: 'workspace' | 'personal') => ({
     principal: {
       ...{ kind, credentialId: 'c', userId: null, workspaceId, expiresAt: null },
       scopes: ['api:read'] as const,
@@ -239,8 +242,8 @@ it('an operation without a resource refuses a workspace key unless it allows wor
   // The operation does not use the context.
   const context = {} as AreaContext;
   const served = { operation, services: undefined };
-  await expect(admit(context, served, sent('workspace'))).rejects.toMatchObject({
+  await expect(admit(context, served, callOf('workspace'))).rejects.toMatchObject({
     details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
   });
-  expect(await admit(context, served, sent('personal'))).toMatchObject({ data: { keyType: 'personal' } });
+  expect(await admit(context, served, callOf('personal'))).toMatchObject({ data: { keyType: 'personal' } });
 });

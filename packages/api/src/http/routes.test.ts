@@ -39,13 +39,13 @@ describe.each(TABLE)('%s', (_title, operation) => {
   });
 
   it('refuses query keys that are unknown, empty or repeated', async () => {
-    const at = pathOf(path);
-    expect(await call(method, `${at}?colour=red`, { body })).toMatchObject({ status: 400 });
-    const empty = await call(method, `${at}?colour=`, { body });
-    expect(empty.status).toBe(400);
-    expect(errorIn(empty.body)).toMatchObject({ message: 'colour must not be empty' });
-    const twice = await call(method, `${at}?colour=a&colour=b`, { body });
-    expect(errorIn(twice.body)).toMatchObject({ message: 'colour must be sent once' });
+    const requestPath = pathOf(path);
+    expect(await call(method, `${requestPath}?colour=red`, { body })).toMatchObject({ status: 400 });
+    const emptyValue = await call(method, `${requestPath}?colour=`, { body });
+    expect(emptyValue.status).toBe(400);
+    expect(errorIn(emptyValue.body)).toMatchObject({ message: 'colour must not be empty' });
+    const repeatedKey = await call(method, `${requestPath}?colour=a&colour=b`, { body });
+    expect(errorIn(repeatedKey.body)).toMatchObject({ message: 'colour must be sent once' });
   });
 
   it('refuses a credential without its scope', async () => {
@@ -61,9 +61,9 @@ describe.each(TABLE)('%s', (_title, operation) => {
           expiresAt: null,
         }),
     };
-    const own = await testApi({ engine, store, authenticator });
+    const separateApi = await testApi({ engine, store, authenticator });
     const headers = { Authorization: 'Bearer x' };
-    const answer = await own.call(method, pathOf(path), { key: null, headers, body });
+    const answer = await separateApi.call(method, pathOf(path), { key: null, headers, body });
     expect(answer.status).toBe(403);
     expect(errorIn(answer.body)).toMatchObject({ details: { code: 'INSUFFICIENT_SCOPE' } });
   });
@@ -95,10 +95,10 @@ describe('a request', () => {
   });
 
   it('keeps a well-formed request id, or gets a new one', async () => {
-    const own = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
-    expect(own.headers.get('x-request-id')).toBe('mine-1');
-    const bad = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'a b' } });
-    expect(bad.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    const validId = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
+    expect(validId.headers.get('x-request-id')).toBe('mine-1');
+    const invalidId = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'a b' } });
+    expect(invalidId.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     expect((await call('GET', '/nowhere')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
@@ -111,8 +111,8 @@ describe('a request', () => {
   });
 
   it('with HEAD is answered like GET, without a body', async () => {
-    const there = await fetch('HEAD', '/api/v2/meta');
-    expect([there.status, await there.text()]).toEqual([200, '']);
+    const existing = await fetch('HEAD', '/api/v2/meta');
+    expect([existing.status, await existing.text()]).toEqual([200, '']);
     const missing = await fetch('HEAD', '/api/v2/workflows/nothing/state');
     expect([missing.status, await missing.text()]).toEqual([404, '']);
   });
@@ -167,70 +167,76 @@ describe('a body', () => {
     const raw = JSON.stringify({ name: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) });
     const refusal = { code: 'PAYLOAD_TOO_LARGE', message: 'Request body is too large' };
     expect(await call('POST', path, { raw })).toMatchObject({ status: 413, body: { error: refusal } });
-    const declared = { 'Content-Length': String(AUTHENTICATED_LIMITS.bytes + 1) };
-    expect(await call('POST', path, { raw: '{}', headers: declared })).toMatchObject({ status: 413 });
+    const headers = { 'Content-Length': String(AUTHENTICATED_LIMITS.bytes + 1) };
+    expect(await call('POST', path, { raw: '{}', headers })).toMatchObject({ status: 413 });
   });
 });
 
 describe('rate limits', () => {
   it('are in the headers of each response, and refuse with 429', async () => {
     const limiter = memoryLimiter({ operation: { capacity: 2, perMinute: 60 } }, () => 0);
-    const own = await testApi({ limiter, now: () => 0 });
-    const first = await own.call('GET', '/api/v2/meta');
+    const separateApi = await testApi({ limiter, now: () => 0 });
+    const first = await separateApi.call('GET', '/api/v2/meta');
     expect([...first.headers].filter(([name]) => name.startsWith('x-ratelimit'))).toEqual([
       ['x-ratelimit-limit', '2'],
       ['x-ratelimit-remaining', '1'],
       ['x-ratelimit-reset', '1970-01-01T00:00:01.000Z'],
     ]);
-    await own.call('GET', '/api/v2/meta');
-    const third = await own.call('GET', '/api/v2/meta');
+    await separateApi.call('GET', '/api/v2/meta');
+    const third = await separateApi.call('GET', '/api/v2/meta');
     expect(third).toMatchObject({
       status: 429,
       body: { error: { code: 'RATE_LIMITED', details: { retryAfter: '1970-01-01T00:00:01.000Z' } } },
     });
     expect(third.headers.get('retry-after')).toBe('1');
     // Each operation has its own bucket.
-    const list = `/api/v2/workflows?workspaceId=${own.workspaceId}`;
-    expect(await own.call('GET', list)).toMatchObject({ status: 200 });
+    const list = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
+    expect(await separateApi.call('GET', list)).toMatchObject({ status: 200 });
   });
 
   it('of an operation replace the limit of all operations', async () => {
     const operations = { getApiMeta: { capacity: 1, perMinute: 60 } };
     const limiter = memoryLimiter({ operation: { capacity: 9, perMinute: 60 }, operations }, () => 0);
-    const own = await testApi({ limiter, now: () => 0 });
-    const meta = () => own.call('GET', '/api/v2/meta');
+    const separateApi = await testApi({ limiter, now: () => 0 });
+    const meta = () => separateApi.call('GET', '/api/v2/meta');
     expect(await meta()).toMatchObject({ status: 200 });
     expect(await meta()).toMatchObject({ status: 429, body: { error: { code: 'RATE_LIMITED' } } });
-    const list = await own.call('GET', `/api/v2/workflows?workspaceId=${own.workspaceId}`);
+    const list = await separateApi.call('GET', `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`);
     expect(list.headers.get('x-ratelimit-limit')).toBe('9');
   });
 
   it('are in the headers of each success, for every caller and kind of response', async () => {
     const limiter = memoryLimiter({ address: { capacity: 100, perMinute: 60 } }, () => 0);
-    const own = await testApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });
-    const id = await own.deployed(GREETING);
-    await own.call('PATCH', `/api/v2/workflows/${id}/deployment`, { body: { isPublicApi: true } });
+    const separateApi = await testApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });
+    const id = await separateApi.deployed(GREETING);
+    await separateApi.call('PATCH', `/api/v2/workflows/${id}/deployment`, { body: { isPublicApi: true } });
     const execute = `/api/v2/workflows/${id}/execute`;
     const limitOf = (response: { headers: Headers }): string[] =>
       ['limit', 'remaining', 'reset'].map((name) => response.headers.get(`x-ratelimit-${name}`) ?? 'none');
-    const anonymous = await own.fetch('POST', execute, { body: {}, key: null });
+    const anonymous = await separateApi.fetch('POST', execute, { body: {}, key: null });
     expect(limitOf(anonymous)).toEqual(['100', expect.stringMatching(/^\d+$/), expect.stringMatching(/Z$/)]);
     // Without a limit, the headers have the largest number that clients can parse.
     const unlimited = ['2147483647', '2147483647', '1970-01-01T00:00:00.000Z'];
     for (const body of [{}, { stream: true }, { async: true }])
-      expect(limitOf(await own.fetch('POST', execute, { body }))).toEqual(unlimited);
+      expect(limitOf(await separateApi.fetch('POST', execute, { body }))).toEqual(unlimited);
     const lines = { Accept: 'application/x-ndjson' };
-    expect(limitOf(await own.fetch('POST', execute, { body: {}, headers: lines }))).toEqual(unlimited);
-    expect(limitOf(await own.fetch('POST', `/api/workflows/${id}/execute`, { body: {} }))).toEqual(unlimited);
-    expect(limitOf(await own.fetch('HEAD', '/api/v2/meta'))).toEqual(unlimited);
-    expect(limitOf(await own.fetch('GET', '/api/v2/workflows/none'))).toEqual(['none', 'none', 'none']);
+    const linesResponse = await separateApi.fetch('POST', execute, { body: {}, headers: lines });
+    expect(limitOf(linesResponse)).toEqual(unlimited);
+    const legacyResponse = await separateApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
+    expect(limitOf(legacyResponse)).toEqual(unlimited);
+    expect(limitOf(await separateApi.fetch('HEAD', '/api/v2/meta'))).toEqual(unlimited);
+    expect(limitOf(await separateApi.fetch('GET', '/api/v2/workflows/none'))).toEqual([
+      'none',
+      'none',
+      'none',
+    ]);
   });
 
   it('per address count before authentication', async () => {
     const limiter = memoryLimiter({ address: { capacity: 1, perMinute: 1 } }, () => 0);
-    const own = await testApi({ limiter, clientAddress: () => '192.0.2.1' });
-    expect(await own.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 401 });
-    expect(await own.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 429 });
+    const separateApi = await testApi({ limiter, clientAddress: () => '192.0.2.1' });
+    expect(await separateApi.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 401 });
+    expect(await separateApi.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 429 });
   });
 
   it('refill with time', () => {
@@ -249,7 +255,7 @@ describe('rate limits', () => {
 describe('errors', () => {
   it('that are internal reveal nothing, and are reported', async () => {
     const store = { ...api.store, workspaces: { check: () => Promise.reject(new Error('secret place')) } };
-    const own = await testApi({
+    const separateApi = await testApi({
       engine: api.engine,
       store: {
         ...store,
@@ -259,15 +265,15 @@ describe('errors', () => {
         }),
       } as never,
     });
-    const answer = await own.call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`);
+    const answer = await separateApi.call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`);
     expect(answer.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
-    expect(own.faults).toEqual([expect.objectContaining({ message: 'secret place' })]);
+    expect(separateApi.faults).toEqual([expect.objectContaining({ message: 'secret place' })]);
   });
 
   it('of the authenticator are 503, not 401', async () => {
     const authenticator = { authenticate: () => Promise.reject(new Error('down')) };
-    const own = await testApi({ engine: api.engine, store: api.store, authenticator });
-    const answer = await own.call('GET', '/api/v2/meta');
+    const separateApi = await testApi({ engine: api.engine, store: api.store, authenticator });
+    const answer = await separateApi.call('GET', '/api/v2/meta');
     expect(answer).toMatchObject({ status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
     expect(answer.headers.get('retry-after')).toBe('5');
   });

@@ -5,7 +5,7 @@ import { SERVED } from '../../../../test/support/served.ts';
 import { eventStream, ndjson, withOnEnd } from './stream.ts';
 
 /** Counts the items that were read. */
-function counted(): { items: AsyncIterable<{ data: number }>; read: () => number } {
+function countedItems(): { items: AsyncIterable<{ data: number }>; read: () => number } {
   let read = 0;
   async function* items(): AsyncGenerator<{ data: number }> {
     for (;;) {
@@ -20,7 +20,7 @@ const ignore = (): void => undefined;
 
 describe('a stream', () => {
   it('reads an item only when the client has taken the previous one', async () => {
-    const { items, read } = counted();
+    const { items, read } = countedItems();
     const reader = eventStream(items, { onCancel: ignore }).body!.getReader();
     expect(read()).toBe(0);
     for (const count of [1, 2, 3]) {
@@ -32,18 +32,18 @@ describe('a stream', () => {
 
   it('ends a waiting source when the client cancels', async () => {
     const started = Promise.withResolvers<void>();
-    const waiting = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
     let isFinished = false;
     async function* items(): AsyncGenerator<object> {
       try {
         started.resolve();
-        await waiting.promise;
+        await gate.promise;
         yield {};
       } finally {
         isFinished = true;
       }
     }
-    const reader = ndjson(items(), { onCancel: waiting.resolve }).body!.getReader();
+    const reader = ndjson(items(), { onCancel: gate.resolve }).body!.getReader();
     const pending = reader.read();
     await started.promise;
     await reader.cancel();
@@ -54,7 +54,7 @@ describe('a stream', () => {
   it.each([
     ['is read', (response: Response) => response.text()],
     ['is cancelled', (response: Response) => response.body?.cancel()],
-  ])('calls `onEnd` once when it %s', async (_how, end) => {
+  ])('calls `onEnd` once when it %s', async (_ending, end) => {
     let ends = 0;
     const response = withOnEnd(new Response('text'), () => (ends += 1));
     expect(ends).toBe(0);
@@ -103,7 +103,7 @@ describe('heartbeats', () => {
       await untilStatus(api, `${runs}/${data.runId}`, 'paused');
       return data.runId;
     };
-    const open: { [stream: string]: () => Promise<Response> } = {
+    const openers: { [stream: string]: () => Promise<Response> } = {
       'executeWorkflowV2 text/event-stream': () =>
         api.fetch('POST', `/api/v2/workflows/${id}/execute`, { body: { stream: true } }),
       'executeWorkflowV2 application/x-ndjson': () =>
@@ -117,12 +117,12 @@ describe('heartbeats', () => {
         api.fetch('GET', `/api/workflows/${id}/executions/${await pausedRun()}/stream`),
       'followRun text/event-stream': async () => api.fetch('GET', `/api/v2/logs/${await pausedRun()}/events`),
     };
-    const text = (await open[stream]!()).text();
-    const listed = async () => (await api.call<{ runId: string; status: string }[]>('GET', runs)).data;
-    await expect.poll(async () => (await listed()).map(({ status }) => status)).toEqual(['paused']);
+    const text = (await openers[stream]!()).text();
+    const listRuns = async () => (await api.call<{ runId: string; status: string }[]>('GET', runs)).data;
+    await expect.poll(async () => (await listRuns()).map(({ status }) => status)).toEqual(['paused']);
     for (const beat of beats.splice(0)) beat();
     await new Promise((resolve) => setImmediate(resolve));
-    const [run] = await listed();
+    const [run] = await listRuns();
     await api.call('POST', `${runs}/${run?.runId}/cancel`);
     const lines = (await text).trim().split('\n');
     expect(lines.filter((line) => line.includes('"heartbeat"'))).toHaveLength(hasHeartbeats ? 2 : 0);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { unstorablePaths } from './unstorable.ts';
 
 const name = z.string();
-const open = z.unknown();
+const data = z.unknown();
 const HOSTILE = 'a\0';
 
 describe('strings that cannot be stored', () => {
@@ -25,9 +25,9 @@ describe('strings that cannot be stored', () => {
       { a: HOSTILE },
       [['a']],
     ],
-    ['data', open, HOSTILE, []],
-    ['optional data', z.object({ a: open.optional() }), { a: HOSTILE }, []],
-    ['keys and values of data', z.record(name, open), { [HOSTILE]: HOSTILE }, []],
+    ['data', data, HOSTILE, []],
+    ['optional data', z.object({ a: data.optional() }), { a: HOSTILE }, []],
+    ['keys and values of data', z.record(name, data), { [HOSTILE]: HOSTILE }, []],
     ['other fields of a loose object', z.looseObject({ a: name }), { a: 'a', b: HOSTILE }, []],
   ])('are found in %s', (_title, schema, value, paths) => {
     expect(schema.safeParse(value).success).toBe(true);

@@ -11,7 +11,7 @@ function cyclesOf(edges: readonly (readonly [string, string])[]): string[] {
   return findCycles(graph, places).map(({ message }) => message);
 }
 
-const named = (...names: string[]): string =>
+const cycleMessage = (...names: string[]): string =>
   `The blocks ${names.map((name) => (name.startsWith('…') ? name : `"${name}"`)).join(' → ')} form a cycle.`;
 
 describe('cycles', () => {
@@ -24,7 +24,7 @@ describe('cycles', () => {
         ['d', 'c'],
         ['d', 'z'],
       ]),
-    ).toEqual([named('b', 'd', 'c', 'b')]);
+    ).toEqual([cycleMessage('b', 'd', 'c', 'b')]);
   });
 
   it('are all reported if they have no block in common', () => {
@@ -36,7 +36,7 @@ describe('cycles', () => {
         ['x', 'y'],
         ['y', 'x'],
       ]),
-    ).toEqual([named('a', 'b', 'a'), named('x', 'y', 'x')]);
+    ).toEqual([cycleMessage('a', 'b', 'a'), cycleMessage('x', 'y', 'x')]);
   });
 
   it('that share a block are reported as one', () => {
@@ -47,16 +47,19 @@ describe('cycles', () => {
         ['b', 'c'],
         ['c', 'b'],
       ]),
-    ).toEqual([named('a', 'b', 'a')]);
+    ).toEqual([cycleMessage('a', 'b', 'a')]);
   });
 
   it('are found in a ring of ten thousand blocks, and named by their first and last blocks', () => {
-    const ring = Array.from({ length: 10_000 }, (_, at): [string, string] => [id(at), id((at + 1) % 10_000)]);
-    function id(at: number): string {
-      return `n${String(at).padStart(5, '0')}`;
+    const ring = Array.from({ length: 10_000 }, (_, index): [string, string] => [
+      id(index),
+      id((index + 1) % 10_000),
+    ]);
+    function id(index: number): string {
+      return `n${String(index).padStart(5, '0')}`;
     }
-    const ends = Array.from({ length: 8 }, (_, at) => id(at));
-    expect(cyclesOf(ring)).toEqual([named(...ends, '… 9990 more …', id(9998), id(9999), id(0))]);
+    const firstNames = Array.from({ length: 8 }, (_, index) => id(index));
+    expect(cyclesOf(ring)).toEqual([cycleMessage(...firstNames, '… 9990 more …', id(9998), id(9999), id(0))]);
   });
 
   it('are reported exactly if the graph has one', () => {
@@ -68,17 +71,17 @@ describe('cycles', () => {
         for (const [from] of edges) {
           const seen = new Set<string>();
           const queue = [from];
-          for (const at of queue) {
+          for (const node of queue) {
             for (const [a, b] of edges) {
-              if (a !== at || seen.has(b)) continue;
+              if (a !== node || seen.has(b)) continue;
               seen.add(b);
               queue.push(b);
             }
           }
           reach.set(from, seen);
         }
-        const cyclic = [...reach].some(([from, seen]) => seen.has(from));
-        expect(cyclesOf(edges).length > 0).toBe(cyclic);
+        const hasCycle = [...reach].some(([from, seen]) => seen.has(from));
+        expect(cyclesOf(edges).length > 0).toBe(hasCycle);
       }),
     );
   });

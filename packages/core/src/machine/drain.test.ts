@@ -5,7 +5,7 @@ import { play } from '../../../../test/support/play.ts';
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
 /** A loop that fails as soon as it starts. */
-const late = { L: loop(region('x'), { count: 2, limit: 1 }) };
+const failingLoop = { L: loop(region('x'), { count: 2, limit: 1 }) };
 
 describe('a drain', () => {
   // E opens an empty iteration and would ask for another; L wants more iterations than its limit.
@@ -19,7 +19,7 @@ describe('a drain', () => {
     L: loop(region('x')),
   });
 
-  it('R17 starts nothing new, stops waits at once and lets running work finish', () => {
+  it('R17 starts nothing new, stops waits immediately and lets running work finish', () => {
     const { run } = play(graph);
     run.complete('s');
     run.wait('wait');
@@ -37,8 +37,8 @@ describe('a drain', () => {
   });
 
   it('R17 counts a block that pauses, fails or times out as done', () => {
-    const other = region('s -> f, a, b, c', { a: { timeoutMs: 5, retry }, b: { retry } });
-    const { run } = play(other);
+    const otherGraph = region('s -> f, a, b, c', { a: { timeoutMs: 5, retry }, b: { retry } });
+    const { run } = play(otherGraph);
     run.complete('s');
     run.fail('f');
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout']);
@@ -114,15 +114,19 @@ describe('a drain', () => {
     expect(run.fire('', 'grace')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
   });
 
-  it('R18 is aborted at once without a grace period', () => {
+  it('R18 is aborted immediately without a grace period', () => {
     const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }), { graceMs: 0 });
     run.complete('s');
     expect(run.fail('f')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
   });
 
   it.each([
-    ['a container', { O: loop(region('a', 'L', 'z', late), { count: 1 }) }, ['run h']],
-    ['a branch', { O: parallel(region('a', 'L', 'z', late), { count: 1, collectErrors: true }) }, ['run n']],
+    ['a container', { O: loop(region('a', 'L', 'z', failingLoop), { count: 1 }) }, ['run h']],
+    [
+      'a branch',
+      { O: parallel(region('a', 'L', 'z', failingLoop), { count: 1, collectErrors: true }) },
+      ['run n'],
+    ],
   ] as const)('R18 without a grace period starts nothing more for the same event in %s', (_, nodes, next) => {
     const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
     expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);

@@ -134,7 +134,7 @@ describe('an answer', () => {
     expect(run.complete('r')).toEqual(['end completed r']);
   });
 
-  it('R27 gives running work a grace period, and aborts waits, pauses and children at once', () => {
+  it('R27 gives running work a grace period, and aborts waits, pauses and children immediately', () => {
     const graph = region('s -> r, run, pause, wait, child', {
       r: { answers: true },
       child: { class: 'child' },

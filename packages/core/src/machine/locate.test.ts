@@ -15,11 +15,11 @@ it('R31 work is found at its address, and only there', () => {
 it('R10 the number of iterations or branches of an open container is returned once it is known', () => {
   const graph = region('P -> W', { P: parallel(region('x')), W: loop(region('y'), { perTurn: true }) });
   const { run } = play(graph);
-  const at = (name: string): number | undefined => countAt(graph, run.state, addressOf(graph, name));
-  expect(at('P')).toBeUndefined();
+  const countOf = (name: string): number | undefined => countAt(graph, run.state, addressOf(graph, name));
+  expect(countOf('P')).toBeUndefined();
   run.expand('P', 1);
-  expect([at('P'), at('P/0/x'), at('W')]).toEqual([1, undefined, undefined]);
+  expect([countOf('P'), countOf('P/0/x'), countOf('W')]).toEqual([1, undefined, undefined]);
   run.complete('P/0/x');
   run.expand('W', 1);
-  expect([at('P'), at('W')]).toEqual([undefined, undefined]);
+  expect([countOf('P'), countOf('W')]).toEqual([undefined, undefined]);
 });

@@ -36,7 +36,7 @@ describe('a run', () => {
   });
 });
 
-describe('a cancel', () => {
+describe('a cancellation', () => {
   it('R29 aborts all open work and ends the run', () => {
     const { run } = play(region('s -> a, b'));
     run.complete('s');
@@ -114,10 +114,10 @@ describe('a late or duplicate event', () => {
   ] as const)('R30 changes nothing: %s', (_, event) => {
     const { run } = play(graph);
     run.complete('s');
-    const before = structuredClone(run.state);
+    const stateBefore = structuredClone(run.state);
     expect(run.feed(event)).toEqual([]);
     expect(run.changed).toBe(false);
-    expect(run.state).toEqual(before);
+    expect(run.state).toEqual(stateBefore);
   });
 
   it('R30 a timer of an attempt that has ended changes nothing', () => {
@@ -133,9 +133,9 @@ describe('a late or duplicate event', () => {
 describe('step', () => {
   it('R30 does not change its argument, and returns it if nothing changed', () => {
     const graph = region('a -> b');
-    const before = initialState();
-    const [next] = step(graph, before, { type: 'started', atMs: 0, start: 0, graceMs: 0 });
-    expect(before).toEqual(initialState());
+    const stateBefore = initialState();
+    const [next] = step(graph, stateBefore, { type: 'started', atMs: 0, start: 0, graceMs: 0 });
+    expect(stateBefore).toEqual(initialState());
     expect(next.busy).toBe(1);
     expect(step(graph, next, { type: 'completed', at: [1], atMs: 0, attempt: 1 })[0]).toBe(next);
   });

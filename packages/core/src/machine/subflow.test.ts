@@ -29,7 +29,7 @@ describe('a frame', () => {
     expect(run.complete('L/1/b')).toEqual(['run L/1/j']);
   });
 
-  it('R7 without nodes closes at once', () => {
+  it('R7 without nodes closes immediately', () => {
     expect(play(region('L -> a', { L: loop(region(), { count: 3 }) })).first).toEqual(['run a']);
   });
 });
@@ -111,7 +111,7 @@ describe('a start inside containers', () => {
 });
 
 describe('a parallel', () => {
-  it('R9 opens all branches at once without a limit', () => {
+  it('R9 opens all branches at the same time without a limit', () => {
     expect(play(region({ P: parallel(x, { count: 3 }) })).first).toEqual([
       'run P/0/x',
       'run P/1/x',
@@ -153,7 +153,7 @@ describe('iterations and branches', () => {
     expect(run.complete('C/1/x')).toEqual(['run a']);
   });
 
-  it('R10 with a count of 0 leave the container at once', () => {
+  it('R10 with a count of 0 leave the container immediately', () => {
     expect(play(region('L -> a', { L: loop(x, { count: 0 }) })).first).toEqual(['run a']);
     const { run } = play(region('P -> a', { P: parallel(x) }));
     expect(run.expand('P', 0)).toEqual(['run a']);

@@ -22,9 +22,9 @@ describe('the timeout of a block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
   });
 
-  it.each(['pause', 'wait'] as const)('R21 does not apply to a suspended block: %s', (how) => {
+  it.each(['pause', 'wait'] as const)('R21 does not apply to a suspended block: %s', (action) => {
     const { run } = play(region('a', { a: { timeoutMs: 30 } }));
-    run[how]('a');
+    run[action]('a');
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
     expect(run.changed).toBe(false);
   });
@@ -84,17 +84,17 @@ describe('a pause that continues its block', () => {
   it('R46 is answered once; late results from before the answer change nothing', () => {
     const { run } = play(region('a -> b', { a: { retry } }));
     run.pauseToContinue('a');
-    for (const which of [{}, { attempt: 2 }, { attempt: 1, resumes: 1 }])
-      expect(run.resume('a', which)).toEqual([]);
+    for (const target of [{}, { attempt: 2 }, { attempt: 1, resumes: 1 }])
+      expect(run.resume('a', target)).toEqual([]);
     run.resume('a', { attempt: 1 });
-    const late = [
+    const lateResults = [
       run.complete('a'),
       run.fail('a'),
       run.pauseToContinue('a'),
       run.resume('a', { attempt: 1 }),
       run.complete('a', undefined, 1, 2),
     ];
-    expect(late).toEqual([[], [], [], [], []]);
+    expect(lateResults).toEqual([[], [], [], [], []]);
     run.pauseToContinue('a', { resumes: 1 });
     expect(run.resume('a', { attempt: 1 })).toEqual([]);
     expect(run.changed).toBe(false);
@@ -126,7 +126,7 @@ describe('a pause that continues its block', () => {
     expect(run.fail('a', { attempt: 2, resumes: 1 })).toEqual(['end failed block a']);
   });
 
-  it('R46 is aborted at once when its scope drains or the run is cancelled', () => {
+  it('R46 is aborted immediately when its scope drains or the run is cancelled', () => {
     const { run } = play(region('s -> a, f'));
     run.complete('s');
     run.pauseToContinue('a');
@@ -145,7 +145,7 @@ describe('a wait', () => {
     expect(run.fire('w', 'wait')).toEqual(['run a']);
   });
 
-  it('R23 without a time ends at once', () => {
+  it('R23 without a time ends immediately', () => {
     const { run } = play(region('w'));
     expect(run.feed({ type: 'paused', at: [0], atMs: 7, attempt: 1, kind: 'time' })).toEqual([
       'timer w wait 7',
@@ -159,10 +159,10 @@ describe('a child run', () => {
   it.each([
     ['human', 'human'],
     ['time', 'time'],
-  ] as const)('R24 that is blocked (%s) makes its parent idle, until it runs or ends', (on, rest) => {
+  ] as const)('R24 that is blocked (%s) makes its parent idle, until it runs or ends', (on, idle) => {
     const { run } = play(child);
     expect(run.block('c', on)).toEqual([]);
-    expect(idleState(run.state)).toBe(rest);
+    expect(idleState(run.state)).toBe(idle);
     run.block('c', null);
     expect(idleState(run.state)).toBe('running');
     run.block('c', on);

@@ -47,8 +47,8 @@ function expectSoundRegion(region: Region): void {
     expect(node.subflow?.body.nodes.length).not.toBe(0);
     if (node.subflow) expectSoundRegion(node.subflow.body);
   });
-  const free = region.nodes.flatMap(({ ins }, index) => (ins.length === 0 ? [index] : []));
-  expect(region.entries.toSorted((a, b) => a - b)).toEqual(free);
+  const sourceIndexes = region.nodes.flatMap(({ ins }, index) => (ins.length === 0 ? [index] : []));
+  expect(region.entries.toSorted((a, b) => a - b)).toEqual(sourceIndexes);
 }
 
 describe('a workflow of any shape', () => {
@@ -57,8 +57,8 @@ describe('a workflow of any shape', () => {
       fc.property(arbitraryFile, (file) => {
         const { workflow } = parseWorkflow(file);
         expect(workflow).toBeDefined();
-        const written = JSON.parse(JSON.stringify(serializeWorkflow(workflow!))) as Json;
-        expect(parseWorkflow(written)).toEqual({ workflow, diagnostics: [] });
+        const serialized = JSON.parse(JSON.stringify(serializeWorkflow(workflow!))) as Json;
+        expect(parseWorkflow(serialized)).toEqual({ workflow, diagnostics: [] });
       }),
       runs,
     );
@@ -121,9 +121,11 @@ describe('a valid workflow of any shape', () => {
         fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
         (file, stream) => {
           const original = compileFile(file);
-          const other = compileFile(shuffled(file, () => stream.next().value));
+          const shuffledResult = compileFile(shuffled(file, () => stream.next().value));
           expect(original?.ok && original.plan.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
-          expect(canonicalJson(other as unknown as Json)).toBe(canonicalJson(original as unknown as Json));
+          expect(canonicalJson(shuffledResult as unknown as Json)).toBe(
+            canonicalJson(original as unknown as Json),
+          );
         },
       ),
       runs,

@@ -40,15 +40,17 @@ describe('a plan', () => {
   });
 
   it('has a different hash if anything in it differs', () => {
-    const drawn = (text: string): DrawnWorkflow => ({
+    const workflowOf = (text: string): DrawnWorkflow => ({
       blocks: { s: start(), b: code(text) },
       edges: ['s > b'],
     });
-    const hashes = [planOf(drawn('1')), planOf(drawn('2')), planOf(drawn('1'), { compat: true })].map(
-      ({ hash }) => hash,
-    );
+    const hashes = [
+      planOf(workflowOf('1')),
+      planOf(workflowOf('2')),
+      planOf(workflowOf('1'), { compat: true }),
+    ].map(({ hash }) => hash);
     expect(new Set(hashes).size).toBe(3);
-    expect(planOf(drawn('1')).hash).toBe(hashes[0]);
+    expect(planOf(workflowOf('1')).hash).toBe(hashes[0]);
   });
 
   it('contains the variables with their values at the start of a run', () => {
@@ -80,14 +82,14 @@ describe('the workflow', () => {
     const { workflow } = parseWorkflow(
       workflowFile({ blocks, edges: ['s > L', 'L > in'], state: { loops } }),
     );
-    const before = structuredClone(workflow);
+    const original = structuredClone(workflow);
     compile(workflow!);
-    expect(workflow).toEqual(before);
+    expect(workflow).toEqual(original);
   });
 });
 
 describe('the default start', () => {
-  const trigger = (type: string, more: DrawnBlock = {}): DrawnBlock => ({ type, ...more });
+  const trigger = (type: string, properties: DrawnBlock = {}): DrawnBlock => ({ type, ...properties });
   it.each<[string, DrawnWorkflow['blocks'], string[]]>([
     [
       'the unified start',
@@ -168,10 +170,10 @@ describe('the configuration of a block', () => {
     ['shell', 'shell'],
     ['javascript', ''],
     ['javascript', null],
-  ])('of a function is %s code when the language is %j', (language, said) => {
+  ])('of a function is %s code when the language is %j', (language, value) => {
     const config = configOf({
       type: 'function',
-      fields: { code: 'x = <start.q>', language: said as string },
+      fields: { code: 'x = <start.q>', language: value as string },
     });
     expect(config.code).toMatchObject({
       language,

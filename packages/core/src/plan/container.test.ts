@@ -7,13 +7,13 @@ import { parseWorkflow } from '../schema/parse.ts';
 import { compile } from './compile.ts';
 import type { ContainerConfig } from './plan.ts';
 
-interface Compiled {
+interface CompiledContainer {
   config: ContainerConfig | undefined;
   subflow: Omit<Subflow, 'body'> | undefined;
   codes: string[];
 }
 
-function compileContainer(block: DrawnBlock, state: JsonObject = {}): Compiled {
+function compileContainer(block: DrawnBlock, state: JsonObject = {}): CompiledContainer {
   const blocks = { s: start(), p: code('return 1'), L: block, a: { parentId: 'L' } };
   const file = workflowFile({ blocks, edges: ['s > p', 'p > L', 'L > a'], state });
   const result = compile(parseWorkflow(file).workflow!);
@@ -23,9 +23,9 @@ function compileContainer(block: DrawnBlock, state: JsonObject = {}): Compiled {
   return { config: result.plan.blocks['L']!.container, subflow, codes };
 }
 
-const loop = (data: JsonObject, state?: JsonObject): Compiled =>
+const loop = (data: JsonObject, state?: JsonObject): CompiledContainer =>
   compileContainer({ type: 'loop', data }, state);
-const parallel = (data: JsonObject): Compiled => compileContainer({ type: 'parallel', data });
+const parallel = (data: JsonObject): CompiledContainer => compileContainer({ type: 'parallel', data });
 const heddle = { metadata: { engine: 'heddle' } };
 
 describe('a count', () => {
@@ -44,9 +44,9 @@ describe('a count', () => {
   it.each<[Json]>([[null], [0], [''], ['0']])(
     '%j is 5 with a warning, and an error in a workflow written for Heddle',
     (count) => {
-      const usual = loop({ count });
-      expect(usual.config).toEqual({ kind: 'for', count: { static: 5 } });
-      expect(usual.codes).toEqual(['COUNT_DEFAULTED']);
+      const imported = loop({ count });
+      expect(imported.config).toEqual({ kind: 'for', count: { static: 5 } });
+      expect(imported.codes).toEqual(['COUNT_DEFAULTED']);
       expect(loop({ count }, heddle).codes).toEqual(['COUNT_INVALID']);
     },
   );
@@ -75,7 +75,7 @@ describe('a count', () => {
 });
 
 describe('a collection', () => {
-  const each = (collection: Json): Compiled => loop({ loopType: 'forEach', collection });
+  const forEach = (collection: Json): CompiledContainer => loop({ loopType: 'forEach', collection });
   it.each<[string, Json, Json[]]>([
     ['JSON text', '[1, {"a": 2}]', [1, { a: 2 }]],
     ['text with single quotes', "['a', 'b']", ['a', 'b']],
@@ -98,7 +98,7 @@ describe('a collection', () => {
       ],
     ],
   ])('%s is known at compile time', (_, collection, items) => {
-    expect(each(collection)).toEqual({
+    expect(forEach(collection)).toEqual({
       config: { kind: 'forEach', collection: { static: items } },
       subflow: { count: items.length, limit: 100_000 },
       codes: [],
@@ -106,7 +106,7 @@ describe('a collection', () => {
   });
 
   it('of one reference is resolved at run time', () => {
-    const { config, subflow, codes } = each('<p.result.list>');
+    const { config, subflow, codes } = forEach('<p.result.list>');
     expect(config).toMatchObject({
       collection: { reference: { kind: 'block', block: 'p', path: ['result', 'list'] } },
     });
@@ -114,7 +114,7 @@ describe('a collection', () => {
   });
 
   it('with placeholders is filled in at run time, after its JSON is parsed', () => {
-    const { config, subflow } = each('["{{A}}", "b"]');
+    const { config, subflow } = forEach('["{{A}}", "b"]');
     expect(config).toMatchObject({
       collection: { template: { kind: 'list', items: [{ kind: 'text' }, { kind: 'literal', value: 'b' }] } },
     });
@@ -132,20 +132,20 @@ describe('a collection', () => {
     [' <p.result> '],
     ['[<p.result>]'],
   ])('%j fails the container when it is reached, with a warning', (collection) => {
-    const { config, subflow, codes } = each(collection);
+    const { config, subflow, codes } = forEach(collection);
     expect(config).toMatchObject({ kind: 'forEach', collection: { invalid: expect.stringMatching(/\.$/) } });
     expect(subflow).not.toHaveProperty('count');
     expect(codes).toEqual(['COLLECTION_INVALID']);
   });
 
   it('of an unknown block is an error', () => {
-    expect(each('<nosuch.list>').codes).toContain('REFERENCE_UNKNOWN_BLOCK');
-    expect(each('<nosuch.list>').config).toBeUndefined();
+    expect(forEach('<nosuch.list>').codes).toContain('REFERENCE_UNKNOWN_BLOCK');
+    expect(forEach('<nosuch.list>').config).toBeUndefined();
   });
 });
 
 describe('a loop', () => {
-  it('with a condition asks before each iteration; a do-while loop does not ask before the first', () => {
+  it('with a condition evaluates it before each iteration; a do-while loop not before the first', () => {
     const condition = '<loop.index> < 3';
     expect(loop({ loopType: 'while', whileCondition: condition })).toMatchObject({
       config: { kind: 'while', condition: { authored: condition } },
@@ -188,9 +188,9 @@ describe('a parallel', () => {
     [2.7, 2, ['BATCH_SIZE_CLAMPED']],
     ['x', 20, ['BATCH_SIZE_CLAMPED']],
     [null, 20, []],
-  ])('with batch size %j opens %j branches at once', (batchSize, window, codes) => {
-    const { subflow, codes: found } = parallel({ count: 2, ...(batchSize !== undefined && { batchSize }) });
-    expect([subflow?.window, found]).toEqual([window, codes]);
+  ])('with batch size %j opens %j branches at the same time', (batchSize, window, codes) => {
+    const container = parallel({ count: 2, ...(batchSize !== undefined && { batchSize }) });
+    expect([container.subflow?.window, container.codes]).toEqual([window, codes]);
   });
 
   it('in a workflow written for Heddle opens up to 1,000', () => {
@@ -212,19 +212,19 @@ describe('a parallel', () => {
 });
 
 describe('the settings of a container', () => {
-  const stored = { loops: { L: { id: 'L', nodes: ['a'], loopType: 'for', iterations: 7 } } };
+  const storedMap = { loops: { L: { id: 'L', nodes: ['a'], loopType: 'for', iterations: 7 } } };
   it('are in its data, else in its fields, else in the stored map', () => {
     const fields = { count: 3 };
     const counts = [
       compileContainer({ type: 'loop', data: { count: 2 }, fields }),
-      compileContainer({ type: 'loop', fields }, stored),
-      compileContainer({ type: 'loop' }, stored),
+      compileContainer({ type: 'loop', fields }, storedMap),
+      compileContainer({ type: 'loop' }, storedMap),
     ];
     expect(counts.map(({ subflow }) => subflow?.count)).toEqual([2, 3, 7]);
   });
 
   it('override the stored map, with a warning', () => {
-    const { subflow, codes } = loop({ loopType: 'for', count: 2 }, stored);
+    const { subflow, codes } = loop({ loopType: 'for', count: 2 }, storedMap);
     expect([subflow?.count, codes]).toEqual([2, ['CONTAINER_MAP_DIFFERS']]);
   });
 });

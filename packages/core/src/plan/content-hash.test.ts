@@ -4,11 +4,11 @@ import type { Json } from '../json.ts';
 import { canonicalJson } from './content-hash.ts';
 
 /** Returns canonical JSON by a slow, literal implementation of its definition. */
-function spelled(value: Json): string {
+function literalJson(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(spelled).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(literalJson).join(',')}]`;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${spelled(item)}`).join(',')}}`;
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${literalJson(item)}`).join(',')}}`;
 }
 
 describe('canonical JSON', () => {
@@ -37,7 +37,7 @@ describe('canonical JSON', () => {
     }));
     fc.assert(
       fc.property(value, (json) => {
-        expect(canonicalJson(json)).toBe(spelled(json));
+        expect(canonicalJson(json)).toBe(literalJson(json));
       }),
     );
   });

@@ -15,21 +15,22 @@ function findings(input: unknown, options?: CompileOptions): Diagnostic[] {
 }
 
 /** Returns a workflow with a start `s`, a block `b` after it, and the given edges. */
-function drawn(b: DrawnBlock, more: Partial<DrawnWorkflow> = {}): unknown {
-  const blocks = { s: start(), b, ...more.blocks };
-  return workflowFile({ ...more, blocks, edges: ['s > b', ...(more.edges ?? [])] });
+function withBlock(b: DrawnBlock, overrides: Partial<DrawnWorkflow> = {}): unknown {
+  const blocks = { s: start(), b, ...overrides.blocks };
+  return workflowFile({ ...overrides, blocks, edges: ['s > b', ...(overrides.edges ?? [])] });
 }
 
-const reading = (text: string, more?: Partial<DrawnWorkflow>): unknown => drawn(code(`return ${text}`), more);
-const field = (value: Json): unknown => drawn({ type: 'response', fields: { data: value } });
+const returning = (text: string, overrides?: Partial<DrawnWorkflow>): unknown =>
+  withBlock(code(`return ${text}`), overrides);
+const withData = (value: Json): unknown => withBlock({ type: 'response', fields: { data: value } });
 const loop = (data: JsonObject, type = 'loop'): unknown =>
-  drawn({ type, data }, { blocks: { in: { ...code('return 1'), parentId: 'b' } }, edges: ['b > in'] });
-const state = (more: JsonObject): unknown => drawn(code('return 1'), { state: more });
+  withBlock({ type, data }, { blocks: { in: { ...code('return 1'), parentId: 'b' } }, edges: ['b > in'] });
+const withState = (state: JsonObject): unknown => withBlock(code('return 1'), { state });
 const nested = (levels: number): DrawnWorkflow['blocks'] =>
   Object.fromEntries(
-    Array.from({ length: levels }, (_, at) => [
-      `c${at}`,
-      { type: 'loop', parentId: at === 0 ? 'b' : `c${at - 1}` },
+    Array.from({ length: levels }, (_, level) => [
+      `c${level}`,
+      { type: 'loop', parentId: level === 0 ? 'b' : `c${level - 1}` },
     ]),
   );
 
@@ -37,27 +38,27 @@ const nested = (levels: number): DrawnWorkflow['blocks'] =>
 const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, options?: CompileOptions] } = {
   JSON_INVALID: ['{', ''],
   INPUT_SHAPE: [{ blocks: { a: { type: 1, name: 'A' } }, edges: [] }, 'blocks.a.type'],
-  INPUT_TOO_DEEP: [state({ deep: JSON.parse('['.repeat(200) + ']'.repeat(200)) as Json }), '0.0'],
+  INPUT_TOO_DEEP: [withState({ deep: JSON.parse('['.repeat(200) + ']'.repeat(200)) as Json }), '0.0'],
   INPUT_TOO_LARGE: [{ blocks: {}, edges: Array.from({ length: 100_001 }, () => ({})) }, 'edges'],
   KEY_FORBIDDEN: ['{"blocks": {}, "edges": [], "__proto__": 1}', '__proto__'],
   BLOCK_ID_MISMATCH: [{ blocks: { a: { id: 'z', type: 'x' } }, edges: [] }, 'blocks.a.id'],
   FIELD_DROPPED: [{ blocks: { a: { type: 'x', name: 'A', subBlocks: { f: 1 } } }, edges: [] }, 'subBlocks.f'],
   NAME_MISSING: [{ blocks: { a: { type: 'x' } }, edges: [] }, 'blocks.a.name'],
-  VARIABLE_TYPE_UNKNOWN: [state({ variables: { v: { name: 'v', type: 'date' } } }), 'variables.v.type'],
-  DIAGNOSTICS_MORE: [field(Array.from({ length: 501 }, (_, at) => `<nosuch${at}.x>`)), ''],
+  VARIABLE_TYPE_UNKNOWN: [withState({ variables: { v: { name: 'v', type: 'date' } } }), 'variables.v.type'],
+  DIAGNOSTICS_MORE: [withData(Array.from({ length: 501 }, (_, index) => `<nosuch${index}.x>`)), ''],
   START_MISSING: [workflowFile({ blocks: { b: code('return 1') } }), 'blocks'],
-  START_AMBIGUOUS: [drawn(code('return 1'), { blocks: { s2: start({ name: 'Other' }) } }), 'blocks'],
+  START_AMBIGUOUS: [withBlock(code('return 1'), { blocks: { s2: start({ name: 'Other' }) } }), 'blocks'],
   START_FIELD_RESERVED: [
     workflowFile({ blocks: { s: start({ fields: { inputFormat: [{ name: 'a' }, { name: 'error' }] } }) } }),
     'inputFormat.value.1.name',
   ],
-  BLOCK_TYPE_UNKNOWN: [drawn({ type: 'odd' }), 'blocks.b.type'],
+  BLOCK_TYPE_UNKNOWN: [withBlock({ type: 'odd' }), 'blocks.b.type'],
   FEATURE_MISSING: [
-    drawn({ type: 'store' }),
+    withBlock({ type: 'store' }),
     'blocks.b.type',
     { blocks: [{ type: 'store', class: 'effect', needs: { put: [] }, uses: { put: 'files' } }] },
   ],
-  BLOCK_UNREACHABLE: [drawn(code('return 1'), { blocks: { x: code('return 1') } }), 'blocks.x'],
+  BLOCK_UNREACHABLE: [withBlock(code('return 1'), { blocks: { x: code('return 1') } }), 'blocks.x'],
   TRIGGER_NOT_FIRED: [
     workflowFile({ blocks: { s: { type: 'rss', name: 'News' } } }),
     'blocks.s.type',
@@ -84,71 +85,71 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
       ],
     },
   ],
-  EDGE_TO_NOWHERE: [drawn(code('return 1'), { edges: ['b > ghost'] }), 'edges.1.target'],
-  EDGE_TO_SELF: [drawn(code('return 1'), { edges: ['b > b'] }), 'edges.1'],
-  EDGE_ACROSS_SCOPES: [drawn(loopBlock(), { blocks: inner(), edges: ['b > in', 's > in'] }), 'edges.2'],
+  EDGE_TO_NOWHERE: [withBlock(code('return 1'), { edges: ['b > ghost'] }), 'edges.1.target'],
+  EDGE_TO_SELF: [withBlock(code('return 1'), { edges: ['b > b'] }), 'edges.1'],
+  EDGE_ACROSS_SCOPES: [withBlock(loopBlock(), { blocks: inner(), edges: ['b > in', 's > in'] }), 'edges.2'],
   PORT_UNKNOWN: [
-    drawn(code('return 1'), { blocks: { x: code('return 1') }, edges: ['b:odd > x'] }),
+    withBlock(code('return 1'), { blocks: { x: code('return 1') }, edges: ['b:odd > x'] }),
     'edges.1.sourceHandle',
   ],
   CYCLE: [
-    drawn(code('return 1'), { blocks: { x: code('return 1') }, edges: ['b > x', 'x > b'] }),
+    withBlock(code('return 1'), { blocks: { x: code('return 1') }, edges: ['b > x', 'x > b'] }),
     'blocks.b',
   ],
-  PARENT_MISSING: [drawn({ ...code('return 1'), parentId: 's' }), 'blocks.b.data.parentId'],
+  PARENT_MISSING: [withBlock({ ...code('return 1'), parentId: 's' }), 'blocks.b.data.parentId'],
   PARENT_CYCLE: [
-    drawn(loopBlock(), {
+    withBlock(loopBlock(), {
       blocks: { x: { type: 'loop', parentId: 'y' }, y: { type: 'loop', parentId: 'x' } },
     }),
     'blocks.x.data.parentId',
   ],
-  NESTING_TOO_DEEP: [drawn(loopBlock(), { blocks: nested(60) }), 'data.parentId'],
-  CONTAINER_EMPTY: [drawn(loopBlock()), 'blocks.b'],
+  NESTING_TOO_DEEP: [withBlock(loopBlock(), { blocks: nested(60) }), 'data.parentId'],
+  CONTAINER_EMPTY: [withBlock(loopBlock()), 'blocks.b'],
   CONTAINER_MAP_USED: [
-    drawn(loopBlock(), {
+    withBlock(loopBlock(), {
       blocks: { in: code('return 1') },
       edges: ['b > in'],
       state: { loops: { b: { nodes: ['in'] } } },
     }),
     'loops.b.nodes',
   ],
-  CONTAINER_MAP_DIFFERS: [state({ parallels: { gone: { nodes: ['b'] } } }), 'parallels.gone'],
-  NAME_RESERVED: [drawn({ ...code('return 1'), name: 'Loop' }), 'blocks.b.name'],
-  NAME_DUPLICATE: [drawn({ ...code('return 1'), name: 'start' }), 'blocks.s.name'],
-  NAME_UNUSABLE: [drawn({ ...code('return 1'), name: 'A+B' }), 'blocks.b.name'],
-  REFERENCE_UNKNOWN_BLOCK: [reading('<nosuch.x>'), 'subBlocks.code.value'],
-  REFERENCE_UNKNOWN_VARIABLE: [field('<variable.x>'), 'subBlocks.data.value'],
-  REFERENCE_QUOTED: [drawn(condition('b', '"<start.x>" === "y"', '')), 'subBlocks.conditions.value'],
-  REFERENCE_HTML_NAME: [drawn({ ...code('return 1'), name: 'P' }, after('<p>')), 'subBlocks.code.value'],
-  REFERENCE_NEVER_RAN: [reading('<after.result>', after('1')), 'subBlocks.code.value'],
-  REFERENCE_UNDECLARED_OUTPUT: [drawn(code('return 1'), after('<b.reslt>')), 'subBlocks.code.value'],
+  CONTAINER_MAP_DIFFERS: [withState({ parallels: { gone: { nodes: ['b'] } } }), 'parallels.gone'],
+  NAME_RESERVED: [withBlock({ ...code('return 1'), name: 'Loop' }), 'blocks.b.name'],
+  NAME_DUPLICATE: [withBlock({ ...code('return 1'), name: 'start' }), 'blocks.s.name'],
+  NAME_UNUSABLE: [withBlock({ ...code('return 1'), name: 'A+B' }), 'blocks.b.name'],
+  REFERENCE_UNKNOWN_BLOCK: [returning('<nosuch.x>'), 'subBlocks.code.value'],
+  REFERENCE_UNKNOWN_VARIABLE: [withData('<variable.x>'), 'subBlocks.data.value'],
+  REFERENCE_QUOTED: [withBlock(condition('b', '"<start.x>" === "y"', '')), 'subBlocks.conditions.value'],
+  REFERENCE_HTML_NAME: [withBlock({ ...code('return 1'), name: 'P' }, after('<p>')), 'subBlocks.code.value'],
+  REFERENCE_NEVER_RAN: [returning('<after.result>', after('1')), 'subBlocks.code.value'],
+  REFERENCE_UNDECLARED_OUTPUT: [withBlock(code('return 1'), after('<b.reslt>')), 'subBlocks.code.value'],
   REFERENCE_INVALID: [
-    drawn(loopBlock(), { blocks: inner('<loop.odd>'), edges: ['b > in'] }),
+    withBlock(loopBlock(), { blocks: inner('<loop.odd>'), edges: ['b > in'] }),
     'subBlocks.code.value',
   ],
   FIELD_REQUIRED: [
-    drawn({ type: 'mine' }),
+    withBlock({ type: 'mine' }),
     'subBlocks.topic.value',
     { blocks: [{ type: 'mine', class: 'effect', required: ['topic'] }] },
   ],
-  FIELD_EMPTY: [drawn(code(' ')), 'subBlocks.code.value'],
+  FIELD_EMPTY: [withBlock(code(' ')), 'subBlocks.code.value'],
   FIELD_NOT_JSON: [
-    drawn({ type: 'response', fields: { dataMode: 'json', data: '{"v": <start.v>,}' } }),
+    withBlock({ type: 'response', fields: { dataMode: 'json', data: '{"v": <start.v>,}' } }),
     'subBlocks.data.value',
   ],
-  FIELD_UNKNOWN: [drawn({ ...code('return 1'), retry: { enabeld: true } }), 'blocks.b.retry.enabeld'],
-  FIELD_VALUE: [drawn({ type: 'wait', fields: { timeUnit: 'years' } }), 'subBlocks.timeUnit.value'],
-  SYNTAX_INVALID: [reading('('), 'subBlocks.code.value'],
+  FIELD_UNKNOWN: [withBlock({ ...code('return 1'), retry: { enabeld: true } }), 'blocks.b.retry.enabeld'],
+  FIELD_VALUE: [withBlock({ type: 'wait', fields: { timeUnit: 'years' } }), 'subBlocks.timeUnit.value'],
+  SYNTAX_INVALID: [returning('('), 'subBlocks.code.value'],
   LANGUAGE_UNKNOWN: [
-    drawn({ type: 'function', fields: { code: 'x', language: 'cobol' } }),
+    withBlock({ type: 'function', fields: { code: 'x', language: 'cobol' } }),
     'subBlocks.language.value',
   ],
   CONDITIONS_UNREADABLE: [
-    drawn({ type: 'condition', fields: { conditions: '[{bad' } }),
+    withBlock({ type: 'condition', fields: { conditions: '[{bad' } }),
     'subBlocks.conditions.value',
   ],
-  CONDITION_ROW: [drawn(condition('b', 'true', '', 'true')), 'subBlocks.conditions.value.2'],
-  ROUTES_UNREADABLE: [drawn({ type: 'router_v2', fields: { routes: '{}' } }), 'subBlocks.routes.value'],
+  CONDITION_ROW: [withBlock(condition('b', 'true', '', 'true')), 'subBlocks.conditions.value.2'],
+  ROUTES_UNREADABLE: [withBlock({ type: 'router_v2', fields: { routes: '{}' } }), 'subBlocks.routes.value'],
   LOOP_TYPE_UNKNOWN: [loop({ loopType: 'until' }), 'data.loopType'],
   PARALLEL_TYPE_UNKNOWN: [loop({ parallelType: 'until', collection: '[]' }, 'parallel'), 'data.parallelType'],
   COUNT_INVALID: [loop({ count: 'many' }), 'data.count'],
@@ -158,11 +159,11 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   LOOP_CONDITION_MISSING: [loop({ loopType: 'while' }), 'data.whileCondition'],
   BATCH_SIZE_CLAMPED: [loop({ count: 1, batchSize: 99 }, 'parallel'), 'data.batchSize'],
   RETRY_CLAMPED: [
-    drawn({ ...code('return 1'), retry: { enabled: true, maxTries: 9 } }),
+    withBlock({ ...code('return 1'), retry: { enabled: true, maxTries: 9 } }),
     'blocks.b.retry.maxTries',
   ],
-  RETRY_IGNORED: [drawn({ type: 'human_in_the_loop', retry: { enabled: true } }), 'blocks.b.retry'],
-  TIMEOUT_INVALID: [drawn({ ...code('return 1'), timeoutMs: 0 }), 'blocks.b.timeoutMs'],
+  RETRY_IGNORED: [withBlock({ type: 'human_in_the_loop', retry: { enabled: true } }), 'blocks.b.retry'],
+  TIMEOUT_INVALID: [withBlock({ ...code('return 1'), timeoutMs: 0 }), 'blocks.b.timeoutMs'],
 };
 
 function loopBlock(): DrawnBlock {
@@ -180,14 +181,14 @@ function after(text: string): Partial<DrawnWorkflow> {
 describe('diagnostics', () => {
   it.each(Object.entries(EXAMPLES))('%s has a path, a message and a hint', (expected, example) => {
     const [input, path, options] = example;
-    const found = findings(input, options).filter((each) => each.code === expected);
-    expect(found).not.toEqual([]);
-    for (const each of found) {
+    const matches = findings(input, options).filter((each) => each.code === expected);
+    expect(matches).not.toEqual([]);
+    for (const each of matches) {
       expect(each.severity).toBe(DIAGNOSTIC_CODES[expected as DiagnosticCode].severity);
       expect(each.message).toMatch(/^.{8,}[.…]$/s);
       expect(each.hint).toMatch(/^.{8,}[.?]$/s);
     }
-    expect(found.map((each) => each.path.join('.')).find((each) => each.endsWith(path))).toBeDefined();
+    expect(matches.map((each) => each.path.join('.')).find((each) => each.endsWith(path))).toBeDefined();
   });
 
   it('are empty for a valid workflow', () => {
@@ -195,17 +196,17 @@ describe('diagnostics', () => {
       in: { ...code('return <loop.index> + <start.x>'), parentId: 'b' },
       after: code('return <b.results>.length'),
     };
-    expect(findings(drawn(loopBlock(), { blocks, edges: ['b > in', 'b > after'] }))).toEqual([]);
+    expect(findings(withBlock(loopBlock(), { blocks, edges: ['b > in', 'b > after'] }))).toEqual([]);
   });
 
   it('are all returned together, without duplicates, errors first', () => {
-    const input = drawn(code('return [<nosuch.x>, <nosuch.x>, <ghost.y>]'), {
+    const input = withBlock(code('return [<nosuch.x>, <nosuch.x>, <ghost.y>]'), {
       edges: ['b > b', 'b > nowhere'],
     });
-    const found = findings(
-      drawn({ ...code(''), name: 'x' }, { blocks: { y: { type: 'odd' } }, edges: ['b > b'] }),
+    const diagnostics = findings(
+      withBlock({ ...code(''), name: 'x' }, { blocks: { y: { type: 'odd' } }, edges: ['b > b'] }),
     );
-    expect(found.map(({ severity }) => severity)).toEqual(['error', 'warning', 'warning', 'warning']);
+    expect(diagnostics.map(({ severity }) => severity)).toEqual(['error', 'warning', 'warning', 'warning']);
     expect(findings(input).map((each) => each.code)).toEqual([
       'REFERENCE_UNKNOWN_BLOCK',
       'REFERENCE_UNKNOWN_BLOCK',

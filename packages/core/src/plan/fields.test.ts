@@ -5,27 +5,27 @@ import type { Json } from '../json.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
 
-const FOUND = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN']);
+const FIELD_CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN']);
 
 /** Returns the warnings about a block after one named Fetch, as `CODE path: hint`. */
-function check(block: DrawnBlock, more: { [key: string]: Json } = {}): string[] {
+function check(block: DrawnBlock, keys: { [key: string]: Json } = {}): string[] {
   const inner: { [id: string]: DrawnBlock } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
   const file = workflowFile({
     blocks: {
       s: start(),
       f: code('return 1', { name: 'Fetch' }),
-      b: { name: 'Work', ...block, ...more },
+      b: { name: 'Work', ...block, ...keys },
       ...inner,
     },
     edges: ['s > f', 'f > b', ...Object.keys(inner).map((id) => `b:${block.type}-start-source > ${id}`)],
   });
   const { workflow, diagnostics } = parseWorkflow(file);
   return [...diagnostics, ...checkWorkflow(workflow!)]
-    .filter((each) => FOUND.has(each.code))
-    .map(({ severity, code: found, path, hint }) => {
+    .filter((each) => FIELD_CODES.has(each.code))
+    .map(({ severity, code: diagnosticCode, path, hint }) => {
       expect(severity).toBe('warning');
-      return `${found} ${path.slice(2).join('.')}: ${hint}`;
+      return `${diagnosticCode} ${path.slice(2).join('.')}: ${hint}`;
     });
 }
 
@@ -146,10 +146,10 @@ describe('a value that a field does not accept', () => {
     ['function', 'secretScope', 'some', 'Correct the value.'],
     ['function', 'timeout', 'long', 'Correct the value.'],
   ])('%s %s %j', (type, name, value, hint) => {
-    const needed: { [key: string]: Json } =
+    const requiredFields: { [key: string]: Json } =
       type === 'api' ? { url: 'https://example.com' } : { code: 'return 1' };
-    const found = check({ type, fields: { ...needed, [name]: value } });
-    expect(found).toContain(`FIELD_VALUE subBlocks.${name}.value: ${hint}`);
+    const warnings = check({ type, fields: { ...requiredFields, [name]: value } });
+    expect(warnings).toContain(`FIELD_VALUE subBlocks.${name}.value: ${hint}`);
   });
 
   it('of a start is reported', () => {
@@ -186,8 +186,8 @@ describe('a value that a field does not accept', () => {
     ['response', 'status', 404],
     ['function', 'mountedSecrets', '["A"]'],
   ])('does not include %s %s %j', (type, name, value) => {
-    const needed: { [key: string]: Json } = type === 'api' ? { url: 'https://example.com' } : {};
-    expect(check({ type, fields: { ...needed, [name]: value } })).toEqual([]);
+    const requiredFields: { [key: string]: Json } = type === 'api' ? { url: 'https://example.com' } : {};
+    expect(check({ type, fields: { ...requiredFields, [name]: value } })).toEqual([]);
   });
 });
 
@@ -199,8 +199,8 @@ describe('a type without an executor', () => {
     ['start_triger', 'Did you mean "start_trigger"?'],
     ['nothing_like_it', 'Register an executor'],
   ])('%s: %s', (type, hint) => {
-    const [found = ''] = check({ type });
-    expect(found).toContain(`BLOCK_TYPE_UNKNOWN type: ${hint}`);
+    const [warning = ''] = check({ type });
+    expect(warning).toContain(`BLOCK_TYPE_UNKNOWN type: ${hint}`);
   });
 
   it('has no suggestion if it is a known type', () => {

@@ -2,22 +2,27 @@ import { describe, expect, it } from 'vitest';
 import type { Node, Region } from '../machine/skeleton.ts';
 import { indexPlan } from './index-plan.ts';
 
-const node = (id: string, more: Partial<Node> = {}): Node => ({
+const node = (id: string, properties: Partial<Node> = {}): Node => ({
   id,
   kind: 'block',
   class: 'compute',
   ins: [],
   outs: [],
   handlesError: false,
-  ...more,
+  ...properties,
 });
 const region = (...nodes: Node[]): Region => ({ nodes, entries: nodes.map((_, index) => index) });
-const inside = (id: string, kind: 'loop' | 'parallel', ...nodes: Node[]): Node =>
+const container = (id: string, kind: 'loop' | 'parallel', ...nodes: Node[]): Node =>
   node(id, { kind, class: 'inline', subflow: { body: region(...nodes), count: 2, limit: 9 } });
 
 const skeleton = region(
   node('start'),
-  inside('loop', 'loop', node('a'), inside('fan', 'parallel', node('b'), inside('turns', 'loop', node('c')))),
+  container(
+    'loop',
+    'loop',
+    node('a'),
+    container('fan', 'parallel', node('b'), container('turns', 'loop', node('c'))),
+  ),
 );
 const index = indexPlan({ skeleton });
 

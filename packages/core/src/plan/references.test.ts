@@ -11,7 +11,8 @@ function check(drawn: DrawnWorkflow, compat = false): string[] {
   return checkWorkflow(parseWorkflow(workflowFile(drawn)).workflow!, { compat })
     .filter((each) => each.code.startsWith('REFERENCE'))
     .map(
-      ({ severity, code: found, hint }) => `${severity} ${found}${hint.startsWith('Did') ? ` ${hint}` : ''}`,
+      ({ severity, code: diagnosticCode, hint }) =>
+        `${severity} ${diagnosticCode}${hint.startsWith('Did') ? ` ${hint}` : ''}`,
     );
 }
 
@@ -106,8 +107,8 @@ describe('a reference to a block that cannot have run', () => {
   const inside = { parentId: 'L' };
   const loop: DrawnBlock = { type: 'loop', data: { count: 2 } };
   const parallel: DrawnBlock = { type: 'parallel', data: { count: 2 } };
-  const asking: DrawnBlock = { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } };
-  const counting: DrawnBlock = { type: 'loop', data: { count: '<b.result>' } };
+  const whileLoop: DrawnBlock = { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } };
+  const countLoop: DrawnBlock = { type: 'loop', data: { count: '<b.result>' } };
   const b = code('1', inside);
   it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
     ['an earlier iteration', { L: loop, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], []],
@@ -116,8 +117,8 @@ describe('a reference to a block that cannot have run', () => {
     ['inside, before the loop', { L: loop, b, a }, ['L > b', 'a > L', 's > a'], [never]],
     ['results of its own loop', { L: loop, b: code('return <L.results>', inside) }, ['L > b'], [never]],
     ['another branch', { L: parallel, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], [never]],
-    ['the body, in a loop condition', { L: asking, b }, ['L > b'], []],
-    ['the body, in a count', { L: counting, b }, ['L > b'], [never]],
+    ['the body, in a loop condition', { L: whileLoop, b }, ['L > b'], []],
+    ['the body, in a count', { L: countLoop, b }, ['L > b'], [never]],
   ])('of %s', (_, blocks, edges, expected) => {
     expect(check({ blocks: { s: start(), ...blocks }, edges: ['s > L', ...edges] })).toEqual(expected);
   });
@@ -125,7 +126,7 @@ describe('a reference to a block that cannot have run', () => {
 
 describe('an output', () => {
   const undeclared = 'warning REFERENCE_UNDECLARED_OUTPUT';
-  const agent = (more: DrawnBlock): DrawnBlock => ({ type: 'agent', name: 'Agent', ...more });
+  const agent = (properties: DrawnBlock): DrawnBlock => ({ type: 'agent', name: 'Agent', ...properties });
   const format = { schema: { type: 'object', properties: { row: { type: 'array' } } } };
   it.each<[string, DrawnBlock, string, string[]]>([
     ['that is declared', code('1', { name: 'Agent' }), '<agent.result.a[0]>', []],
@@ -182,11 +183,11 @@ describe('an output', () => {
 
 describe('very many unknown references', () => {
   it('are refused with the first errors and the number of omitted ones', () => {
-    const many = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
-    const file = workflowFile({ blocks: { s: start(), r: text(many) }, edges: ['s > r'] });
-    const found = checkWorkflow(parseWorkflow(file).workflow!);
-    expect(found).toHaveLength(501);
-    expect(found.at(-1)).toMatchObject({
+    const references = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
+    const file = workflowFile({ blocks: { s: start(), r: text(references) }, edges: ['s > r'] });
+    const diagnostics = checkWorkflow(parseWorkflow(file).workflow!);
+    expect(diagnostics).toHaveLength(501);
+    expect(diagnostics.at(-1)).toMatchObject({
       code: 'DIAGNOSTICS_MORE',
       message: 'And 153500 more: REFERENCE_UNKNOWN_BLOCK (153500).',
     });
@@ -201,8 +202,9 @@ describe('very many unknown references', () => {
       a: { type: 'agent', name: 'Writer', fields: { responseFormat: { properties } } },
       r: text('<writer.nothing>'),
     };
-    const found = checkWorkflow(parseWorkflow(workflowFile({ blocks, edges: ['s > a', 'a > r'] })).workflow!);
-    expect(found.find(({ code: each }) => each === 'REFERENCE_UNDECLARED_OUTPUT')?.hint).toMatch(
+    const file = workflowFile({ blocks, edges: ['s > a', 'a > r'] });
+    const diagnostics = checkWorkflow(parseWorkflow(file).workflow!);
+    expect(diagnostics.find((each) => each.code === 'REFERENCE_UNDECLARED_OUTPUT')?.hint).toMatch(
       / and \d+ more\.$/,
     );
   });

@@ -12,11 +12,12 @@ function policyOf(
 ): [unknown, string[]] {
   const block = parseWorkflow(workflowFile({ blocks: { b: { ...code('1'), type, retry } } })).workflow!
     .blocks[0]!;
-  const found: Diagnostic[] = [];
-  return [retryPolicy(block, dialect, found), found.map(({ code: each, path }) => `${each} ${path.at(-1)}`)];
+  const diagnostics: Diagnostic[] = [];
+  const policy = retryPolicy(block, dialect, diagnostics);
+  return [policy, diagnostics.map((each) => `${each.code} ${each.path.at(-1)}`)];
 }
 
-const usual = { maxTries: 3, waitMs: 1000, backoff: 1, maxWaitMs: 1000, jitter: 0 };
+const DEFAULTS = { maxTries: 3, waitMs: 1000, backoff: 1, maxWaitMs: 1000, jitter: 0 };
 
 describe('a retry policy', () => {
   it.each<[Json]>([[null], [{}], [{ enabled: false, maxTries: 3 }], ['yes'], [{ enabled: 'true' }]])(
@@ -43,7 +44,7 @@ describe('a retry policy', () => {
     ],
     [{ jitter: 3 }, { jitter: 1 }, ['RETRY_CLAMPED jitter']],
   ])('%j is clamped', (retry, expected, codes) => {
-    expect(policyOf({ enabled: true, ...(retry as object) })).toEqual([{ ...usual, ...expected }, codes]);
+    expect(policyOf({ enabled: true, ...(retry as object) })).toEqual([{ ...DEFAULTS, ...expected }, codes]);
   });
 
   it('has wider ranges in a workflow written for Heddle', () => {

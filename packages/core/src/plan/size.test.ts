@@ -23,10 +23,10 @@ const SHAPES: { [name: string]: Shape } = {
     edges: ids(size).flatMap((id) => [`s > ${id}`, `${id} > j`]),
   }),
   loops: (size) => {
-    const inside = ids(size / 2).map((id) => [`${id}x`, code('return <loop.index>', { parentId: id })]);
+    const innerBlocks = ids(size / 2).map((id) => [`${id}x`, code('return <loop.index>', { parentId: id })]);
     const loops = ids(size / 2).map((id) => [id, { type: 'loop', data: { count: 2 } }]);
     return {
-      blocks: { s: start(), ...Object.fromEntries([...loops, ...inside]) },
+      blocks: { s: start(), ...Object.fromEntries([...loops, ...innerBlocks]) },
       edges: ids(size / 2).flatMap((id) => [`s > ${id}`, `${id} > ${id}x`]),
     };
   },
@@ -35,7 +35,7 @@ const SHAPES: { [name: string]: Shape } = {
 /** Returns the number of times that compile reads a block or an edge of the workflow. */
 function readsOf(workflow: Workflow): { reads: number; ok: boolean; chars: number } {
   let count = 0;
-  const watched = <T extends object>(list: T[]): T[] =>
+  const countReads = <T extends object>(list: T[]): T[] =>
     list.map(
       (item) =>
         new Proxy(item, {
@@ -45,7 +45,11 @@ function readsOf(workflow: Workflow): { reads: number; ok: boolean; chars: numbe
           },
         }),
     );
-  const result = compile({ ...workflow, blocks: watched(workflow.blocks), edges: watched(workflow.edges) });
+  const result = compile({
+    ...workflow,
+    blocks: countReads(workflow.blocks),
+    edges: countReads(workflow.edges),
+  });
   return { reads: count, ok: result.ok, chars: JSON.stringify(result).length };
 }
 
@@ -57,13 +61,13 @@ describe('compile', () => {
         readsOf(parseWorkflow(workflowFile(SHAPES[name]!(size))).workflow!),
       );
       expect([small!.ok, middle!.ok, large!.ok]).toEqual([true, true, true]);
-      for (const [more, less] of [
+      for (const [larger, smaller] of [
         [middle!, small!],
         [large!, middle!],
       ] as const) {
-        expect(more.reads / less.reads).toBeLessThan(11);
+        expect(larger.reads / smaller.reads).toBeLessThan(11);
         // Ids and indexes become one digit longer.
-        expect(more.chars / less.chars).toBeLessThan(12);
+        expect(larger.chars / smaller.chars).toBeLessThan(12);
       }
     },
   );

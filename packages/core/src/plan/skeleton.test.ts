@@ -89,8 +89,8 @@ describe('the top region', () => {
       blocks,
       edges: ['s > a', 'a:error > h', 's > b', 'b > L', 'L:error > h', 'L > x'],
     });
-    const terminal = plan.skeleton.nodes.filter((node) => node.terminal).map(({ id }) => id);
-    expect(terminal.toSorted()).toEqual(['L', 'a', 'h']);
+    const terminalIds = plan.skeleton.nodes.filter((node) => node.terminal).map(({ id }) => id);
+    expect(terminalIds.toSorted()).toEqual(['L', 'a', 'h']);
     expect(bodyOf(plan, 'L').nodes[0]).not.toHaveProperty('terminal');
   });
 
@@ -130,7 +130,10 @@ describe('the top region', () => {
     const blocks = {
       s,
       ...Object.fromEntries(
-        values.map((notification, at) => [`h${at}`, { type: 'human_in_the_loop', fields: { notification } }]),
+        values.map((notification, index) => [
+          `h${index}`,
+          { type: 'human_in_the_loop', fields: { notification } },
+        ]),
       ),
     };
     const { skeleton } = planOf({ blocks });

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../json.ts';
 export interface Envelope {
   state: JsonObject;
   /** The `workflow` entry of an export, if any. */
-  about: JsonObject;
+  workflow: JsonObject;
   /** Keys from the input's root to the state. */
   prefix: string[];
 }
@@ -17,17 +17,17 @@ export interface Envelope {
 export function openEnvelope(input: Json): Envelope | undefined {
   let inner = input;
   const prefix: string[] = [];
-  const wrapped = isJsonObject(inner) && !isGraph(inner) ? own(inner, 'data') : undefined;
-  if (isJsonObject(wrapped) && (isGraph(wrapped) || isJsonObject(own(wrapped, 'state')))) {
-    inner = wrapped;
+  const data = isJsonObject(inner) && !isGraph(inner) ? own(inner, 'data') : undefined;
+  if (isJsonObject(data) && (isGraph(data) || isJsonObject(own(data, 'state')))) {
+    inner = data;
     prefix.push('data');
   }
   if (!isJsonObject(inner)) return undefined;
-  const about = own(inner, 'workflow');
+  const entry = own(inner, 'workflow');
   const state = own(inner, 'state');
-  const known = isJsonObject(about) ? about : {};
-  if (isJsonObject(state) && !isGraph(inner)) return { state, about: known, prefix: [...prefix, 'state'] };
-  return isGraph(inner) ? { state: inner, about: known, prefix } : undefined;
+  const workflow = isJsonObject(entry) ? entry : {};
+  if (isJsonObject(state) && !isGraph(inner)) return { state, workflow, prefix: [...prefix, 'state'] };
+  return isGraph(inner) ? { state: inner, workflow, prefix } : undefined;
 }
 
 function isGraph(value: JsonObject): boolean {
@@ -36,7 +36,7 @@ function isGraph(value: JsonObject): boolean {
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
-/** Returns id and name of a workflow: its own, else from the file name (the UUID in it, else its base name). */
+/** Returns the workflow's id, name and description. A missing id is the UUID in the file name, else the base name. */
 export function identify(
   envelope: Envelope,
   fileName: string | undefined,
@@ -44,13 +44,13 @@ export function identify(
   const base = baseName(fileName ?? '');
   const uuid = UUID.exec(base)?.[0];
   const metadata = own(envelope.state, 'metadata');
-  const sources = [envelope.about, isJsonObject(metadata) ? metadata : {}];
+  const sources = [envelope.workflow, isJsonObject(metadata) ? metadata : {}];
   const text = (key: string): string | undefined =>
     sources
       .map((source) => own(source, key))
       .find((value) => typeof value === 'string' && value.trim() !== '') as string | undefined;
-  const aboutId = own(envelope.about, 'id');
-  const id = typeof aboutId === 'string' && aboutId !== '' ? aboutId : (uuid ?? (base || 'workflow'));
+  const ownId = own(envelope.workflow, 'id');
+  const id = typeof ownId === 'string' && ownId !== '' ? ownId : (uuid ?? (base || 'workflow'));
   const name = text('name') ?? (base.replace(UUID, '').replace(/^[-_. ]+|[-_. ]+$/g, '') || id);
   const description = text('description');
   return { id, name, ...(description !== undefined && { description }) };

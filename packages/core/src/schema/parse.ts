@@ -75,10 +75,10 @@ function fail(fault: Diagnostic): ParseResult {
   return { diagnostics: [fault] };
 }
 
-/** Paths start at the root of the state, not at the root of the input. */
+/** Returns the diagnostic with its path from the root of the state instead of the root of the input. */
 function inState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
-  const inside = prefix.every((key, depth) => each.path[depth] === key);
-  return inside ? { ...each, path: each.path.slice(prefix.length) } : each;
+  const isInside = prefix.every((key, depth) => each.path[depth] === key);
+  return isInside ? { ...each, path: each.path.slice(prefix.length) } : each;
 }
 
 function readBlocks(blocks: Json | undefined, sink: DiagnosticSink): Block[] {
@@ -112,7 +112,7 @@ function readEdges(edges: Json | undefined, sink: DiagnosticSink): Edge[] {
 }
 
 function wrongType(key: string, expected: string, value: Json | undefined): Diagnostic {
-  const got =
+  const received =
     value === undefined
       ? 'nothing'
       : Array.isArray(value)
@@ -122,15 +122,15 @@ function wrongType(key: string, expected: string, value: Json | undefined): Diag
           : typeof value;
   return diagnostic('INPUT_SHAPE', {
     path: [key],
-    message: `${key}: expected ${expected}, received ${got}.`,
+    message: `${key}: expected ${expected}, received ${received}.`,
     hint: 'Pass an exported workflow, its "state", or a draft graph.',
   });
 }
 
-function tooMany(key: string, count: number, most: number): Diagnostic {
+function tooMany(key: string, count: number, maximum: number): Diagnostic {
   return diagnostic('INPUT_TOO_LARGE', {
     path: [key],
-    message: `The workflow has ${count} ${key}; at most ${most} are allowed.`,
+    message: `The workflow has ${count} ${key}; at most ${maximum} are allowed.`,
     hint: 'Split the workflow: a block can run another workflow as its child.',
   });
 }

@@ -6,7 +6,7 @@ import { containerShape, shape } from './shapes.ts';
 import type { StoredContainer } from './workflow.ts';
 
 /** Keys of stored maps that differ from those of a block's data. */
-const RENAMED = {
+const RENAMED_KEYS = {
   loop: { iterations: 'count', forEachItems: 'collection' },
   parallel: { distribution: 'collection' },
 } as const;
@@ -33,7 +33,7 @@ function readMap(
 
 function rename(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
   const data: { [key: string]: Json } = { ...raw };
-  for (const [from, to] of Object.entries(RENAMED[kind])) {
+  for (const [from, to] of Object.entries(RENAMED_KEYS[kind])) {
     const value = own(raw, from);
     if (value != null) data[to] = value;
   }
@@ -43,10 +43,10 @@ function rename(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
 /** Returns the stored map entry of a container, with the keys of stored maps. */
 export function writeStored(stored: StoredContainer): JsonObject {
   const entry: JsonObject = { id: stored.id, nodes: stored.nodes, ...stored.container };
-  for (const [stays, key] of Object.entries(RENAMED[stored.kind])) {
+  for (const [storedKey, key] of Object.entries(RENAMED_KEYS[stored.kind])) {
     const value = own(entry, key);
     if (value === undefined) continue;
-    entry[stays] = value;
+    entry[storedKey] = value;
     delete entry[key];
   }
   return entry;

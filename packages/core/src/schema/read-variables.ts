@@ -26,7 +26,7 @@ export function readVariables(stored: Json | undefined, sink: DiagnosticSink): V
     const variable =
       entry === null ? undefined : readVariable(Array.isArray(value) ? Number(key) : key, entry, sink);
     if (!variable) continue;
-    if (seen.has(variable.id)) duplicate(key, variable.id, sink);
+    if (seen.has(variable.id)) reportDuplicate(key, variable.id, sink);
     else variables.push(variable);
     seen.add(variable.id);
   }
@@ -65,7 +65,7 @@ function readVariable(key: string | number, entry: Json, sink: DiagnosticSink): 
   return { id, name: raw.name, type: type ?? 'string', value: (raw.value ?? null) as Json };
 }
 
-function duplicate(key: string, id: string, sink: DiagnosticSink): void {
+function reportDuplicate(key: string, id: string, sink: DiagnosticSink): void {
   sink.push(
     diagnostic('INPUT_SHAPE', {
       path: ['variables', key, 'id'],

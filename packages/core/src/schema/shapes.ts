@@ -40,7 +40,10 @@ export const containerShape = z
   .object({ id: z.string().nullish(), nodes: z.array(z.string()).nullish() })
   .catchall(anything);
 
-/** Returns the value in its shape, or its errors, with paths from the state's root. */
+/**
+ * Returns the value in the shape of the schema; undefined otherwise, and reports the errors with paths from the state's
+ * root.
+ */
 export function shape<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -50,17 +53,17 @@ export function shape<T>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
-    const at = [...path, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
-    const where = at.map(String).join('.');
-    const what =
+    const issuePath = [...path, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
+    const position = issuePath.map(String).join('.');
+    const problem =
       value === undefined
         ? 'is missing'
         : issue.message.replace(/^Invalid input: /, '').replace(/^\w/, (first) => first.toLowerCase());
     sink.push(
       diagnostic('INPUT_SHAPE', {
         ...(path[0] === 'blocks' && typeof path[1] === 'string' && { blockId: path[1] }),
-        path: at,
-        message: `${where}: ${what}.`,
+        path: issuePath,
+        message: `${position}: ${problem}.`,
         hint: 'Correct this part of the file, or export the workflow again.',
       }),
     );

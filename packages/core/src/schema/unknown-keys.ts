@@ -7,12 +7,12 @@ import { SimilarNames } from '../refs/similar-names.ts';
 /** The known keys of an object, to find misspelt ones. */
 export class KnownKeys {
   readonly #known: readonly string[];
-  readonly #all: ReadonlySet<string>;
+  readonly #allKeys: ReadonlySet<string>;
 
   /** `ignored`: keys for other programs. */
   constructor(known: readonly string[], ignored: readonly string[] = []) {
     this.#known = known;
-    this.#all = new Set([...known, ...ignored]);
+    this.#allKeys = new Set([...known, ...ignored]);
   }
 
   /** Reports each unknown key of the block's object at `path` that is similar to a known one. */
@@ -21,19 +21,21 @@ export class KnownKeys {
     { path, blockId }: { path: string[]; blockId: string },
     sink: DiagnosticSink,
   ): void {
-    const unknown = Object.entries(object).filter(([key, value]) => !this.#all.has(key) && !isBlank(value));
+    const unknownEntries = Object.entries(object).filter(
+      ([key, value]) => !this.#allKeys.has(key) && !isBlank(value),
+    );
     // The work of an instance is limited, so each object has its own.
-    const names = new SimilarNames(unknown.length === 0 ? [] : this.#known);
-    for (const [key] of unknown) {
-      const near = names.nearest(key);
+    const names = new SimilarNames(unknownEntries.length === 0 ? [] : this.#known);
+    for (const [key] of unknownEntries) {
+      const suggestion = names.nearest(key);
       // If the similar key is present too, this one is not a misspelling.
-      if (!near || !isBlank(own(object, near.name))) continue;
+      if (!suggestion || !isBlank(own(object, suggestion.name))) continue;
       sink.push(
         diagnostic('FIELD_UNKNOWN', {
           blockId,
           path: [...path, key],
           message: `The key "${key}" has no meaning here.`,
-          hint: `Did you mean "${near.name}"?`,
+          hint: `Did you mean "${suggestion.name}"?`,
         }),
       );
     }

@@ -37,11 +37,11 @@ function copy(walk: Walk, value: unknown): Json | undefined {
   if (typeof value === 'number') return copyNumber(walk, value);
   if (value === null || typeof value === 'boolean' || value === undefined) return value;
   if (typeof value !== 'object') {
-    note(walk, 'INPUT_SHAPE', `A value of type ${typeof value} is not JSON.`, 'Pass plain JSON.');
+    report(walk, 'INPUT_SHAPE', `A value of type ${typeof value} is not JSON.`, 'Pass plain JSON.');
     return undefined;
   }
   if (walk.path.length >= PARSE_LIMITS.depth) {
-    note(
+    report(
       walk,
       'INPUT_TOO_DEEP',
       `Values are nested more than ${PARSE_LIMITS.depth} deep.`,
@@ -60,7 +60,7 @@ function copyString(walk: Walk, value: string): string | undefined {
 
 function copyNumber(walk: Walk, value: number): number | null {
   if (Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
-  note(walk, 'INPUT_SHAPE', `${value} is not JSON.`, 'Use a finite number or null.');
+  report(walk, 'INPUT_SHAPE', `${value} is not JSON.`, 'Use a finite number or null.');
   return null;
 }
 
@@ -80,7 +80,7 @@ function copyObject(walk: Walk, value: object): JsonObject {
     // The path is part of each diagnostic below it, so a long key would be copied into all of them.
     walk.path.push(key.length > PARSE_LIMITS.nameChars ? `${key.slice(0, PARSE_LIMITS.nameChars)}…` : key);
     if (key === '__proto__') {
-      note(walk, 'KEY_FORBIDDEN', 'The key "__proto__" is not allowed.', 'Remove or rename it.');
+      report(walk, 'KEY_FORBIDDEN', 'The key "__proto__" is not allowed.', 'Remove or rename it.');
     } else {
       const item = copy(walk, (value as { [key: string]: unknown })[key]);
       if (item !== undefined) object[key] = item;
@@ -91,10 +91,10 @@ function copyObject(walk: Walk, value: object): JsonObject {
   return object;
 }
 
-function tooLarge(walk: Walk, what: string): void {
-  note(walk, 'INPUT_TOO_LARGE', `The workflow has ${what}.`, 'Split it, or move the data out of it.');
+function tooLarge(walk: Walk, excess: string): void {
+  report(walk, 'INPUT_TOO_LARGE', `The workflow has ${excess}.`, 'Split it, or move the data out of it.');
 }
 
-function note(walk: Walk, code: DiagnosticCode, message: string, hint: string): void {
+function report(walk: Walk, code: DiagnosticCode, message: string, hint: string): void {
   walk.sink.push(diagnostic(code, { path: [...walk.path], message, hint }));
 }

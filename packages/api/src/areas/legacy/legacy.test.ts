@@ -10,8 +10,8 @@ const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
 async function run(id: string, body: object = {}, headers: { [name: string]: string } = {}) {
   const response = await fetch('POST', `/api/workflows/${id}/execute`, { body, headers });
-  const read = (await response.json()) as { [key: string]: unknown };
-  return { status: response.status, headers: response.headers, body: read };
+  const json = (await response.json()) as { [key: string]: unknown };
+  return { status: response.status, headers: response.headers, body: json };
 }
 
 describe('the older interface', () => {
@@ -41,12 +41,12 @@ describe('the older interface', () => {
       status: 200,
       body: { success: false, error: expect.stringContaining('127.0.0.1') },
     });
-    const own = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await own.deployed(LONG);
-    expect((await own.fetch('POST', `/api/workflows/${id}/execute`, { body: {} })).status).toBe(408);
+    const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
+    const id = await limitedApi.deployed(LONG);
+    expect((await limitedApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} })).status).toBe(408);
   });
 
-  it('accepts a run with the URL of a job', async () => {
+  it('accepts an asynchronous run, and returns the URL of its job', async () => {
     const id = await api.deployed(GREETING);
     const answer = await run(id, { name: 'Ada' }, { 'X-Execution-Mode': 'async' });
     const { jobId, statusUrl } = answer.body as { jobId: string; statusUrl: string };
@@ -79,12 +79,12 @@ describe('the older interface', () => {
       pausePoints: [{ resumeStatus: 'paused' }],
     });
     const [point] = (paused.body as { pausePoints: { contextId: string }[] }).pausePoints;
-    const at = `/api/resume/${id}/${executionId}/${point?.contextId}`;
-    expect(await call('POST', at, { body: { ok: 'perhaps' } })).toMatchObject({
+    const resumePath = `/api/resume/${id}/${executionId}/${point?.contextId}`;
+    expect(await call('POST', resumePath, { body: { ok: 'perhaps' } })).toMatchObject({
       status: 400,
       body: { error: expect.any(String) },
     });
-    expect(await call('POST', at, { body: { ok: true } })).toMatchObject({
+    expect(await call('POST', resumePath, { body: { ok: true } })).toMatchObject({
       status: 200,
       body: { success: true, executionId, output: { data: { ok: true } } },
     });
@@ -98,17 +98,17 @@ describe('the older interface', () => {
       status: 403,
       body: { error: 'Workflow is not deployed', details: { code: 'WORKFLOW_NOT_DEPLOYED' } },
     });
-    const deployed = await api.deployed(GREETING);
-    expect(await run(deployed, { selectedOutputs: 7 })).toMatchObject({ status: 400 });
+    const deployedId = await api.deployed(GREETING);
+    expect(await run(deployedId, { selectedOutputs: 7 })).toMatchObject({ status: 400 });
   });
 
   it('is 404 for jobs of other workspaces', async () => {
     const id = await api.deployed(PLAIN);
     const { body } = await run(id);
     const { engine, store } = api;
-    const stranger = await testApi({ engine, store });
+    const otherApi = await testApi({ engine, store });
     const path = `/api/jobs/${String(body['executionId'])}`;
     expect((await call('GET', path)).status).toBe(200);
-    expect((await stranger.call('GET', path)).status).toBe(404);
+    expect((await otherApi.call('GET', path)).status).toBe(404);
   });
 });

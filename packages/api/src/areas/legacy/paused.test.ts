@@ -19,7 +19,7 @@ interface Paused {
   pausePoints: Point[];
 }
 
-async function paused(id: string): Promise<string> {
+async function startRun(id: string): Promise<string> {
   const { data } = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   return data.runId;
 }
@@ -27,8 +27,8 @@ async function paused(id: string): Promise<string> {
 describe('paused executions', () => {
   it('are listed, newest first, with their pause points', async () => {
     const id = await api.deployed(APPROVAL);
-    const first = await paused(id);
-    const second = await paused(id);
+    const first = await startRun(id);
+    const second = await startRun(id);
     const { body } = await call('GET', `/api/workflows/${id}/paused`);
     const { pausedExecutions } = body as { pausedExecutions: Paused[] };
     expect(pausedExecutions.map(({ executionId }) => executionId)).toEqual([second, first]);
@@ -37,26 +37,26 @@ describe('paused executions', () => {
       ...{ expiresAt: null, metadata: {}, triggerIds: [] },
       pausePoints: [{ resumeStatus: 'paused', snapshotReady: true, parallelScope: null, loopScope: null }],
     });
-    const none = await call('GET', `/api/workflows/${id}/paused?status=partially_resumed`);
-    expect(none.body).toEqual({ pausedExecutions: [] });
+    const otherStatus = await call('GET', `/api/workflows/${id}/paused?status=partially_resumed`);
+    expect(otherStatus.body).toEqual({ pausedExecutions: [] });
     expect((await call('GET', `/api/workflows/${id}/paused?status=running`)).status).toBe(400);
-    const empty = await api.deployed(GREETING);
-    expect((await call('GET', `/api/workflows/${empty}/paused`)).body).toEqual({ pausedExecutions: [] });
+    const emptyId = await api.deployed(GREETING);
+    expect((await call('GET', `/api/workflows/${emptyId}/paused`)).body).toEqual({ pausedExecutions: [] });
   });
 
   it('can be read at the resume path, all points or one', async () => {
     const ask = block('Ask', 'human_in_the_loop', {});
-    const both = parallel('Both', { parallelType: 'count', count: 2 }, ask);
-    const id = await api.deployed(workflow([both], ['Start -> Both', 'Both -> Ask']));
-    const runId = await paused(id);
-    const at = `/api/resume/${id}/${runId}`;
-    const whole = (await call('GET', at)).body as Paused;
-    expect((await call('GET', `/api/workflows/${id}/paused/${runId}`)).body).toEqual(whole);
-    const { pausePoints, ...execution } = whole;
+    const container = parallel('Both', { parallelType: 'count', count: 2 }, ask);
+    const id = await api.deployed(workflow([container], ['Start -> Both', 'Both -> Ask']));
+    const runId = await startRun(id);
+    const resumePath = `/api/resume/${id}/${runId}`;
+    const pausedExecution = (await call('GET', resumePath)).body as Paused;
+    expect((await call('GET', `/api/workflows/${id}/paused/${runId}`)).body).toEqual(pausedExecution);
+    const { pausePoints, ...execution } = pausedExecution;
     expect(pausePoints).toHaveLength(2);
     const branches: unknown[] = [];
     for (const point of pausePoints) {
-      const path = `${at}/${point.contextId}`;
+      const path = `${resumePath}/${point.contextId}`;
       expect(point.resumeLinks.apiUrl).toBe(ORIGIN + path);
       const { body } = await call('GET', path);
       expect(body).toEqual({ execution, pausePoint: point, queue: [], activeResumeEntry: null });
@@ -65,20 +65,23 @@ describe('paused executions', () => {
       );
     }
     expect(branches).toMatchObject([{ branchIndex: 0 }, { branchIndex: 1 }]);
-    const answered = await call('POST', `${at}/${pausePoints[0]?.contextId}`, { body: {} });
-    expect(answered.status).toBe(200);
-    expect((await call('GET', at)).body).toMatchObject({ status: 'partially_resumed', resumedCount: 1 });
+    const response = await call('POST', `${resumePath}/${pausePoints[0]?.contextId}`, { body: {} });
+    expect(response.status).toBe(200);
+    expect((await call('GET', resumePath)).body).toMatchObject({
+      status: 'partially_resumed',
+      resumedCount: 1,
+    });
   });
 
   it('are 404 for unknown executions', async () => {
     const id = await api.deployed(APPROVAL);
-    const runId = await paused(id);
+    const runId = await startRun(id);
     expect((await call('GET', `/api/resume/${id}/nothing`)).body).toEqual({ error: 'Run not found' });
     expect((await call('GET', `/api/resume/${id}/${runId}/wrong`)).body).toEqual({
       error: 'Pause point not found',
     });
-    const ended = await api.deployed(GREETING);
-    expect((await call('GET', `/api/resume/${ended}/${await paused(ended)}`)).body).toEqual({
+    const endedId = await api.deployed(GREETING);
+    expect((await call('GET', `/api/resume/${endedId}/${await startRun(endedId)}`)).body).toEqual({
       error: 'Paused execution not found',
     });
   });
@@ -88,33 +91,33 @@ describe('the limits of a caller', () => {
   const path = '/api/users/me/usage-limits';
 
   it('are null if nothing is counted', async () => {
-    const free = {
+    const unlimited = {
       ...{ isLimited: false, requestsPerMinute: null, maxBurst: null },
       ...{ remaining: null, resetAt: null },
     };
     expect((await call('GET', path)).body).toEqual({
       success: true,
-      rateLimit: { sync: free, async: free, authType: 'api' },
+      rateLimit: { sync: unlimited, async: unlimited, authType: 'api' },
       usage: null,
     });
   });
 
   it('show the remaining limits without using them', async () => {
-    const standing = { currentPeriodCost: 3, limit: 10, plan: 'team' };
-    const own = await testApi({
+    const usageSummary = { currentPeriodCost: 3, limit: 10, plan: 'team' };
+    const limitedApi = await testApi({
       limiter: memoryLimiter({ sync: { capacity: 2, perMinute: 60 } }, () => 0),
-      usage: { reserve: () => ({}), summary: () => standing },
+      usage: { reserve: () => ({}), summary: () => usageSummary },
       now: () => 0,
     });
-    const id = await own.deployed(GREETING);
+    const id = await limitedApi.deployed(GREETING);
     const sync = async () =>
-      ((await own.call('GET', path)).body as { rateLimit: { sync: object } }).rateLimit.sync;
+      ((await limitedApi.call('GET', path)).body as { rateLimit: { sync: object } }).rateLimit.sync;
     const full = { isLimited: false, requestsPerMinute: 60, maxBurst: 2, remaining: 2 };
     expect(await sync()).toEqual({ ...full, resetAt: '1970-01-01T00:00:00.000Z' });
     for (let runs = 0; runs < 2; runs += 1)
-      await own.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+      await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(await sync()).toMatchObject({ isLimited: true, remaining: 0 });
     expect(await sync()).toMatchObject({ isLimited: true, remaining: 0 });
-    expect((await own.call('GET', path)).body).toMatchObject({ usage: standing });
+    expect((await limitedApi.call('GET', path)).body).toMatchObject({ usage: usageSummary });
   });
 });

@@ -10,7 +10,7 @@ const table = (headers: { [name: string]: string }) =>
   Object.entries(headers).map(([Key, Value], index) => ({ id: `${index}`, cells: { Key, Value } }));
 
 /** Returns the response of the older interface for a Response block with these headers. */
-async function answered(headers: { [name: string]: string }): Promise<Response> {
+async function respondWith(headers: { [name: string]: string }): Promise<Response> {
   const reply = block('Reply', 'response', {
     dataMode: 'json',
     data: '{"a": 1}',
@@ -23,7 +23,7 @@ async function answered(headers: { [name: string]: string }): Promise<Response> 
 
 describe('headers of a Response block', () => {
   it('reach the client of the older interface', async () => {
-    const response = await answered({
+    const response = await respondWith({
       ...{ 'X-Own': 'yes', Location: '/there', 'Cache-Control': 'max-age=60', 'Content-Type': 'text/html' },
     });
     expect(response.status).toBe(201);
@@ -53,15 +53,15 @@ describe('headers of a Response block', () => {
     ...{ 'Service-Worker-Allowed': '/', 'WWW-Authenticate': 'Basic', 'X-RateLimit-Limit': '1' },
     ...{ 'X-Request-Id': 'forged', 'X-Execution-Id': 'forged', 'X-Run-Id': 'forged' },
   };
-  it.each(Object.entries(reserved))('that only the server sets are left out: %s', async (name, value) => {
-    const response = await answered({ [name]: value, 'X-Own': 'yes' });
+  it.each(Object.entries(reserved))('are omitted if only the server sets them: %s', async (name, value) => {
+    const response = await respondWith({ [name]: value, 'X-Own': 'yes' });
     expect(response.headers.get('x-own')).toBe('yes');
     expect(response.headers.get(name)).not.toBe(value);
     expect(await response.json()).toEqual({ a: 1 });
   });
 
   it('cannot make HTML run scripts in this origin', async () => {
-    const response = await answered({
+    const response = await respondWith({
       'Content-Type': 'text/html',
       'Content-Security-Policy': "script-src 'unsafe-inline'",
       'X-Content-Type-Options': 'sniff',
@@ -83,10 +83,10 @@ describe('an output in the shape of a Response', () => {
     });
     onTestFinished(() => server.close().closeAllConnections());
     const url = await listening(server);
-    const own = await testApi({ engineOptions: { egress: egressTo(url) } });
+    const egressApi = await testApi({ engineOptions: { egress: egressTo(url) } });
     const fetch = block('Fetch', 'api', { url, method: 'GET' });
-    const id = await own.deployed(workflow([fetch], ['Start -> Fetch']));
-    const response = await own.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
+    const id = await egressApi.deployed(workflow([fetch], ['Start -> Fetch']));
+    const response = await egressApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
     expect(response.status).toBe(200);
     expect([response.headers.get('x-foreign'), response.headers.get('set-cookie')]).toEqual([null, null]);
     expect(await response.json()).toMatchObject({ success: true, output: { data: { a: 1 }, status: 201 } });

@@ -28,7 +28,7 @@ function eventsIn(text: string): LegacyEvent[] {
   });
 }
 
-async function ran(
+async function runWorkflow(
   exported: Parameters<typeof api.deployed>[0],
 ): Promise<{ path: string; runId: string; id: string }> {
   const id = await api.deployed(exported);
@@ -36,7 +36,7 @@ async function ran(
   return { path: `/api/workflows/${id}/executions/${data.runId}/stream`, runId: data.runId, id };
 }
 
-async function followed(path: string, headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> {
+async function follow(path: string, headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> {
   const response = await fetch('GET', path, { headers });
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -45,8 +45,8 @@ async function followed(path: string, headers: { [name: string]: string } = {}):
 
 describe('an execution stream', () => {
   it('sends all events from the beginning, in order', async () => {
-    const { path, runId, id } = await ran(GREETING);
-    const events = await followed(path);
+    const { path, runId, id } = await runWorkflow(GREETING);
+    const events = await follow(path);
     expect(events.map(({ type, data }) => `${type} ${data.blockName ?? ''}`.trim())).toEqual([
       'execution:started',
       'block:started Start',
@@ -63,51 +63,54 @@ describe('an execution stream', () => {
   });
 
   it('continues after the last event that the client received', async () => {
-    const { path } = await ran(GREETING);
-    const all = await followed(path);
+    const { path } = await runWorkflow(GREETING);
+    const all = await follow(path);
     const last = Number(all.at(-3)?.eventId);
-    expect(await followed(`${path}?from=${last}`)).toEqual(all.slice(-2));
-    expect(await followed(path, { 'Last-Event-ID': String(last) })).toEqual(all.slice(-2));
-    expect(await followed(`${path}?from=1000`)).toEqual([]);
+    expect(await follow(`${path}?from=${last}`)).toEqual(all.slice(-2));
+    expect(await follow(path, { 'Last-Event-ID': String(last) })).toEqual(all.slice(-2));
+    expect(await follow(`${path}?from=1000`)).toEqual([]);
     expect((await call('GET', `${path}?from=-1`)).status).toBe(400);
     expect((await call('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
   });
 
-  it('ends with an error, a cancel, or a pause that needs a person', async () => {
-    const broken = (await followed((await ran(BROKEN)).path)).slice(-2);
-    expect(broken).toMatchObject([
+  it('ends with an error, or with a pause that needs a person', async () => {
+    const lastEvents = (await follow((await runWorkflow(BROKEN)).path)).slice(-2);
+    expect(lastEvents).toMatchObject([
       { type: 'block:error', data: { blockName: 'Fetch', error: expect.stringContaining('127.0.0.1') } },
       { type: 'execution:error', data: { error: expect.any(String) } },
     ]);
-    const paused = (await followed((await ran(APPROVAL)).path)).at(-1);
-    expect(paused).toMatchObject({ type: 'execution:paused', data: { pauseKind: 'human', pausePoints: 1 } });
-    expect(paused).not.toHaveProperty('eventId');
+    const lastEvent = (await follow((await runWorkflow(APPROVAL)).path)).at(-1);
+    expect(lastEvent).toMatchObject({
+      type: 'execution:paused',
+      data: { pauseKind: 'human', pausePoints: 1 },
+    });
+    expect(lastEvent).not.toHaveProperty('eventId');
   });
 
   it('sends events while it runs', async () => {
     const id = await api.deployed(LONG);
-    const at = `/api/v2/workflows/${id}`;
-    const { data } = await call<ShownRun>('POST', `${at}/execute`, { body: { async: true } });
-    await untilStatus(api, `${at}/runs/${data.runId}`, 'paused');
-    const following = followed(`/api/workflows/${id}/executions/${data.runId}/stream`);
-    await call('POST', `${at}/runs/${data.runId}/cancel`);
-    expect((await following).at(-1)).toMatchObject({ type: 'execution:cancelled' });
+    const workflowPath = `/api/v2/workflows/${id}`;
+    const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
+    await untilStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
+    const events = follow(`/api/workflows/${id}/executions/${data.runId}/stream`);
+    await call('POST', `${workflowPath}/runs/${data.runId}/cancel`);
+    expect((await events).at(-1)).toMatchObject({ type: 'execution:cancelled' });
   });
 
   it('has the container and the iteration of a block', async () => {
     const iterations = loop('Twice', { loopType: 'for', count: 2 }, block('Words', 'variables', {}));
-    const events = await followed(
-      (await ran(workflow([iterations], ['Start -> Twice', 'Twice -> Words']))).path,
+    const events = await follow(
+      (await runWorkflow(workflow([iterations], ['Start -> Twice', 'Twice -> Words']))).path,
     );
-    const began = events.filter(({ type, data }) => type === 'block:started' && data.blockName === 'Words');
-    expect(began.map(({ data }) => [data.iterationType, data.iterationCurrent])).toEqual([
+    const starts = events.filter(({ type, data }) => type === 'block:started' && data.blockName === 'Words');
+    expect(starts.map(({ data }) => [data.iterationType, data.iterationCurrent])).toEqual([
       ['loop', 0],
       ['loop', 1],
     ]);
   });
 
   it('is 404 when unknown', async () => {
-    const { id } = await ran(GREETING);
+    const { id } = await runWorkflow(GREETING);
     expect(await call('GET', `/api/workflows/${id}/executions/nothing/stream`)).toMatchObject({
       status: 404,
     });
@@ -115,35 +118,39 @@ describe('an execution stream', () => {
 
   it('does not cancel the execution when the client disconnects', async () => {
     const id = await api.deployed(LONG);
-    const at = `/api/v2/workflows/${id}`;
-    const { data } = await call<ShownRun>('POST', `${at}/execute`, { body: { async: true } });
-    await untilStatus(api, `${at}/runs/${data.runId}`, 'paused');
+    const workflowPath = `/api/v2/workflows/${id}`;
+    const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
+    await untilStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
     expect((await fetch('HEAD', path)).status).toBe(200);
     await (await fetch('GET', path)).body?.cancel();
-    expect(await call('GET', `${at}/runs/${data.runId}`)).toMatchObject({ data: { status: 'paused' } });
+    expect(await call('GET', `${workflowPath}/runs/${data.runId}`)).toMatchObject({
+      data: { status: 'paused' },
+    });
   });
 });
 
 it('an execution is streamed when a header requests it', async () => {
   const id = await api.deployed(GREETING);
   const path = `/api/workflows/${id}/execute`;
-  const streamed = await fetch('POST', path, { body: {}, headers: { 'X-Stream-Response': 'true' } });
-  expect(streamed.headers.get('content-type')).toBe('text/event-stream');
-  expect(await streamed.text()).toContain('"event":"final"');
-  const both = { 'X-Stream-Response': 'true', 'X-Execution-Mode': 'async' };
-  expect((await fetch('POST', path, { body: {}, headers: both })).status).toBe(400);
+  const response = await fetch('POST', path, { body: {}, headers: { 'X-Stream-Response': 'true' } });
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  expect(await response.text()).toContain('"event":"final"');
+  const conflictingHeaders = { 'X-Stream-Response': 'true', 'X-Execution-Mode': 'async' };
+  expect((await fetch('POST', path, { body: {}, headers: conflictingHeaders })).status).toBe(400);
 });
 
 describe('an execution stream of blocks that emit text', () => {
   it('has the text between the start and the end of its block, and resumes after each event', async () => {
-    const own = await testApi({ engineOptions: { blocks: [talk()] } });
-    const id = await own.deployed(workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']));
-    const { data } = await own.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const talkApi = await testApi({ engineOptions: { blocks: [talk()] } });
+    const id = await talkApi.deployed(
+      workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']),
+    );
+    const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
-    const read = async (headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> =>
-      eventsIn(await (await own.fetch('GET', path, { headers })).text());
-    const all = await read();
+    const readEvents = async (headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> =>
+      eventsIn(await (await talkApi.fetch('GET', path, { headers })).text());
+    const all = await readEvents();
     const kinds = all.map(({ type, eventId }) => `${eventId} ${type}`);
     expect(kinds).toEqual([
       '1 execution:started',
@@ -158,24 +165,29 @@ describe('an execution stream of blocks that emit text', () => {
       '8.8 execution:completed',
     ]);
     for (const [index, { eventId }] of all.entries())
-      expect(await read({ 'Last-Event-ID': String(eventId) })).toEqual(all.slice(index + 1));
-    const anonymous = await own.fetch('GET', path, { key: 'another', headers: { 'Last-Event-ID': '4.1' } });
+      expect(await readEvents({ 'Last-Event-ID': String(eventId) })).toEqual(all.slice(index + 1));
+    const anonymous = await talkApi.fetch('GET', path, {
+      key: 'another',
+      headers: { 'Last-Event-ID': '4.1' },
+    });
     expect(anonymous.status).toBe(401);
-    for (const bad of ['4.', '.4', '4.1.1', '4,1', '9'.repeat(20)])
-      expect((await own.fetch('GET', path, { headers: { 'Last-Event-ID': bad } })).status).toBe(400);
+    for (const malformedId of ['4.', '.4', '4.1.1', '4,1', '9'.repeat(20)])
+      expect((await talkApi.fetch('GET', path, { headers: { 'Last-Event-ID': malformedId } })).status).toBe(
+        400,
+      );
   });
 
   it('is not readable for another workspace, even after the first events', async () => {
-    const own = await testApi({ engineOptions: { blocks: [talk()] } });
-    const id = await own.deployed(workflow([block('T', 'talk')], ['Start -> T']));
-    const { data } = await own.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    const { store } = own;
-    const other = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
-    await store.workspaces.createWorkspace('Shuttles', other);
-    const { key } = await store.keys.create({ userId: other }, 'test');
+    const talkApi = await testApi({ engineOptions: { blocks: [talk()] } });
+    const id = await talkApi.deployed(workflow([block('T', 'talk')], ['Start -> T']));
+    const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { store } = talkApi;
+    const otherUser = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+    await store.workspaces.createWorkspace('Shuttles', otherUser);
+    const { key } = await store.keys.create({ userId: otherUser }, 'test');
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
-    const refused = await own.fetch('GET', path, { key, headers: { 'Last-Event-ID': '4.1' } });
-    expect([403, 404]).toContain(refused.status);
-    expect(await refused.text()).not.toContain('Once');
+    const response = await talkApi.fetch('GET', path, { key, headers: { 'Last-Event-ID': '4.1' } });
+    expect([403, 404]).toContain(response.status);
+    expect(await response.text()).not.toContain('Once');
   });
 });

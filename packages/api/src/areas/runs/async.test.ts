@@ -14,7 +14,7 @@ const api = await testApi();
 const { call } = api;
 
 describe('an asynchronous run', () => {
-  it('is accepted with a URL at which it can be read at once', async () => {
+  it('is accepted with a URL at which it can be read immediately', async () => {
     const path = await greetingOf(api);
     const answer = await call<ShownRun>('POST', `${path}/execute`, {
       body: { async: true, input: { name: 'Ada' } },
@@ -23,13 +23,13 @@ describe('an asynchronous run', () => {
     expect(answer.status).toBe(202);
     expect(answer.headers.get('x-run-id')).toBe(runId);
     expect(statusUrl).toBe(`http://heddle.test${path}/runs/${runId}`);
-    const at = new URL(statusUrl).pathname;
-    const read = await call<ShownRun>('GET', at);
-    expect(read.status).toBe(200);
-    expect(['queued', 'running', 'completed']).toContain(read.data.status);
-    await untilStatus(api, at, 'completed');
-    expect(await call('GET', at)).toMatchObject({ data: { output: null, trigger: 'api' } });
-    expect(await call('GET', `${at}?includeOutput=true`)).toMatchObject({
+    const statusPath = new URL(statusUrl).pathname;
+    const response = await call<ShownRun>('GET', statusPath);
+    expect(response.status).toBe(200);
+    expect(['queued', 'running', 'completed']).toContain(response.data.status);
+    await untilStatus(api, statusPath, 'completed');
+    expect(await call('GET', statusPath)).toMatchObject({ data: { output: null, trigger: 'api' } });
+    expect(await call('GET', `${statusPath}?includeOutput=true`)).toMatchObject({
       data: { output: { data: { hello: 'Ada' } } },
     });
   });
@@ -43,9 +43,9 @@ describe('an asynchronous run', () => {
       data: { runId, status: 'queued', trigger: 'api', output: null, endedAt: null },
     });
     const { engine, store, key } = api;
-    const next = await testApi({ engine, store });
+    const nextApi = await testApi({ engine, store });
     await untilStatus(api, path, 'completed');
-    expect(await next.call('GET', `${path}?includeOutput=1`, { key })).toMatchObject({
+    expect(await nextApi.call('GET', `${path}?includeOutput=1`, { key })).toMatchObject({
       data: { output: { data: { hello: 'Bob' } } },
     });
   });
@@ -78,11 +78,11 @@ describe('an asynchronous run', () => {
     const id = await api.deployed(GREETING);
     const runId = await queueRun(api, id, {});
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
-    const cancelled = { success: true, reason: 'queue_cancelled', durablyRecorded: true };
-    expect(await call('POST', `${path}/cancel`)).toMatchObject({ status: 200, data: cancelled });
+    const result = { success: true, reason: 'queue_cancelled', durablyRecorded: true };
+    expect(await call('POST', `${path}/cancel`)).toMatchObject({ status: 200, data: result });
     expect(await call('GET', path)).toMatchObject({ data: { status: 'cancelled' } });
-    const again = await call('POST', `${path}/cancel`);
-    expect(again).toMatchObject({
+    const secondCancel = await call('POST', `${path}/cancel`);
+    expect(secondCancel).toMatchObject({
       data: { success: false, reason: 'already_cancelled', durablyRecorded: false },
     });
   });
@@ -104,13 +104,13 @@ describe('a draft', () => {
     const body = { run: { source: 'manual' }, input: { name: 'Ada' } };
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     expect(answer).toMatchObject({ status: 200, data: { output: { data: { hello: 'Ada' } } } });
-    const read = await call('GET', `/api/v2/workflows/${id}/runs/${answer.data.runId}`);
-    expect(read.data).toMatchObject({ trigger: 'manual' });
+    const response = await call('GET', `/api/v2/workflows/${id}/runs/${answer.data.runId}`);
+    expect(response.data).toMatchObject({ trigger: 'manual' });
   });
 
   it('begins at its trigger, which must be named if there are several', async () => {
-    const two = workflow([block('Other', 'start_trigger')], []);
-    const id = await api.drafted(two);
+    const exported = workflow([block('Other', 'start_trigger')], []);
+    const id = await api.drafted(exported);
     const run = (entry?: object) =>
       call('POST', `/api/v2/workflows/${id}/execute`, {
         body: { run: { source: 'manual', ...(entry && { entry }) } },
@@ -121,8 +121,8 @@ describe('a draft', () => {
       body: { error: { message: expect.stringContaining('(Other)') } },
     });
     const { data } = await call<{ blocks: object }>('GET', `/api/v2/workflows/${id}/state`);
-    const [first] = Object.keys(data.blocks);
-    expect(await run({ type: 'trigger', blockId: first })).toMatchObject({ status: 200 });
+    const [blockId] = Object.keys(data.blocks);
+    expect(await run({ type: 'trigger', blockId: blockId })).toMatchObject({ status: 200 });
     expect(await run({ type: 'trigger', blockId: 'ghost' })).toMatchObject({ status: 400 });
   });
 
@@ -143,17 +143,17 @@ describe('a draft', () => {
     const first = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
     const [reply] = Object.entries(data.blocks).find(([, each]) => each.name === 'Reply') ?? [];
-    const from = (sourceRunId: string, blockId = reply) =>
+    const runFrom = (sourceRunId: string, blockId = reply) =>
       call('POST', `${path}/execute`, {
         body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
       });
-    expect(await from(first.data.runId)).toMatchObject({
+    expect(await runFrom(first.data.runId)).toMatchObject({
       status: 200,
       data: { status: 'completed', output: { data: { hello: 'Ada' } } },
     });
-    expect(await from('ghost')).toMatchObject({ status: 404 });
-    expect(await from(first.data.runId, 'ghost')).toMatchObject({ status: 400 });
-    const other = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
-    expect(await from(other.data.runId)).toMatchObject({ status: 404 });
+    expect(await runFrom('ghost')).toMatchObject({ status: 404 });
+    expect(await runFrom(first.data.runId, 'ghost')).toMatchObject({ status: 400 });
+    const otherRun = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
+    expect(await runFrom(otherRun.data.runId)).toMatchObject({ status: 404 });
   });
 });

@@ -4,12 +4,12 @@ import { BlockText } from './block-text.ts';
 import type { TextFrame } from './block-text.ts';
 
 /** Ends a scope as `OutputFrames` does. */
-function end(text: BlockText, scope: string, content: string, more: readonly string[] = []): TextFrame[] {
+function end(text: BlockText, scope: string, content: string, values: readonly string[] = []): TextFrame[] {
   const hasText = text.has(scope, content);
-  return [...text.end(scope, hasText ? more : [content, ...more], { hasText })];
+  return [...text.end(scope, hasText ? values : [content, ...values], { hasText })];
 }
 
-const chunk = (of: string): TextFrame => ({ chunk: of });
+const chunk = (text: string): TextFrame => ({ chunk: text });
 const RESET: TextFrame = { event: 'chunk_reset' };
 
 describe('the text of a block in iterations and branches', () => {
@@ -64,30 +64,30 @@ describe('the text of a block in iterations and branches', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, differs) => {
         const text = new BlockText();
-        const own: { [scope: string]: string } = {};
-        const ended: string[] = [];
+        const texts: { [scope: string]: string } = {};
+        const endedValues: string[] = [];
         const frames: TextFrame[] = [];
-        for (const [nth, [of, kind]] of steps.entries()) {
+        for (const [nth, [key, kind]] of steps.entries()) {
           if (kind === 'add') {
             const part = `<${nth}>`;
-            own[of] = (own[of] ?? '') + part;
-            frames.push(...text.add(of, part));
+            texts[key] = (texts[key] ?? '') + part;
+            frames.push(...text.add(key, part));
           } else if (kind === 'end') {
-            const content = differs && nth % 3 === 0 ? `[${nth}]` : (own[of] ?? `[${nth}]`);
-            delete own[of];
-            ended.push(content);
-            frames.push(...end(text, of, content));
+            const content = differs && nth % 3 === 0 ? `[${nth}]` : (texts[key] ?? `[${nth}]`);
+            delete texts[key];
+            endedValues.push(content);
+            frames.push(...end(text, key, content));
           } else {
-            delete own[of];
-            frames.push(...text.reset(of));
+            delete texts[key];
+            frames.push(...text.reset(key));
           }
         }
-        for (const of of Object.keys(own)) frames.push(...text.reset(of));
+        for (const key of Object.keys(texts)) frames.push(...text.reset(key));
         frames.push(...text.flush());
-        let shown = '';
-        for (const frame of frames) shown = 'chunk' in frame ? shown + frame.chunk : '';
-        for (const value of ended) expect(shown).toContain(value);
-        expect(shown).toHaveLength(ended.join('').length);
+        let clientText = '';
+        for (const frame of frames) clientText = 'chunk' in frame ? clientText + frame.chunk : '';
+        for (const value of endedValues) expect(clientText).toContain(value);
+        expect(clientText).toHaveLength(endedValues.join('').length);
         expect(frames.length).toBeLessThanOrEqual(3 * steps.length + 1);
       }),
     );

@@ -9,23 +9,26 @@ const api = await testApi();
 const { call, store, workspaceId } = api;
 const path = `/api/v2/workflows/${await api.deployed(ECHO)}`;
 
-interface Ran {
+interface RunResult {
   runId: string;
   output: { data: Json };
 }
 
-/** Returns the path of the workflow's runs, and the files of a run with this input. */
-async function ran(input: { [key: string]: Json }) {
-  const { data } = await call<Ran>('POST', `${path}/execute`, { body: { input, includeFileBase64: false } });
+/** Runs the workflow with this input. Returns the file of its output, the path of its download, and the run id. */
+async function runWithFile(input: { [key: string]: Json }) {
+  const { data } = await call<RunResult>('POST', `${path}/execute`, {
+    body: { input, includeFileBase64: false },
+  });
   const [file] = filesIn(data.output.data);
   if (!file) throw new Error('There is no file.');
-  return { file, at: `${path}/runs/${data.runId}/files/${encodeURIComponent(file.id)}`, runId: data.runId };
+  const { runId } = data;
+  return { file, filePath: `${path}/runs/${runId}/files/${encodeURIComponent(file.id)}`, runId };
 }
 
 describe('the download of a file', () => {
   it('returns its bytes as an attachment, and is recorded', async () => {
-    const { at, file, runId } = await ran({ doc: { ...FILE, name: 'Übersicht "1".txt' } });
-    const response = await api.fetch('GET', at);
+    const { filePath, file, runId } = await runWithFile({ doc: { ...FILE, name: 'Übersicht "1".txt' } });
+    const response = await api.fetch('GET', filePath);
     expect(response.status).toBe(200);
     expect(await response.text()).toBe('abc');
     const headers = Object.fromEntries(response.headers);
@@ -50,80 +53,84 @@ describe('the download of a file', () => {
   });
 
   it('with HEAD returns the headers, and is not recorded', async () => {
-    const { at, file } = await ran({ doc: FILE });
-    const response = await api.fetch('HEAD', at);
+    const { filePath, file } = await runWithFile({ doc: FILE });
+    const response = await api.fetch('HEAD', filePath);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-disposition')).toContain('abc.txt');
     expect(await response.text()).toBe('');
     expect(await store.audit.ofResource(file.id)).toEqual([]);
     expect(await api.fetch('HEAD', `${path}/runs/none/files/none`)).toMatchObject({ status: 404 });
-    expect(await api.fetch('HEAD', at, { key: null })).toMatchObject({ status: 401 });
+    expect(await api.fetch('HEAD', filePath, { key: null })).toMatchObject({ status: 401 });
     const run = await api.fetch(
       'HEAD',
-      at.replace(/\/files\/.*$/, '?includeOutput=true&includeFileBase64=true'),
+      filePath.replace(/\/files\/.*$/, '?includeOutput=true&includeFileBase64=true'),
     );
     expect([run.status, await run.text()]).toEqual([200, '']);
   });
 
   it('is allowed for readers and workspace keys', async () => {
-    const { at } = await ran({ doc: FILE });
+    const { filePath } = await runWithFile({ doc: FILE });
     const userId = await store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
     await store.workspaces.setMember(workspaceId, userId, 'read');
     const reader = await store.keys.create({ userId }, 'reader');
     const shared = await store.keys.create({ workspaceId }, 'shared');
-    for (const { key } of [reader, shared]) expect((await api.fetch('GET', at, { key })).status).toBe(200);
+    for (const { key } of [reader, shared])
+      expect((await api.fetch('GET', filePath, { key })).status).toBe(200);
   });
 
   it('is the same 404 for a file of another run, workflow or workspace', async () => {
-    const mine = await ran({ doc: FILE });
-    const other = await ran({ doc: FILE });
+    const ownRun = await runWithFile({ doc: FILE });
+    const otherRun = await runWithFile({ doc: FILE });
     const otherWorkflow = `/api/v2/workflows/${await api.deployed(ECHO)}`;
-    const places = [
-      `${path}/runs/${other.runId}/files/${mine.file.id}`,
-      `${path}/runs/${mine.runId}/files/ghost`,
-      `${path}/runs/${mine.runId}/files/${encodeURIComponent(mine.file.key)}`,
-      `${path}/runs/ghost/files/${mine.file.id}`,
-      `${otherWorkflow}/runs/${mine.runId}/files/${mine.file.id}`,
+    const wrongPaths = [
+      `${path}/runs/${otherRun.runId}/files/${ownRun.file.id}`,
+      `${path}/runs/${ownRun.runId}/files/ghost`,
+      `${path}/runs/${ownRun.runId}/files/${encodeURIComponent(ownRun.file.key)}`,
+      `${path}/runs/ghost/files/${ownRun.file.id}`,
+      `${otherWorkflow}/runs/${ownRun.runId}/files/${ownRun.file.id}`,
     ];
-    for (const place of places) {
-      const answer = await call('GET', place);
+    for (const wrongPath of wrongPaths) {
+      const answer = await call('GET', wrongPath);
       expect([answer.status, errorIn(answer.body).message]).toEqual([404, 'File not found']);
     }
     const id = await store.workspaces.createWorkspace('Elsewhere', api.userId);
     const { key } = await store.keys.create({ workspaceId: id }, 'foreign');
-    const hidden = await call('GET', mine.at, { key });
-    expect([hidden.status, errorIn(hidden.body).message]).toEqual([404, 'Workflow not found']);
+    const refusal = await call('GET', ownRun.filePath, { key });
+    expect([refusal.status, errorIn(refusal.body).message]).toEqual([404, 'Workflow not found']);
   });
 
   it('is 404 for a run that has no files, is paused or failed to start', async () => {
-    const broken = `/api/v2/workflows/${await api.deployed(BROKEN)}`;
-    const failed = await call<Ran>('POST', `${broken}/execute`, { body: {} });
+    const brokenPath = `/api/v2/workflows/${await api.deployed(BROKEN)}`;
+    const failedRun = await call<RunResult>('POST', `${brokenPath}/execute`, { body: {} });
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     await call('POST', `${path}/execute`, { headers, body: { input: { doc: { ...FILE, data: '' } } } });
-    for (const run of [`${broken}/runs/${failed.data.runId}`, `${path}/runs/${headers['X-Run-Id']}`]) {
+    for (const run of [`${brokenPath}/runs/${failedRun.data.runId}`, `${path}/runs/${headers['X-Run-Id']}`]) {
       expect(await call('GET', `${run}/files/x`)).toMatchObject({ status: 404 });
     }
   });
 
   it('does not trust a record that a workflow has forged', async () => {
-    const forged = { id: 'made-up', name: 'a', size: 3, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
-    const { at } = await ran({ any: forged });
-    expect(await call('GET', at)).toMatchObject({
+    const key = `sha256:${'0'.repeat(64)}`;
+    const forgedRecord = { id: 'made-up', name: 'a', size: 3, type: 'text/plain', key };
+    const { filePath } = await runWithFile({ any: forgedRecord });
+    expect(await call('GET', filePath)).toMatchObject({
       status: 404,
       body: { error: { message: 'File not found' } },
     });
-    const run = at.replace(/\/files\/.*$/, '?includeOutput=true');
+    const run = filePath.replace(/\/files\/.*$/, '?includeOutput=true');
     expect(await call('GET', run)).toMatchObject({ data: { files: [{ id: 'made-up', size: 3 }] } });
     expect(await call('GET', `${run}&includeFileBase64=true`)).toMatchObject({ status: 404 });
-    const shown = await call('POST', `${path}/execute`, { body: { input: { any: forged } } });
-    expect(shown).toMatchObject({ status: 200, data: { output: { data: { any: forged } } } });
+    const result = await call('POST', `${path}/execute`, { body: { input: { any: forgedRecord } } });
+    expect(result).toMatchObject({ status: 200, data: { output: { data: { any: forgedRecord } } } });
   });
 
   it('sanitizes the record for its headers', async () => {
-    const { file } = await ran({ doc: FILE });
+    const { file } = await runWithFile({ doc: FILE });
     const name = '../x"; filename="evil.exe\r\nSet-Cookie: a=b \uD800';
-    const { at } = await ran({ any: { ...file, size: 1, name, type: 'text/html\r\nSet-Cookie: a=b' } });
-    const response = await api.fetch('GET', at);
+    const { filePath } = await runWithFile({
+      any: { ...file, size: 1, name, type: 'text/html\r\nSet-Cookie: a=b' },
+    });
+    const response = await api.fetch('GET', filePath);
     expect([response.status, await response.text()]).toEqual([200, 'abc']);
     expect(response.headers.get('set-cookie')).toBeNull();
     expect(response.headers.get('content-type')).toBe('application/octet-stream');

@@ -60,9 +60,9 @@ describe('a run of a workflow with several triggers', () => {
     expect(await call('POST', `${path}/execute`, { body: { run } })).toMatchObject({
       data: { output: { data: { from: 'One' } } },
     });
-    const accepted = await call<ShownRun>('POST', `${path}/execute`, { body: { run, async: true } });
-    await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
-    expect(await call('GET', `${path}/runs/${accepted.data.runId}?includeOutput=true`)).toMatchObject({
+    const receipt = await call<ShownRun>('POST', `${path}/execute`, { body: { run, async: true } });
+    await untilStatus(api, `${path}/runs/${receipt.data.runId}`, 'completed');
+    expect(await call('GET', `${path}/runs/${receipt.data.runId}?includeOutput=true`)).toMatchObject({
       data: { output: { data: { from: 'One' } } },
     });
   });
@@ -82,7 +82,7 @@ describe('a run of a workflow with several triggers', () => {
 });
 
 describe('selectors of workflows that a run has called', () => {
-  const calling = (child: string, ...more: string[]) =>
+  const callerOf = (child: string, ...more: string[]) =>
     workflow(
       [block('Call', 'workflow', { workflowId: child, input: '{"name": "Ada"}' })],
       ['Start -> Call', ...more],
@@ -90,43 +90,43 @@ describe('selectors of workflows that a run has called', () => {
 
   it('return the values of their blocks, at any depth, in responses, streams and polls', async () => {
     const inner = await api.deployed(GREETING);
-    const middle = await api.deployed(calling(inner));
-    const outer = await api.deployed(calling(middle));
+    const middle = await api.deployed(callerOf(inner));
+    const outer = await api.deployed(callerOf(middle));
     await call('POST', `/api/v2/workflows/${outer}/deploy`);
     const path = `/api/v2/workflows/${outer}`;
     const selector = `${middle}.call.childWorkflowId`;
     const body = { selectedOutputs: [selector, 'Call.success'] };
-    const ran = await call<ShownRun>('POST', `${path}/execute`, { body });
+    const result = await call<ShownRun>('POST', `${path}/execute`, { body });
     const blockOutputs = { [selector]: inner, 'Call.success': true };
-    expect(ran).toMatchObject({ status: 200, data: { blockOutputs } });
-    const polled = `${path}/runs/${ran.data.runId}?selectedOutputs=${middle}.Call.childWorkflowId`;
-    expect(await call('GET', polled)).toMatchObject({
+    expect(result).toMatchObject({ status: 200, data: { blockOutputs } });
+    const pollPath = `${path}/runs/${result.data.runId}?selectedOutputs=${middle}.Call.childWorkflowId`;
+    expect(await call('GET', pollPath)).toMatchObject({
       data: { blockOutputs: { [`${middle}.Call.childWorkflowId`]: inner } },
     });
-    const streamed = await api.fetch('POST', `${path}/execute`, { body: { ...body, stream: true } });
-    expect(await streamed.text()).toContain(`"childWorkflowId":"${inner}"`);
+    const stream = await api.fetch('POST', `${path}/execute`, { body: { ...body, stream: true } });
+    expect(await stream.text()).toContain(`"childWorkflowId":"${inner}"`);
     // Only the middle workflow calls the innermost one, which is live in the same workspace.
-    const deep = await call('POST', `${path}/execute`, {
+    const innermost = await call('POST', `${path}/execute`, {
       body: { selectedOutputs: [`${inner}.Reply.data.hello`] },
     });
-    expect(deep).toMatchObject({ data: { blockOutputs: { [`${inner}.Reply.data.hello`]: 'Ada' } } });
+    expect(innermost).toMatchObject({ data: { blockOutputs: { [`${inner}.Reply.data.hello`]: 'Ada' } } });
   });
 
   it('are refused for unknown blocks and for workflows of other workspaces', async () => {
     const inner = await api.deployed(GREETING);
-    const outer = await api.deployed(calling(inner));
+    const outer = await api.deployed(callerOf(inner));
     const path = `/api/v2/workflows/${outer}/execute`;
-    const refused = async (selector: string): Promise<unknown> =>
+    const refusalOf = async (selector: string): Promise<unknown> =>
       (await call('POST', path, { body: { selectedOutputs: [selector] } })).body;
-    expect(await refused(`${inner}.Ghost.x`)).toMatchObject({
+    expect(await refusalOf(`${inner}.Ghost.x`)).toMatchObject({
       error: {
         message: `Invalid selectedOutputs: "${inner}.Ghost.x" names no block. There are "Reply", "Start", "Words".`,
       },
     });
     const { engine, store } = api;
-    const stranger = await testApi({ engine, store });
-    const foreign = await stranger.deployed(GREETING);
-    expect(await refused(`${foreign}.Reply.data`)).toMatchObject({
+    const otherApi = await testApi({ engine, store });
+    const foreignId = await otherApi.deployed(GREETING);
+    expect(await refusalOf(`${foreignId}.Reply.data`)).toMatchObject({
       error: { message: expect.stringContaining('There are "Call", "Start".') },
     });
   });
@@ -144,18 +144,18 @@ describe('the error of a failed run', () => {
 
 describe('the error of a run that could not be started', () => {
   it('reveals no internal error', async () => {
-    const own = await testApi();
-    const id = await own.deployed(GREETING);
+    const failingApi = await testApi();
+    const id = await failingApi.deployed(GREETING);
     const path = `/api/v2/workflows/${id}`;
-    const start = own.engine.start.bind(own.engine);
-    own.engine.start = () =>
+    const start = failingApi.engine.start.bind(failingApi.engine);
+    failingApi.engine.start = () =>
       Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432 database "heddle"'));
-    const { data } = await own.call<ShownRun>('POST', `${path}/execute`, { body: { async: true } });
-    await untilStatus(own, `${path}/runs/${data.runId}`, 'failed');
-    own.engine.start = start;
-    expect(await own.call('GET', `${path}/runs/${data.runId}`)).toMatchObject({
+    const { data } = await failingApi.call<ShownRun>('POST', `${path}/execute`, { body: { async: true } });
+    await untilStatus(failingApi, `${path}/runs/${data.runId}`, 'failed');
+    failingApi.engine.start = start;
+    expect(await failingApi.call('GET', `${path}/runs/${data.runId}`)).toMatchObject({
       data: { error: { code: 'EXECUTION_FAILED', message: 'The run could not be started.' } },
     });
-    expect(own.faults).toHaveLength(1);
+    expect(failingApi.faults).toHaveLength(1);
   });
 });

@@ -4,10 +4,10 @@ import { FairQueue } from './fair-queue.ts';
 import type { FairOptions } from './fair-queue.ts';
 
 /** The concurrency of `RunQueue`. */
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 /** Duration of a slow start of a run. */
 const START_MS = 400;
-const MOST_MS = 1000;
+const MAX_DELAY_MS = 1000;
 
 /** A clock that advances to the next timer when no other work is pending. */
 class VirtualClock {
@@ -26,9 +26,9 @@ class VirtualClock {
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#timers.length === 0) return;
       this.nowMs = Math.min(...this.#timers.map(({ atMs }) => atMs));
-      const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
+      const dueTimers = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
       this.#timers = this.#timers.filter(({ atMs }) => atMs > this.nowMs);
-      for (const { wake } of due) wake();
+      for (const { wake } of dueTimers) wake();
     }
   }
 }
@@ -36,10 +36,10 @@ class VirtualClock {
 describe('a burst of one workspace', () => {
   it('delays a run of another workspace by less than a second, whenever it is submitted', async () => {
     const clock = new VirtualClock();
-    const starts = new PQueue<FairQueue, FairOptions>({ concurrency: AT_ONCE, queueClass: FairQueue });
+    const starts = new PQueue<FairQueue, FairOptions>({ concurrency: CONCURRENCY, queueClass: FairQueue });
     for (let run = 0; run < 2000; run += 1) void starts.add(() => clock.sleep(START_MS), { group: 'busy' });
     const delays: number[] = [];
-    const single = async (atMs: number, group: string): Promise<void> => {
+    const submitAt = async (atMs: number, group: string): Promise<void> => {
       await clock.sleep(atMs);
       await starts.add(
         async () => {
@@ -49,11 +49,11 @@ describe('a burst of one workspace', () => {
         { group },
       );
     };
-    for (let index = 0; index < 20; index += 1) void single(index * 777, `other ${index}`);
+    for (let index = 0; index < 20; index += 1) void submitAt(index * 777, `other ${index}`);
     await clock.run();
     expect(delays).toHaveLength(20);
-    expect(Math.max(...delays)).toBeLessThan(MOST_MS);
+    expect(Math.max(...delays)).toBeLessThan(MAX_DELAY_MS);
     // The burst took far longer.
-    expect(clock.nowMs).toBeGreaterThan(20 * MOST_MS);
+    expect(clock.nowMs).toBeGreaterThan(20 * MAX_DELAY_MS);
   });
 });

@@ -23,11 +23,11 @@ describe('a fair queue', () => {
     const gate = Promise.withResolvers<void>();
     const first = queue.add(() => gate.promise, { group: 'a' });
     const abort = new AbortController();
-    const aborted = queue.add(async () => 1, { group: 'a', signal: abort.signal });
+    const abortedWork = queue.add(async () => 1, { group: 'a', signal: abort.signal });
     const last = queue.add(async () => 2, { group: 'a' });
     expect(queue.sizeBy({ group: 'a' })).toBe(2);
     abort.abort(new Error('no longer needed'));
-    await expect(aborted).rejects.toThrow('no longer needed');
+    await expect(abortedWork).rejects.toThrow('no longer needed');
     expect(queue.size).toBe(1);
     gate.resolve();
     expect(await last).toBe(2);

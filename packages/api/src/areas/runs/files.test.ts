@@ -24,7 +24,7 @@ const { call, store } = api;
 const id = await api.deployed(ECHO);
 const path = `/api/v2/workflows/${id}`;
 
-interface Ran {
+interface RunResult {
   runId: string;
   status: string;
   output: { data: Json };
@@ -35,20 +35,20 @@ interface Ran {
 }
 
 function run(body: { [key: string]: Json }, headers: { [name: string]: string } = {}) {
-  return call<Ran>('POST', `${path}/execute`, { body, headers });
+  return call<RunResult>('POST', `${path}/execute`, { body, headers });
 }
 
 /** Returns an ended run, with the one file of its output. */
 async function withFile(doc: Json = FILE, name = 'doc') {
   const { data } = await run({ input: { [name]: doc } });
-  const at = `${path}/runs/${data.runId}`;
-  const read = await call<Ran>('GET', `${at}?includeOutput=true`);
+  const runPath = `${path}/runs/${data.runId}`;
+  const read = await call<RunResult>('GET', `${runPath}?includeOutput=true`);
   const file = read.data.files?.[0];
   if (!file) throw new Error(JSON.stringify(read.body));
-  return { at, runId: data.runId, file };
+  return { runPath, runId: data.runId, file };
 }
 
-const far = (name: string, size: number): Json => ({
+const remoteFile = (name: string, size: number): Json => ({
   type: 'url',
   name,
   data: `http://127.0.0.1:${port}/?size=${size}`,
@@ -68,7 +68,7 @@ describe('a file of an input', () => {
   });
 
   it('is fetched from its URL', async () => {
-    const { data } = await run({ input: { doc: far('x.zip', 5) } });
+    const { data } = await run({ input: { doc: remoteFile('x.zip', 5) } });
     expect(data.output.data).toMatchObject({
       doc: [{ name: 'x.zip', size: 5, type: 'application/zip', base64: 'eHh4eHg=' }],
     });
@@ -81,10 +81,10 @@ describe('a file of an input', () => {
     const [blockId = ''] =
       Object.entries(state.data.blocks).find(([, { type }]) => type === 'start_trigger') ?? [];
     const entry = { type: 'trigger', blockId };
-    const chosen = await run({ run: { source: 'manual', entry }, input: { doc: FILE } });
-    expect(chosen.data.output.data).toMatchObject({ text: CONTENT_FILE });
-    const live = await run({ run: { source: 'deployment', entry }, input: { doc: FILE } });
-    expect(live.data.output.data).toMatchObject({ text: CONTENT_FILE });
+    const chosenRun = await run({ run: { source: 'manual', entry }, input: { doc: FILE } });
+    expect(chosenRun.data.output.data).toMatchObject({ text: CONTENT_FILE });
+    const liveRun = await run({ run: { source: 'deployment', entry }, input: { doc: FILE } });
+    expect(liveRun.data.output.data).toMatchObject({ text: CONTENT_FILE });
   });
 
   it('is stored before a run is queued: the queue has only the record', async () => {
@@ -92,14 +92,14 @@ describe('a file of an input', () => {
     expect(status).toBe(202);
     expect(JSON.stringify((await queuedStart(store, data.runId)) ?? {})).not.toContain(CONTENT_FILE);
     await untilStatus(api, `${path}/runs/${data.runId}`, 'completed');
-    const read = await call<Ran>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
+    const read = await call<RunResult>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
     expect(read.data.output.data).toMatchObject({ text: CONTENT_FILE });
   });
 
   it('is accepted by the older interface, whose responses have its content', async () => {
-    const older = await call<unknown>('POST', `/api/workflows/${id}/execute`, { body: { doc: FILE } });
-    expect(older.status).toBe(200);
-    expect(older.body).toMatchObject({
+    const response = await call<unknown>('POST', `/api/workflows/${id}/execute`, { body: { doc: FILE } });
+    expect(response.status).toBe(200);
+    expect(response.body).toMatchObject({
       doc: [{ name: 'abc.txt', base64: CONTENT_FILE }],
       text: CONTENT_FILE,
     });
@@ -117,11 +117,11 @@ describe('a file of an input', () => {
     expect(data.output.data).toMatchObject({ doc: [{ name: 'a"b__X-Evil: 1' }] });
   });
 
-  it('in another form is left out, and a field without any file stays unchanged', async () => {
-    const mixed = await run({ input: { doc: [{ type: 'folder' }, FILE] } });
-    expect(mixed.data.output.data).toMatchObject({ doc: [{ name: 'abc.txt' }] });
-    const none = await run({ input: { doc: [{ type: 'folder' }] } });
-    expect(none.data.output.data).toMatchObject({ doc: [{ type: 'folder' }] });
+  it('in another form is omitted, and a field without any file stays unchanged', async () => {
+    const mixedRun = await run({ input: { doc: [{ type: 'folder' }, FILE] } });
+    expect(mixedRun.data.output.data).toMatchObject({ doc: [{ name: 'abc.txt' }] });
+    const folderRun = await run({ input: { doc: [{ type: 'folder' }] } });
+    expect(folderRun.data.output.data).toMatchObject({ doc: [{ type: 'folder' }] });
   });
 });
 
@@ -129,18 +129,18 @@ describe('a file that cannot be stored', () => {
   it.each<[string, Json, string]>([
     ['no data URL', { ...FILE, data: 'YWJj' }, 'abc.txt (its data is not a data URL'],
     ['wrong Base64', { ...FILE, data: 'data:text/plain;base64,a*b' }, 'abc.txt (its content is not Base64'],
-    ['too large', far('big.bin', 20 * MiB + 1), 'big.bin (it is larger than 20 MB'],
+    ['too large', remoteFile('big.bin', 20 * MiB + 1), 'big.bin (it is larger than 20 MB'],
     ['from metadata of a cloud', { ...FILE, type: 'url', data: 'http://169.254.169.254/' }, 'abc.txt ('],
     ['from another port of this machine', { ...FILE, type: 'url', data: 'http://127.0.0.1:1/' }, 'abc.txt ('],
     ['with a name of two lines', { ...FILE, name: 'x\ny', data: '' }, 'x_y (its data is not a data URL'],
-  ])('fails the run before it starts: %s', async (_what, doc, why) => {
+  ])('fails the run before it starts: %s', async (_case, doc, reason) => {
     const headers = { 'X-Run-Id': crypto.randomUUID() };
-    const { status, body, headers: answered } = await run({ input: { doc } }, headers);
+    const { status, body, headers: responseHeaders } = await run({ input: { doc } }, headers);
     expect(status).toBe(400);
     const runId = headers['X-Run-Id'];
-    const message = expect.stringContaining(`File processing failed: Failed to upload file: ${why}`);
+    const message = expect.stringContaining(`File processing failed: Failed to upload file: ${reason}`);
     expect(body).toMatchObject({ error: { code: 'BAD_REQUEST', message, details: { runId } } });
-    expect(answered.get('x-run-id')).toBe(runId);
+    expect(responseHeaders.get('x-run-id')).toBe(runId);
     const read = await call('GET', `${path}/runs/${runId}?includeOutput=true`);
     expect(read.data).toMatchObject({
       status: 'failed',
@@ -158,8 +158,8 @@ describe('a file that cannot be stored', () => {
     ['streamed', { stream: true }, {}],
     ['read line by line', {}, { Accept: 'application/x-ndjson' }],
     ['of a draft', { run: { source: 'manual' } }, {}],
-  ])('is also refused with 400 for a run that is %s', async (_what, more, headers) => {
-    const answer = await run({ ...more, input: { doc: { ...FILE, data: '' } } }, headers);
+  ])('is also refused with 400 for a run that is %s', async (_case, options, headers) => {
+    const answer = await run({ ...options, input: { doc: { ...FILE, data: '' } } }, headers);
     expect(answer.status).toBe(400);
     expect(errorIn(answer.body).message).toMatch(/^File processing failed: /);
   });
@@ -183,11 +183,11 @@ describe('a file that cannot be stored', () => {
 
 describe('files of an output', () => {
   it('are shown with their contents in synchronous responses, as requested', async () => {
-    const shown = await run({ input: { doc: FILE }, selectedOutputs: ['Start.doc'] });
-    expect(shown.data.output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }] });
-    expect(shown.data.blockOutputs).toMatchObject({ 'Start.doc': [{ base64: CONTENT_FILE }] });
-    for (const more of [{ includeFileBase64: false }, { base64MaxBytes: 2 }]) {
-      const { data } = await run({ input: { doc: FILE }, ...more });
+    const result = await run({ input: { doc: FILE }, selectedOutputs: ['Start.doc'] });
+    expect(result.data.output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }] });
+    expect(result.data.blockOutputs).toMatchObject({ 'Start.doc': [{ base64: CONTENT_FILE }] });
+    for (const options of [{ includeFileBase64: false }, { base64MaxBytes: 2 }]) {
+      const { data } = await run({ input: { doc: FILE }, ...options });
       expect(filesIn(data.output.data)).toHaveLength(1);
       expect(JSON.stringify(data.output.data)).not.toContain('base64');
     }
@@ -204,27 +204,27 @@ describe('files of an output', () => {
     const headers = { Accept: 'application/x-ndjson' };
     const lines = await api.fetch('POST', `${path}/execute`, { headers, body: { input: { doc: FILE } } });
     expect(await lines.text()).toContain(`"base64":"${CONTENT_FILE}"`);
-    const bare = { stream: true, includeFileBase64: false, input: { doc: FILE } };
-    expect(await (await api.fetch('POST', `${path}/execute`, { body: bare })).text()).not.toContain(
-      '"base64"',
-    );
+    const withoutContents = { stream: true, includeFileBase64: false, input: { doc: FILE } };
+    const response = await api.fetch('POST', `${path}/execute`, { body: withoutContents });
+    expect(await response.text()).not.toContain('"base64"');
   });
 
   it('are at most 16 MiB in a stream, over its chunks and its last frame', async () => {
     const selectedOutputs = ['Start.doc.0', 'Start.doc.1'];
-    const input = { doc: [far('a', 9 * MiB), far('b', 9 * MiB)] };
-    const streamed = await api.fetch('POST', `${path}/execute`, {
+    const input = { doc: [remoteFile('a', 9 * MiB), remoteFile('b', 9 * MiB)] };
+    const stream = await api.fetch('POST', `${path}/execute`, {
       body: { stream: true, input, selectedOutputs },
     });
-    const text = await streamed.text();
+    const text = await stream.text();
     expect(text.split('sha256:')).toHaveLength(3);
     expect(text.split('base64')).toHaveLength(2);
   });
 
   it('are at most 16 MiB in a response; the run has the paths of the other files', async () => {
-    const { data } = await run({ input: { doc: [far('a', 9 * MiB), far('b', 9 * MiB), FILE] } });
-    const shown = (data.output.data as { doc: { base64?: string }[] }).doc;
-    expect(shown.map(({ base64 }) => base64 !== undefined)).toEqual([true, false, true]);
+    const doc = [remoteFile('a', 9 * MiB), remoteFile('b', 9 * MiB), FILE];
+    const { data } = await run({ input: { doc } });
+    const result = (data.output.data as { doc: { base64?: string }[] }).doc;
+    expect(result.map(({ base64 }) => base64 !== undefined)).toEqual([true, false, true]);
     const query = 'includeOutput=true&includeFileBase64=true';
     const read = await call('GET', `${path}/runs/${data.runId}?${query}`);
     expect(read).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
@@ -233,8 +233,12 @@ describe('files of an output', () => {
   });
 
   it('cannot be requested for asynchronous runs, or over the limit', async () => {
-    for (const more of [{ includeFileBase64: true }, { includeFileBase64: false }, { base64MaxBytes: 5 }]) {
-      expect(await run({ async: true, ...more })).toMatchObject({
+    for (const options of [
+      { includeFileBase64: true },
+      { includeFileBase64: false },
+      { base64MaxBytes: 5 },
+    ]) {
+      expect(await run({ async: true, ...options })).toMatchObject({
         status: 400,
         body: {
           error: { message: 'Async execution does not support streaming or output-shaping options' },
@@ -247,22 +251,21 @@ describe('files of an output', () => {
   });
 
   it('are listed with the output of a run, and shown on request', async () => {
-    const { at, file } = await withFile();
+    const { runPath, file } = await withFile();
     expect(file).toEqual({
       ...{ id: expect.any(String), name: 'abc.txt', size: 3, type: 'text/plain' },
-      downloadPath: `${at}/files/${file.id}`,
+      downloadPath: `${runPath}/files/${file.id}`,
     });
-    expect((await call<Ran>('GET', at)).data.files).toBeNull();
+    expect((await call<RunResult>('GET', runPath)).data.files).toBeNull();
     const query = 'includeOutput=true&includeFileBase64=true';
-    const shown = await call<Ran>('GET', `${at}?${query}`);
-    expect(shown.data.files).toEqual([{ ...file, base64: CONTENT_FILE }]);
-    const little = await call('GET', `${at}?${query}&base64MaxBytes=2`);
-    expect(little.status).toBe(413);
-    expect(errorIn(little.body).message).toContain(`GET ${file.downloadPath}`);
-    const none = await run({ input: {} });
-    expect((await call<Ran>('GET', `${path}/runs/${none.data.runId}?includeOutput=true`)).data.files).toEqual(
-      [],
-    );
+    const result = await call<RunResult>('GET', `${runPath}?${query}`);
+    expect(result.data.files).toEqual([{ ...file, base64: CONTENT_FILE }]);
+    const refusal = await call('GET', `${runPath}?${query}&base64MaxBytes=2`);
+    expect(refusal.status).toBe(413);
+    expect(errorIn(refusal.body).message).toContain(`GET ${file.downloadPath}`);
+    const emptyRun = await run({ input: {} });
+    const emptyPath = `${path}/runs/${emptyRun.data.runId}?includeOutput=true`;
+    expect((await call<RunResult>('GET', emptyPath)).data.files).toEqual([]);
   });
 
   it.each(['includeFileBase64=true', 'includeFileBase64=false', 'base64MaxBytes=5'])(

@@ -27,10 +27,10 @@ const REPORTS_IDS = withMetadata(
   ) as JsonObject,
 );
 
-function withMetadata(drawn: JsonObject): JsonObject {
-  const { state } = drawn as { state: { blocks: { Start: { subBlocks: JsonObject } } } };
+function withMetadata(exported: JsonObject): JsonObject {
+  const { state } = exported as { state: { blocks: { Start: { subBlocks: JsonObject } } } };
   state.blocks.Start.subBlocks['runMetadata'] = { id: 'runMetadata', type: 'switch', value: true };
-  return drawn;
+  return exported;
 }
 
 const api = await testApi();
@@ -44,12 +44,12 @@ describe('a run id', () => {
     const first = await call('POST', `${path}/execute`, { headers, body: {} });
     expect(first).toMatchObject({ status: 200, data: { runId } });
     for (const body of [{}, { async: true }, { stream: true }]) {
-      const again = await call('POST', `${path}/execute`, { headers, body });
-      expect(again).toMatchObject({
+      const second = await call('POST', `${path}/execute`, { headers, body });
+      expect(second).toMatchObject({
         status: 409,
         body: { error: { code: 'CONFLICT', details: { code: 'RUN_ID_CONFLICT', runId } } },
       });
-      expect(again.headers.get('x-run-id')).toBe(runId);
+      expect(second.headers.get('x-run-id')).toBe(runId);
     }
   });
 
@@ -71,7 +71,7 @@ describe('a run id', () => {
     ...['.', '..'],
     // Ids of child runs.
     ...['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-9D3A-000000000001'],
-  ])('is refused when ill-formed: %j', async (runId) => {
+  ])('is refused when malformed: %j', async (runId) => {
     const path = await greetingOf(api);
     const answer = await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
     expect(answer).toMatchObject({ status: 400 });
@@ -94,7 +94,7 @@ const character = fc.oneof(
 );
 
 describe('a well-formed id', () => {
-  it('names its run in every URL', async () => {
+  it('identifies its run in every URL', async () => {
     const path = await greetingOf(api);
     const ids = fc.string({ unit: character, minLength: 1, maxLength: 6 });
     const mark = crypto.randomUUID();
@@ -126,47 +126,47 @@ describe('a well-formed id', () => {
 describe('the run ids of a workspace', () => {
   it('can be used by another workspace, which learns nothing about them', async () => {
     const { engine, store } = api;
-    const theirs = await testApi({ engine, store });
+    const otherApi = await testApi({ engine, store });
     const headers = { 'X-Run-Id': `order.${crypto.randomUUID()}` };
     const runId = headers['X-Run-Id'];
     const answers = [];
-    for (const [own, name] of [
+    for (const [client, name] of [
       [api, 'Ada'],
-      [theirs, 'Bob'],
+      [otherApi, 'Bob'],
     ] as const) {
-      const path = await greetingOf(own);
+      const path = await greetingOf(client);
       const body = { input: { name } };
-      answers.push(await own.call('POST', `${path}/execute`, { headers, body }));
-      const read = await own.call('GET', `${path}/runs/${runId}?includeOutput=true`);
+      answers.push(await client.call('POST', `${path}/execute`, { headers, body }));
+      const read = await client.call('GET', `${path}/runs/${runId}?includeOutput=true`);
       expect(read).toMatchObject({ status: 200, data: { runId, output: { data: { hello: name } } } });
-      expect((await own.call('POST', `${path}/execute`, { headers, body })).status).toBe(409);
+      expect((await client.call('POST', `${path}/execute`, { headers, body })).status).toBe(409);
     }
     expect(answers).toMatchObject([
       { status: 200, data: { runId, output: { data: { hello: 'Ada' } } } },
       { status: 200, data: { runId, output: { data: { hello: 'Bob' } } } },
     ]);
-    expect([...api.faults, ...theirs.faults]).toEqual([]);
+    expect([...api.faults, ...otherApi.faults]).toEqual([]);
   });
 
   it('identify a job without a workspace, unless two workspaces of the caller use the id', async () => {
     const { engine, store } = api;
-    const theirs = await testApi({ engine, store });
+    const otherApi = await testApi({ engine, store });
     const headers = { 'X-Run-Id': `job.${crypto.randomUUID()}` };
     const job = `/api/jobs/${headers['X-Run-Id']}`;
-    const execute = async (own: TestApi): Promise<unknown> =>
-      own.call('POST', `${await greetingOf(own)}/execute`, {
+    const execute = async (client: TestApi): Promise<unknown> =>
+      client.call('POST', `${await greetingOf(client)}/execute`, {
         headers,
-        body: { input: { name: own.userId } },
+        body: { input: { name: client.userId } },
       });
     await execute(api);
     // Ids of other people's workspaces do not matter.
-    await execute(theirs);
+    await execute(otherApi);
     expect(await call('GET', job)).toMatchObject({
       status: 200,
       body: { taskId: headers['X-Run-Id'], output: { data: { hello: api.userId } } },
     });
     const { key } = await store.keys.create({ workspaceId: api.workspaceId }, 'of the workspace');
-    await store.workspaces.setMember(theirs.workspaceId, api.userId, 'read');
+    await store.workspaces.setMember(otherApi.workspaceId, api.userId, 'read');
     expect(await call('GET', job)).toMatchObject({ status: 404, body: { error: 'Job not found' } });
     expect(await call('GET', job, { key })).toMatchObject({ status: 200 });
   });
@@ -180,9 +180,9 @@ describe('the run ids of a workspace', () => {
     expect((await call('POST', `${path}/execute`, { headers, body: {} })).status).toBe(409);
     expect(await call('GET', `${path}/runs/${runId}`)).toMatchObject({ status: 200, data: { runId } });
     const { engine, store } = api;
-    const theirs = await testApi({ engine, store });
-    const other = await greetingOf(theirs);
-    expect((await theirs.call('POST', `${other}/execute`, { headers, body: {} })).status).toBe(200);
+    const otherApi = await testApi({ engine, store });
+    const otherPath = await greetingOf(otherApi);
+    expect((await otherApi.call('POST', `${otherPath}/execute`, { headers, body: {} })).status).toBe(200);
   });
 });
 
@@ -190,50 +190,50 @@ describe('a run with an id that the caller chose', () => {
   const answer = { ok: true };
 
   /** Returns every response about the run as text, after its request. */
-  async function everything(id: string, runId: string): Promise<string[]> {
+  async function collectResponses(id: string, runId: string): Promise<string[]> {
     const v2 = `/api/v2/workflows/${id}`;
-    const older = `/api/workflows/${id}`;
+    const olderPath = `/api/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
-    const seen: string[] = [];
-    const ask = async (method: string, path: string, options: CallOptions = {}): Promise<Response> => {
+    const responses: string[] = [];
+    const send = async (method: string, path: string, options: CallOptions = {}): Promise<Response> => {
       const response = await api.fetch(method, path, options);
       expect(response.status, `${method} ${path}`).toBeLessThan(300);
       const text = await response.clone().text();
-      seen.push(`${method} ${path}\n${JSON.stringify([...response.headers])}\n${text}`);
+      responses.push(`${method} ${path}\n${JSON.stringify([...response.headers])}\n${text}`);
       return response;
     };
-    await ask('POST', `${v2}/execute`, { headers, body: { input: { doc: FILE } } });
+    await send('POST', `${v2}/execute`, { headers, body: { input: { doc: FILE } } });
     const run = `${v2}/runs/${runId}?includeOutput=true&selectedOutputs=Start`;
-    const { data } = (await (await ask('GET', run)).json()) as { data: ShownRun };
+    const { data } = (await (await send('GET', run)).json()) as { data: ShownRun };
     const contextId = data.paused?.contextId ?? '';
     for (const path of [
       `${v2}/runs`,
-      `${older}/executions/${runId}`,
+      `${olderPath}/executions/${runId}`,
       `/api/jobs/${runId}`,
-      `${older}/paused`,
+      `${olderPath}/paused`,
     ])
-      await ask('GET', path);
-    for (const path of [`${older}/paused/${runId}`, `/api/resume/${id}/${runId}/${contextId}`])
-      await ask('GET', path);
-    await ask('POST', `${v2}/runs/${runId}/resume`, { body: { contextId, input: answer } });
-    await ask('GET', `${older}/executions/${runId}/stream`);
-    const shown = (await (await ask('GET', run)).json()) as { data: { files: { downloadPath: string }[] } };
-    await ask('GET', shown.data.files[0]?.downloadPath ?? '');
-    await ask('POST', `${v2}/runs/${runId}/cancel`);
-    return seen;
+      await send('GET', path);
+    for (const path of [`${olderPath}/paused/${runId}`, `/api/resume/${id}/${runId}/${contextId}`])
+      await send('GET', path);
+    await send('POST', `${v2}/runs/${runId}/resume`, { body: { contextId, input: answer } });
+    await send('GET', `${olderPath}/executions/${runId}/stream`);
+    const result = (await (await send('GET', run)).json()) as { data: { files: { downloadPath: string }[] } };
+    await send('GET', result.data.files[0]?.downloadPath ?? '');
+    await send('POST', `${v2}/runs/${runId}/cancel`);
+    return responses;
   }
 
   it('has only this id in every response', async () => {
     const id = await api.deployed(REPORTS_IDS);
     const runId = `reported.${crypto.randomUUID()}`;
-    const seen = await everything(id, runId);
-    const claim = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
-    expect(claim?.engineId).toMatch(/^[\da-f-]{36}$/);
-    for (const text of seen) expect(text).not.toContain(claim?.engineId);
-    for (const text of seen.filter((each) => !each.includes('/files/')))
+    const responses = await collectResponses(id, runId);
+    const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
+    expect(reservation?.engineId).toMatch(/^[\da-f-]{36}$/);
+    for (const text of responses) expect(text).not.toContain(reservation?.engineId);
+    for (const text of responses.filter((each) => !each.includes('/files/')))
       expect(text.split('\n').slice(1).join('\n')).toContain(runId);
     // The id that the run's own blocks see.
-    expect(seen[1]).toContain(`"executionId":"${runId}"`);
+    expect(responses[1]).toContain(`"executionId":"${runId}"`);
   });
 
   it('has this id in refusals', async () => {
@@ -256,14 +256,14 @@ describe('a run with an id that the caller chose', () => {
     await call('POST', `${path}/execute`, { headers, body: { input: { name: 'Ada' } } });
     const blocks = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
     const [blockId] = Object.entries(blocks.data.blocks).find(([, { name }]) => name === 'Reply') ?? [];
-    const from = (sourceRunId: string) => ({
+    const startFrom = (sourceRunId: string) => ({
       body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
     });
-    expect(await call('POST', `${path}/execute`, from(runId))).toMatchObject({
+    expect(await call('POST', `${path}/execute`, startFrom(runId))).toMatchObject({
       status: 200,
       data: { status: 'completed', output: { data: { hello: 'Ada' } } },
     });
-    expect(await call('POST', `${path}/execute`, from('of-nobody'))).toMatchObject({ status: 404 });
+    expect(await call('POST', `${path}/execute`, startFrom('of-nobody'))).toMatchObject({ status: 404 });
   });
 
   it('is started, listed and cancelled by this id when queued', async () => {
@@ -271,9 +271,9 @@ describe('a run with an id that the caller chose', () => {
     const runId = `accepted.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
-    const accepted = await call<ShownRun>('POST', `${path}/execute`, { headers, body: { async: true } });
-    expect(accepted).toMatchObject({ status: 202, data: { runId } });
-    expect(accepted.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
+    const receipt = await call<ShownRun>('POST', `${path}/execute`, { headers, body: { async: true } });
+    expect(receipt).toMatchObject({ status: 202, data: { runId } });
+    expect(receipt.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
     await untilStatus(api, `${path}/runs/${runId}`, 'paused');
     expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId, trigger: 'api' }] });
     expect(await call('POST', `${path}/runs/${runId}/cancel`)).toMatchObject({
@@ -285,8 +285,8 @@ describe('a run with an id that the caller chose', () => {
     const path = await greetingOf(api);
     const runId = `both.${crypto.randomUUID()}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
-    const claim = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
-    expect(await call('GET', `${path}/runs/${claim?.engineId}`)).toMatchObject({
+    const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
+    expect(await call('GET', `${path}/runs/${reservation?.engineId}`)).toMatchObject({
       status: 200,
       data: { runId, trigger: 'api' },
     });

@@ -16,15 +16,15 @@ describe('runs of a workflow', () => {
     const list = async (query: string): Promise<string[][]> => {
       const pages: string[][] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
-        const at: string = cursor === '' ? '' : `&cursor=${cursor}`;
-        const answer = await call<ShownRun[]>('GET', `${path}/runs?${query}${at}`);
+        const cursorParameter: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const answer = await call<ShownRun[]>('GET', `${path}/runs?${query}${cursorParameter}`);
         expect(answer.status).toBe(200);
         pages.push(answer.data.map(({ runId }) => runId));
         cursor = (answer.body as { nextCursor: string | null }).nextCursor;
       }
       return pages;
     };
-    const sorted = (found: string[][]) => found.flat().toSorted();
+    const sorted = (pages: string[][]) => pages.flat().toSorted();
     expect(sorted(await list('limit=2'))).toEqual(ids.toSorted());
     expect((await list('limit=2')).flat()).toEqual((await list('limit=3&order=asc')).flat().toReversed());
     expect(sorted(await list('trigger=manual&limit=1'))).toEqual(
@@ -53,30 +53,31 @@ describe('runs of a workflow', () => {
   it('show outputs selected by name or id, repeated or separated by commas', async () => {
     const path = await greetingOf(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
-    const at = `${path}/runs/${data.runId}`;
+    const runPath = `${path}/runs/${data.runId}`;
     const expected = { data: { blockOutputs: { 'Start.name': 'Ada', 'Reply.data': { hello: 'Ada' } } } };
-    expect(await call('GET', `${at}?selectedOutputs=Start.name,Reply.data`)).toMatchObject(expected);
-    expect(await call('GET', `${at}?selectedOutputs=Start.name&selectedOutputs=Reply.data`)).toMatchObject(
-      expected,
-    );
-    expect(await call('GET', `${at}?selectedOutputs=Ghost.x`)).toMatchObject({ status: 400 });
-    expect(await call('GET', at)).toMatchObject({ data: { blockOutputs: null, output: null } });
+    expect(await call('GET', `${runPath}?selectedOutputs=Start.name,Reply.data`)).toMatchObject(expected);
+    const repeated = `${runPath}?selectedOutputs=Start.name&selectedOutputs=Reply.data`;
+    expect(await call('GET', repeated)).toMatchObject(expected);
+    expect(await call('GET', `${runPath}?selectedOutputs=Ghost.x`)).toMatchObject({ status: 400 });
+    expect(await call('GET', runPath)).toMatchObject({ data: { blockOutputs: null, output: null } });
   });
 
   it('do not include runs of another workflow', async () => {
     const path = await greetingOf(api);
-    const other = await greetingOf(api);
+    const otherPath = await greetingOf(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
-    for (const [method, more] of [
+    for (const [method, suffix] of [
       ['GET', ''],
       ['POST', '/cancel'],
     ] as const) {
-      expect(await call(method, `${other}/runs/${data.runId}${more}`)).toMatchObject({
+      expect(await call(method, `${otherPath}/runs/${data.runId}${suffix}`)).toMatchObject({
         status: 404,
         body: { error: { message: 'Run not found' } },
       });
     }
     const body = { contextId: 'x' };
-    expect(await call('POST', `${other}/runs/${data.runId}/resume`, { body })).toMatchObject({ status: 404 });
+    expect(await call('POST', `${otherPath}/runs/${data.runId}/resume`, { body })).toMatchObject({
+      status: 404,
+    });
   });
 });

@@ -9,13 +9,13 @@ type Act = (context: BlockContext) => { [field: string]: string | number } | Pro
 
 /** What the block does when the response is read. */
 let act: Act = () => ({});
-let read = Promise.withResolvers<void>();
+let responseRead = Promise.withResolvers<void>();
 
 const emitter = defineBlock({
   type: 'emitter',
   input: z.object({ key: z.string() }),
   async run(_fields, context) {
-    await read.promise;
+    await responseRead.promise;
     return act(context);
   },
 });
@@ -29,29 +29,31 @@ const id = await api.deployed(
 
 const AGENT_EVENTS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
 
-/** Runs the block. Returns the frames, with a prefix of the block's id. */
+/** Runs the block. Returns the frames, with the first characters of the block's id. */
 async function frames(
-  doing: Act,
+  nextAct: Act,
   body: object,
   headers: { [name: string]: string } = AGENT_EVENTS,
 ): Promise<{ protocol: string | null; sent: unknown[] }> {
-  act = doing;
-  read = Promise.withResolvers<void>();
+  act = nextAct;
+  responseRead = Promise.withResolvers<void>();
   const options = { headers, body: { stream: true, ...body } };
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, options);
-  read.resolve();
+  responseRead.resolve();
   const sent = (await response.text())
     .trim()
     .split('\n\n')
     .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as { blockId?: string })
-    .map(({ blockId, ...frame }) => (blockId === undefined ? frame : { ...frame, of: blockId.slice(0, 7) }));
+    .map(({ blockId, ...frame }) =>
+      blockId === undefined ? frame : { ...frame, blockName: blockId.slice(0, 7) },
+    );
   return { protocol: response.headers.get('x-sim-stream-protocol'), sent: sent.slice(0, -1) };
 }
 
-const of = 'Emitter';
+const blockName = 'Emitter';
 const SELECTED = { selectedOutputs: ['Emitter.content', 'Emitter.count'] };
 
-function answering(...texts: string[]): Act {
+function emitTexts(...texts: string[]): Act {
   return ({ emit }) => {
     for (const text of texts) emit({ type: 'text', text });
     return { content: texts.join(''), count: texts.length };
@@ -60,12 +62,12 @@ function answering(...texts: string[]): Act {
 
 describe('a client that knows agent events', () => {
   it('gets the text of a selected block as it arrives, once', async () => {
-    const { protocol, sent } = await frames(answering('Good ', 'morning'), SELECTED);
+    const { protocol, sent } = await frames(emitTexts('Good ', 'morning'), SELECTED);
     expect(protocol).toBe('agent-events-v1');
     expect(sent).toEqual([
-      { of, chunk: 'Good ' },
-      { of, chunk: 'morning' },
-      { of, chunk: '2' },
+      { blockName, chunk: 'Good ' },
+      { blockName, chunk: 'morning' },
+      { blockName, chunk: '2' },
       { event: 'final', data: { success: true, output: {} } },
     ]);
   });
@@ -78,16 +80,16 @@ describe('a client that knows agent events', () => {
       return { content: 'Ten', count: 1 };
     }, SELECTED);
     expect(sent.slice(0, -1)).toEqual([
-      { of, chunk: 'Let me see ' },
-      { of, event: 'chunk_reset' },
-      { of, chunk: 'Nine' },
-      { of, event: 'chunk_reset' },
-      { of, chunk: 'Ten' },
-      { of, chunk: '1' },
+      { blockName, chunk: 'Let me see ' },
+      { blockName, event: 'chunk_reset' },
+      { blockName, chunk: 'Nine' },
+      { blockName, event: 'chunk_reset' },
+      { blockName, chunk: 'Ten' },
+      { blockName, chunk: '1' },
     ]);
   });
 
-  const busy: Act = ({ emit }) => {
+  const emitAll: Act = ({ emit }) => {
     emit({ type: 'thinking', text: 'Hm. ' });
     emit({ type: 'tool', phase: 'start', id: 't1', name: 'search' });
     emit({ type: 'progress', id: 't1', progress: 1, total: 3, message: 'a part of the result' });
@@ -95,19 +97,22 @@ describe('a client that knows agent events', () => {
     emit({ type: 'error', message: 'One source was silent' });
     return { content: 'Done', count: 0 };
   };
-  const thinking = { of, event: 'thinking', data: 'Hm. ' };
-  const began = { of, event: 'tool', phase: 'start', id: 't1', name: 'search' };
-  const half = { of, event: 'progress', id: 't1', progress: 1, total: 3 };
-  const ended = { of, event: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' };
-  const silent = { of, event: 'stream_error', error: 'One source was silent' };
+  const thinking = { blockName, event: 'thinking', data: 'Hm. ' };
+  const toolStart = { blockName, event: 'tool', phase: 'start', id: 't1', name: 'search' };
+  const toolProgress = { blockName, event: 'progress', id: 't1', progress: 1, total: 3 };
+  const toolEnd = { blockName, event: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' };
+  const streamError = { blockName, event: 'stream_error', error: 'One source was silent' };
 
   it.each([
-    [{ includeThinking: true, includeToolCalls: true }, [thinking, began, half, ended, silent]],
-    [{ includeThinking: true }, [thinking, silent]],
-    [{ includeToolCalls: true }, [began, half, ended, silent]],
-    [{}, [silent]],
+    [
+      { includeThinking: true, includeToolCalls: true },
+      [thinking, toolStart, toolProgress, toolEnd, streamError],
+    ],
+    [{ includeThinking: true }, [thinking, streamError]],
+    [{ includeToolCalls: true }, [toolStart, toolProgress, toolEnd, streamError]],
+    [{}, [streamError]],
   ])('gets with %j the requested events', async (body, expected) => {
-    expect((await frames(busy, body)).sent.slice(0, -1)).toEqual(expected);
+    expect((await frames(emitAll, body)).sent.slice(0, -1)).toEqual(expected);
   });
 
   it('gets the instruction to discard the text of a failed block', async () => {
@@ -123,7 +128,7 @@ describe('a client that knows agent events', () => {
   });
 
   it('gets no secrets', async () => {
-    const { sent } = await frames(answering('It is swordfish-1234.'), SELECTED);
+    const { sent } = await frames(emitTexts('It is swordfish-1234.'), SELECTED);
     expect(JSON.stringify(sent)).not.toContain('swordfish');
   });
 });
@@ -133,14 +138,14 @@ it('every other client gets the outputs of blocks when they end', async () => {
     (context) => {
       context.emit({ type: 'thinking', text: 'Hm.' });
       context.emit({ type: 'error', message: 'silent' });
-      return answering('Good ', 'morning')(context);
+      return emitTexts('Good ', 'morning')(context);
     },
     SELECTED,
     {},
   );
   expect(protocol).toBeNull();
   expect(sent.slice(0, -1)).toEqual([
-    { of, chunk: 'Good morning' },
-    { of, chunk: '2' },
+    { blockName, chunk: 'Good morning' },
+    { blockName, chunk: '2' },
   ]);
 });

@@ -7,7 +7,7 @@ const api = await testApi();
 const { call } = api;
 
 describe('a paused run', () => {
-  async function paused(body: object = {}) {
+  async function startPaused(body: object = {}) {
     const id = await api.deployed(APPROVAL);
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const path = `/api/v2/workflows/${id}/runs/${answer.data.runId}`;
@@ -16,7 +16,7 @@ describe('a paused run', () => {
   }
 
   it('shows what it waits for, and keeps its id when it continues', async () => {
-    const { path, runId, contextId } = await paused();
+    const { path, runId, contextId } = await startPaused();
     const read = await call<ShownRun>('GET', path);
     expect(read.data.paused).toMatchObject({
       pauseKind: 'human',
@@ -31,12 +31,12 @@ describe('a paused run', () => {
       data: { runId, status: 'completed', output: { data: { ok: true } } },
     });
     expect(answer.headers.get('x-run-id')).toBe(runId);
-    const again = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: false } } });
-    expect(again).toMatchObject({ status: 200, data: { output: { data: { ok: true } } } });
+    const second = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: false } } });
+    expect(second).toMatchObject({ status: 200, data: { output: { data: { ok: true } } } });
   });
 
   it('refuses an unknown point, an invalid answer and unknown fields, and records nothing', async () => {
-    const { path, contextId } = await paused();
+    const { path, contextId } = await startPaused();
     const resume = (body: object) => call('POST', `${path}/resume`, { body });
     expect(await resume({ contextId: 'wrong', input: {} })).toMatchObject({ status: 404 });
     expect(await resume({ contextId, input: { ok: 'perhaps' } })).toMatchObject({ status: 400 });
@@ -46,7 +46,7 @@ describe('a paused run', () => {
   });
 
   it('cannot be resumed after its end', async () => {
-    const { path, contextId } = await paused();
+    const { path, contextId } = await startPaused();
     const pausedCancelled = true;
     expect(await call('POST', `${path}/cancel`)).toMatchObject({ data: { success: true, pausedCancelled } });
     expect(await call('POST', `${path}/resume`, { body: { contextId } })).toMatchObject({ status: 409 });
@@ -56,7 +56,7 @@ describe('a paused run', () => {
   });
 
   it('that was started asynchronously gets 202 for an answer, and errors for an invalid answer', async () => {
-    const { path, runId, contextId } = await paused({ async: true });
+    const { path, runId, contextId } = await startPaused({ async: true });
     expect(
       await call('POST', `${path}/resume`, { body: { contextId, input: { ok: 'perhaps' } } }),
     ).toMatchObject({

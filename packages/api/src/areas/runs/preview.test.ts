@@ -8,7 +8,7 @@ const api = await testApi();
 const { call, store } = api;
 
 /** A loop with two iterations between two blocks. */
-const LOOPED = workflow(
+const LOOP_WORKFLOW = workflow(
   [
     block('A', 'variables'),
     loop('L', { loopType: 'for', count: 2 }, block('I', 'variables')),
@@ -18,7 +18,7 @@ const LOOPED = workflow(
 );
 
 /** Returns a deployed workflow that has run once. */
-async function ran(exported = GREETING) {
+async function runOnce(exported = GREETING) {
   const path = `/api/v2/workflows/${await api.deployed(exported)}`;
   const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
   const state = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
@@ -32,7 +32,7 @@ async function ran(exported = GREETING) {
 
 describe('the preview of a run from a block', () => {
   it('names the blocks that would run again and those whose outputs are reused, and starts nothing', async () => {
-    const { path, ids, runId, preview } = await ran();
+    const { path, ids, runId, preview } = await runOnce();
     const answer = await preview(ids['Words']);
     expect(answer).toMatchObject({
       status: 200,
@@ -53,10 +53,10 @@ describe('the preview of a run from a block', () => {
   });
 
   it('says why a run cannot start at the block', async () => {
-    const { path, preview } = await ran();
+    const { path, preview } = await runOnce();
     const state = await call<{ blocks: object; edges: object[] }>('GET', `${path}/state`);
-    const added = crypto.randomUUID();
-    const extra = crypto.randomUUID();
+    const newId = crypto.randomUUID();
+    const laterId = crypto.randomUUID();
     const variables = (id: string, name: string) => ({
       id,
       type: 'variables',
@@ -64,11 +64,15 @@ describe('the preview of a run from a block', () => {
       position: { x: 0, y: 0 },
     });
     const draft = {
-      blocks: { ...state.data.blocks, [added]: variables(added, 'New'), [extra]: variables(extra, 'After') },
-      edges: [...state.data.edges, { source: added, target: extra }],
+      blocks: {
+        ...state.data.blocks,
+        [newId]: variables(newId, 'New'),
+        [laterId]: variables(laterId, 'After'),
+      },
+      edges: [...state.data.edges, { source: newId, target: laterId }],
     };
     expect(await call('PUT', `${path}/state`, { body: draft })).toMatchObject({ status: 200 });
-    expect(await preview(extra)).toMatchObject({
+    expect(await preview(laterId)).toMatchObject({
       status: 200,
       data: {
         validation: { valid: false, error: expect.stringContaining('"New"') },
@@ -79,9 +83,9 @@ describe('the preview of a run from a block', () => {
   });
 
   it('covers starts inside containers, whose other iterations keep their results', async () => {
-    const { path, ids, runId } = await ran(LOOPED);
-    const preview = (more: string) =>
-      call('GET', `${path}/runs/preview?blockId=${ids['I']}&sourceRunId=${runId}${more}`);
+    const { path, ids, runId } = await runOnce(LOOP_WORKFLOW);
+    const preview = (parameters: string) =>
+      call('GET', `${path}/runs/preview?blockId=${ids['I']}&sourceRunId=${runId}${parameters}`);
     expect(await preview('&iterations=1')).toMatchObject({
       status: 200,
       data: {
@@ -103,35 +107,35 @@ describe('the preview of a run from a block', () => {
       ['&iterations=0,1', 'give 1 number'],
       ['&iterations=9999999999', 'did not run'],
     ];
-    for (const [more, error] of refusals)
-      expect(await preview(more)).toMatchObject({
+    for (const [parameters, error] of refusals)
+      expect(await preview(parameters)).toMatchObject({
         status: 200,
         data: { validation: { valid: false, error: expect.stringContaining(error) }, notes: [] },
       });
-    for (const more of ['&iterations=', '&iterations=-1', '&iterations=1.5', '&iterations=x'])
-      expect(await preview(more)).toMatchObject({ status: 400 });
+    for (const parameters of ['&iterations=', '&iterations=-1', '&iterations=1.5', '&iterations=x'])
+      expect(await preview(parameters)).toMatchObject({ status: 400 });
     const entry = { type: 'block', blockId: ids['I'], sourceRunId: runId, iterations: [1] };
-    const again = await call('POST', `${path}/execute`, { body: { run: { source: 'manual', entry } } });
-    expect(again).toMatchObject({ status: 200, data: { status: 'completed' } });
+    const rerun = await call('POST', `${path}/execute`, { body: { run: { source: 'manual', entry } } });
+    expect(rerun).toMatchObject({ status: 200, data: { status: 'completed' } });
   });
 
   it('refuses an unknown block, and a run that is unknown, open or of another workflow', async () => {
-    const { ids, preview } = await ran();
+    const { ids, preview } = await runOnce();
     expect(await preview('ghost')).toMatchObject({ status: 400 });
     expect(await preview('')).toMatchObject({ status: 400 });
     expect(await preview(ids['Words'], 'ghost')).toMatchObject({ status: 404 });
-    const other = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
-    expect(await preview(ids['Words'], other.data.runId)).toMatchObject({ status: 404 });
-    const asks = `/api/v2/workflows/${await api.deployed(APPROVAL)}`;
-    const open = await call<ShownRun>('POST', `${asks}/execute`, { body: {} });
-    const query = new URLSearchParams({ blockId: 'x', sourceRunId: open.data.runId });
-    expect((await call('GET', `${asks}/runs/preview?${query.toString()}`)).status).toBe(400);
+    const otherRun = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
+    expect(await preview(ids['Words'], otherRun.data.runId)).toMatchObject({ status: 404 });
+    const approvalPath = `/api/v2/workflows/${await api.deployed(APPROVAL)}`;
+    const openRun = await call<ShownRun>('POST', `${approvalPath}/execute`, { body: {} });
+    const query = new URLSearchParams({ blockId: 'x', sourceRunId: openRun.data.runId });
+    expect((await call('GET', `${approvalPath}/runs/preview?${query.toString()}`)).status).toBe(400);
   });
 
   it('is for people with the right to write', async () => {
-    const { ids, runId, preview } = await ran();
-    const shared = await store.keys.create({ workspaceId: api.workspaceId }, 'shared');
-    expect(await preview(ids['Words'], runId, shared.key)).toMatchObject({
+    const { ids, runId, preview } = await runOnce();
+    const workspaceKey = await store.keys.create({ workspaceId: api.workspaceId }, 'shared');
+    expect(await preview(ids['Words'], runId, workspaceKey.key)).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' } } },
     });

@@ -12,7 +12,7 @@ const { call, fetch } = api;
 
 const LOGS_AND_RETURNS = fn('Say', 'console.log("from the console"); return {answer: 42}');
 
-async function published(exported: Json): Promise<string> {
+async function publish(exported: Json): Promise<string> {
   const path = `/api/v2/workflows/${await api.deployed(exported)}`;
   await call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
   return path;
@@ -41,7 +41,7 @@ describe('without a credential', () => {
       workflow([LOGS_AND_RETURNS], ['Start -> Say']),
       workflow([inLoop], ['Start -> Each', 'Each -> Say']),
     ]) {
-      for (const text of await answersOf(await published(exported))) {
+      for (const text of await answersOf(await publish(exported))) {
         expect(text).toContain('"answer":42');
         expect(text).not.toContain('console');
       }
@@ -56,15 +56,16 @@ describe('without a credential', () => {
 
   it('the output of a Response block is unchanged', async () => {
     const reply = block('Reply', 'response', { dataMode: 'json', data: '{"stdout": "said on purpose"}' });
-    for (const text of await answersOf(await published(workflow([reply], ['Start -> Reply']))))
+    for (const text of await answersOf(await publish(workflow([reply], ['Start -> Reply']))))
       expect(text).toContain('said on purpose');
   });
 
   it('a failure is a fixed message, without blocks, values and addresses', async () => {
     const secret = 'postgres.internal:5432';
-    const failing = [BROKEN, workflow([fn('Query', `throw new Error("${secret}")`)], ['Start -> Query'])];
-    for (const exported of failing) {
-      for (const text of await answersOf(await published(exported))) {
+    const query = fn('Query', `throw new Error("${secret}")`);
+    const failingWorkflows = [BROKEN, workflow([query], ['Start -> Query'])];
+    for (const exported of failingWorkflows) {
+      for (const text of await answersOf(await publish(exported))) {
         expect(text).toContain('A block of the workflow failed.');
         expect(text).not.toMatch(/127\.0\.0\.1|internal|Fetch|Query|details|stack/);
       }
@@ -72,7 +73,7 @@ describe('without a credential', () => {
   });
 
   it('a failure has its code and the run id', async () => {
-    const { data } = await call<RunResult>('POST', `${await published(BROKEN)}/execute`, {
+    const { data } = await call<RunResult>('POST', `${await publish(BROKEN)}/execute`, {
       key: null,
       body: {},
     });
@@ -84,7 +85,7 @@ describe('without a credential', () => {
   });
 
   it('a paused run shows neither its blocks nor its tokens', async () => {
-    for (const text of await answersOf(await published(APPROVAL))) {
+    for (const text of await answersOf(await publish(APPROVAL))) {
       expect(text).toContain('paused');
       expect(text).not.toMatch(/resume|context|_pause|"ok"/i);
     }
@@ -98,7 +99,7 @@ describe('without a credential', () => {
     { stopAfterBlockId: 'Ghost' },
     { stream: true, selectedOutputs: ['Ghost'] },
   ])('%j is refused without naming a block', async (body) => {
-    const answer = await call('POST', `${await published(GREETING)}/execute`, { key: null, body });
+    const answer = await call('POST', `${await publish(GREETING)}/execute`, { key: null, body });
     expect([answer.status, errorIn(answer.body)]).toEqual([
       400,
       {
@@ -109,7 +110,7 @@ describe('without a credential', () => {
   });
 
   it('an unknown start block, or one that is not a trigger, is refused without naming blocks', async () => {
-    const path = await published(GREETING);
+    const path = await publish(GREETING);
     for (const blockId of ['Ghost', 'Words']) {
       const run = { source: 'deployment', entry: { type: 'trigger', blockId } };
       const answer = await call('POST', `${path}/execute`, { key: null, body: { run } });
@@ -122,7 +123,7 @@ describe('without a credential', () => {
 
   it('a file that cannot be stored reveals nothing about its URL', async () => {
     const doc = { type: 'url', name: 'x', data: 'http://169.254.169.254/latest' };
-    const answer = await call('POST', `${await published(ECHO)}/execute`, {
+    const answer = await call('POST', `${await publish(ECHO)}/execute`, {
       key: null,
       body: { input: { doc } },
     });
@@ -133,7 +134,7 @@ describe('without a credential', () => {
   });
 
   it('inputs have their own limits: bytes, values, files', async () => {
-    const path = await published(ECHO);
+    const path = await publish(ECHO);
     const send = (input: object, key?: null) =>
       call('POST', `${path}/execute`, { body: { input }, ...(key === null && { key }) });
     for (const [input, status] of [
@@ -157,7 +158,7 @@ it('every caller has a limit on values', async () => {
 });
 
 it('a call of the host without a principal has the same limits', async () => {
-  const path = { workflowId: (await published(GREETING)).split('/').at(-1) ?? '' };
+  const path = { workflowId: (await publish(GREETING)).split('/').at(-1) ?? '' };
   const { executeWorkflow } = api.api.operations;
   const run = (input: { [name: string]: Json }) =>
     executeWorkflow({ principal: undefined, path, body: { input } });
@@ -170,11 +171,11 @@ it('an internal error stays unchanged', () => {
   expect(publicRefusal(fault)).toBe(fault);
 });
 
-function resultWith(more: Partial<RunResult>): RunResult {
+function resultWith(fields: Partial<RunResult>): RunResult {
   const times = { startedAt: null, endedAt: null, durationMs: null };
   return {
     ...{ runId: 'r', workflowId: 'w', status: 'completed', output: null, blockOutputs: null, error: null },
     ...times,
-    ...more,
+    ...fields,
   };
 }

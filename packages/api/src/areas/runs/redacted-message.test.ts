@@ -14,14 +14,14 @@ import { overriding } from '../../../../../test/support/overriding.ts';
 import { fn, workflow } from '../../../../../test/support/workflow.ts';
 
 const SECRET = 'sk-very-secret';
-const READING = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F']);
+const READS_SECRET = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F']);
 const PLAIN = workflow([fn('F', 'return <start.text>')], ['Start -> F']);
 const FILES = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F'], {
   inputFormat: [{ id: 'd', name: 'doc', type: 'file[]' }],
 });
 
 /** Returns an API whose queued runs do not start before `start` settles. */
-async function open() {
+async function apiWithHeldStarts() {
   const store = await openServiceStore();
   const tenants = {
     names: () => ['KEY'],
@@ -29,9 +29,9 @@ async function open() {
   };
   const options: EngineOptions = { ...ownership(store), environments: tenants };
   const engine = await createEngine(options);
-  const { promise: started, reject } = Promise.withResolvers<never>();
-  started.catch(() => undefined);
-  const api = await testApi({ store, engine: overriding(engine, { start: () => started }) });
+  const { promise: start, reject } = Promise.withResolvers<never>();
+  start.catch(() => undefined);
+  const api = await testApi({ store, engine: overriding(engine, { start: () => start }) });
   const accept = async (id: string) => {
     const answer = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, {
       body: { async: true, input: { text: `with ${SECRET}` } },
@@ -44,8 +44,8 @@ async function open() {
 
 describe('records of queued runs', () => {
   it('have no secrets that their blocks can read, in inputs and failures', async () => {
-    const { accept, refuse, store, deployed, call } = await open();
-    const id = await deployed(READING);
+    const { accept, refuse, store, deployed, call } = await apiWithHeldStarts();
+    const id = await deployed(READS_SECRET);
     const runId = await accept(id);
     expect(await queuedStart(store, runId)).toMatchObject({
       input: { text: 'with «redacted:KEY»' },
@@ -59,7 +59,7 @@ describe('records of queued runs', () => {
   });
 
   it('are unchanged for workflows that read no secrets', async () => {
-    const { accept, refuse, store, deployed } = await open();
+    const { accept, refuse, store, deployed } = await apiWithHeldStarts();
     const runId = await accept(await deployed(PLAIN));
     expect(JSON.stringify(await queuedStart(store, runId))).toContain(SECRET);
     refuse(new EngineError('INPUT_INVALID', 'It does not fit.'));
@@ -67,7 +67,7 @@ describe('records of queued runs', () => {
   });
 
   it('have no secrets in the failures of files', async () => {
-    const { store, deployed, call, refuse, workspaceId } = await open();
+    const { store, deployed, call, refuse, workspaceId } = await apiWithHeldStarts();
     const id = await deployed(FILES);
     const runId = crypto.randomUUID();
     const doc = [{ type: 'url', name: `${SECRET}.txt`, data: 'ftp://host.test/x' }];
@@ -76,9 +76,9 @@ describe('records of queued runs', () => {
       headers: { 'X-Run-Id': runId },
     });
     expect(answer.status).toBe(400);
-    const claim = (await store.reservations.byRunId(runId, [workspaceId]))[0];
-    expect(claim?.failure?.message).toMatch(/File processing failed.*«redacted:KEY»/);
-    expect(JSON.stringify(claim)).not.toContain(SECRET);
+    const reservation = (await store.reservations.byRunId(runId, [workspaceId]))[0];
+    expect(reservation?.failure?.message).toMatch(/File processing failed.*«redacted:KEY»/);
+    expect(JSON.stringify(reservation)).not.toContain(SECRET);
     refuse(new Error('nothing is started'));
   });
 });

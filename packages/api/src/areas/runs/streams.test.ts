@@ -31,10 +31,13 @@ describe('JSON lines', () => {
 
   it('have heartbeats during the run, and cancel it when the client disconnects', async () => {
     const beats: (() => void)[] = [];
-    const own = await testApi({ every: (_ms, beat) => (beats.push(beat), () => undefined) });
-    const id = await own.deployed(LONG);
+    const heartbeatApi = await testApi({ every: (_ms, beat) => (beats.push(beat), () => undefined) });
+    const id = await heartbeatApi.deployed(LONG);
     const headers = { Accept: 'application/x-ndjson' };
-    const response = await own.fetch('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
+    const response = await heartbeatApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
+      headers,
+      body: {},
+    });
     for (const beat of beats) beat();
     const reader = response.body!.getReader();
     const read = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
@@ -44,7 +47,9 @@ describe('JSON lines', () => {
     ]);
     await reader.cancel();
     const path = `/api/v2/workflows/${id}/runs/${response.headers.get('x-run-id')}`;
-    await expect.poll(async () => (await own.call<ShownRun>('GET', path)).data.status).toBe('cancelled');
+    await expect
+      .poll(async () => (await heartbeatApi.call<ShownRun>('GET', path)).data.status)
+      .toBe('cancelled');
   });
 
   it.each([
@@ -53,10 +58,10 @@ describe('JSON lines', () => {
     ['application/x-ndjson;q=0', false],
     ['application/x-ndjson-other', false],
     ['*/*', false],
-  ])('are sent for Accept %s: %s', async (accept, isGiven) => {
+  ])('are sent for Accept %s: %s', async (accept, isNdjson) => {
     const path = await greetingOf(api);
     const response = await fetch('POST', `${path}/execute`, { headers: { Accept: accept }, body: {} });
-    expect(response.headers.get('content-type')?.includes('ndjson')).toBe(isGiven);
+    expect(response.headers.get('content-type')?.includes('ndjson')).toBe(isNdjson);
     await response.body?.cancel();
   });
 
@@ -103,16 +108,21 @@ describe('server-sent events', () => {
   });
 
   it('report a failed run, a paused run and a timeout', async () => {
-    const failed = await frames(await api.deployed(BROKEN), {});
-    expect(failed).toMatchObject([
+    const failedFrames = await frames(await api.deployed(BROKEN), {});
+    expect(failedFrames).toMatchObject([
       { event: 'final', data: { success: false, error: expect.any(String) } },
       '[DONE]',
     ]);
-    const paused = await frames(await api.deployed(APPROVAL), {});
-    expect(paused).toMatchObject([{ event: 'final', data: { success: true, status: 'paused' } }, '[DONE]']);
-    const own = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await own.deployed(LONG);
-    const response = await own.fetch('POST', `/api/v2/workflows/${id}/execute`, { body: { stream: true } });
+    const pausedFrames = await frames(await api.deployed(APPROVAL), {});
+    expect(pausedFrames).toMatchObject([
+      { event: 'final', data: { success: true, status: 'paused' } },
+      '[DONE]',
+    ]);
+    const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
+    const id = await limitedApi.deployed(LONG);
+    const response = await limitedApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
+      body: { stream: true },
+    });
     expect(await response.text()).toMatch(
       /^data: \{"event":"error","error":"[^"]+"\}\n\ndata: "\[DONE\]"\n\n$/,
     );

@@ -77,9 +77,9 @@ describe('a synchronous run', () => {
   });
 
   it('fails after its timeout', async () => {
-    const own = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await own.deployed(LONG);
-    const answer = await own.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
+    const id = await limitedApi.deployed(LONG);
+    const answer = await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(answer).toMatchObject({ status: 200, data: { status: 'failed', error: { code: 'TIMEOUT' } } });
   });
 
@@ -89,16 +89,16 @@ describe('a synchronous run', () => {
       'GET',
       `/api/v2/workflows/${id}/state`,
     );
-    const [words] = Object.entries(data.blocks).find(([, each]) => each.name === 'Words') ?? [];
+    const [wordsId] = Object.entries(data.blocks).find(([, each]) => each.name === 'Words') ?? [];
     const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
-      body: { stopAfterBlockId: words },
+      body: { stopAfterBlockId: wordsId },
     });
     expect(answer).toMatchObject({ status: 200, data: { status: 'completed' } });
     expect(JSON.stringify(answer.data)).not.toContain('hello');
-    const unknown = await call('POST', `/api/v2/workflows/${id}/execute`, {
+    const unknownBlock = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stopAfterBlockId: 'ghost' },
     });
-    expect(unknown).toMatchObject({ status: 400 });
+    expect(unknownBlock).toMatchObject({ status: 400 });
   });
 
   it('is cancelled when its client disconnects, but not when it is paused and has been answered', async () => {
@@ -106,20 +106,20 @@ describe('a synchronous run', () => {
     const connection = new AbortController();
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: connection.signal };
-    const answered = call('POST', `/api/v2/workflows/${id}/execute`, options);
+    const response = call('POST', `/api/v2/workflows/${id}/execute`, options);
     await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'paused');
     connection.abort();
-    expect(await answered).toMatchObject({ status: 499, body: { error: { details: { runId } } } });
+    expect(await response).toMatchObject({ status: 499, body: { error: { details: { runId } } } });
     await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
-    const asks = await api.deployed(APPROVAL);
-    const later = new AbortController();
-    const paused = await call<ShownRun>('POST', `/api/v2/workflows/${asks}/execute`, {
+    const approvalId = await api.deployed(APPROVAL);
+    const laterConnection = new AbortController();
+    const pausedRun = await call<ShownRun>('POST', `/api/v2/workflows/${approvalId}/execute`, {
       body: {},
-      signal: later.signal,
+      signal: laterConnection.signal,
     });
-    later.abort();
+    laterConnection.abort();
     await Promise.resolve();
-    const read = await call('GET', `/api/v2/workflows/${asks}/runs/${paused.data.runId}`);
+    const read = await call('GET', `/api/v2/workflows/${approvalId}/runs/${pausedRun.data.runId}`);
     expect(read.data).toMatchObject({ status: 'paused' });
   });
 
@@ -128,7 +128,7 @@ describe('a synchronous run', () => {
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: AbortSignal.abort() };
     // The body of an aborted request cannot be read.
-    const own = await api.api.operations
+    const outcome = await api.api.operations
       .executeWorkflow({
         principal: principal(),
         path: { workflowId: path.split('/').at(-1) ?? '' },
@@ -136,7 +136,7 @@ describe('a synchronous run', () => {
         signal: options.signal,
       })
       .catch((error: unknown) => error);
-    expect(own).toMatchObject({ status: 499, message: 'Client cancelled request' });
+    expect(outcome).toMatchObject({ status: 499, message: 'Client cancelled request' });
     expect(await call('GET', `${path}/runs/${runId}`)).toMatchObject({ status: 404 });
   });
 });
