@@ -13,25 +13,23 @@ import { materialize } from './stored.ts';
 /** An output, or `error` with the failure, or `port` with the port taken. */
 type Answer = JsonObject;
 
-function planOf(drawn: Json): Plan {
-  const { workflow: parsed } = parseWorkflow(drawn);
+function planOf(file: Json): Plan {
+  const { workflow: parsed } = parseWorkflow(file);
   const compiled = parsed && compile(parsed);
   if (!compiled?.ok) throw new Error(JSON.stringify(compiled?.diagnostics));
   return compiled.plan;
 }
 
-/**
- * Drives a run: `answer` returns the result of each attempt of a block, `expansions` the answer to `expand` commands.
- */
-class Play {
+/** Drives a run. `answer` returns the result of each attempt of a block; every `expand` command gets two items. */
+class Driver {
   readonly replica: Replica;
   readonly entries: Entry[] = [];
   readonly plan: Plan;
-  #owed: Command[] = [];
+  #pending: Command[] = [];
   #atMs = 1000;
 
-  constructor(drawn: Json) {
-    this.plan = planOf(drawn);
+  constructor(file: Json) {
+    this.plan = planOf(file);
     this.replica = new Replica('run', this.plan);
     this.post({
       type: 'started',
@@ -48,14 +46,14 @@ class Play {
     const applied = this.replica.apply(entry);
     if (!applied.changed) return false;
     this.entries.push(entry);
-    this.#owed.push(...applied.commands);
+    this.#pending.push(...applied.commands);
     return true;
   }
 
   /** Answers pending commands, the first or the last one first, until none is pending. */
-  go(answer: (at: string) => Answer, pick: 'first' | 'last' = 'first'): this {
+  go(answer: (name: string) => Answer, pick: 'first' | 'last' = 'first'): this {
     for (;;) {
-      const command = pick === 'first' ? this.#owed.shift() : this.#owed.pop();
+      const command = pick === 'first' ? this.#pending.shift() : this.#pending.pop();
       if (!command) return this;
       if (command.type === 'run') this.#answer(command, answer);
       if (command.type === 'expand') {
@@ -65,19 +63,19 @@ class Play {
     }
   }
 
-  #answer(command: Extract<Command, { type: 'run' }>, answer: (at: string) => Answer): void {
+  #answer(command: Extract<Command, { type: 'run' }>, answer: (name: string) => Answer): void {
     const place = this.replica.index.placeOf(command.at);
-    const given = answer([place.block, ...place.scope].join('.'));
-    const tried = { ...place, try: command.try, startedMs: this.#atMs };
-    if (typeof given['error'] === 'string') {
+    const result = answer([place.block, ...place.scope].join('.'));
+    const attempt = { ...place, try: command.try, startedMs: this.#atMs };
+    if (typeof result['error'] === 'string') {
       this.post({
         type: 'failed',
-        ...tried,
-        error: { code: 'X', message: given['error'], retryable: false },
+        ...attempt,
+        error: { code: 'X', message: result['error'], retryable: false },
       });
-    } else if (typeof given['port'] === 'string')
-      this.post({ type: 'completed', ...tried, port: given['port'], output: { v: {} } });
-    else this.post({ type: 'completed', ...tried, output: { v: given } });
+    } else if (typeof result['port'] === 'string')
+      this.post({ type: 'completed', ...attempt, port: result['port'], output: { v: {} } });
+    else this.post({ type: 'completed', ...attempt, output: { v: result } });
   }
 
   output(): Json | undefined {
@@ -86,18 +84,18 @@ class Play {
   }
 }
 
-const at = (name: string): Answer => ({ at: name });
+const outputOf = (name: string): Answer => ({ at: name });
 
 describe('a run as a fold over its journal', () => {
   it('R36 results contain, per iteration, the outputs of the blocks that ran, in order of completion', () => {
-    const play = new Play(
+    const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', ''), fn('B', ''))],
         ['Start -> L -> A', 'L -> B'],
       ),
     );
-    play.go(at, 'last');
-    expect(play.output()).toMatchObject({
+    driver.go(outputOf, 'last');
+    expect(driver.output()).toMatchObject({
       results: [
         [{ at: 'B.0' }, { at: 'A.0' }],
         [{ at: 'B.1' }, { at: 'A.1' }],
@@ -106,61 +104,63 @@ describe('a run as a fold over its journal', () => {
   });
 
   it('R36 results of branches are in branch order, even if they end in another order', () => {
-    const play = new Play(
+    const driver = new Driver(
       workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
     );
-    play.go(at, 'last');
-    expect(play.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
+    driver.go(outputOf, 'last');
+    expect(driver.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
   });
 
   it('R36 an iteration in which nothing ran adds nothing; a nested container adds its results', () => {
     const inner = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
-    const play = new Play(
+    const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), inner)],
         ['Start -> L -> C', 'C:yes -> M -> A'],
       ),
     );
-    play.go((name) => (name === 'C.1' ? { port: 'condition-yes' } : at(name)));
-    expect(play.output()).toMatchObject({
+    driver.go((name) => (name === 'C.1' ? { port: 'condition-yes' } : outputOf(name)));
+    expect(driver.output()).toMatchObject({
       results: [[{ at: 'C.0' }], [{}, { results: [[{ at: 'A.1.0' }]] }]],
     });
   });
 
   it('R37 the run’s output is that of the last finished terminal block', () => {
-    const drawn = workflow(
+    const file = workflow(
       [fn('A', ''), fn('B', ''), fn('H', '')],
       ['Start -> A', 'Start -> B', 'A:error -> H'],
     );
-    expect(new Play(drawn).go(at).output()).toEqual({ at: 'B' });
-    expect(new Play(drawn).go(at, 'last').output()).toEqual({ at: 'A' });
+    expect(new Driver(file).go(outputOf).output()).toEqual({ at: 'B' });
+    expect(new Driver(file).go(outputOf, 'last').output()).toEqual({ at: 'A' });
   });
 
   it('R37 a Response that has finished fixes the output', () => {
-    const drawn = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
-    const play = new Play(drawn).go(at);
-    expect(play.output()).toEqual({ at: 'R' });
-    expect(play.replica.state.end).toEqual({ status: 'completed' });
+    const file = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
+    const driver = new Driver(file).go(outputOf);
+    expect(driver.output()).toEqual({ at: 'R' });
+    expect(driver.replica.state.end).toEqual({ status: 'completed' });
   });
 
   it('R37 a failed run names the block and keeps the output of a terminal block that had finished', () => {
-    const play = new Play(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
-    play.go((name) => (name === 'A' ? { error: 'boom' } : at(name)));
-    expect(play.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
-    expect(play.output()).toEqual({ at: 'T' });
+    const driver = new Driver(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
+    driver.go((name) => (name === 'A' ? { error: 'boom' } : outputOf(name)));
+    expect(driver.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
+    expect(driver.output()).toEqual({ at: 'T' });
   });
 
   it('R38 executionOrder counts starts over the whole run; a container counts when it ends', () => {
-    const play = new Play(
+    const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', '')), fn('Z', '')],
         ['Start -> L -> A', 'L -> Z'],
       ),
     );
-    play.go(at);
-    const again = new Replica('run', play.plan);
+    driver.go(outputOf);
+    const secondReplica = new Replica('run', driver.plan);
     const logs = new Map(
-      play.entries.flatMap((entry) => again.apply(entry).logs).map((log) => [log.executionOrder, log]),
+      driver.entries
+        .flatMap((entry) => secondReplica.apply(entry).logs)
+        .map((log) => [log.executionOrder, log]),
     );
     expect(
       [...logs.values()].map(({ executionOrder, blockName, container }) => [
@@ -178,7 +178,7 @@ describe('a run as a fold over its journal', () => {
   });
 
   it('R41 two folds of one journal are equal, and late entries change nothing', () => {
-    const drawn = workflow(
+    const file = workflow(
       [
         parallel(
           'P',
@@ -190,16 +190,16 @@ describe('a run as a fold over its journal', () => {
       ],
       ['Start -> P -> A -> L -> B', 'P -> Z'],
     );
-    const play = new Play(drawn).go(at, 'last');
-    const again = new Replica('run', play.plan);
-    for (const entry of play.entries) {
-      expect(again.apply(JSON.parse(JSON.stringify(entry)) as Entry).changed).toBe(true);
-      expect(again.apply(entry).changed).toBe(false);
+    const driver = new Driver(file).go(outputOf, 'last');
+    const secondReplica = new Replica('run', driver.plan);
+    for (const entry of driver.entries) {
+      expect(secondReplica.apply(JSON.parse(JSON.stringify(entry)) as Entry).changed).toBe(true);
+      expect(secondReplica.apply(entry).changed).toBe(false);
     }
-    expect(again.state).toEqual(play.replica.state);
-    expect(again.ledger.output).toEqual(play.replica.ledger.output);
-    expect([...again.ledger.variables]).toEqual([...play.replica.ledger.variables]);
-    expect(again.pendingCommands()).toEqual([]);
+    expect(secondReplica.state).toEqual(driver.replica.state);
+    expect(secondReplica.ledger.output).toEqual(driver.replica.ledger.output);
+    expect([...secondReplica.ledger.variables]).toEqual([...driver.replica.ledger.variables]);
+    expect(secondReplica.pendingCommands()).toEqual([]);
   });
 
   it('R35 a branch never sees outputs of another branch, even from an earlier activation', () => {
@@ -209,18 +209,19 @@ describe('a run as a fold over its journal', () => {
       condition('C', { yes: 'true' }),
       fn('A', ''),
     );
-    const play = new Play(
+    const driver = new Driver(
       workflow([loop('L', { loopType: 'for', count: 2 }, inner)], ['Start -> L -> P -> C', 'C:yes -> A']),
     );
     const observed: unknown[] = [];
-    play.go((name) => {
+    driver.go((name) => {
       const [id, iteration, branch] = name.split('.');
       if (id === 'C') {
-        const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [Number(iteration), Number(branch)] });
+        const place = { block: 'C', scope: [Number(iteration), Number(branch)] };
+        const scope = driver.replica.ledger.scopeAt(place);
         observed.push([name, scope?.outputs.has('A')]);
-        return iteration === '0' ? { port: 'condition-yes' } : at(name);
+        return iteration === '0' ? { port: 'condition-yes' } : outputOf(name);
       }
-      return at(name);
+      return outputOf(name);
     });
     expect(observed).toEqual([
       ['C.0.0', false],
@@ -231,36 +232,36 @@ describe('a run as a fold over its journal', () => {
   });
 
   it('R34 a later iteration sees outputs of an earlier one', () => {
-    const play = new Play(
+    const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), fn('A', ''))],
         ['Start -> L -> C', 'C:yes -> A'],
       ),
     );
     const observed: unknown[] = [];
-    play.go((name) => {
-      if (!name.startsWith('C')) return at(name);
-      const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [0] });
+    driver.go((name) => {
+      if (!name.startsWith('C')) return outputOf(name);
+      const scope = driver.replica.ledger.scopeAt({ block: 'C', scope: [0] });
       observed.push(scope?.outputs.get('A')?.value);
-      return name === 'C.0' ? { port: 'condition-yes' } : at(name);
+      return name === 'C.0' ? { port: 'condition-yes' } : outputOf(name);
     });
     expect(observed).toEqual([undefined, { v: { at: 'A.0' } }]);
   });
 
   it('R33 a block has one current output: a failure is its error, and a skipped block has none', () => {
-    const play = new Play(
+    const driver = new Driver(
       workflow([fn('A', ''), fn('B', ''), fn('H', '')], ['Start -> A -> B', 'A:error -> H']),
     );
-    play.go((name) => (name === 'A' ? { error: 'no' } : at(name)));
-    const { outputs } = play.replica.ledger.root;
+    driver.go((name) => (name === 'A' ? { error: 'no' } : outputOf(name)));
+    const { outputs } = driver.replica.ledger.root;
     expect(outputs.get('A')).toMatchObject({ failed: true, value: { v: { error: 'no' } } });
     expect(outputs.get('H')).toMatchObject({ failed: false, value: { v: { at: 'H' } } });
     expect(outputs.has('B')).toBe(false);
   });
 
   it('R41 a journal of a newer format is refused with an error code', () => {
-    const { plan } = new Play(workflow([fn('A', '')], ['Start -> A']));
-    const first = {
+    const { plan } = new Driver(workflow([fn('A', '')], ['Start -> A']));
+    const started = {
       type: 'started',
       format: JOURNAL_FORMAT + 1,
       start: plan.start,
@@ -268,21 +269,21 @@ describe('a run as a fold over its journal', () => {
       graceMs: 0,
       variables: {},
     } as const;
-    const open = (): unknown => new Replica('run', plan).apply({ seq: 1, atMs: 1, ...first });
-    expect(open).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
+    const applyStarted = (): unknown => new Replica('run', plan).apply({ seq: 1, atMs: 1, ...started });
+    expect(applyStarted).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
   });
 
   it('handled failures are removed, so that a loop of failures does not use more and more memory', () => {
     const failing = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
-    const play = new Play(
+    const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 50 }, failing, fn('H', ''))],
         ['Start -> L -> M -> A', 'M:error -> H'],
       ),
     );
-    play.go((name) => (name.startsWith('A') ? { error: `no ${name}` } : at(name)));
-    expect(play.replica.state.end).toEqual({ status: 'completed' });
-    expect(play.replica.ledger.failures.size).toBe(0);
-    expect(play.replica.ledger.root.outputs.get('M')?.value).toEqual({ v: { error: 'no A.49.0' } });
+    driver.go((name) => (name.startsWith('A') ? { error: `no ${name}` } : outputOf(name)));
+    expect(driver.replica.state.end).toEqual({ status: 'completed' });
+    expect(driver.replica.ledger.failures.size).toBe(0);
+    expect(driver.replica.ledger.root.outputs.get('M')?.value).toEqual({ v: { error: 'no A.49.0' } });
   });
 });

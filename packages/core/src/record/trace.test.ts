@@ -24,7 +24,7 @@ const record: RunRecord = {
 
 let order = 0;
 
-function log(blockId: string, scopes: LogScope[] = [], more: Partial<BlockLog> = {}): BlockLog {
+function log(blockId: string, scopes: LogScope[] = [], properties: Partial<BlockLog> = {}): BlockLog {
   order++;
   return {
     runId: 'run',
@@ -43,15 +43,15 @@ function log(blockId: string, scopes: LogScope[] = [], more: Partial<BlockLog> =
     error: undefined,
     container: scopes.at(-1),
     parents: scopes.slice(0, -1),
-    ...more,
+    ...properties,
   };
 }
 
 const inLoop = (index: number): LogScope => ({ kind: 'loop', blockId: 'l', index });
 const inFan = (index: number): LogScope => ({ kind: 'parallel', blockId: 'p', index });
 
-function drawn(span: Span): unknown {
-  return span.children.length === 0 ? span.name : { [span.name]: span.children.map(drawn) };
+function outline(span: Span): unknown {
+  return span.children.length === 0 ? span.name : { [span.name]: span.children.map(outline) };
 }
 
 describe('the trace of a run', () => {
@@ -65,7 +65,7 @@ describe('the trace of a run', () => {
       log('p', [inLoop(1)], { blockType: 'parallel' }),
       log('l', [], { blockType: 'loop' }),
     ];
-    expect(drawn(traceOf(record, logs))).toEqual({
+    expect(outline(traceOf(record, logs))).toEqual({
       Flow: [
         'A',
         {
@@ -81,9 +81,9 @@ describe('the trace of a run', () => {
   it('gives every span a unique id that stays the same while the run continues', () => {
     const logs = [log('b', [inLoop(0)]), log('b', [inLoop(1)]), log('l', [], { blockType: 'loop' })];
     const ids = (span: Span): string[] => [span.id, ...span.children.flatMap(ids)];
-    const all = ids(traceOf(record, logs));
-    expect(new Set(all).size).toBe(all.length);
-    expect(ids(traceOf(record, logs.toReversed()))).toEqual(all);
+    const allIds = ids(traceOf(record, logs));
+    expect(new Set(allIds).size).toBe(allIds.length);
+    expect(ids(traceOf(record, logs.toReversed()))).toEqual(allIds);
   });
 
   it('an open container covers the spans in it', () => {

@@ -20,8 +20,8 @@ function lookup(q: Json | undefined, env: Record<string, string>): Lookup {
   };
 }
 
-type Maker = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
-const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as Maker;
+type AsyncFunctionConstructor = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
+const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as AsyncFunctionConstructor;
 
 async function evaluate(
   authored: string,
@@ -31,8 +31,8 @@ async function evaluate(
 ): Promise<unknown> {
   const { expression } = compileExpression(authored, context, kind);
   const { code, values } = bindExpression(expression, lookup(q, env));
-  const bound = Object.values(values).map((json) => JSON.parse(json) as unknown);
-  return new AsyncFunction(...Object.keys(values), `return (${code})`)(...bound);
+  const args = Object.values(values).map((json) => JSON.parse(json) as unknown);
+  return new AsyncFunction(...Object.keys(values), `return (${code})`)(...args);
 }
 
 describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kind) => {

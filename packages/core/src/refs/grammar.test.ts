@@ -74,7 +74,7 @@ describe('a placeholder', () => {
   });
 });
 
-describe('wordy insides', () => {
+describe('the text inside a tag', () => {
   it.each(['a.b', 'my block.x[0]', 'überblock.x', 'a-b.c_d$'])('%s has no operator', (inner) => {
     expect(isWordy(inner)).toBe(true);
   });

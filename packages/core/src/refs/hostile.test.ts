@@ -13,7 +13,7 @@ import { CodeRewriter } from './code-rewriter.ts';
 
 const runs = { numRuns: scale(500, 50_000) };
 
-const shards = [
+const delimiters = [
   '<',
   '>',
   '<p>',
@@ -33,7 +33,7 @@ const shards = [
   "'''",
   '\\',
 ];
-const glue = [
+const codePieces = [
   '/',
   '//',
   '/*',
@@ -57,15 +57,15 @@ const glue = [
   '\u2028',
   '\ud800',
 ];
-const soup = fc
-  .array(fc.constantFrom(...shards, ...glue), { maxLength: 40 })
+const randomText = fc
+  .array(fc.constantFrom(...delimiters, ...codePieces), { maxLength: 40 })
   .map((pieces) => pieces.join(''));
 
 describe('any text', () => {
   it('is scanned without an error, and code keeps its number of lines', () => {
     fc.assert(
       fc.property(
-        soup,
+        randomText,
         fc.constantFrom('javascript' as const, 'python' as const, 'shell' as const),
         (text, language) => {
           const { code } = compileCode(text, language, context);
@@ -79,7 +79,7 @@ describe('any text', () => {
 
   it('is compiled as an expression without an error', () => {
     fc.assert(
-      fc.property(soup, fc.constantFrom('condition' as const, 'loop' as const), (text, kind) => {
+      fc.property(randomText, fc.constantFrom('condition' as const, 'loop' as const), (text, kind) => {
         const { expression } = compileExpression(text, context, kind);
         return (
           bindExpression(expression, lookup(null)).code === bindExpression(expression, lookup(null)).code
@@ -91,7 +91,7 @@ describe('any text', () => {
 
   it('is unchanged if every reference is replaced by its own text', () => {
     fc.assert(
-      fc.property(fc.oneof(soup, fc.string({ unit: 'binary' })), (text) => {
+      fc.property(fc.oneof(randomText, fc.string({ unit: 'binary' })), (text) => {
         const finder = new SiteFinder(text, context, 'text');
         const parts = compileText(text, finder).map((part) =>
           typeof part === 'string' ? part : 'env' in part ? part.text : part.ref.text,
@@ -103,7 +103,7 @@ describe('any text', () => {
   });
 
   it('without references and placeholders is a literal and resolves to itself', () => {
-    const plain = soup.filter((text) => !/<p|<variable|\{\{/.test(text));
+    const plain = randomText.filter((text) => !/<p|<variable|\{\{/.test(text));
     fc.assert(
       fc.property(plain, (text) => {
         const { template } = compileTemplate(text, context);
@@ -117,18 +117,18 @@ describe('any text', () => {
   });
 });
 
-/** A text that counts the characters read. */
-class Counted extends String {
+/** A string that counts the characters read. */
+class CountingString extends String {
   reads = 0;
 
-  override charAt(at: number): string {
+  override charAt(index: number): string {
     this.reads++;
-    return super.charAt(at);
+    return super.charAt(index);
   }
 
-  override charCodeAt(at: number): number {
+  override charCodeAt(index: number): number {
     this.reads++;
-    return super.charCodeAt(at);
+    return super.charCodeAt(index);
   }
 
   override slice(from?: number, to?: number): string {
@@ -137,15 +137,15 @@ class Counted extends String {
     return part;
   }
 
-  override indexOf(wanted: string, from = 0): number {
-    const at = super.indexOf(wanted, from);
-    this.reads += (at < 0 ? this.length : at) - from;
-    return at;
+  override indexOf(search: string, from = 0): number {
+    const index = super.indexOf(search, from);
+    this.reads += (index < 0 ? this.length : index) - from;
+    return index;
   }
 
-  override startsWith(wanted: string, at = 0): boolean {
-    this.reads += wanted.length;
-    return super.startsWith(wanted, at);
+  override startsWith(search: string, index = 0): boolean {
+    this.reads += search.length;
+    return super.startsWith(search, index);
   }
 }
 
@@ -160,14 +160,14 @@ const scans: [string, FieldKind, Scan][] = [
 
 describe.each(scans)('scanning %s', (_, kind, scan) => {
   const reads = (text: string): number => {
-    const counted = new Counted(text);
-    const source = counted as unknown as string;
+    const countingString = new CountingString(text);
+    const source = countingString as unknown as string;
     scan(new SiteFinder(source, context, kind), new CodeRewriter(source, undefined));
-    return counted.reads;
+    return countingString.reads;
   };
 
   it.each(['<', '{{', '<p.x>'])(
-    'reads every character of 100,000 of %j a bounded number of times',
+    'reads every character of %j, repeated to 100,000 characters, a bounded number of times',
     (pattern) => {
       expect(reads(pattern.repeat(100_000 / pattern.length))).toBeLessThan(2_000_000);
     },

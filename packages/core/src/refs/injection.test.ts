@@ -9,12 +9,12 @@ import { compileCode, compileExpression } from './code.ts';
 
 const runs = { numRuns: scale(600, 20_000) };
 
-type Maker = new (...source: string[]) => (...values: unknown[]) => unknown;
-const Maker = Object.getPrototypeOf(() => undefined).constructor as Maker;
+type DynamicFunction = new (...source: string[]) => (...values: unknown[]) => unknown;
+const DynamicFunction = Object.getPrototypeOf(() => undefined).constructor as DynamicFunction;
 
 function evaluate({ code, values }: { code: string; values: Record<string, string> }): unknown {
-  const bound = Object.values(values).map((json) => JSON.parse(json) as unknown);
-  return new Maker(...Object.keys(values), 'boom', code)(...bound, () => {
+  const args = Object.values(values).map((json) => JSON.parse(json) as unknown);
+  return new DynamicFunction(...Object.keys(values), 'boom', code)(...args, () => {
     throw new Error('a value was run as code');
   });
 }
@@ -29,7 +29,7 @@ function outcome(act: () => unknown): unknown {
   }
 }
 
-const evil = [
+const hostilePieces = [
   '"',
   "'",
   '`',
@@ -54,7 +54,7 @@ const evil = [
   '\u0000',
 ];
 const value: fc.Arbitrary<Json> = fc.oneof(
-  fc.array(fc.constantFrom(...evil), { maxLength: 6 }).map((pieces) => pieces.join('')),
+  fc.array(fc.constantFrom(...hostilePieces), { maxLength: 6 }).map((pieces) => pieces.join('')),
   fc.string({ unit: 'binary' }),
   fc.jsonValue().map((json) => json as Json),
 );
@@ -66,16 +66,16 @@ describe('an arbitrary value (no injection)', () => {
     const { code } = compileCode(authored, 'javascript', context);
     fc.assert(
       fc.property(value, (data) => {
-        const same = JSON.parse(JSON.stringify(data)) as Json;
+        const copy = JSON.parse(JSON.stringify(data)) as Json;
         const json = JSON.stringify(data);
         const env = typeof data === 'string' ? data : json;
         expect(evaluate(bindCode(code, lookup(data)))).toEqual([
-          same,
+          copy,
           json,
           json,
           // Not every object can become text: `{"toString": null}` cannot.
-          json + String(same === null),
-          same,
+          json + String(copy === null),
+          copy,
           env,
           env,
           env,
@@ -112,11 +112,11 @@ describe('an arbitrary value (no injection)', () => {
       }));
       fc.assert(
         fc.property(value, fc.constantFrom(...parts), (data, part) => {
-          const meaning = outcome(() => {
+          const result = outcome(() => {
             const { code, values } = bindExpression(part, lookup(data));
             return evaluate({ code: `return ${code}`, values });
           });
-          return typeof meaning === 'string';
+          return typeof result === 'string';
         }),
         runs,
       );

@@ -5,12 +5,12 @@ import type { Json } from '../json.ts';
 import type { Lookup } from './lookup.ts';
 import { buildNames, type NamedBlock } from './names.ts';
 
-const block = (id: string, name = id, more: Partial<NamedBlock> = {}): NamedBlock => ({
+const block = (id: string, name = id, properties: Partial<NamedBlock> = {}): NamedBlock => ({
   id,
   name,
   type: 'function',
   enabled: true,
-  ...more,
+  ...properties,
 });
 const names = buildNames(
   [
@@ -41,40 +41,40 @@ function lookup(result: Json): Lookup {
 const compile = (code: string) =>
   compileCode(code, 'javascript', { names, reader: 'f', fieldPosition: 'inside' });
 
-type Maker = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
-const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as Maker;
+type AsyncFunctionConstructor = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
+const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as AsyncFunctionConstructor;
 
 /** Runs authored code like the sandbox: each identifier is bound to a value. */
 async function run(authored: string, result: Json = null): Promise<unknown> {
   const { code, values } = bindCode(compile(authored).code, lookup(result));
-  const bound = Object.values(values).map((json) => JSON.parse(json) as unknown);
-  return new AsyncFunction(...Object.keys(values), code)(...bound);
+  const args = Object.values(values).map((json) => JSON.parse(json) as unknown);
+  return new AsyncFunction(...Object.keys(values), code)(...args);
 }
 
-const nasty = 'a"b\'c`d\n\\e${f}';
-const json = JSON.stringify(nasty);
+const hostile = 'a"b\'c`d\n\\e${f}';
+const json = JSON.stringify(hostile);
 
 describe('a reference in JavaScript', () => {
   it.each<[string, unknown]>([
-    ['return <p.result>', nasty],
-    ['return<p.result>', nasty],
+    ['return <p.result>', hostile],
+    ['return<p.result>', hostile],
     ['return [...<p.result>].length', 14],
     ['return <p.result>?.length ?? null', 14],
     ['return <p.result> === <p.result>', true],
-    ['const v = <p.result>; return v', nasty],
+    ['const v = <p.result>; return v', hostile],
     ['const a = 1\n<p.result>.at(0)\nreturn a', 1],
     ['if (true) <p.result>.at(0); return 1', 1],
-    ['return "x" in {} ? 1 : <p.result>', nasty],
+    ['return "x" in {} ? 1 : <p.result>', hostile],
     ['return typeof<p.result>', 'string'],
-    ['return `${<p.result>}`', nasty],
-    ['return `${`${<p.result>}`}`', nasty],
-    ['return {a: <p.result>, b: [<p.result>, 1]}', { a: nasty, b: [nasty, 1] }],
-    ['return {<p.result>: 1}', { [nasty]: 1 }],
-    ['return <variable.My Var>', nasty],
-    ['return <My First Block.result>', nasty],
+    ['return `${<p.result>}`', hostile],
+    ['return `${`${<p.result>}`}`', hostile],
+    ['return {a: <p.result>, b: [<p.result>, 1]}', { a: hostile, b: [hostile, 1] }],
+    ['return {<p.result>: 1}', { [hostile]: 1 }],
+    ['return <variable.My Var>', hostile],
+    ['return <My First Block.result>', hostile],
     ['return <variable.My Var>.length / 2 / 1', 7],
   ])('%s is its value (V8, V32-V41)', async (code, expected) => {
-    expect(await run(code, nasty)).toEqual(expected);
+    expect(await run(code, hostile)).toEqual(expected);
   });
 
   it.each<[string, unknown]>([
@@ -90,7 +90,7 @@ describe('a reference in JavaScript', () => {
     ['return "<p.result><p.result>"', json + json],
     ['return \'<p.result>\' + "\\\n<p.result>"', json + json],
   ])('%s inserts its JSON text (decision 44)', async (code, expected) => {
-    expect(await run(code, nasty)).toEqual(expected);
+    expect(await run(code, hostile)).toEqual(expected);
   });
 
   it.each<[Json, string]>([
@@ -115,12 +115,12 @@ describe('a reference in JavaScript', () => {
 
   it('has no effect in comments, and cannot fail there', async () => {
     const code = '// <p.result> "\n/* <loop.foo> {{K}} ` */ return 1 /* <L.none> */ // <p.result>';
-    expect(await run(code, nasty)).toBe(1);
+    expect(await run(code, hostile)).toBe(1);
     expect(compile(code).code).toMatchObject({ code, bindings: [] });
   });
 
   it('is a syntax error as an object key in quotes (r328)', async () => {
-    await expect(run('return {"<p.result>": 1}', nasty)).rejects.toThrow(SyntaxError);
+    await expect(run('return {"<p.result>": 1}', hostile)).rejects.toThrow(SyntaxError);
   });
 
   it('has its own binding at every occurrence, with a name that the code does not use', () => {
@@ -162,7 +162,7 @@ describe('text that is not a reference in JavaScript', () => {
     expect(await run(code)).toEqual(await new AsyncFunction(code)());
   });
 
-  it('a tag of a known block that is malformed reads as undefined (r298, r356)', async () => {
+  it('a malformed tag of a known block reads as undefined (r298, r356)', async () => {
     expect(await run('return [<p.result.odd key>, `<a+b.result>`]')).toEqual([undefined, 'undefined']);
     expect(await run('return ["<a+b.result>".length, "x" + "<a+b.result>"]')).toEqual([9, 'xundefined']);
   });
@@ -184,11 +184,11 @@ describe('text that is not a reference in JavaScript', () => {
 });
 
 describe('findings in JavaScript (decision 11)', () => {
-  const found = (code: string) =>
+  const findingsOf = (code: string) =>
     compile(code).findings.map(({ kind, head, where }) => `${kind} ${head} ${where}`);
 
   it('an unknown head in place of an operand is reported, with or without a path', () => {
-    expect(found('return <nosuch.x> + <nosuch> + <variable.ghost>')).toEqual([
+    expect(findingsOf('return <nosuch.x> + <nosuch> + <variable.ghost>')).toEqual([
       'unknown-block nosuch code',
       'unknown-block nosuch code',
       'unknown-variable ghost code',
@@ -196,7 +196,7 @@ describe('findings in JavaScript (decision 11)', () => {
   });
 
   it('in strings and comments, only heads with a path are reported; variables in comments are not', () => {
-    expect(found('"<nosuch.x> <b> <variable.ghost>" // <far.x> <b> <variable.ghost>')).toEqual([
+    expect(findingsOf('"<nosuch.x> <b> <variable.ghost>" // <far.x> <b> <variable.ghost>')).toEqual([
       'unknown-block nosuch string',
       'unknown-variable ghost string',
       'unknown-block far comment',
@@ -204,7 +204,7 @@ describe('findings in JavaScript (decision 11)', () => {
   });
 
   it('comparisons are not reported', () => {
-    expect(found('a<b.c&&d>e; f(a <b.c, d> e); if (a) x<y.z>w')).toEqual([]);
+    expect(findingsOf('a<b.c&&d>e; f(a <b.c, d> e); if (a) x<y.z>w')).toEqual([]);
   });
 
   it('<loop.index> is reported only outside all loops', () => {
@@ -213,7 +213,7 @@ describe('findings in JavaScript (decision 11)', () => {
       reader: 'p',
       fieldPosition: 'inside',
     });
-    expect(found('return <loop.index>')).toEqual([]);
+    expect(findingsOf('return <loop.index>')).toEqual([]);
     expect(outside.findings).toMatchObject([{ kind: 'unknown-block', head: 'loop', where: 'code' }]);
   });
 });

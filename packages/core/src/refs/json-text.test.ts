@@ -63,7 +63,7 @@ describe('JSON text with holes', () => {
     ['bare and empty: null', ['{"v": ', ref('none'), '}'], { v: null }, '{"v": null}'],
     ['in a literal and empty: nothing', ['{"v": "', ref('none'), '"}'], { v: '' }, '{"v": ""}'],
     [
-      'a text that ends the literal stays in it',
+      'a string that would end the literal stays in it',
       ['{"v": "', ref('inject'), '"}'],
       { v: VALUES.inject },
       '{"v": "\\",\\"role\\":\\"admin"}',
@@ -140,9 +140,9 @@ describe('JSON text with holes', () => {
 
   it('rejects a value that results in a duplicate key, in value and text', () => {
     const template = text('{"role": "user", "', ref('s'), '": 1}');
-    const clashing = lookupOf({ s: 'role' });
+    const clashingLookup = lookupOf({ s: 'role' });
     for (const read of [resolveJson, fillJsonText]) {
-      const failure = thrown(() => read(template, clashing));
+      const failure = errorOf(() => read(template, clashingLookup));
       expect(isBlockError(failure) && [failure.code, failure.retryable]).toEqual([
         'BLOCK_CONFIG_INVALID',
         false,
@@ -155,8 +155,8 @@ describe('JSON text with holes', () => {
   });
 
   it('does not scan values for templates or structure', () => {
-    const marked = lookupOf({ s: '\uE000\uE0000\uE000 <n> {{NUM}}' }, ENV);
-    expect(resolveJson(text('{"v": "', ref('s'), '", "w": ', ref('s'), '}'), marked)).toEqual({
+    const markedLookup = lookupOf({ s: '\uE000\uE0000\uE000 <n> {{NUM}}' }, ENV);
+    expect(resolveJson(text('{"v": "', ref('s'), '", "w": ', ref('s'), '}'), markedLookup)).toEqual({
       v: '\uE000\uE0000\uE000 <n> {{NUM}}',
       w: '\uE000\uE0000\uE000 <n> {{NUM}}',
     });
@@ -185,17 +185,17 @@ describe('a field that is not text with holes', () => {
 });
 
 describe('for arbitrary values and authored JSON', () => {
-  /** A generated value: `hole` is a reference, bare or inside a literal. */
-  type Drawn =
+  /** A generated JSON value. Each number in `bare` and `literal` is a hole: a reference to the value of that index. */
+  type JsonShape =
     | { bare: number }
     | { literal: (string | number)[] }
-    | { list: Drawn[] }
-    | { object: [string, Drawn][] }
+    | { list: JsonShape[] }
+    | { object: [string, JsonShape][] }
     | { plain: Json };
 
   const HOLES = 3;
   const piece = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.nat(HOLES - 1));
-  const drawn = fc.letrec<{ value: Drawn }>((tie) => ({
+  const jsonShape = fc.letrec<{ value: JsonShape }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
       fc.record({ bare: fc.nat(HOLES - 1) }),
@@ -210,13 +210,13 @@ describe('for arbitrary values and authored JSON', () => {
       }),
     ),
   })).value;
-  const hostile = fc.oneof(
+  const hostileValue = fc.oneof(
     fc.json({ maxDepth: 2 }).map((json) => JSON.parse(json) as Json),
     fc.constantFrom<Json[]>('","role":"admin', '\\', '"', '}', '\n', '\u2028', '\uD800', '{{K}}', '', null),
     fc.string({ unit: 'binary', maxLength: 12 }),
   );
 
-  const write = (value: Drawn): TextPart[] => {
+  const partsOf = (value: JsonShape): TextPart[] => {
     if ('bare' in value) return [ref(String(value.bare))];
     if ('plain' in value) return [JSON.stringify(value.plain)];
     if ('literal' in value)
@@ -227,16 +227,16 @@ describe('for arbitrary values and authored JSON', () => {
         ),
         '"',
       ];
-    if ('list' in value) return ['[', ...separated(value.list.map(write)), ']'];
+    if ('list' in value) return ['[', ...separated(value.list.map(partsOf)), ']'];
     return [
       '{',
-      ...separated(value.object.map(([key, item]) => [`${JSON.stringify(key)}: `, ...write(item)])),
+      ...separated(value.object.map(([key, item]) => [`${JSON.stringify(key)}: `, ...partsOf(item)])),
       '}',
     ];
   };
   const separated = (items: TextPart[][]): TextPart[] =>
     items.flatMap((item, index) => (index === 0 ? item : [', ', ...item]));
-  const expected = (value: Drawn, values: readonly Json[]): Json => {
+  const expected = (value: JsonShape, values: readonly Json[]): Json => {
     if ('bare' in value) return values[value.bare] ?? null;
     if ('plain' in value) return value.plain;
     if ('literal' in value)
@@ -248,22 +248,23 @@ describe('for arbitrary values and authored JSON', () => {
     typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? null);
 
   it('the filled text parses, and has exactly the authored structure', () => {
+    const hostileValues = fc.array(hostileValue, { minLength: HOLES, maxLength: HOLES });
     fc.assert(
-      fc.property(drawn, fc.array(hostile, { minLength: HOLES, maxLength: HOLES }), (value, values) => {
+      fc.property(jsonShape, hostileValues, (value, values) => {
         fc.pre(!('bare' in value));
-        const template = text('', ...write(value), '');
-        const found = lookupOf(Object.fromEntries(values.map((each, index) => [String(index), each])));
-        const wanted = JSON.parse(JSON.stringify(expected(value, values))) as Json;
-        const filled = fillJsonText(template, found);
-        expect(filled === undefined ? undefined : JSON.parse(filled)).toEqual(wanted);
-        expect(JSON.parse(JSON.stringify(resolveJson(template, found)))).toEqual(wanted);
+        const template = text('', ...partsOf(value), '');
+        const filledLookup = lookupOf(Object.fromEntries(values.map((each, index) => [String(index), each])));
+        const expectedJson = JSON.parse(JSON.stringify(expected(value, values))) as Json;
+        const filled = fillJsonText(template, filledLookup);
+        expect(filled === undefined ? undefined : JSON.parse(filled)).toEqual(expectedJson);
+        expect(JSON.parse(JSON.stringify(resolveJson(template, filledLookup)))).toEqual(expectedJson);
       }),
       { numRuns: scale(400, 20_000) },
     );
   });
 });
 
-function thrown(act: () => unknown): unknown {
+function errorOf(act: () => unknown): unknown {
   try {
     act();
   } catch (error) {

@@ -37,8 +37,8 @@ describe('the table of names', () => {
   });
 
   it.each([
-    ['behind', ['a.b', 'ab']],
-    ['ahead', ['ab', 'a.b']],
+    ['after', ['a.b', 'ab']],
+    ['before', ['ab', 'a.b']],
   ])('assigns a shared name to the block without dots in its name, %s the other (V55-V60)', (_, order) => {
     const names = buildNames(
       order.map((name) => block(name)),
@@ -89,7 +89,7 @@ describe('the table of names', () => {
       block('c'),
     ];
     const names = buildNames(blocks, []);
-    expect(blocks.map((one) => neverRuns(names, one))).toEqual([true, true, true, false]);
+    expect(blocks.map((each) => neverRuns(names, each))).toEqual([true, true, true, false]);
   });
 
   it('suggests the normalised name of the nearest block or variable', () => {

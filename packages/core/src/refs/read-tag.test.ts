@@ -32,7 +32,7 @@ const names = buildNames(
 
 function read(text: string, reader: string, fieldPosition: TemplateContext['fieldPosition'] = 'inside') {
   const tag = tagAt(text, 0, text.length);
-  if (tag === undefined) throw new Error(`${text} is no tag`);
+  if (tag === undefined) throw new Error(`${text} is not a tag`);
   return readTag(tag, { names, reader, fieldPosition });
 }
 
@@ -76,9 +76,9 @@ describe('a reference to a block', () => {
   });
 
   it('never finds the block by its id if the name differs', () => {
-    const other = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
+    const otherNames = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
     const tag = tagAt('<blk-1.result>', 0, 14);
-    expect(tag && readTag(tag, { names: other, reader: 'blk-1', fieldPosition: 'inside' })).toEqual({
+    expect(tag && readTag(tag, { names: otherNames, reader: 'blk-1', fieldPosition: 'inside' })).toEqual({
       kind: 'unknown-block',
     });
   });
@@ -249,15 +249,14 @@ describe('a variable', () => {
   });
 
   it('reserves its head, like loop and parallel', () => {
-    const reserved = buildNames(
+    const reservedNames = buildNames(
       ['loop', 'parallel', 'variable'].map((id) => block(id, 'function')),
       [],
     );
     for (const head of ['loop', 'parallel', 'variable']) {
       const tag = tagAt(`<${head}.result>`, 0, head.length + 9);
-      expect(tag && readTag(tag, { names: reserved, reader: 'loop', fieldPosition: 'inside' }).kind).toMatch(
-        /^unknown/,
-      );
+      const context = { names: reservedNames, reader: 'loop', fieldPosition: 'inside' } as const;
+      expect(tag && readTag(tag, context).kind).toMatch(/^unknown/);
     }
   });
 });

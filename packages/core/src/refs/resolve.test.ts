@@ -32,7 +32,7 @@ const names = buildNames(
 );
 const json = { type: 'json', opaque: true };
 const text = { type: 'string', opaque: false };
-const declared: Record<string, Record<string, typeof json>> = {
+const declaredOutputs: Record<string, Record<string, typeof json>> = {
   p: { result: json, stdout: text },
   q: { result: json, stdout: text },
   reply: { data: json, status: { type: 'number', opaque: false } },
@@ -58,7 +58,7 @@ function lookup(data: Data): Lookup {
     variable: () => data.variable,
     env: (name) => data.env?.[name],
     describe: (id) => {
-      const fields = declared[id];
+      const fields = declaredOutputs[id];
       return {
         name: id.toUpperCase(),
         type: names.blocks.get(id)?.type ?? '',
@@ -88,7 +88,7 @@ function fault(act: () => unknown): { code: string; message: string; retryable: 
 }
 
 const value = { a: 1, s: 'it\'s "q"', n: null, b: true, l: [1, { k: 'v' }], e: '', z: 0, __proto__x: 1 };
-const ran: Data = { outputs: { p: { result: value, stdout: '' } } };
+const dataOfP: Data = { outputs: { p: { result: value, stdout: '' } } };
 
 describe('a text', () => {
   it.each([
@@ -109,7 +109,7 @@ describe('a text', () => {
     ['{"v": "<p.result.nope>"}', '{"v": ""}'],
     ['a <p.result.a> b <p.result.a>', 'a 1 b 1'],
   ])('%s becomes %j (V68-V93)', (authored, expected) => {
-    expect(resolve(authored, ran)).toBe(expected);
+    expect(resolve(authored, dataOfP)).toBe(expected);
   });
 
   it('is empty for every path if the block did not run (V68-V77)', () => {
@@ -118,12 +118,13 @@ describe('a text', () => {
 
   it('keeps the type of its only reference in native mode (decision 12)', () => {
     const native = { mode: 'native' as const };
-    expect(resolve({ a: '<p.result.l>', b: 'x <p.result.l>', c: '<p.result.n>' }, ran, native)).toEqual({
+    expect(resolve({ a: '<p.result.l>', b: 'x <p.result.l>', c: '<p.result.n>' }, dataOfP, native)).toEqual({
       a: [1, { k: 'v' }],
       b: 'x [1,{"k":"v"}]',
       c: null,
     });
-    expect(resolve(['<p.result.nope>', '<p.result.a>', ' <p.result.a>'], ran, native)).toEqual(['', 1, ' 1']);
+    const list = ['<p.result.nope>', '<p.result.a>', ' <p.result.a>'];
+    expect(resolve(list, dataOfP, native)).toEqual(['', 1, ' 1']);
   });
 
   it('never reads data as a template (decision 43)', () => {
@@ -145,7 +146,7 @@ describe('a text', () => {
 
   it('resolves deeply and keeps unusual keys as own properties', () => {
     const authored = JSON.parse('{"__proto__": ["<p.result.a>", 2], "b": {"c": "<p.result.b>"}}') as Json;
-    const resolved = resolve(authored, ran);
+    const resolved = resolve(authored, dataOfP);
     expect(JSON.stringify(resolved)).toBe('{"__proto__":["1",2],"b":{"c":"true"}}');
     expect(Object.getPrototypeOf(resolved)).toBe(Object.prototype);
   });
@@ -161,7 +162,7 @@ describe('a missing path in a block that ran', () => {
     '<p.toString>',
     '<p.[0]>',
   ])('%s is outside the declared outputs: an error that lists them (V68-V77, r307)', (authored) => {
-    const error = fault(() => resolve(`a ${authored}`, ran));
+    const error = fault(() => resolve(`a ${authored}`, dataOfP));
     expect(error).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
     expect(error.message).toContain(authored);
     expect(error.message).toContain('block "P"');
@@ -178,7 +179,7 @@ describe('a missing path in a block that ran', () => {
   });
 
   it('is empty for the error of a block that succeeded (decision 45)', () => {
-    expect(resolve('[<p.error>][<p.error.message>][<q.error>]', ran)).toBe('[][][]');
+    expect(resolve('[<p.error>][<p.error.message>][<q.error>]', dataOfP)).toBe('[][][]');
     expect(resolve('<p.error>', { outputs: { p: { error: 'kaput' } } })).toBe('kaput');
   });
 });
@@ -203,17 +204,17 @@ describe('older forms', () => {
   });
 
   it('are not read for other blocks', () => {
-    expect(resolve('[<p.result.response.a>]', ran)).toBe('[]');
-    expect(fault(() => resolve('<p.response.result>', ran)).code).toBe('REFERENCE_UNRESOLVED');
+    expect(resolve('[<p.result.response.a>]', dataOfP)).toBe('[]');
+    expect(fault(() => resolve('<p.response.result>', dataOfP)).code).toBe('REFERENCE_UNRESOLVED');
   });
 });
 
 describe('a container reference', () => {
-  const each = { each: { index: 1, currentItem: { k: null }, items: ['a', { k: null }] } };
+  const containers = { each: { index: 1, currentItem: { k: null }, items: ['a', { k: null }] } };
 
   it('has index, item and items of the iteration', () => {
     const authored = '<loop.index>|<loop.iteration>|<loop.item>|<each.items>|<loop>';
-    expect(resolve(authored, { containers: each }, { reader: 'in each' })).toBe(
+    expect(resolve(authored, { containers }, { reader: 'in each' })).toBe(
       '1|1|{"k":null}|["a",{"k":null}]|{"index":1,"currentItem":{"k":null},"items":["a",{"k":null}]}',
     );
   });
@@ -223,7 +224,7 @@ describe('a container reference', () => {
     expect(resolve(authored, { containers: { for: { index: 0 } } }, { reader: 'in' })).toBe(
       '<loop.currentItem>|<loop.results>|{"index":0}||',
     );
-    expect(resolve('<loop.item.k>|<loop.item.k.d[0]>', { containers: each }, { reader: 'in each' })).toBe(
+    expect(resolve('<loop.item.k>|<loop.item.k.d[0]>', { containers }, { reader: 'in each' })).toBe(
       'null|<loop.item.k.d[0]>',
     );
   });
@@ -252,14 +253,14 @@ describe('a container reference', () => {
 describe('one reference, natively', () => {
   const native = (authored: string, data: Data, reader = 'q') => {
     const { reference } = singleReference(authored, { names, reader, fieldPosition: 'inside' });
-    if (reference === undefined) throw new Error(`${authored} is no reference`);
+    if (reference === undefined) throw new Error(`${authored} is not a reference`);
     return resolveReference(reference, lookup(data));
   };
 
   it('has its value, or undefined when it is empty (r465, r471, r491)', () => {
-    expect(native('<p.result.l>', ran)).toEqual([1, { k: 'v' }]);
-    expect(native('<p.result.n>', ran)).toBeNull();
-    expect(native('<p.result.zz>', ran)).toBeUndefined();
+    expect(native('<p.result.l>', dataOfP)).toEqual([1, { k: 'v' }]);
+    expect(native('<p.result.n>', dataOfP)).toBeNull();
+    expect(native('<p.result.zz>', dataOfP)).toBeUndefined();
     expect(native('<p.result>', {})).toBeUndefined();
     expect(native('<variable.v[1]>', { variable: ['a', 'b'] })).toBe('b');
     expect(native('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();

@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { scale } from '../../../../test/support/scale.ts';
 import { SimilarNames } from './similar-names.ts';
 
-const near = (wanted: string, names: readonly string[]) => new SimilarNames(names).nearest(wanted);
+const nearest = (query: string, names: readonly string[]) => new SimilarNames(names).nearest(query);
 
 /**
- * Returns the number of insertions, deletions, substitutions and transpositions that turn `a` into `b`, by the full
- * table.
+ * Returns the number of insertions, deletions, substitutions and transpositions that turn `a` into `b`,
+ * computed with the full table.
  */
 function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      const costs = [rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (same ? 0 : 1)];
+      const isSame = a[i - 1] === b[j - 1];
+      const costs = [rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (isSame ? 0 : 1)];
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
         costs.push(rows[i - 2]![j - 2]! + 1);
       row.push(Math.min(...costs));
@@ -26,25 +26,25 @@ function editDistance(a: string, b: string): number {
 }
 
 /** Returns the most similar name, by comparison with all names. */
-function nearestOfAll(wanted: string, names: readonly string[]) {
-  const all = names
-    .map((name) => ({ name, distance: editDistance(name, wanted) }))
+function nearestOfAll(query: string, names: readonly string[]) {
+  const candidates = names
+    .map((name) => ({ name, distance: editDistance(name, query) }))
     .filter(({ name, distance }) => distance <= Math.min(2, name.length - 1));
-  return all.toSorted((a, b) => a.distance - b.distance)[0];
+  return candidates.toSorted((a, b) => a.distance - b.distance)[0];
 }
 
 describe('the most similar name', () => {
   it('is at most two edits away, the closest first, the first of equals', () => {
-    expect(near('agnet1', ['agent2', 'agent1', 'agent11'])).toEqual({ name: 'agent1', distance: 1 });
-    expect(near('agentx', ['agent1', 'agent2'])).toEqual({ name: 'agent1', distance: 1 });
-    expect(near('nosuch', ['start', 'agent'])).toBeUndefined();
-    expect(near('x', [])).toBeUndefined();
+    expect(nearest('agnet1', ['agent2', 'agent1', 'agent11'])).toEqual({ name: 'agent1', distance: 1 });
+    expect(nearest('agentx', ['agent1', 'agent2'])).toEqual({ name: 'agent1', distance: 1 });
+    expect(nearest('nosuch', ['start', 'agent'])).toBeUndefined();
+    expect(nearest('x', [])).toBeUndefined();
   });
 
   it('has at least one letter in common with the text', () => {
-    expect(near('b', ['a'])).toBeUndefined();
-    expect(near('xy', ['ab'])).toBeUndefined();
-    expect(near('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });
+    expect(nearest('b', ['a'])).toBeUndefined();
+    expect(nearest('xy', ['ab'])).toBeUndefined();
+    expect(nearest('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });
   });
 });
 
@@ -53,8 +53,8 @@ describe('a table of names', () => {
 
   it('finds the same name as a comparison with all names', () => {
     fc.assert(
-      fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, wanted) => {
-        expect(near(wanted, names)).toEqual(nearestOfAll(wanted, names));
+      fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, query) => {
+        expect(nearest(query, names)).toEqual(nearestOfAll(query, names));
       }),
       { numRuns: scale(700, 20_000) },
     );
@@ -71,8 +71,8 @@ describe('a table of names', () => {
   });
 
   it('does not compare names of more than 100 characters', () => {
-    expect(near('x'.repeat(100), ['x'.repeat(99)])).toEqual({ name: 'x'.repeat(99), distance: 1 });
-    expect(near('x'.repeat(101), ['x'.repeat(100)])).toBeUndefined();
-    expect(near('x'.repeat(100), ['x'.repeat(101)])).toBeUndefined();
+    expect(nearest('x'.repeat(100), ['x'.repeat(99)])).toEqual({ name: 'x'.repeat(99), distance: 1 });
+    expect(nearest('x'.repeat(101), ['x'.repeat(100)])).toBeUndefined();
+    expect(nearest('x'.repeat(100), ['x'.repeat(101)])).toBeUndefined();
   });
 });

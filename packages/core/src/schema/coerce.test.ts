@@ -28,8 +28,8 @@ describe('a variable at the start of a run', () => {
     ['string', { a: 1 }, '{"a":1}'],
     ['plain', null, ''],
     ['plain', 7, '7'],
-  ])('of type %s stored as %j is %j', (type, stored, expected) => {
-    expect(coerceAtStart(type, stored)).toEqual(expected);
+  ])('of type %s stored as %j is %j', (type, value, expected) => {
+    expect(coerceAtStart(type, value)).toEqual(expected);
   });
 });
 
@@ -53,7 +53,7 @@ describe('reading a variable', () => {
     ['array', false, [false]],
     ['string', '"kept"', '"kept"'],
     ['plain', 5, 5],
-  ])('of type %s with the value %j gives %j', (type, held, expected) => {
-    expect(coerceOnRead(type, held)).toEqual(expected);
+  ])('of type %s with the value %j gives %j', (type, value, expected) => {
+    expect(coerceOnRead(type, value)).toEqual(expected);
   });
 });

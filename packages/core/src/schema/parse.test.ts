@@ -126,7 +126,7 @@ describe('variables', () => {
 });
 
 describe('hostile input', () => {
-  const deep = (levels: number): unknown => {
+  const nest = (levels: number): unknown => {
     let value: unknown = 1;
     for (let level = 0; level < levels; level++) value = [value];
     return value;
@@ -135,7 +135,7 @@ describe('hostile input', () => {
   it.each([
     ['null', null],
     ['a number', 5],
-    ['a text', 'x'],
+    ['a string', 'x'],
     ['an empty object', {}],
     ['a function', () => 1],
     ['undefined', undefined],
@@ -178,7 +178,7 @@ describe('hostile input', () => {
   it('that is nested too deeply, or cyclic, is cut off and refused', () => {
     const circle: unknown[] = [];
     circle.push(circle);
-    for (const value of [deep(5000), circle]) {
+    for (const value of [nest(5000), circle]) {
       expect(codes(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
         'INPUT_TOO_DEEP',
       ]);
@@ -197,15 +197,16 @@ describe('hostile input', () => {
   });
 
   it('has names, ids and types of at most 1,000 characters', () => {
-    const long = 'x'.repeat(PARSE_LIMITS.nameChars + 1);
+    const longName = 'x'.repeat(PARSE_LIMITS.nameChars + 1);
     const block = { type: 'function', name: 'B' };
-    expect(codes({ blocks: { [long]: block }, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
-    expect(codes(withBlock({ ...block, name: long }))).toEqual(['INPUT_SHAPE']);
-    expect(codes(withBlock({ ...block, type: long }))).toEqual(['INPUT_SHAPE']);
-    expect(codes(withBlock({ ...block, subBlocks: { [long]: { value: 1 } } }))).toEqual(['FIELD_DROPPED']);
-    const variables = { v: { name: long, type: 'string', value: '' } };
+    expect(codes({ blocks: { [longName]: block }, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
+    expect(codes(withBlock({ ...block, name: longName }))).toEqual(['INPUT_SHAPE']);
+    expect(codes(withBlock({ ...block, type: longName }))).toEqual(['INPUT_SHAPE']);
+    const subBlocks = { [longName]: { value: 1 } };
+    expect(codes(withBlock({ ...block, subBlocks }))).toEqual(['FIELD_DROPPED']);
+    const variables = { v: { name: longName, type: 'string', value: '' } };
     expect(codes({ blocks: {}, edges: [], variables })).toEqual(['INPUT_SHAPE']);
-    expect(codes(withBlock({ ...block, name: long.slice(1) }))).toEqual([]);
+    expect(codes(withBlock({ ...block, name: longName.slice(1) }))).toEqual([]);
   });
 
   it('with thousands of problems lists 500 errors and 500 warnings, and counts the others', () => {
@@ -228,16 +229,16 @@ describe('hostile input', () => {
   });
 
   it('is refused if an error follows thousands of warnings', () => {
-    const named = Array.from({ length: 2000 }, (_, index) => [`b${index}`, { type: 'x' }]);
+    const unnamedBlocks = Array.from({ length: 2000 }, (_, index) => [`b${index}`, { type: 'x' }]);
     const { workflow, diagnostics } = parseWorkflow({
-      blocks: Object.fromEntries([...named, ['z', { type: 1 }]]),
+      blocks: Object.fromEntries([...unnamedBlocks, ['z', { type: 1 }]]),
       edges: [],
     });
     expect(workflow).toBeUndefined();
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toMatchObject([{ blockId: 'z' }]);
   });
 
-  it('is reported with all errors at once, each with its path', () => {
+  it('is reported with all its errors, each with its path', () => {
     const input = {
       data: {
         blocks: {
