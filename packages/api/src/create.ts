@@ -148,9 +148,9 @@ export async function createApi<const Areas extends readonly Area[]>(
 /** Throws a TypeError for a limit of an operation that no area has. */
 function expectKnownOperations(areas: readonly Area[], bodyBytes: ReadonlyMap<string, number>): void {
   const ids = new Set(areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id)));
-  const unknown = [...bodyBytes.keys()].find((id) => !ids.has(id));
-  if (unknown !== undefined)
-    throw new TypeError(`limits.bodyBytes has the operation "${unknown}", which no area has.`);
+  const unknownId = [...bodyBytes.keys()].find((id) => !ids.has(id));
+  if (unknownId !== undefined)
+    throw new TypeError(`limits.bodyBytes has the operation "${unknownId}", which no area has.`);
 }
 
 interface OpenedArea {

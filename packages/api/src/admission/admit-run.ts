@@ -10,7 +10,7 @@ type Ports = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 're
 /**
  * Admits a run: takes a reservation of its cost, a token from the bucket of its kind, and a slot among the runs in
  * flight. Returns a function that releases reservation and slot; undefined if there is nothing to release. Throws 402,
- * 403, 429, 503 with nothing reserved; a token that was taken is not returned.
+ * 403, 429, 503; then nothing stays reserved, but a token may have been taken.
  */
 export async function admitRun(
   services: Ports,
@@ -46,7 +46,7 @@ export async function reserveUsage(
   return answer?.release && once(answer.release);
 }
 
-const HEADROOM: { [refusal in UsageRefusal]?: ApiDetailCode } = {
+const HEADROOM_CODES: { [refusal in UsageRefusal]?: ApiDetailCode } = {
   payer: 'EXECUTION_PAYER_HEADROOM_EXHAUSTED',
   member: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED',
 };
@@ -54,7 +54,7 @@ const HEADROOM: { [refusal in UsageRefusal]?: ApiDetailCode } = {
 /** Returns the error: 402, or 403 for a suspended account. */
 function usageRefused(refusal: UsageRefusal): ApiError {
   if (refusal === 'suspended') return new ApiError(403, 'The account is suspended');
-  const code = HEADROOM[refusal];
+  const code = HEADROOM_CODES[refusal];
   const message = code ? 'The remaining usage limit does not cover the run' : 'Usage limit reached';
   return new ApiError(402, message, code ? { details: { code } } : {});
 }
@@ -84,8 +84,8 @@ export async function acquireCall(
 }
 
 /**
- * Calls the host's `acquire` and returns its result. If it fails, reports the error and throws the one of
- * `createError`.
+ * Calls the host's `acquire` and returns its result. If it fails, reports the error and throws the error that
+ * `createError` returns.
  */
 async function acquireFromHost<T>(
   report: Ports['report'],

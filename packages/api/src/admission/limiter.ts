@@ -61,8 +61,8 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
     const saved = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
     // A clock that is set back removes no tokens.
-    const passedMs = Math.max(0, atMs - saved.atMs);
-    return Math.min(bucket.capacity, saved.tokens + (passedMs * bucket.perMinute) / MINUTE_MS);
+    const elapsedMs = Math.max(0, atMs - saved.atMs);
+    return Math.min(bucket.capacity, saved.tokens + (elapsedMs * bucket.perMinute) / MINUTE_MS);
   };
   return {
     take(kind, subjects, operation) {

@@ -57,9 +57,9 @@ export function validate<Schema extends z.ZodType>(
     const { issues } = result.error;
     throw badRequest(issues[0]?.message ?? fallbackMessage, issues.map(detailOf));
   }
-  const unstorable = unstorablePaths(schema, result.data);
-  if (unstorable.length === 0) return result.data;
-  const issues = unstorable.map((path) => {
+  const paths = unstorablePaths(schema, result.data);
+  if (paths.length === 0) return result.data;
+  const issues = paths.map((path) => {
     const message = `${nameOf(path)} must not contain NUL or half of a surrogate pair`;
     return { code: 'custom', path, message };
   });
@@ -79,9 +79,9 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
 function faultOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_big':
-      return TOO_LARGE[issue.origin]?.(issue.maximum) ?? 'is too large';
+      return MAXIMUM_MESSAGES[issue.origin]?.(issue.maximum) ?? 'is too large';
     case 'too_small':
-      return TOO_SMALL[issue.origin]?.(issue.minimum) ?? 'is too small';
+      return MINIMUM_MESSAGES[issue.origin]?.(issue.minimum) ?? 'is too small';
     case 'invalid_type':
       return issue.input === undefined ? 'is required' : `must be of type ${issue.expected}`;
     case 'invalid_value':
@@ -91,15 +91,15 @@ function faultOf(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-type Bound = { [origin: string]: ((bound: number | bigint) => string) | undefined };
+type BoundMessages = { [origin: string]: ((bound: number | bigint) => string) | undefined };
 
-const TOO_LARGE: Bound = {
+const MAXIMUM_MESSAGES: BoundMessages = {
   string: (maximum) => `must have at most ${maximum} characters`,
   array: (maximum) => `must have at most ${maximum} items`,
   number: (maximum) => `cannot exceed ${maximum}`,
   int: (maximum) => `cannot exceed ${maximum}`,
 };
-const TOO_SMALL: Bound = {
+const MINIMUM_MESSAGES: BoundMessages = {
   string: (minimum) => (minimum === 1 ? 'must not be empty' : `must have at least ${minimum} characters`),
   number: (minimum) => `must be at least ${minimum}`,
   int: (minimum) => `must be at least ${minimum}`,
@@ -130,12 +130,12 @@ function readQuery(operation: AnyOperation, url: string): { [name: string]: unkn
   for (const [name, pairs] of Map.groupBy(searchParams, ([key]) => key)) {
     const values = pairs.map(([, value]) => value);
     if (values.some((value) => value === '')) throw badQuery(name, `${name} must not be empty`);
-    const repeatable = operation.repeatable?.includes(name) === true;
-    if (values.length > 1 && !repeatable) throw badQuery(name, `${name} must be sent once`);
+    const isRepeatable = operation.repeatable?.includes(name) === true;
+    if (values.length > 1 && !isRepeatable) throw badQuery(name, `${name} must be sent once`);
     const schema = Object.hasOwn(shape, name) ? shape[name] : undefined;
     entries.push([
       name,
-      repeatable ? values.flatMap((value) => value.split(',')) : typedValue(schema, values[0] ?? ''),
+      isRepeatable ? values.flatMap((value) => value.split(',')) : typedValue(schema, values[0] ?? ''),
     ]);
   }
   return Object.fromEntries(entries);
@@ -147,15 +147,15 @@ function badQuery(name: string, message: string): ApiError {
 
 /** Returns the number or boolean in the text if the schema expects one; else the text. */
 function typedValue(schema: z.core.$ZodType | undefined, text: string): unknown {
-  const kind = schema && innermost(schema)._zod.def.type;
+  const kind = schema && innermostSchema(schema)._zod.def.type;
   if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   if (kind === 'boolean') return FLAGS[text.trim().toLowerCase()] ?? text;
   return text;
 }
 
-function innermost(schema: z.core.$ZodType): z.core.$ZodType {
+function innermostSchema(schema: z.core.$ZodType): z.core.$ZodType {
   const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType };
-  return innerType ? innermost(innerType) : schema;
+  return innerType ? innermostSchema(innerType) : schema;
 }
 
 async function readBody(

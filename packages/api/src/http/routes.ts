@@ -31,7 +31,7 @@ export function createRoutes(
   options: RouteOptions,
 ): Hono {
   const app = new Hono().basePath(options.basePath);
-  for (const group of bySpecificity(table)) {
+  for (const group of groupsBySpecificity(table)) {
     for (const served of group) {
       app.on(served.operation.method, routePath(served.operation), (c) =>
         handleRequest(context, served, {
@@ -59,7 +59,7 @@ type Group = readonly [ServedOperation, ...ServedOperation[]];
  * Returns the operations by path, paths with literal segments before those with parameters, because the first route
  * that matches handles a request.
  */
-function bySpecificity(table: readonly ServedOperation[]): Group[] {
+function groupsBySpecificity(table: readonly ServedOperation[]): Group[] {
   const groups = new Map<string, Group>();
   for (const served of table) {
     const key = served.operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');

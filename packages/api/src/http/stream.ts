@@ -71,6 +71,6 @@ export function withOnEnd(response: Response, onEnd: () => void): Response {
     return response;
   }
   const { status, headers } = response;
-  const ending = new TransformStream<Uint8Array, Uint8Array>({ flush: onEnd, cancel: onEnd });
-  return new Response(response.body.pipeThrough(ending), { status, headers });
+  const endObserver = new TransformStream<Uint8Array, Uint8Array>({ flush: onEnd, cancel: onEnd });
+  return new Response(response.body.pipeThrough(endObserver), { status, headers });
 }

@@ -44,7 +44,7 @@ export const WEBHOOK_PREFIX = '/api/webhooks/trigger/';
 const LIMITS: WebhookLimits = { bytes: 5 * 1024 * 1024, values: 100_000, parts: 100 };
 const RATE: Bucket = { capacity: 1000, perMinute: 6000 };
 const UNKNOWN_RATE: Bucket = { capacity: 100, perMinute: 60 };
-const AT_ONCE = { perTrigger: 100, perWorkspace: 300, total: 1000 };
+const IN_PROGRESS_LIMITS = { perTrigger: 100, perWorkspace: 300, total: 1000 };
 const PATH = /^[\w.-]{1,128}$/;
 
 /** The request matches no trigger: the response is the same as for any unknown path. */
@@ -70,7 +70,7 @@ export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceive
     limits: { ...LIMITS, ...options.limits },
     limiter: memoryLimiter({ operation: rate, address: unknownRate }, now),
     counter: createCounter(),
-    atOnce: options.atOnce ?? AT_ONCE,
+    atOnce: options.atOnce ?? IN_PROGRESS_LIMITS,
     every: options.every ?? repeat,
     onError: options.onError ?? warn,
     now,
@@ -100,7 +100,8 @@ async function handle(context: ReceiverContext, call: Call): Promise<Response> {
   const { store } = context;
   await expectFewUnknown(context, call.address);
   const webhook = PATH.test(call.path) ? await store.find(call.path) : undefined;
-  if (!webhook || !webhook.type.accepts(webhook.config, call.request.method)) return refuseUnknown(context, call.address);
+  if (!webhook || !webhook.type.accepts(webhook.config, call.request.method))
+    return refuseUnknown(context, call.address);
   await takeFrom(context.limiter, 'operation', [webhook.key], { nowMs: context.now() });
   const release = acquireSlots(context, webhook);
   try {
@@ -115,7 +116,7 @@ async function handle(context: ReceiverContext, call: Call): Promise<Response> {
 }
 
 /** The error for a request that is not authentic, with the reason for the log. */
-class UnauthenticRequest extends ApiError {
+class AuthenticationError extends ApiError {
   readonly problem: string;
 
   constructor(problem: string) {
@@ -125,7 +126,7 @@ class UnauthenticRequest extends ApiError {
 }
 
 function reasonOf(error: unknown, { status, message }: ApiError): string {
-  return error instanceof UnauthenticRequest ? error.problem : `${status} ${message}`;
+  return error instanceof AuthenticationError ? error.problem : `${status} ${message}`;
 }
 
 /** Throws 429 for an address that has sent many requests to unknown paths. */
@@ -163,21 +164,26 @@ function acquireSlots({ counter, atOnce }: ReceiverContext, { key, workspaceId }
   return release;
 }
 
-async function deliver(context: ReceiverContext, webhook: FoundWebhook, { request, url, path }: Call): Promise<Response> {
+async function deliver(
+  context: ReceiverContext,
+  webhook: FoundWebhook,
+  { request, url, path }: Call,
+): Promise<Response> {
   const { store, limits } = context;
   const { headers, method } = request;
   const bytes = await bodyOf(request, limits, context.every);
-  if (webhook.type.isTest?.(webhook.config, bytes)) return Response.json({ success: true }, { headers: SECURE });
+  if (webhook.type.isTest?.(webhook.config, bytes))
+    return Response.json({ success: true }, { headers: SECURE_HEADERS });
   const secrets = webhook.type.isSigned(webhook.config) ? await store.secretsOf(webhook) : [];
   const { type, config } = webhook;
   const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: context.now() });
-  if (problem !== undefined) throw new UnauthenticRequest(problem);
+  if (problem !== undefined) throw new AuthenticationError(problem);
   const body = await parseBody(request, bytes, limits);
   const meaning = type.meaningOf(config, { method, headers, query: queryOf(url, limits), ...body });
-  if (meaning.kind === 'handshake') return Response.json(meaning.body, { headers: SECURE });
+  if (meaning.kind === 'handshake') return Response.json(meaning.body, { headers: SECURE_HEADERS });
   if (meaning.kind === 'ignored') {
     store.refused(webhook, `EVENT_IGNORED ${meaning.event}`);
-    return Response.json({ success: true, ignored: true }, { headers: SECURE });
+    return Response.json({ success: true, ignored: true }, { headers: SECURE_HEADERS });
   }
   const contentType = headers.get('content-type') ?? '';
   const event: WebhookEvent = {
@@ -204,7 +210,7 @@ async function accept(
   return retried;
 }
 
-const SECURE = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' };
+const SECURE_HEADERS = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' };
 
 async function respond(
   accepted: AcceptedEvent,
@@ -212,7 +218,7 @@ async function respond(
   signal: AbortSignal,
 ): Promise<Response> {
   const { runId, isDuplicate, flow } = accepted;
-  const headers = { ...SECURE, 'X-Run-Id': runId };
+  const headers = { ...SECURE_HEADERS, 'X-Run-Id': runId };
   const receipt = { success: true, runId, ...(isDuplicate && { duplicate: true }), ...(flow && { flow }) };
   if (reply.kind === 'now' || flow?.state === 'dropped') return Response.json(receipt, { headers });
   if (reply.kind === 'json') {

@@ -23,10 +23,10 @@ export type PlacedBlocks = ReadonlyMap<string, PlacedBlock>;
  */
 export function placeBlocks(workflow: Workflow, sink: DiagnosticSink): PlacedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.
-  const sorted = workflow.blocks
+  const sortedBlocks = workflow.blocks
     .filter(({ type }) => type !== 'note')
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const blocks = new Map(sorted.map((block) => [block.id, block]));
+  const blocks = new Map(sortedBlocks.map((block) => [block.id, block]));
   const parents = namedParents(blocks, sink);
   for (const [child, parent] of storedParents(workflow.stored, blocks, sink)) parents.set(child, parent);
   const places = new Map<string, PlacedBlock>();
@@ -72,14 +72,14 @@ function computePlace(id: string, context: PlacingContext): void {
   const { blocks, places, sink } = context;
   const { chain, outer } = unplacedChain(id, context);
   let container = outer;
-  for (const next of chain.toReversed()) {
-    const block = blocks.get(next) as Block;
+  for (const blockId of chain.toReversed()) {
+    const block = blocks.get(blockId) as Block;
     if (container && container.containers.length >= MAX_NESTING) {
-      sink.push(tooDeep(block));
+      sink.push(nestingTooDeep(block));
       container = undefined;
     }
-    container = container ? inside(block, container) : { block, containers: [], enabled: block.enabled };
-    places.set(next, container);
+    container = container ? placeInside(block, container) : { block, containers: [], enabled: block.enabled };
+    places.set(blockId, container);
   }
 }
 
@@ -100,7 +100,7 @@ function unplacedChain(
   return { chain: ids, outer: current === undefined ? undefined : places.get(current) };
 }
 
-function inside(block: Block, container: PlacedBlock): PlacedBlock {
+function placeInside(block: Block, container: PlacedBlock): PlacedBlock {
   const containers = [...container.containers, container.block.id];
   return { block, containers, enabled: block.enabled && container.enabled };
 }
@@ -115,7 +115,7 @@ function parentCycle(ids: readonly string[], blocks: ReadonlyMap<string, Block>)
   });
 }
 
-function tooDeep(block: Block): Diagnostic {
+function nestingTooDeep(block: Block): Diagnostic {
   return diagnostic('NESTING_TOO_DEEP', {
     blockId: block.id,
     path: ['blocks', block.id, 'data', 'parentId'],

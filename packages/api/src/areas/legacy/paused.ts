@@ -34,7 +34,7 @@ const SHARED = {
 } as const;
 
 /** Maximum number of runs in the list, which is not paginated. */
-const MAX_LISTED = 1000;
+const MAX_LISTED_RUNS = 1000;
 const PAGE_SIZE = 100;
 
 export const listPausedExecutions = define({
@@ -49,14 +49,14 @@ export const listPausedExecutions = define({
     const { engine, reservations: ids } = services;
     const runs = await pausedRuns(engine, workflow.id);
     const reservations = await ids.byEngineIds(runs.map(({ runId }) => runId));
-    const all = await Promise.all(
+    const executions = await Promise.all(
       runs.map((run) => {
         const runId = reservations.get(run.runId)?.runId ?? run.runId;
         return pausedOf(services, { run, runId }, origin);
       }),
     );
     const { status } = query;
-    const pausedExecutions = all.filter((each) => status === undefined || each.status === status);
+    const pausedExecutions = executions.filter((each) => status === undefined || each.status === status);
     return { raw: Response.json({ pausedExecutions }) };
   },
 });
@@ -71,7 +71,7 @@ export const getPausedExecution = define({
     { status: 200, schema: schemas.pausedExecution, description: 'The pause points of the execution' },
   ],
   async handle(services, { path, origin }, workflow) {
-    const paused = await expectPaused(services, workflow, path.executionId);
+    const paused = await expectPausedRun(services, workflow, path.executionId);
     return { raw: Response.json(await pausedOf(services, paused, origin)) };
   },
 });
@@ -91,7 +91,7 @@ export const getPauseContext = define({
   params: schemas.contextPath,
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The pause point and its execution' }],
   async handle(services, { path, origin }, workflow) {
-    const paused = await expectPaused(services, workflow, path.executionId);
+    const paused = await expectPausedRun(services, workflow, path.executionId);
     const { pausePoints, ...execution } = await pausedOf(services, paused, origin);
     const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
     if (!pausePoint) throw notFound('Pause point');
@@ -100,13 +100,13 @@ export const getPauseContext = define({
 });
 
 /** A paused run, and its id in the workspace. */
-interface Paused {
+interface PausedRun {
   run: RunDetail;
   runId: string;
 }
 
 /** Returns the paused run. Throws 404. */
-async function expectPaused(services: AreaContext, workflow: Definition, id: string): Promise<Paused> {
+async function expectPausedRun(services: AreaContext, workflow: Definition, id: string): Promise<PausedRun> {
   const { run, runId } = await findRun(services, workflow, id);
   if (run?.status !== 'paused') throw notFound('Paused execution');
   return { run, runId };
@@ -115,7 +115,7 @@ async function expectPaused(services: AreaContext, workflow: Definition, id: str
 async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail[]> {
   const runs: RunDetail[] = [];
   let cursor: string | null | undefined;
-  while (cursor !== null && runs.length < MAX_LISTED) {
+  while (cursor !== null && runs.length < MAX_LISTED_RUNS) {
     const position = cursor === undefined ? {} : { cursor };
     const page = await engine.listRuns({ workflowId, status: ['paused'], limit: PAGE_SIZE, ...position });
     runs.push(...page.runs);
@@ -126,7 +126,7 @@ async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail
 
 async function pausedOf(
   { engine, hasResumePage }: AreaContext & PageOption,
-  { run, runId }: Paused,
+  { run, runId }: PausedRun,
   origin: string,
 ) {
   const { workflowId, pauses, resumedCount } = run;

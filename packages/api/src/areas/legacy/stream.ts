@@ -38,9 +38,9 @@ export const streamExecution = operationsOf<AreaContext>()({
     const { run, engineId, runId } = await findRun(services, workflow, path.executionId);
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
-    const after = query.from === undefined ? lastEventId(headers) : { events: query.from, emissions: 0 };
+    const received = query.from === undefined ? lastEventId(headers) : { events: query.from, emissions: 0 };
     const cancellation = new AbortController();
-    const events = eventsAfter(services, { ...run, engineId, runId }, after, cancellation.signal);
+    const events = eventsAfter(services, { ...run, engineId, runId }, received, cancellation.signal);
     return { raw: eventStream(events, { onCancel: () => cancellation.abort() }) };
   },
 });
@@ -48,13 +48,13 @@ export const streamExecution = operationsOf<AreaContext>()({
 type FollowedRun = RunIds & Pick<RunDetail, 'workflowId'>;
 
 /** The numbers of events that a client has received: journal events, and emissions of blocks. */
-interface Received {
+interface ReceivedCounts {
   events: number;
   emissions: number;
 }
 
 /** Returns how many events a reconnecting client has received. */
-function lastEventId(headers: Headers): Received {
+function lastEventId(headers: Headers): ReceivedCounts {
   const id = headers.get('last-event-id') ?? '0';
   const match = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(id);
   if (match) return { events: Number(match[1]), emissions: Number(match[2] ?? 0) };
@@ -65,18 +65,19 @@ function lastEventId(headers: Headers): Received {
  * Returns the id of the last received event: the number of events, and after a dot the number of emissions if there are
  * any.
  */
-function idOf({ events, emissions }: Received): number | string {
+function idOf({ events, emissions }: ReceivedCounts): number | string {
   return emissions === 0 ? events : `${events}.${emissions}`;
 }
 
 async function* eventsAfter(
   services: AreaContext,
   run: FollowedRun,
-  after: Received,
+  received: ReceivedCounts,
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    for await (const [id, event] of unreadEvents(services.engine.follow(run.engineId, { signal }), after)) {
+    const events = services.engine.follow(run.engineId, { signal });
+    for await (const [id, event] of unreadEvents(events, received)) {
       const data = legacyEvent(event, run);
       if (!data) continue;
       if (id === undefined) yield { data };
@@ -95,31 +96,31 @@ async function* eventsAfter(
  */
 async function* unreadEvents(
   events: AsyncIterable<RunEvent>,
-  after: Received,
+  received: ReceivedCounts,
 ): AsyncGenerator<[id: number | string | undefined, event: RunEvent]> {
   let count = 0;
-  const sent = { ...after };
+  const counts = { ...received };
   for await (const event of events) {
     if (event.type === 'run:paused' || event.type === 'run:resumed') {
       yield [undefined, event];
     } else if (event.type === 'block:emission') {
-      if (event.number <= after.emissions) continue;
-      sent.emissions = event.number;
-      yield [idOf(sent), event];
+      if (event.number <= received.emissions) continue;
+      counts.emissions = event.number;
+      yield [idOf(counts), event];
     } else {
       count += 1;
-      if (count <= after.events) continue;
-      sent.events = count;
-      yield [idOf(sent), event];
+      if (count <= received.events) continue;
+      counts.events = count;
+      yield [idOf(counts), event];
     }
   }
 }
 
 /** Returns the event in the format of the older interface; undefined for an event that this format lacks. */
 function legacyEvent(event: RunEvent, { workflowId, runId }: Pick<RunDetail, 'workflowId' | 'runId'>) {
-  const typed = typeAndDataOf(event);
-  if (!typed) return undefined;
-  const [type, data] = typed;
+  const typeAndData = typeAndDataOf(event);
+  if (!typeAndData) return undefined;
+  const [type, data] = typeAndData;
   const timestamp = new Date(event.atMs).toISOString();
   return { type, timestamp, executionId: runId, workflowId, data };
 }

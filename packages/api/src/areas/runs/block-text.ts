@@ -14,37 +14,37 @@ export class BlockText {
   /** Text of scopes that have not ended. */
   readonly #texts = new Map<string, string>();
   /** The scope whose text is sent as it arrives. */
-  #live: string | undefined;
+  #liveScope: string | undefined;
   #isLive = true;
   /** Text of ended scopes that the client has. Kept while text is sent as it arrives. */
-  #ended: string[] = [];
+  #endedTexts: string[] = [];
   #endedChars = 0;
   /** Text that waits for the end of the live scope. */
-  #waiting: string[] = [];
+  #waitingTexts: string[] = [];
 
   *add(scope: string, text: string): Generator<TextFrame> {
     if (!this.#isLive) return;
     const textSoFar = this.#texts.get(scope) ?? '';
     this.#texts.set(scope, textSoFar + text);
-    if (this.#live !== undefined && this.#live !== scope) return;
-    yield { chunk: this.#live === scope ? text : textSoFar + text };
-    this.#live = scope;
+    if (this.#liveScope !== undefined && this.#liveScope !== scope) return;
+    yield { chunk: this.#liveScope === scope ? text : textSoFar + text };
+    this.#liveScope = scope;
   }
 
   /** Discards the text of the scope so far, which was not the answer. */
   *reset(scope: string): Generator<TextFrame> {
     this.#texts.delete(scope);
-    if (this.#live !== scope) return;
-    this.#live = undefined;
+    if (this.#liveScope !== scope) return;
+    this.#liveScope = undefined;
     yield { event: 'chunk_reset' };
-    for (const chunk of this.#ended) yield { chunk };
-    if (this.#ended.length > 0) this.#stopLive();
+    for (const chunk of this.#endedTexts) yield { chunk };
+    if (this.#endedTexts.length > 0) this.#stopLive();
     yield* this.flush();
   }
 
   /** Returns true if the value is the text of the scope and has been sent. */
   has(scope: string, value: unknown): boolean {
-    return this.#live === scope && this.#texts.get(scope) === value;
+    return this.#liveScope === scope && this.#texts.get(scope) === value;
   }
 
   /**
@@ -55,15 +55,15 @@ export class BlockText {
     if (hasText) {
       this.#keep(this.#texts.get(scope) ?? '');
       this.#texts.delete(scope);
-      this.#live = undefined;
+      this.#liveScope = undefined;
     } else yield* this.reset(scope);
-    this.#waiting.push(...values);
-    if (this.#live === undefined) yield* this.flush();
+    this.#waitingTexts.push(...values);
+    if (this.#liveScope === undefined) yield* this.flush();
   }
 
   /** Yields the waiting text. Called after the last event, too. */
   *flush(): Generator<TextFrame> {
-    for (const chunk of this.#waiting.splice(0)) {
+    for (const chunk of this.#waitingTexts.splice(0)) {
       this.#keep(chunk);
       yield { chunk };
     }
@@ -71,13 +71,13 @@ export class BlockText {
 
   #keep(chunk: string): void {
     if (!this.#isLive) return;
-    this.#ended.push(chunk);
+    this.#endedTexts.push(chunk);
     this.#endedChars += chunk.length;
     if (this.#endedChars > MAX_REPEATED_CHARS) this.#stopLive();
   }
 
   #stopLive(): void {
     this.#isLive = false;
-    this.#ended = [];
+    this.#endedTexts = [];
   }
 }

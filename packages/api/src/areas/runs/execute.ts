@@ -221,11 +221,11 @@ async function storeInputFiles(
   { engineId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
 ): Promise<ExecuteBody> {
   if (body.input === undefined || origin.start === undefined) return body;
-  const [workflow, at] = sourceOf(origin);
+  const [workflow, versionOption] = sourceOf(origin);
   const { files, fileBytes: bytes } = services.publicInputs;
   const storedKeys: string[] = [];
   const options = {
-    ...at,
+    ...versionOption,
     start: origin.start,
     signal,
     onStored: ({ key }: { key: string }): void => void storedKeys.push(key),
@@ -237,7 +237,7 @@ async function storeInputFiles(
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
     expectPresent(signal);
-    const reason = await redactedMessage(services.engine, workflow, error.message, at);
+    const reason = await redactedMessage(services.engine, workflow, error.message, versionOption);
     const message = `File processing failed: ${reason}`;
     await services.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
     const details = { details: { runId }, headers: { 'X-Run-Id': runId } };

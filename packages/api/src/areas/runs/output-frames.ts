@@ -55,7 +55,11 @@ export class OutputFrames {
     for (const [blockId, text] of this.#texts) yield* framesOf(blockId, text.flush());
   }
 
-  *#emissionFrames({ blockId, scope, emission }: Extract<RunEvent, { type: 'block:emission' }>): Generator<object> {
+  *#emissionFrames({
+    blockId,
+    scope,
+    emission,
+  }: Extract<RunEvent, { type: 'block:emission' }>): Generator<object> {
     const { agents } = this.#options;
     if (!agents) return;
     switch (emission.type) {

@@ -48,8 +48,8 @@ export async function findPause(
 
 /** Compares in constant time, so that the time does not reveal where the tokens differ. */
 function isSame(a: string, b: string): boolean {
-  const [one, other] = [a, b].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
-  return timingSafeEqual(one, other);
+  const [hashA, hashB] = [a, b].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
+  return timingSafeEqual(hashA, hashB);
 }
 
 /**

@@ -184,7 +184,8 @@ export const rerunBody = z.strictObject({
     .enum(['run', 'live'])
     .optional()
     .meta({
-      description: 'The definition of the earlier run, or the live one. Default: `run` with `blockId`, else `live`',
+      description:
+        'The definition of the earlier run, or the live one. Default: `run` with `blockId`, else `live`',
     }),
   input: z.record(z.string(), json).optional().meta({ description: 'Default: the input of the earlier run' }),
   fields: z

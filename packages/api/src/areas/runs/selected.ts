@@ -32,11 +32,11 @@ export async function resolveSelectors(
   const children = new Map<string, BlockIndex | undefined>();
   const resolved: ResolvedSelector[] = [];
   for (const selector of selectors) {
-    const selected =
+    const resolvedSelector =
       resolve(selector, index) ??
       (await resolveInChild(services, selector, { caller: run.workflow, children }));
-    if (!selected) throw unknownBlock(selector, index);
-    resolved.push(selected);
+    if (!resolvedSelector) throw unknownBlock(selector, index);
+    resolved.push(resolvedSelector);
   }
   return resolved;
 }
@@ -56,9 +56,9 @@ async function resolveInChild(
   if (!children.has(workflowId)) children.set(workflowId, await indexOfChild(services, caller, workflowId));
   const index = children.get(workflowId);
   if (!index) return undefined;
-  const selected = resolve(selector.slice(end + 1), index);
-  if (!selected) throw unknownBlock(selector, index);
-  return { ...selected, selector, workflowId };
+  const resolved = resolve(selector.slice(end + 1), index);
+  if (!resolved) throw unknownBlock(selector, index);
+  return { ...resolved, selector, workflowId };
 }
 
 /** Returns the blocks of the live version of a workflow; undefined when `caller` cannot call it. */
@@ -76,14 +76,14 @@ async function indexOfChild(
 /** Maximum number of block names in an error message. */
 const MAX_NAMES = 50;
 
-function unknownBlock(selector: string, { names: all }: BlockIndex): ApiError {
-  const names = all
+function unknownBlock(selector: string, { names: allNames }: BlockIndex): ApiError {
+  const names = allNames
     .toSorted()
     .slice(0, MAX_NAMES)
     .map((name) => `"${name}"`)
     .join(', ');
-  const more = all.length > MAX_NAMES ? ` and ${all.length - MAX_NAMES} more` : '';
-  return badRequest(`Invalid selectedOutputs: "${selector}" names no block. There are ${names}${more}.`);
+  const omission = allNames.length > MAX_NAMES ? ` and ${allNames.length - MAX_NAMES} more` : '';
+  return badRequest(`Invalid selectedOutputs: "${selector}" names no block. There are ${names}${omission}.`);
 }
 
 /** Finds blocks for selectors. Of several blocks with the same name, the first one is used. */
@@ -110,11 +110,11 @@ function indexOf(blocks: readonly NamedBlock[]): BlockIndex {
 /** Resolves `block.path` by name or id, `id_path`, and a block alone. */
 function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefined {
   const [head = '', ...path] = selector.split('.');
-  const byHead = index.positions.has(head) ? head : index.byName.get(normalizeName(head));
-  if (byHead !== undefined) return { selector, blockId: byHead, path };
-  const byId = blockIdBefore(selector, index);
-  if (byId === undefined) return undefined;
-  return { selector, blockId: byId, path: selector.slice(byId.length + 1).split('.') };
+  const headId = index.positions.has(head) ? head : index.byName.get(normalizeName(head));
+  if (headId !== undefined) return { selector, blockId: headId, path };
+  const prefixId = blockIdBefore(selector, index);
+  if (prefixId === undefined) return undefined;
+  return { selector, blockId: prefixId, path: selector.slice(prefixId.length + 1).split('.') };
 }
 
 /** Returns the first block whose id is the selector up to one of its underscores. */

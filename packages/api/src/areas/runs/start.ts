@@ -83,11 +83,11 @@ export async function startRun(
 ): Promise<RunHandle> {
   const { workflow, from, start } = origin;
   const until = body.stopAfterBlockId;
-  const shared: ExecuteOptions = { ...options, ...(until !== undefined && { until }) };
+  const commonOptions: ExecuteOptions = { ...options, ...(until !== undefined && { until }) };
   const input = (body.input ?? {}) as Json;
-  if ('workflow' in from) return startDraft(services, { workflow, draft: from, start }, body, shared);
+  if ('workflow' in from) return startDraft(services, { workflow, draft: from, start }, body, commonOptions);
   return services.engine.start(workflow.id, input, {
-    ...shared,
+    ...commonOptions,
     ...from,
     ...(start !== undefined && { start }),
   });

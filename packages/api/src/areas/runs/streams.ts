@@ -59,11 +59,11 @@ export function resultLines(services: AreaContext, streamedRun: StreamedRun): Re
 export function resultEvents(services: AreaContext, streamedRun: StreamedRun): Response {
   const { run, selected = [], agents } = streamedRun;
   // Events cover this run only. Selected outputs of called workflows are part of the last frame.
-  const own = selected.filter(({ workflowId }) => workflowId === undefined);
+  const ownSelectors = selected.filter(({ workflowId }) => workflowId === undefined);
   // Subscribes now, so that events before the first read are buffered.
-  const events = own.length > 0 || agents ? run.events() : undefined;
+  const events = ownSelectors.length > 0 || agents ? run.events() : undefined;
   const protocol = agents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
-  return eventStream(frames(services, streamedRun, { own, events }), {
+  return eventStream(frames(services, streamedRun, { ownSelectors, events }), {
     onCancel: () => streamedRun.cancel(),
     headers: { ...protocol, ...streamedRun.headers },
   });
@@ -72,11 +72,14 @@ export function resultEvents(services: AreaContext, streamedRun: StreamedRun): R
 async function* frames(
   services: AreaContext,
   streamedRun: StreamedRun,
-  { own, events }: { own: readonly ResolvedSelector[]; events: AsyncIterable<RunEvent> | undefined },
+  {
+    ownSelectors,
+    events,
+  }: { ownSelectors: readonly ResolvedSelector[]; events: AsyncIterable<RunEvent> | undefined },
 ): AsyncGenerator<ServerSentEvent> {
   try {
     const { agents, show } = streamedRun;
-    const outputs = new OutputFrames({ selected: own, agents, show });
+    const outputs = new OutputFrames({ selected: ownSelectors, agents, show });
     for await (const event of events ?? []) {
       for await (const data of outputs.of(event)) yield { data };
     }
