@@ -105,11 +105,11 @@ function firstTarget(
   id: string,
   sortedTargets: Map<string, SortedTargets>,
 ): string | undefined {
-  const sorted = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
-  sortedTargets.set(id, sorted);
-  while (sorted.next < sorted.targets.length && !nodes.has(sorted.targets[sorted.next] as string))
-    sorted.next++;
-  return sorted.targets[sorted.next];
+  const entry = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
+  sortedTargets.set(id, entry);
+  while (entry.next < entry.targets.length && !nodes.has(entry.targets[entry.next] as string))
+    entry.next++;
+  return entry.targets[entry.next];
 }
 
 function rotateToFirst(cycle: readonly string[]): string[] {

@@ -50,15 +50,15 @@ export function topologicalOrder(
   const inDegrees = new Map(nodes.map((node) => [node, 0]));
   for (const node of nodes)
     for (const { target } of outOf.get(node) ?? []) inDegrees.set(target, (inDegrees.get(target) ?? 0) + 1);
-  const startable = new StringHeap();
-  for (const [node, count] of inDegrees) if (count === 0) startable.push(node);
+  const readyNodes = new StringHeap();
+  for (const [node, count] of inDegrees) if (count === 0) readyNodes.push(node);
   const order: string[] = [];
-  for (let node = startable.pop(); node !== undefined; node = startable.pop()) {
+  for (let node = readyNodes.pop(); node !== undefined; node = readyNodes.pop()) {
     order.push(node);
     for (const { target } of outOf.get(node) ?? []) {
       const remaining = (inDegrees.get(target) as number) - 1;
       inDegrees.set(target, remaining);
-      if (remaining === 0) startable.push(target);
+      if (remaining === 0) readyNodes.push(target);
     }
   }
   return order;

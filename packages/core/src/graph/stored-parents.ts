@@ -44,12 +44,12 @@ function findDifferences(
   children: readonly string[],
   { blocks, nesting }: { blocks: Blocks; nesting: Nesting },
 ): string[] {
-  const listed = new Set(entry.nodes);
-  const named = new Set(children);
-  const extra = entry.nodes.filter(
-    (id) => blocks.has(id) && !named.has(id) && !nesting.isInside(id, entry.id),
+  const listedIds = new Set(entry.nodes);
+  const childIds = new Set(children);
+  const extraIds = entry.nodes.filter(
+    (id) => blocks.has(id) && !childIds.has(id) && !nesting.isInside(id, entry.id),
   );
-  return [...extra, ...children.filter((id) => !listed.has(id))];
+  return [...extraIds, ...children.filter((id) => !listedIds.has(id))];
 }
 
 interface AssignContext {
@@ -84,15 +84,15 @@ class Nesting {
    * `children`: the blocks that name each container. Blocks in a cycle of containers count as being in no container.
    */
   constructor(blocks: Blocks, children: Lists<string>) {
-    const stack: { id: string; inside: Iterator<string> }[] = [];
+    const stack: { id: string; iterator: Iterator<string> }[] = [];
     const enter = (id: string): void => {
       this.#enterPositions.set(id, this.#enterPositions.size);
-      stack.push({ id, inside: (children.get(id) ?? []).values() });
+      stack.push({ id, iterator: (children.get(id) ?? []).values() });
     };
     for (const { id, parentId } of blocks.values()) {
       if (parentId === undefined || !blocks.has(parentId)) enter(id);
       for (let top = stack.at(-1); top; top = stack.at(-1)) {
-        const { done, value } = top.inside.next();
+        const { done, value } = top.iterator.next();
         if (done !== true) enter(value);
         else this.#exitPositions.set((stack.pop() ?? top).id, this.#enterPositions.size);
       }

@@ -88,12 +88,14 @@ function buildRegions(
 
 /** Returns the enabled top-level blocks, and every enabled inner block that a path of edges reaches. */
 function findMembers(places: PlacedBlocks, paths: ReadonlyMap<string, readonly string[]>): Set<string> {
-  const reached = new Set<string>();
-  for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reached.add(id);
-  for (const id of reached) for (const target of paths.get(id) ?? []) reached.add(target);
+  const reachedIds = new Set<string>();
+  for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reachedIds.add(id);
+  for (const id of reachedIds) for (const target of paths.get(id) ?? []) reachedIds.add(target);
   // A block inside a container that cannot run cannot run either.
   return new Set(
-    [...reached].filter((id) => places.get(id)?.containers.every((container) => reached.has(container))),
+    [...reachedIds].filter((id) =>
+      places.get(id)?.containers.every((container) => reachedIds.has(container)),
+    ),
   );
 }
 

@@ -81,8 +81,8 @@ interface AttemptNumbers {
   resumes?: number;
 }
 
-function isSameAttempt(one: AttemptNumbers, other: AttemptNumbers): boolean {
-  return one.try === other.try && one.resumes === other.resumes;
+function isSameAttempt(a: AttemptNumbers, b: AttemptNumbers): boolean {
+  return a.try === b.try && a.resumes === b.resumes;
 }
 
 const TIMER_OF_WORK = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;

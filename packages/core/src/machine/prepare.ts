@@ -36,15 +36,15 @@ export function prepare(region: Region): PreparedRegion {
       else ports[edge.from]?.set(to, [edge.port]);
     }
   });
-  const prepared: PreparedRegion = {
+  const preparedRegion: PreparedRegion = {
     cells: region.nodes.map((node) => new Set(node.ins.map((edge) => edge.from)).size * 2),
     outs: region.nodes.map((node, from) =>
       node.outs.map((to) => ({ to, ports: ports[from]?.get(to) ?? [] })),
     ),
     reachable: new Map(),
   };
-  cache.set(region, prepared);
-  return prepared;
+  cache.set(region, preparedRegion);
+  return preparedRegion;
 }
 
 /**
@@ -59,9 +59,10 @@ export function cellsFrom(region: Region, start: number): { cells: Cell[]; left:
 }
 
 function reachableFrom(outs: PreparedRegion['outs'], start: number): ReachableCells {
-  const reached = new Set([start]);
-  for (const from of reached) for (const { to } of outs[from] ?? []) reached.add(to);
+  const reachedNodes = new Set([start]);
+  for (const from of reachedNodes) for (const { to } of outs[from] ?? []) reachedNodes.add(to);
   const cells: Cell[] = outs.map(() => SKIPPED);
-  for (const from of reached) for (const { to } of outs[from] ?? []) cells[to] = (cells[to] as number) + 2;
-  return { cells, left: reached.size };
+  for (const from of reachedNodes)
+    for (const { to } of outs[from] ?? []) cells[to] = (cells[to] as number) + 2;
+  return { cells, left: reachedNodes.size };
 }

@@ -23,9 +23,9 @@ export function initialState(): State {
  * their state use `advance`, which is this function without the copy.
  */
 export function step(region: Region, state: State, event: Event): [State, StepResult] {
-  const next = cloneState(state);
-  const outcome = advance(region, next, event);
-  return [outcome.changed ? next : state, outcome];
+  const nextState = cloneState(state);
+  const result = advance(region, nextState, event);
+  return [result.changed ? nextState : state, result];
 }
 
 /** Returns the result of `event`, and changes `state` in place. */

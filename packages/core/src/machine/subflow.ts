@@ -25,10 +25,10 @@ export function enterInside(
   context: StepContext,
   level: Level,
   index: number,
-  [first, ...inner]: readonly FrameStart[],
+  [outermost, ...innerStarts]: readonly FrameStart[],
 ): void {
   const { body } = subflowAt(level, index);
-  const { iteration, node, count, next, missing } = first as FrameStart;
+  const { iteration, node, count, next, missing } = outermost as FrameStart;
   const frame: Frame = cellsFrom(body, node);
   level.frame.cells[index] = {
     ...{ next, count, asking: false, live: 1, open: { [iteration]: frame } },
@@ -36,9 +36,9 @@ export function enterInside(
   };
   const at = addressOf(level, index);
   context.notices.push({ type: 'entered', at }, { type: 'opened', at, iteration });
-  const inside: Level = { region: body, frame, parent: level, node: index, iteration };
-  if (inner.length > 0) enterInside(context, inside, node, inner);
-  else context.tasks.push({ do: 'start', level: inside, index: node });
+  const innerLevel: Level = { region: body, frame, parent: level, node: index, iteration };
+  if (innerStarts.length > 0) enterInside(context, innerLevel, node, innerStarts);
+  else context.tasks.push({ do: 'start', level: innerLevel, index: node });
   openWindow(context, level, index);
 }
 

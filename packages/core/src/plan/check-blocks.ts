@@ -79,9 +79,9 @@ function checkEmpty(compilation: Compilation, block: Block): void {
 function checkOperation(compilation: Compilation, block: Block): void {
   const { needs, uses } = compilation.types.get(block.type) ?? {};
   if (!needs) return;
-  const authored = own(block.fields, 'operation');
+  const operationValue = own(block.fields, 'operation');
   const [first = ''] = Object.keys(needs);
-  const operation = isEmpty(authored) ? first : authored;
+  const operation = isEmpty(operationValue) ? first : operationValue;
   // An operation with a reference is known only at run time. The executor reports unknown operations.
   if (typeof operation !== 'string') return;
   const name = operation.trim();
@@ -254,12 +254,12 @@ export function checkJsonFields({ sink }: Compilation, blocks: ReadonlyMap<strin
     for (const [name, meaning] of Object.entries(fields ?? {})) {
       const template = Object.hasOwn(block.params, name) ? block.params[name] : undefined;
       const faults = template && isRead(block, name) ? faultsIn(template, meaning) : [];
-      for (const path of faults) sink.push(notJson(block, name, path));
+      for (const path of faults) sink.push(fieldNotJson(block, name, path));
     }
   }
 }
 
-function notJson(block: BlockConfig, name: string, path: Path): ReturnType<typeof diagnostic> {
+function fieldNotJson(block: BlockConfig, name: string, path: Path): ReturnType<typeof diagnostic> {
   return diagnostic('FIELD_NOT_JSON', {
     blockId: block.id,
     path: ['blocks', block.id, 'subBlocks', name, 'value', ...path],
@@ -271,7 +271,7 @@ function notJson(block: BlockConfig, name: string, path: Path): ReturnType<typeo
 /** Returns false for fields that the block's settings disable, and for bodies of another content type. */
 function isRead({ type, params }: BlockConfig, name: string): boolean {
   if (type === 'response' && name !== 'headers')
-    return (name === 'data') === (literal(params['dataMode']) === 'json');
+    return (name === 'data') === (literalValue(params['dataMode']) === 'json');
   return name !== 'body' || /^$|json/i.test(contentType(params['headers']));
 }
 
@@ -289,24 +289,24 @@ function contentType(headers: Template | undefined): string {
 
 /** Returns the authored text of a field without references, else ''. */
 function textOf(template: Template | undefined): string {
-  const value = literal(template);
+  const value = literalValue(template);
   return typeof value === 'string' ? value : '';
 }
 
-function literal(template: Template | undefined): Json | undefined {
+function literalValue(template: Template | undefined): Json | undefined {
   return template?.kind === 'literal' ? template.value : undefined;
 }
 
 /** Returns the paths of strings in a field that should be JSON and are not. An empty path is the field itself. */
 function faultsIn(template: Template, meaning: JsonUse): Path[] {
-  const first = template.kind === 'text' ? template.parts[0] : literal(template);
+  const first = template.kind === 'text' ? template.parts[0] : literalValue(template);
   if (template.kind === 'text' || typeof first === 'string')
     return isMeantAsJson(first, meaning) && !isJsonText(template) ? [[]] : [];
   const rows = templateItems(template) ?? [];
   return rows.flatMap((row, index) => {
     const fields = templateFields(row);
     const value = fields?.get('value');
-    const isJson = value !== undefined && JSON_TYPES.has(literal(fields?.get('type')));
+    const isJson = value !== undefined && JSON_TYPES.has(literalValue(fields?.get('type')));
     return isJson ? faultsIn(value, 'json').map((path): Path => [index, 'value', ...path]) : [];
   });
 }
@@ -325,9 +325,9 @@ export function checkStarts({ structure, sink }: Compilation, starts: readonly s
   for (const id of starts) {
     const { block } = structure.places.get(id) as PlacedBlock;
     if (block.type === 'chat_trigger') continue;
-    const metadata = own(block.fields, 'runMetadata') === true;
+    const hasMetadata = own(block.fields, 'runMetadata') === true;
     for (const { name, index } of inputFields(own(block.fields, 'inputFormat'))) {
-      if (!CONTROL_FIELDS.has(name) && !(metadata && name === 'metadata')) continue;
+      if (!CONTROL_FIELDS.has(name) && !(hasMetadata && name === 'metadata')) continue;
       sink.push(
         diagnostic('START_FIELD_RESERVED', {
           blockId: id,

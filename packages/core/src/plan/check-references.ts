@@ -14,29 +14,29 @@ import type { Block } from '../schema/workflow.ts';
 export function checkNames(compilation: Compilation): void {
   const groups: Lists<Block> = new Map();
   for (const { block, enabled } of compilation.structure.places.values()) {
-    const normalized = normalizeName(block.name);
+    const normalizedName = normalizeName(block.name);
     if (isReserved(block.name)) {
-      const message = `The block name "${block.name}" is reserved: <${normalized}…> has another meaning in references.`;
+      const message = `The block name "${block.name}" is reserved: <${normalizedName}…> has another meaning in references.`;
       if (enabled)
         reportName(compilation, block, { code: 'NAME_RESERVED', message, hint: 'Rename the block.' });
       continue;
     }
-    if (normalized === '' || /[<>+*/=!]/.test(normalized)) {
+    if (normalizedName === '' || /[<>+*/=!]/.test(normalizedName)) {
       const message = `The name "${block.name}" cannot be written in a reference.`;
       const hint = 'Use letters, digits, spaces, hyphens or underscores.';
       reportName(compilation, block, { code: 'NAME_UNUSABLE', message, hint });
     }
-    append(groups, normalized, block);
+    append(groups, normalizedName, block);
   }
-  for (const [normalized, blocks] of groups) checkGroup(compilation, normalized, blocks);
+  for (const [normalizedName, blocks] of groups) checkGroup(compilation, normalizedName, blocks);
   checkVariables(compilation);
 }
 
-function checkGroup(compilation: Compilation, normalized: string, blocks: readonly Block[]): void {
-  const winner = compilation.names.blockByName.get(normalized);
+function checkGroup(compilation: Compilation, normalizedName: string, blocks: readonly Block[]): void {
+  const winner = compilation.names.blockByName.get(normalizedName);
   for (const block of blocks) {
     if (!winner || block.id === winner.id) continue;
-    const message = `"${block.name}" and "${winner.name}" are the same name in references; <${normalized}> means block ${winner.id}.`;
+    const message = `"${block.name}" and "${winner.name}" are the same name in references; <${normalizedName}> means block ${winner.id}.`;
     reportName(compilation, block, { code: 'NAME_DUPLICATE', message, hint: 'Rename one of them.' });
   }
 }
@@ -62,20 +62,20 @@ function reportName(
 /** Reports references that never have a value, once per field. */
 export function checkReferences(
   compilation: Compilation,
-  reached: ReadonlySet<string>,
+  reachedIds: ReadonlySet<string>,
   blocks: ReadonlyMap<string, BlockConfig>,
 ): void {
   if (compilation.references.length === 0) return;
-  const context = { order: new RunOrder(compilation, reached), blocks, outputs: new Map() };
+  const context = { order: new RunOrder(compilation, reachedIds), blocks, outputs: new Map() };
   const reported = new Set<string>();
-  for (const compiled of compilation.references) {
-    const key = JSON.stringify([compiled.location.path, compiled.ref.text]);
+  for (const reference of compilation.references) {
+    const key = JSON.stringify([reference.location.path, reference.ref.text]);
     if (reported.has(key)) continue;
     reported.add(key);
-    if (compiled.ref.kind === 'invalid')
-      reportReference(compilation, 'REFERENCE_INVALID', compiled, invalidPath(compiled.ref));
-    else if (compiled.ref.kind === 'block' || compiled.ref.kind === 'results')
-      checkTarget(compilation, compiled, context);
+    if (reference.ref.kind === 'invalid')
+      reportReference(compilation, 'REFERENCE_INVALID', reference, invalidPath(reference.ref));
+    else if (reference.ref.kind === 'block' || reference.ref.kind === 'results')
+      checkTarget(compilation, reference, context);
   }
 }
 
@@ -95,16 +95,20 @@ interface DeclaredNames {
 /** Maximum number of outputs in a hint. */
 const MAX_LISTED = 12;
 
-function checkTarget(compilation: Compilation, compiled: CompiledReference, context: ReferenceContext): void {
-  const { ref, location } = compiled;
+function checkTarget(
+  compilation: Compilation,
+  reference: CompiledReference,
+  context: ReferenceContext,
+): void {
+  const { ref, location } = reference;
   const target = ref.kind === 'block' || ref.kind === 'results' ? ref.block : '';
-  const reason = context.order.whyNeverRan(location.block.id, target, compiled.fieldPosition);
+  const reason = context.order.neverRanReason(location.block.id, target, reference.fieldPosition);
   if (reason !== undefined) {
-    reportReference(compilation, 'REFERENCE_NEVER_RAN', compiled, {
+    reportReference(compilation, 'REFERENCE_NEVER_RAN', reference, {
       message: `${ref.text} in "${location.block.name}" is always empty: ${reason}.`,
       hint: 'Read an earlier block, or move this one after it.',
     });
-  } else if (ref.kind === 'block') checkOutput(compilation, compiled, context);
+  } else if (ref.kind === 'block') checkOutput(compilation, reference, context);
 }
 
 /**
@@ -116,29 +120,30 @@ const OPEN_OUTPUT_TYPES = new Set(['condition', 'human_in_the_loop']);
 /** Checks the first step of the path against the block's declared outputs. Triggers output their input. */
 function checkOutput(
   compilation: Compilation,
-  compiled: CompiledReference,
+  reference: CompiledReference,
   { blocks, outputs }: ReferenceContext,
 ): void {
-  if (compiled.ref.kind !== 'block') return;
-  const [first] = compiled.ref.path;
-  const target = blocks.get(compiled.ref.block);
+  if (reference.ref.kind !== 'block') return;
+  const [first] = reference.ref.path;
+  const target = blocks.get(reference.ref.block);
   if (!target?.outputs || target.trigger || OPEN_OUTPUT_TYPES.has(target.type)) return;
   if (typeof first !== 'string' || first === 'error') return;
   const { fields } = target.outputs;
   if (Object.hasOwn(fields, first)) return;
-  const declared = outputs.get(target.id) ?? declaredNames(Object.keys(fields));
-  outputs.set(target.id, declared);
-  const suggestion = declared.names.nearest(first);
-  reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', compiled, {
-    message: `${compiled.ref.text} in "${compiled.location.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
-    hint: suggestion ? `Did you mean "${suggestion.name}"?` : `Its outputs are ${declared.list}.`,
+  const declaredOutputs = outputs.get(target.id) ?? declaredNames(Object.keys(fields));
+  outputs.set(target.id, declaredOutputs);
+  const suggestion = declaredOutputs.names.nearest(first);
+  reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', reference, {
+    message: `${reference.ref.text} in "${reference.location.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
+    hint: suggestion ? `Did you mean "${suggestion.name}"?` : `Its outputs are ${declaredOutputs.list}.`,
   });
 }
 
 function declaredNames(names: readonly string[]): DeclaredNames {
-  const more = names.length - MAX_LISTED;
-  const list = names.slice(0, MAX_LISTED).join(', ');
-  return { names: new SimilarNames(names), list: more > 0 ? `${list} and ${more} more` : list };
+  const omittedCount = names.length - MAX_LISTED;
+  const firstNames = names.slice(0, MAX_LISTED).join(', ');
+  const list = omittedCount > 0 ? `${firstNames} and ${omittedCount} more` : firstNames;
+  return { names: new SimilarNames(names), list };
 }
 
 function invalidPath(
@@ -162,42 +167,44 @@ const MAX_STEPS = 1_000_000;
 /** Decides whether a block can have run before another block reads its output. */
 class RunOrder {
   readonly #structure: Structure;
-  readonly #reached: ReadonlySet<string>;
+  readonly #reachedIds: ReadonlySet<string>;
   readonly #positions = new Map<string, number>();
   readonly #successors = new Map<string, ReadonlySet<string>>();
   #steps = 0;
 
-  /** `reached`: the top-level blocks that a start leads to. */
-  constructor({ structure }: Compilation, reached: ReadonlySet<string>) {
+  /** `reachedIds`: the top-level blocks that a start leads to. */
+  constructor({ structure }: Compilation, reachedIds: ReadonlySet<string>) {
     this.#structure = structure;
-    this.#reached = reached;
+    this.#reachedIds = reachedIds;
     for (const { order } of structure.regions.values())
       order.forEach((id, position) => this.#positions.set(id, position));
   }
 
   /** Returns the reason why `target` can never have run when `reader` reads it; undefined if `target` can have run. */
-  whyNeverRan(reader: string, target: string, fieldPosition: FieldPosition): string | undefined {
+  neverRanReason(reader: string, target: string, fieldPosition: FieldPosition): string | undefined {
     const { places, members } = this.#structure;
     const place = places.get(target);
     // The reference compiler reports disabled blocks.
     if (!place?.enabled) return undefined;
     const { name } = place.block;
-    const from = this.#chain(reader);
-    const to = this.#chain(target);
-    if (!members.has(target) || this.#isCutOff(from, to)) return `no path leads to "${name}"`;
-    const shared = sharedDepth(from, to);
-    if (this.#isInLoop(from.slice(0, Math.min(shared, from.length - 1, to.length - 1)))) return undefined;
-    if (shared === from.length && fieldPosition === 'condition') return undefined;
+    const readerChain = this.#chain(reader);
+    const targetChain = this.#chain(target);
+    if (!members.has(target) || this.#isCutOff(readerChain, targetChain))
+      return `no path leads to "${name}"`;
+    const sharedLength = sharedDepth(readerChain, targetChain);
+    const containerCount = Math.min(sharedLength, readerChain.length - 1, targetChain.length - 1);
+    if (this.#isInLoop(readerChain.slice(0, containerCount))) return undefined;
+    if (sharedLength === readerChain.length && fieldPosition === 'condition') return undefined;
     if (reader === target) return 'it reads itself';
-    if (shared === from.length) return `"${name}" runs inside it`;
-    if (shared === to.length) return `"${name}" has not ended while it runs`;
-    return this.#isAfter(from[shared] as string, to[shared] as string)
+    if (sharedLength === readerChain.length) return `"${name}" runs inside it`;
+    if (sharedLength === targetChain.length) return `"${name}" has not ended while it runs`;
+    return this.#isAfter(readerChain[sharedLength] as string, targetChain[sharedLength] as string)
       ? `"${name}" runs after it`
       : undefined;
   }
 
   #isCutOff([reader = '']: readonly string[], [target = '']: readonly string[]): boolean {
-    return this.#reached.has(reader) && !this.#reached.has(target);
+    return this.#reachedIds.has(reader) && !this.#reachedIds.has(target);
   }
 
   /** Returns true if one of the containers is a loop, in which the value may be from an earlier iteration. */
@@ -233,19 +240,19 @@ class RunOrder {
 }
 
 /** Returns the number of containers that two chains have in common. */
-function sharedDepth(one: readonly string[], other: readonly string[]): number {
-  const divergence = one.findIndex((id, depth) => id !== other[depth]);
-  return divergence < 0 ? one.length : divergence;
+function sharedDepth(chainA: readonly string[], chainB: readonly string[]): number {
+  const divergence = chainA.findIndex((id, depth) => id !== chainB[depth]);
+  return divergence < 0 ? chainA.length : divergence;
 }
 
 /** Reports blocks that no start leads to. A workflow without starts has another diagnostic. */
-export function checkReach({ structure, sink }: Compilation, reached: ReadonlySet<string>): void {
-  if (reached.size === 0) return;
+export function checkReach({ structure, sink }: Compilation, reachedIds: ReadonlySet<string>): void {
+  if (reachedIds.size === 0) return;
   for (const [id, { block, enabled, containers }] of structure.places) {
     const container = containers.at(-1);
     const isUnreachable =
       container === undefined
-        ? !reached.has(id)
+        ? !reachedIds.has(id)
         : structure.members.has(container) && !structure.members.has(id);
     if (!enabled || !isUnreachable) continue;
     sink.push(
@@ -261,7 +268,7 @@ export function checkReach({ structure, sink }: Compilation, reached: ReadonlySe
 
 /** Returns the top-level blocks reachable from `starts` by wired edges, including `starts`. */
 export function reachedFrom(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
-  const reached = new Set(starts);
-  for (const id of reached) for (const { target } of structure.outOf.get(id) ?? []) reached.add(target);
-  return reached;
+  const reachedIds = new Set(starts);
+  for (const id of reachedIds) for (const { target } of structure.outOf.get(id) ?? []) reachedIds.add(target);
+  return reachedIds;
 }

@@ -39,14 +39,14 @@ function readSource(
   if (value == null || value === '') return { invalid: 'it is empty.' };
   const context = compilation.context(location, 'container');
   if (typeof value === 'string') {
-    const single = singleReference(value, context);
-    compilation.report(location, single.findings, 'expression');
-    if (single.reference) {
-      compilation.addReferences(location, [single.reference], 'container');
-      return { reference: single.reference };
+    const singleResult = singleReference(value, context);
+    compilation.report(location, singleResult.findings, 'expression');
+    if (singleResult.reference) {
+      compilation.addReferences(location, [singleResult.reference], 'container');
+      return { reference: singleResult.reference };
     }
     // The unknown name has its own diagnostic. With `compat` the text is not a list at run time either.
-    if (single.findings.length > 0) return { invalid: 'its reference is unknown.' };
+    if (singleResult.findings.length > 0) return { invalid: 'its reference is unknown.' };
   }
   const source = typeof value === 'string' ? readText(value) : readItems(value);
   if (!('static' in source)) return source;

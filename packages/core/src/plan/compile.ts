@@ -166,9 +166,9 @@ function runChecks(
   checkNames(compilation);
   checkBlocks(compilation, blocks);
   checkJsonFields(compilation, blocks);
-  const reached = reachedFrom(compilation.structure, starts);
-  checkReach(compilation, reached);
-  checkReferences(compilation, reached, blocks);
+  const reachedIds = reachedFrom(compilation.structure, starts);
+  checkReach(compilation, reachedIds);
+  checkReferences(compilation, reachedIds, blocks);
 }
 
 /** Returns the variables of a plan, by id, with their values at the start of a run. */

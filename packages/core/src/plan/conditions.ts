@@ -27,7 +27,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
     );
     return undefined;
   }
-  reportUnusable(compilation, block, rows);
+  reportUnusableRows(compilation, block, rows);
   return rows.map(({ id, title, value }, index): ConditionRow => {
     if (isElse(title)) return { id, otherwise: true, title };
     if (value.trim() === '') return { id, otherwise: false, title };
@@ -41,7 +41,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
 }
 
 /** Reports rows that are never chosen: after an else row, with the id of an earlier row, or empty. */
-function reportUnusable(compilation: Compilation, block: Block, rows: readonly Row[]): void {
+function reportUnusableRows(compilation: Compilation, block: Block, rows: readonly Row[]): void {
   const ids = new Set<string>();
   let isAfterElse = false;
   rows.forEach((row, index) => {

@@ -87,7 +87,7 @@ const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 function readCode(compilation: Compilation, block: Block): CodeTemplate | undefined {
   const location = fieldLocation(block, 'code');
   const value = own(block.fields, 'language') ?? 'javascript';
-  const language = value === '' ? 'javascript' : LANGUAGES.find((known) => known === value);
+  const language = value === '' ? 'javascript' : LANGUAGES.find((each) => each === value);
   if (language === undefined) {
     compilation.sink.push(
       diagnostic('LANGUAGE_UNKNOWN', {

@@ -189,23 +189,23 @@ export function containerValue(
   key: string,
 ): { value: Json | undefined; location: FieldLocation } {
   const data = own(block.container, key);
-  const inData = { block, path: ['blocks', block.id, 'data', key] };
-  if (!isBlank(data)) return { value: data, location: inData };
+  const dataLocation = { block, path: ['blocks', block.id, 'data', key] };
+  if (!isBlank(data)) return { value: data, location: dataLocation };
   const field = own(block.fields, key);
   if (!isBlank(field)) return { value: field, location: fieldLocation(block, key) };
-  const stored = compilation.storedOf(block);
-  const value = stored && own(stored.container, key);
+  const storedEntry = compilation.storedOf(block);
+  const value = storedEntry && own(storedEntry.container, key);
   if (data === undefined && !isBlank(value))
     return { value, location: { block, path: [mapOf(block), block.id] } };
-  return { value: data, location: inData };
+  return { value: data, location: dataLocation };
 }
 
 /** Reports a difference between a container and its stored map. */
 function compareStored(compilation: Compilation, block: Block, keys: readonly string[]): void {
-  const stored = compilation.storedOf(block);
+  const storedEntry = compilation.storedOf(block);
   for (const key of keys) {
     const blockValue = own(block.container, key);
-    const storedValue = stored && own(stored.container, key);
+    const storedValue = storedEntry && own(storedEntry.container, key);
     if (isBlank(blockValue) || isBlank(storedValue)) continue;
     if (canonicalJson(blockValue) === canonicalJson(storedValue)) continue;
     compilation.sink.push(

@@ -9,39 +9,39 @@ export function contentHash(value: Json): string {
 
 /** Returns the canonical JSON text of a value: keys in code-unit order, no spaces, absent properties omitted. */
 export function canonicalJson(value: Json): string {
-  const disordered: Disordered = new Set();
-  isInOrder(value, disordered);
-  return write(value, disordered);
+  const unorderedValues: UnorderedValues = new Set();
+  isInOrder(value, unorderedValues);
+  return write(value, unorderedValues);
 }
 
 /** The objects and arrays that have unordered keys at any depth. */
-type Disordered = Set<Json>;
+type UnorderedValues = Set<Json>;
 
-function isInOrder(value: Json | undefined, disordered: Disordered): boolean {
+function isInOrder(value: Json | undefined, unorderedValues: UnorderedValues): boolean {
   if (typeof value !== 'object' || value === null) return true;
   let isOrdered = true;
   if (Array.isArray(value)) {
-    for (const item of value) isOrdered = isInOrder(item, disordered) && isOrdered;
+    for (const item of value) isOrdered = isInOrder(item, unorderedValues) && isOrdered;
   } else {
     let previous = '';
     for (const key of Object.keys(value)) {
-      isOrdered = isInOrder(value[key], disordered) && isOrdered && previous <= key;
+      isOrdered = isInOrder(value[key], unorderedValues) && isOrdered && previous <= key;
       previous = key;
     }
   }
-  if (!isOrdered) disordered.add(value);
+  if (!isOrdered) unorderedValues.add(value);
   return isOrdered;
 }
 
-function write(value: Json, disordered: Disordered): string {
+function write(value: Json, unorderedValues: UnorderedValues): string {
   // JSON.stringify is three times as fast as our own writer, and most of a plan is ordered.
-  if (!disordered.has(value)) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => write(item, disordered)).join(',')}]`;
+  if (!unorderedValues.has(value)) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => write(item, unorderedValues)).join(',')}]`;
   const object = value as JsonObject;
   const parts: string[] = [];
   for (const key of Object.keys(object).toSorted()) {
     const item = object[key];
-    if (item !== undefined) parts.push(`${JSON.stringify(key)}:${write(item, disordered)}`);
+    if (item !== undefined) parts.push(`${JSON.stringify(key)}:${write(item, unorderedValues)}`);
   }
   return `{${parts.join(',')}}`;
 }

@@ -19,7 +19,7 @@ export function readCount(
   location: FieldLocation,
   value: Json | undefined,
 ): CountSource | undefined {
-  if (isUnset(value)) return readUnset(compilation, location, value);
+  if (isUnset(value)) return readUnsetCount(compilation, location, value);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return { static: value };
   if (typeof value !== 'string') return reportCount(compilation, location, value);
   const text = value.trim();
@@ -44,7 +44,7 @@ function isUnset(value: Json | undefined): boolean {
   return value == null || value === 0 || (typeof value === 'string' && /^\s*0*\s*$/.test(value));
 }
 
-function readUnset(
+function readUnsetCount(
   compilation: Compilation,
   { block, path }: FieldLocation,
   value: Json | undefined,
