@@ -54,14 +54,14 @@ export function indexPlan({ skeleton }: Pick<Plan, 'skeleton'>): PlanIndex {
 
 function createIndex(skeleton: Region): PlanIndex {
   const nodes = new Map<string, IndexedNode>();
-  const top = indexRegion(skeleton, undefined, nodes);
-  const byAddress = (address: readonly number[]): IndexedNode => find(top, address);
+  const topNodes = indexRegion(skeleton, undefined, nodes);
+  const byAddress = (address: readonly number[]): IndexedNode => find(topNodes, address);
   return {
     byId: (blockId) => nodes.get(blockId),
     addressOf: (blockId, scope) => {
-      const indexed = nodes.get(blockId);
-      if (!indexed) throw new InvariantError(`the plan has no block ${blockId}`);
-      return addressIn(indexed, scope);
+      const indexedNode = nodes.get(blockId);
+      if (!indexedNode) throw new InvariantError(`the plan has no block ${blockId}`);
+      return addressIn(indexedNode, scope);
     },
     byAddress,
     placeOf: (address) => placeAt(byAddress(address), address),
@@ -84,10 +84,10 @@ function indexRegion(
     const place = container
       ? undefined
       : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });
-    const indexed: IndexedNode = { node, path, containers, containerIds, parallelIds, body: [], place };
-    nodes.set(node.id, indexed);
-    if (node.subflow) indexed.body = indexRegion(node.subflow.body, indexed, nodes);
-    return indexed;
+    const indexedNode: IndexedNode = { node, path, containers, containerIds, parallelIds, body: [], place };
+    nodes.set(node.id, indexedNode);
+    if (node.subflow) indexedNode.body = indexRegion(node.subflow.body, indexedNode, nodes);
+    return indexedNode;
   });
 }
 
@@ -115,11 +115,11 @@ export function placeAt({ node, place }: IndexedNode, address: readonly number[]
   return { block: node.id, scope };
 }
 
-function find(top: readonly IndexedNode[], address: readonly number[]): IndexedNode {
-  let indexed: IndexedNode | undefined;
+function find(topNodes: readonly IndexedNode[], address: readonly number[]): IndexedNode {
+  let indexedNode: IndexedNode | undefined;
   for (let position = 0; position < address.length; position += 2)
-    indexed = (position === 0 ? top : indexed?.body)?.[address[position] as number];
-  if (!indexed || address.length % 2 === 0)
+    indexedNode = (position === 0 ? topNodes : indexedNode?.body)?.[address[position] as number];
+  if (!indexedNode || address.length % 2 === 0)
     throw new InvariantError(`the plan has no node at address ${address.join('.')}`);
-  return indexed;
+  return indexedNode;
 }

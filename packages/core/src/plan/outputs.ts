@@ -17,12 +17,12 @@ const START_OUTPUTS: Types = { input: 'any', conversationId: 'string', files: 'f
  * references may use any path.
  */
 export function outputSchema(block: Block, types: TypeTable): OutputSchema | undefined {
-  const declared = declaredOutputs(block, types);
-  if (!declared) return undefined;
-  const fields = Object.keys(declared)
+  const declaredTypes = declaredOutputs(block, types);
+  if (!declaredTypes) return undefined;
+  const fields = Object.keys(declaredTypes)
     .toSorted()
     .map((name) => {
-      const type = declared[name] as string;
+      const type = declaredTypes[name] as string;
       return [name, { opaque: !SCALAR_TYPES.has(type), type }] as const;
     });
   return { fields: Object.fromEntries(fields) };
@@ -84,8 +84,8 @@ function ownOutputs(outputs: JsonObject): Types {
  * Returns the top-level fields of a response format: `{schema}`, `{json_schema: {schema}}` or a bare schema, as text or
  * object.
  */
-function answerFields(stored: Json | undefined): Types {
-  const format = typeof stored === 'string' ? readJsonText(stored).value : stored;
+function answerFields(field: Json | undefined): Types {
+  const format = typeof field === 'string' ? readJsonText(field).value : field;
   if (!isJsonObject(format)) return {};
   const jsonSchema = own(format, 'json_schema');
   const holder = isJsonObject(jsonSchema) ? jsonSchema : format;
@@ -94,8 +94,8 @@ function answerFields(stored: Json | undefined): Types {
   return isJsonObject(properties) ? ownOutputs(properties) : {};
 }
 
-function metricOutputs(stored: Json | undefined): Types {
-  const metrics = typeof stored === 'string' ? readJsonText(stored).value : stored;
+function metricOutputs(field: Json | undefined): Types {
+  const metrics = typeof field === 'string' ? readJsonText(field).value : field;
   if (!Array.isArray(metrics)) return {};
   const names = metrics.filter(isJsonObject).map((metric) => own(metric, 'name'));
   return Object.fromEntries(

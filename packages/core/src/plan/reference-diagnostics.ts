@@ -3,7 +3,7 @@ import { diagnostic } from './diagnostics.ts';
 import type { DiagnosticCode, Diagnostic, Severity } from './diagnostics.ts';
 import type { FieldLocation, CompiledFieldKind } from './field-location.ts';
 
-interface Reporting {
+interface ReportOptions {
   kind: CompiledFieldKind;
   /** True: errors become warnings, and the text is not changed at run time. */
   compat: boolean;
@@ -13,9 +13,9 @@ interface Reporting {
 export function reportFindings(
   location: FieldLocation,
   findings: readonly ReferenceFinding[],
-  reporting: Reporting,
+  options: ReportOptions,
 ): Diagnostic[] {
-  return findings.flatMap((finding) => reportFinding(location, finding, reporting) ?? []);
+  return findings.flatMap((finding) => reportFinding(location, finding, options) ?? []);
 }
 
 type Text = Pick<Diagnostic, 'message' | 'hint'> & { severity?: Severity };
@@ -31,23 +31,23 @@ const CODES = {
 function reportFinding(
   location: FieldLocation,
   finding: ReferenceFinding,
-  reporting: Reporting,
+  options: ReportOptions,
 ): Diagnostic | undefined {
-  const text = textOf(location.block.name, finding, reporting);
+  const text = textOf(location.block.name, finding, options);
   return (
     text && diagnostic(CODES[finding.kind], { blockId: location.block.id, path: location.path, ...text })
   );
 }
 
-function textOf(reader: string, finding: ReferenceFinding, reporting: Reporting): Text | undefined {
+function textOf(reader: string, finding: ReferenceFinding, options: ReportOptions): Text | undefined {
   const { text } = finding;
   switch (finding.kind) {
     case 'unknown-block': {
-      const severity = unknownBlockSeverity(finding, reporting);
+      const severity = unknownBlockSeverity(finding, options);
       return severity && { severity, ...unknownBlockText(reader, finding) };
     }
     case 'unknown-variable':
-      return finding.where === 'comment' ? undefined : unknownVariable(reader, finding, reporting);
+      return finding.where === 'comment' ? undefined : unknownVariable(reader, finding, options);
     case 'quoted-reference':
       return {
         message: `${text} is inside quotes in an expression of "${reader}", where it adds its own quotes.`,
@@ -80,7 +80,7 @@ function unknownBlockText(reader: string, finding: ReferenceFinding): Text {
   return { message: `${text} in "${reader}" names the block "${head}", which does not exist.`, hint };
 }
 
-function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: Reporting): Text {
+function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: ReportOptions): Text {
   const { text, head, suggestion } = finding;
   return {
     severity: compat ? 'warning' : 'error',
@@ -97,7 +97,10 @@ function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: 
  * text, strings and comments only a head similar to a name is certainly a reference; a head without a path may be any
  * tag.
  */
-function unknownBlockSeverity(finding: ReferenceFinding, { kind, compat }: Reporting): Severity | undefined {
+function unknownBlockSeverity(
+  finding: ReferenceFinding,
+  { kind, compat }: ReportOptions,
+): Severity | undefined {
   const { where, dotted, distance = Infinity, head } = finding;
   const isSimilar = distance <= 2 && distance < head.length;
   const severity: Severity = compat ? 'warning' : 'error';

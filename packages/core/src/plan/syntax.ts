@@ -12,7 +12,7 @@ const MAX_CHARS = 50_000;
 const MAX_TOTAL_CHARS = 500_000;
 
 /** The parser's message for a stack overflow. */
-const TOO_DEEP = 'Not enough stack space';
+const STACK_OVERFLOW_MESSAGE = 'Not enough stack space';
 
 /** Maximum number of characters of a faulty line in a message. */
 const MAX_LINE_CHARS = 120;
@@ -25,19 +25,22 @@ export function checkCode(
 ): void {
   if (code.language !== 'javascript' || hasUnknownNames(findings)) return;
   const fault = faultIn(compilation, code.code, ['', '']);
-  if (fault) report(compilation, location, { subject: 'The code', compiled: code, fault });
+  if (fault) report(compilation, location, { subject: 'The code', template: code, fault });
 }
 
 /** Reports a condition, a loop's condition or a count that is not a JavaScript expression. */
 export function checkExpression(
   compilation: Compilation,
   location: FieldLocation,
-  compiled: { expression: ExpressionTemplate; findings: readonly ReferenceFinding[]; subject: string },
+  {
+    expression,
+    findings,
+    subject,
+  }: { expression: ExpressionTemplate; findings: readonly ReferenceFinding[]; subject: string },
 ): void {
-  const { expression, findings, subject } = compiled;
   if (expression.code === '' || hasUnknownNames(findings)) return;
   const fault = faultIn(compilation, expression.code, ['return (', ')']);
-  if (fault) report(compilation, location, { subject, compiled: expression, fault });
+  if (fault) report(compilation, location, { subject, template: expression, fault });
 }
 
 function hasUnknownNames(findings: readonly ReferenceFinding[]): boolean {
@@ -73,7 +76,7 @@ function faultIn(
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // Code that is nested too deeply for this parser may work in the sandbox.
-    if (error.message.startsWith(TOO_DEEP)) return undefined;
+    if (error.message.startsWith(STACK_OVERFLOW_MESSAGE)) return undefined;
     const { loc } = error as SyntaxError & { loc?: { line: number; column: number } };
     return faultAt(loc ?? { line: 2, column: 0 }, error.message.replace(/ \(\d+:\d+\)$/, ''));
   }
@@ -91,16 +94,16 @@ function report(
   { block, path }: FieldLocation,
   {
     subject,
-    compiled,
+    template,
     fault,
-  }: { subject: string; compiled: { authored: string; code: string }; fault: Fault },
+  }: { subject: string; template: { authored: string; code: string }; fault: Fault },
 ): void {
-  const lines = compiled.authored.split(LINE_END);
+  const lines = template.authored.split(LINE_END);
   const line = Math.min(fault.line, lines.length);
-  const authored = lines[line - 1] ?? '';
-  const text = authored.trim();
+  const authoredLine = lines[line - 1] ?? '';
+  const text = authoredLine.trim();
   // Identifiers that replace references shift the columns of their line.
-  const isUnchanged = line === fault.line && compiled.code.split(LINE_END)[line - 1] === authored;
+  const isUnchanged = line === fault.line && template.code.split(LINE_END)[line - 1] === authoredLine;
   const excerpt = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;
   const position = [
     ...(lines.length > 1 ? [`at line ${line}`] : []),

@@ -201,12 +201,12 @@ export function typeNames(table: TypeTable): string[] {
 }
 
 /** Types with known outputs for which no package of Heddle has an executor. */
-const WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['table']);
+const TYPES_WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['table']);
 
 /**
  * Returns the types that can run: those of registered executors, or of all of Heddle's packages if none are registered.
  */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
   const types = (registered ?? KNOWN_TYPES).map(({ type }) => type);
-  return new Set(registered ? types : types.filter((type) => !WITHOUT_EXECUTOR.has(type)));
+  return new Set(registered ? types : types.filter((type) => !TYPES_WITHOUT_EXECUTOR.has(type)));
 }

@@ -28,7 +28,7 @@ export class BlockLogs {
   readonly #enteredMs = new Map<string, number>();
   readonly #starts = new Map<string, number>();
   #order = 0;
-  #changed: BlockLog[] = [];
+  #changedLogs: BlockLog[] = [];
   readonly #runId: string;
   readonly #plan: Plan;
   readonly #index: PlanIndex;
@@ -43,9 +43,9 @@ export class BlockLogs {
 
   /** Returns the logs that changed since the last call, oldest first. */
   take(): BlockLog[] {
-    const changed = this.#changed;
-    if (changed.length > 0) this.#changed = [];
-    return changed;
+    const changedLogs = this.#changedLogs;
+    if (changedLogs.length > 0) this.#changedLogs = [];
+    return changedLogs;
   }
 
   record(entry: Entry): void {
@@ -74,7 +74,7 @@ export class BlockLogs {
     log.status = 'paused';
     log.output = entry.output;
     openLog.continues = entry.continues === true;
-    this.#changed.push(log);
+    this.#changedLogs.push(log);
   }
 
   /** Records that a person has answered a block, which runs again. */
@@ -83,7 +83,7 @@ export class BlockLogs {
     openLog.continues = false;
     openLog.log.status = 'running';
     openLog.log.output = undefined;
-    this.#changed.push(openLog.log);
+    this.#changedLogs.push(openLog.log);
   }
 
   /** Applies a structural change at the node of `place`. */
@@ -102,7 +102,7 @@ export class BlockLogs {
   #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
     const log = this.#close(place);
     if (!log) return;
-    log.error = this.#ledger.latest;
+    log.error = this.#ledger.latestFailure;
     log.errorHandled = notice.handled;
     this.#end(log, 'failed', { v: { error: log.error.message } }, atMs);
   }
@@ -114,7 +114,7 @@ export class BlockLogs {
 
   command(command: Command, atMs: number): void {
     if (command.type === 'run' && command.try === 1 && command.resumes === undefined)
-      this.#changed.push(this.#start(this.#index.placeOf(command.at), atMs));
+      this.#changedLogs.push(this.#start(this.#index.placeOf(command.at), atMs));
     else if (command.type === 'abort' && command.why !== 'timeout' && command.at.length % 2 === 1) {
       const log = this.#close(this.#index.placeOf(command.at));
       if (log) this.#end(log, 'cancelled', undefined, atMs);
@@ -176,7 +176,7 @@ export class BlockLogs {
     log.endedMs = atMs;
     log.durationMs = Math.max(0, atMs - log.startedMs);
     if (status === 'completed') log.error = undefined;
-    this.#changed.push(log);
+    this.#changedLogs.push(log);
   }
 }
 

@@ -20,7 +20,7 @@ export class Ledger {
   /** Unhandled failures of blocks, by `placeKey`. */
   readonly failures = new Map<string, BlockFailure>();
   /** The most recent failure. */
-  latest: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
+  latestFailure: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
   /** R37: the output of the first Response, else that of the last finished terminal block. */
   output: Stored | undefined;
@@ -32,7 +32,7 @@ export class Ledger {
   readonly #plan: Plan;
   readonly #index: PlanIndex;
   readonly #lastError = new Map<string, BlockFailure>();
-  /** Outputs of wait blocks for when their timers fire. */
+  /** Outputs that wait blocks get when their timers fire. */
   readonly #waitOutputs = new Map<string, Stored>();
   /**
    * Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not
@@ -52,8 +52,8 @@ export class Ledger {
 
   /** Returns the scope in which the block at `place` reads and writes. */
   scopeAt(place: Place): BranchScope | undefined {
-    const indexed = this.#index.byId(place.block);
-    return indexed && scopeOf(this.root, indexed, place.scope);
+    const indexedNode = this.#index.byId(place.block);
+    return indexedNode && scopeOf(this.root, indexedNode, place.scope);
   }
 
   /** Records the data of an entry that the machine accepted. Its notices follow through `note`. */
@@ -161,7 +161,7 @@ export class Ledger {
 
   #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
     const failure = this.#failureAt(place, notice);
-    this.latest = failure;
+    this.latestFailure = failure;
     // A failure is kept until something handles it. Afterwards only its message remains, as an output.
     if (!notice.handled) this.failures.set(placeKey(place), failure);
     else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));
@@ -246,14 +246,14 @@ export class Ledger {
 
   /** Records a block's success: its output, its part of the container's results, and possibly the run's output. */
   #settle(place: Place, output: Stored): void {
-    const indexed = this.#nodeOf(place);
-    const scope = scopeOf(this.root, indexed, place.scope);
+    const indexedNode = this.#nodeOf(place);
+    const scope = scopeOf(this.root, indexedNode, place.scope);
     if (scope) this.#write(scope, place.block, output);
-    this.#append(indexed, scope, output);
+    this.#append(indexedNode, scope, output);
     if (this.#lastError.size > 0) this.#lastError.delete(placeKey(place));
     this.#forgetAnswers(place);
     if (this.#isAnswered) return;
-    const { answers, terminal } = indexed.node;
+    const { answers, terminal } = indexedNode.node;
     if (answers) this.#isAnswered = true;
     if (answers || terminal || place.block === this.#until) this.output = output;
   }

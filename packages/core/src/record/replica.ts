@@ -32,7 +32,7 @@ const UNCHANGED: Applied = { changed: false, commands: [], notices: [], logs: []
 /**
  * A run's state, data and logs, folded from its journal entry by entry.
  *
- * The driver that runs it and any later reader get the same value from the same entries.
+ * The driver of the run and any later reader get the same value from the same entries.
  */
 export class Replica {
   readonly runId: string;

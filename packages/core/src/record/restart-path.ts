@@ -14,7 +14,7 @@ export interface RestartPoint {
   iterations: readonly number[];
 }
 
-/** The earlier run; it has ended. */
+/** The earlier run, which has ended. */
 export interface SourceRun {
   runId: string;
   plan: Plan;
@@ -53,10 +53,10 @@ export class RestartPath {
    */
   constructor(point: RestartPoint, source: SourceRun) {
     const { plan, block, iterations } = point;
-    const indexed = indexPlan(plan).byId(block.id);
-    if (!indexed) throw notRestartable(block.name, 'it is disabled.');
-    const { containers, path } = indexed;
-    if (iterations.length !== containers.length) throw wrongNumbers(block, containers.length);
+    const indexedNode = indexPlan(plan).byId(block.id);
+    if (!indexedNode) throw notRestartable(block.name, 'it is disabled.');
+    const { containers, path } = indexedNode;
+    if (iterations.length !== containers.length) throw wrongNumbersError(block, containers.length);
     this.#point = point;
     this.index = indexPlan(source.plan);
     this.#rerunIds = downstream(plan.skeleton, path[0] ?? 0);
@@ -73,10 +73,10 @@ export class RestartPath {
   }
 
   #expectSame({ id, kind }: Node, outer: readonly Node[], runId: string): void {
-    const earlier = this.index.byId(id);
+    const earlierNode = this.index.byId(id);
     const isSame =
-      earlier?.node.kind === kind &&
-      earlier.containerIds.join('\n') === outer.map((each) => each.id).join('\n');
+      earlierNode?.node.kind === kind &&
+      earlierNode.containerIds.join('\n') === outer.map((each) => each.id).join('\n');
     if (!isSame) throw this.#refusal(`run ${runId} does not have the container "${this.nameOf(id)}" there.`);
   }
 
@@ -125,9 +125,9 @@ export class RestartPath {
   /**
    * Records what the earlier run took over, if it started inside these containers too. Throws BLOCK_NOT_RESTARTABLE.
    */
-  #observeRestored(start: string, restored: readonly StartedFrame[]): void {
+  #observeRestored(start: string, restoredFrames: readonly StartedFrame[]): void {
     const { containerIds = [], path = [] } = this.index.byId(start) ?? {};
-    for (const [depth, each] of restored.entries()) {
+    for (const [depth, each] of restoredFrames.entries()) {
       const frame = this.frames[depth];
       if (!frame || frame.container.id !== containerIds[depth]) return;
       addRestored(frame, each);
@@ -236,12 +236,12 @@ function isDone({ container, iteration, closed }: PathFrame, number: number): bo
 
 /** Returns the ids of the node at `index` and of the nodes downstream of it. */
 function downstream({ nodes }: Region, index: number): ReadonlySet<string> {
-  const reached = new Set([index]);
-  for (const node of reached) for (const out of nodes[node]?.outs ?? []) reached.add(out);
-  return new Set([...reached].flatMap((node) => nodes[node]?.id ?? []));
+  const reachedNodes = new Set([index]);
+  for (const node of reachedNodes) for (const out of nodes[node]?.outs ?? []) reachedNodes.add(out);
+  return new Set([...reachedNodes].flatMap((node) => nodes[node]?.id ?? []));
 }
 
-function wrongNumbers({ name }: BlockConfig, expected: number): EngineError {
+function wrongNumbersError({ name }: BlockConfig, expected: number): EngineError {
   const message =
     expected === 0
       ? `"${name}" is in no loop or parallel: give no numbers of iterations.`

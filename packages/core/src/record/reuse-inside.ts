@@ -35,11 +35,11 @@ export interface ReusedInside {
 export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInside {
   const path = new RestartPath(point, source);
   const replica = new Replica(source.runId, source.plan);
-  const applied = source.entries.map((entry) => ({ entry, notices: replica.apply(entry).notices }));
-  for (const { entry, notices } of applied) path.observe(entry, notices);
+  const appliedEntries = source.entries.map((entry) => ({ entry, notices: replica.apply(entry).notices }));
+  for (const { entry, notices } of appliedEntries) path.observe(entry, notices);
   const frames = path.startedFrames(source.runId);
   const keptData = new KeptData(path, source.plan);
-  for (const { entry, notices } of applied) keptData.add(entry, notices);
+  for (const { entry, notices } of appliedEntries) keptData.add(entry, notices);
   path.expectSources(keptData.endedBlocks, source.runId);
   const { ledger } = keptData;
   setItems(ledger, path, point);
@@ -94,9 +94,9 @@ class KeptData {
 
   /** Adds the blocks of the same frames that the earlier run itself took over. */
   #addRestored({ start, reused }: Extract<Entry, { type: 'started' }>): void {
-    const { frames = [], scope: saved } = reused?.inside ?? {};
+    const { frames = [], scope: outermostScope } = reused?.inside ?? {};
     const numbers = frames.map(({ iteration }) => iteration);
-    let outerScope = saved;
+    let outerScope = outermostScope;
     for (const [depth, container] of (this.#path.index.byId(start)?.containers ?? []).entries()) {
       const { current, scope } = restoredFrame(outerScope, container, numbers[depth]);
       outerScope = scope;
@@ -140,9 +140,9 @@ function setItems(
 ): void {
   for (const [depth, { container }] of frames.entries()) {
     const config = plan.blocks[container.id]?.container;
-    const indexed = index.byId(container.id);
-    if (!indexed || !config || !('collection' in config) || !('static' in config.collection)) continue;
-    const scope = scopeOf(root, indexed, iterations.slice(0, depth));
+    const indexedNode = index.byId(container.id);
+    if (!indexedNode || !config || !('collection' in config) || !('static' in config.collection)) continue;
+    const scope = scopeOf(root, indexedNode, iterations.slice(0, depth));
     const state = scope?.loops.get(container.id) ?? scope?.parallels.get(container.id);
     if (state) state.items = { v: config.collection.static };
   }
@@ -154,11 +154,11 @@ function replaceOutput(
   { plan, iterations }: RestartPoint,
   { id, value }: { id: string; value: Stored },
 ): void {
-  const indexed = indexPlan(plan).byId(id);
-  const scope = indexed && scopeOf(root, indexed, iterations.slice(0, indexed.containers.length));
+  const indexedNode = indexPlan(plan).byId(id);
+  const scope = indexedNode && scopeOf(root, indexedNode, iterations.slice(0, indexedNode.containers.length));
   const output = scope?.outputs.get(id);
   if (!output) return;
-  const current = currentOf(scope, indexed?.containers.at(-1));
+  const current = currentOf(scope, indexedNode?.containers.at(-1));
   const position = current.indexOf(output.value);
   if (position >= 0) current[position] = value;
   scope?.outputs.set(id, { ...output, value });
@@ -174,14 +174,14 @@ function currentOf(scope: BranchScope | undefined, container: Node | undefined):
  * Drops other data of the top level: its outputs are taken over separately, and its other containers are not entered
  * again.
  */
-function withoutTopLevel(saved: SavedScope, { plan, block }: RestartPoint): SavedScope {
+function withoutTopLevel(scope: SavedScope, { plan, block }: RestartPoint): SavedScope {
   const index = indexPlan(plan);
   const isInner = (id: string): boolean =>
     (index.byId(id)?.containers.length ?? 0) > 0 || id === block.containers[0];
   return {
-    ...saved,
-    outputs: saved.outputs.filter((each) => isInner(each.block) && each.block !== block.containers[0]),
-    loops: saved.loops.filter((each) => isInner(each.block)),
-    parallels: saved.parallels.filter((each) => isInner(each.block)),
+    ...scope,
+    outputs: scope.outputs.filter((each) => isInner(each.block) && each.block !== block.containers[0]),
+    loops: scope.loops.filter((each) => isInner(each.block)),
+    parallels: scope.parallels.filter((each) => isInner(each.block)),
   };
 }

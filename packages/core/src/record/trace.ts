@@ -48,9 +48,9 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
       parent = iterationIn(containerIn(parent, scope, spans), scope, spans);
     }
     const id = `${parent.id}/${log.blockId}`;
-    const existing = spans.get(id);
-    const span = { ...fromLog(id, log), children: existing?.children ?? [] };
-    if (existing) Object.assign(existing, span);
+    const existingSpan = spans.get(id);
+    const span = { ...fromLog(id, log), children: existingSpan?.children ?? [] };
+    if (existingSpan) Object.assign(existingSpan, span);
     else add(parent, span, spans);
   }
   finishSpan(root);

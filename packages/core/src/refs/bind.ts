@@ -66,7 +66,7 @@ function valueOf(binding: Binding, lookup: Lookup): Json {
       );
     case 'quoted':
       return textInQuotes(binding.ref, lookup, (value) =>
-        meaningInQuotes(literal(value, binding.kind), binding.quote, binding.ref),
+        meaningInQuotes(literalText(value, binding.kind), binding.quote, binding.ref),
       );
   }
 }
@@ -92,7 +92,7 @@ function textInQuotes(ref: Reference, lookup: Lookup, text: (value: Json) => str
 }
 
 /** Returns the literal that an author would write for the value. */
-function literal(value: Json, kind: ExpressionKind): string {
+function literalText(value: Json, kind: ExpressionKind): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   if (kind === 'condition') return `'${value.replace(/[\\'\n\r\u2028\u2029]/g, escapeCharacter)}'`;
   return value === 'true' || value === 'false' ? value : JSON.stringify(value);
@@ -110,8 +110,8 @@ function escapeCharacter(character: string): string {
  * literal that would end the quotes.
  */
 function meaningInQuotes(text: string, quote: Quote, ref: Reference): string {
-  const closing = quote === '`' ? /`|\$\{/ : new RegExp(quote);
-  if (closing.test(text.replace(/\\[\s\S]/g, ''))) {
+  const closingPattern = quote === '`' ? /`|\$\{/ : new RegExp(quote);
+  if (closingPattern.test(text.replace(/\\[\s\S]/g, ''))) {
     throw new BlockError(
       'EXPRESSION_FAILED',
       `The value of ${ref.text} brings its own quotes and ends the ones around it. Remove the quotes around ${ref.text}.`,

@@ -63,8 +63,10 @@ export class CodeRewriter {
  * Returns a prefix for identifiers that does not occur in the source, so that it cannot clash with the user's names.
  */
 function unusedPrefix(source: string): string {
-  const used = new Set(Array.from(source.matchAll(/__heddle(?=(\d*)_)/g), ([, number = '']) => number));
+  const usedNumbers = new Set(
+    Array.from(source.matchAll(/__heddle(?=(\d*)_)/g), ([, number = '']) => number),
+  );
   let number = '';
-  for (let next = 0; used.has(number); next++) number = String(next);
+  for (let next = 0; usedNumbers.has(number); next++) number = String(next);
   return `__heddle${number}_`;
 }

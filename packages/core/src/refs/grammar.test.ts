@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWordy, placeholderAt, tagAt } from './grammar.ts';
+import { hasOnlyWords, placeholderAt, tagAt } from './grammar.ts';
 
 const tag = (text: string) => tagAt(text, 0, text.length);
 
@@ -76,13 +76,13 @@ describe('a placeholder', () => {
 
 describe('the text inside a tag', () => {
   it.each(['a.b', 'my block.x[0]', 'überblock.x', 'a-b.c_d$'])('%s has no operator', (inner) => {
-    expect(isWordy(inner)).toBe(true);
+    expect(hasOnlyWords(inner)).toBe(true);
   });
 
   it.each(['a.b&&c', 'a.b || c', 'a, b', 'f(x).y', 'a;b.c', 'a.b?c:d', '"a.b'])(
     '%s could be code',
     (inner) => {
-      expect(isWordy(inner)).toBe(false);
+      expect(hasOnlyWords(inner)).toBe(false);
     },
   );
 });

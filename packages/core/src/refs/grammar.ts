@@ -56,11 +56,13 @@ export function tagAt(text: string, start: number, limit: number): Tag | undefin
 /** Returns the placeholder that begins with the `{` at `start` and ends before `limit`; undefined if there is none. */
 export function placeholderAt(text: string, start: number, limit: number): Placeholder | undefined {
   if (text.charCodeAt(start + 1) !== OPEN_BRACE) return undefined;
-  for (let at = start + 2; at < limit; at++) {
-    const code = text.charCodeAt(at);
+  for (let index = start + 2; index < limit; index++) {
+    const code = text.charCodeAt(index);
     if (code === CLOSE_BRACE) {
-      if (at === start + 2 || at + 1 >= limit || text.charCodeAt(at + 1) !== CLOSE_BRACE) return undefined;
-      return { start, end: at + 2, text: text.slice(start, at + 2), name: text.slice(start + 2, at) };
+      if (index === start + 2 || index + 1 >= limit || text.charCodeAt(index + 1) !== CLOSE_BRACE)
+        return undefined;
+      const end = index + 2;
+      return { start, end, text: text.slice(start, end), name: text.slice(start + 2, index) };
     }
     if (endsName(code)) return undefined;
   }
@@ -68,7 +70,7 @@ export function placeholderAt(text: string, start: number, limit: number): Place
 }
 
 /** Returns true if a tag contains only words, dots and brackets, and nothing that could be an operator. */
-export function isWordy(inner: string): boolean {
+export function hasOnlyWords(inner: string): boolean {
   return /^[^\x00-\x1f!"#%&'()*+,/:;<=>?@\\^`{|}~]*$/.test(inner);
 }
 
@@ -79,10 +81,10 @@ function shapeOf(inner: string, path: string | undefined): Tag['shape'] | undefi
 }
 
 /** Returns the offset of the `>`. A tag is on one line and contains no other `<`, so each character is read once. */
-function closingBracket(text: string, from: number, limit: number): number | undefined {
-  for (let at = from; at < limit; at++) {
-    const code = text.charCodeAt(at);
-    if (code === GREATER) return at;
+function closingBracket(text: string, start: number, limit: number): number | undefined {
+  for (let index = start; index < limit; index++) {
+    const code = text.charCodeAt(index);
+    if (code === GREATER) return index;
     if (code === LESS || code === NEWLINE || code === CARRIAGE_RETURN) return undefined;
   }
   return undefined;

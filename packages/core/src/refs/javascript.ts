@@ -70,9 +70,9 @@ export class JavaScriptScanner {
   readonly #rewriter: CodeRewriter;
   readonly #isExpression: boolean;
   readonly #brackets: Bracket[] = [];
-  #at = 0;
+  #offset = 0;
   /** The last token: a word, or one punctuation character; 'x' for a literal or a site. */
-  #last = '';
+  #lastToken = '';
   /** True if the last token ends an operand. */
   #endsOperand = false;
   /** True if a line ended after the last token. */
@@ -91,81 +91,82 @@ export class JavaScriptScanner {
   }
 
   scan(): void {
-    while (this.#at < this.#text.length) this.#token();
+    while (this.#offset < this.#text.length) this.#token();
   }
 
   #token(): void {
-    const character = this.#text.charAt(this.#at);
+    const character = this.#text.charAt(this.#offset);
     if (/\s/.test(character)) return this.#space(character);
     if (character === '"' || character === "'") return this.#string(character);
-    if (character === '`') return this.#templateText(this.#at + 1);
+    if (character === '`') return this.#templateText(this.#offset + 1);
     if (character === '/') return this.#slash();
     if ((character === '<' || character === '{') && this.#siteInCode()) return undefined;
-    const wordEnd = skipWord(this.#text, this.#at);
-    return wordEnd > this.#at ? this.#word(wordEnd) : this.#punctuation(character);
+    const wordEnd = skipWord(this.#text, this.#offset);
+    return wordEnd > this.#offset ? this.#word(wordEnd) : this.#punctuation(character);
   }
 
   #space(character: string): void {
     this.#hasLineEnd ||= isLineEnd(character);
-    this.#at++;
+    this.#offset++;
   }
 
   #word(end: number): void {
-    const word = this.#text.slice(this.#at, end);
-    const isProperty = this.#last === '.';
+    const word = this.#text.slice(this.#offset, end);
+    const isProperty = this.#lastToken === '.';
     this.#moveTo(end, word, isProperty || !OPERATOR_WORDS.has(word));
   }
 
   #punctuation(character: string): void {
-    const next = this.#text.charAt(this.#at + 1);
+    const next = this.#text.charAt(this.#offset + 1);
     if ((character === '+' || character === '-') && next === character)
-      return this.#moveTo(this.#at + 2, character, this.#endsOperand);
+      return this.#moveTo(this.#offset + 2, character, this.#endsOperand);
     if (character === ')' || character === ']' || character === '}') return this.#close(character);
     const bracket = this.#openingBracket(character);
     if (bracket !== undefined) this.#brackets.push(bracket);
-    const isArrow = character === '>' && this.#text.charAt(this.#at - 1) === '=';
-    return this.#moveTo(this.#at + 1, isArrow ? '=>' : character, false);
+    const isArrow = character === '>' && this.#text.charAt(this.#offset - 1) === '=';
+    return this.#moveTo(this.#offset + 1, isArrow ? '=>' : character, false);
   }
 
   #openingBracket(character: string): Bracket | undefined {
-    if (character === '(') return CONTROL.has(this.#last) ? 'control' : '(';
-    if (character === '{') return BEFORE_OBJECT.has(this.#last) ? 'object' : 'block';
+    if (character === '(') return CONTROL.has(this.#lastToken) ? 'control' : '(';
+    if (character === '{') return BEFORE_OBJECT.has(this.#lastToken) ? 'object' : 'block';
     return character === '[' ? '[' : undefined;
   }
 
   #close(character: string): void {
     const bracket = this.#brackets.pop();
-    if (character === '}' && bracket === 'template') return this.#templateText(this.#at + 1);
-    return this.#moveTo(this.#at + 1, character, bracket !== 'control' && bracket !== 'block');
+    if (character === '}' && bracket === 'template') return this.#templateText(this.#offset + 1);
+    return this.#moveTo(this.#offset + 1, character, bracket !== 'control' && bracket !== 'block');
   }
 
   #slash(): void {
-    const next = this.#text.charAt(this.#at + 1);
-    if (next === '/') return this.#comment(skipLine(this.#text, this.#at));
-    if (next === '*') return this.#comment(skipBlockComment(this.#text, this.#at));
-    if (this.#endsOperand || this.#at < this.#noRegexBefore) return this.#moveTo(this.#at + 1, '/', false);
-    const { body, end } = scanRegex(this.#text, this.#at);
-    if (body !== undefined) return this.#regex(body, end);
+    const next = this.#text.charAt(this.#offset + 1);
+    if (next === '/') return this.#comment(skipLine(this.#text, this.#offset));
+    if (next === '*') return this.#comment(skipBlockComment(this.#text, this.#offset));
+    if (this.#endsOperand || this.#offset < this.#noRegexBefore)
+      return this.#moveTo(this.#offset + 1, '/', false);
+    const { bodyEnd, end } = scanRegex(this.#text, this.#offset);
+    if (bodyEnd !== undefined) return this.#regex(bodyEnd, end);
     this.#noRegexBefore = end;
-    return this.#moveTo(this.#at + 1, '/', false);
+    return this.#moveTo(this.#offset + 1, '/', false);
   }
 
   #comment(end: number): void {
-    this.#finder.comment(this.#at, end);
+    this.#finder.comment(this.#offset, end);
     if (this.#isExpression) {
       this.#rewriter.replace(
-        this.#at,
+        this.#offset,
         end,
-        this.#text.slice(this.#at, end).replace(/[^\n\r\u2028\u2029]+/g, ' '),
+        this.#text.slice(this.#offset, end).replace(/[^\n\r\u2028\u2029]+/g, ' '),
       );
     }
-    this.#hasLineEnd ||= /[\n\r\u2028\u2029]/.test(this.#text.slice(this.#at, end));
-    this.#at = end;
+    this.#hasLineEnd ||= /[\n\r\u2028\u2029]/.test(this.#text.slice(this.#offset, end));
+    this.#offset = end;
   }
 
   #siteInCode(): boolean {
     // In `a<<b>c` the second `<` belongs to the shift, unless a reference to a known block begins there.
-    const isShift = this.#last === '<' && this.#text.charAt(this.#at - 1) === '<';
+    const isShift = this.#lastToken === '<' && this.#text.charAt(this.#offset - 1) === '<';
     const precedingToken: PrecedingToken = isShift
       ? 'operand'
       : this.#endsOperand
@@ -173,7 +174,7 @@ export class JavaScriptScanner {
           ? 'operand-line'
           : 'operand'
         : 'open';
-    const site = this.#finder.inCode(this.#at, precedingToken);
+    const site = this.#finder.inCode(this.#offset, precedingToken);
     if (site === undefined) return false;
     const name = this.#rewriter.bind(site, 'code');
     const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
@@ -188,36 +189,38 @@ export class JavaScriptScanner {
    * property, which the author did not write.
    */
   #asOperand(name: string, end: number): string {
-    if (this.#brackets.at(-1) !== 'object' || (this.#last !== '{' && this.#last !== ',')) return name;
+    if (this.#brackets.at(-1) !== 'object' || (this.#lastToken !== '{' && this.#lastToken !== ','))
+      return name;
     const next = this.#text.charAt(skipSpace(this.#text, end));
     if (next === ':') return `[${name}]`;
     return next === ',' || next === '}' ? `(${name})` : name;
   }
 
   #string(quote: '"' | "'"): void {
-    const { end, content, closed } = scanLiteral(this.#text, this.#at, quote);
-    const sites = closed === 'never' ? [] : this.#sitesIn(this.#at + 1, content);
+    const { end, contentEnd, closed } = scanLiteral(this.#text, this.#offset, quote);
+    const sites = closed === 'never' ? [] : this.#sitesIn(this.#offset + 1, contentEnd);
     if (sites.length > 0)
-      this.#rewriter.replace(this.#at, end, this.#joinLiteral(quote, sites, content, end));
+      this.#rewriter.replace(this.#offset, end, this.#joinLiteral(quote, sites, contentEnd, end));
     this.#moveTo(end, 'x', true);
   }
 
   /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants get parentheses. */
-  #joinLiteral(quote: '"' | "'", sites: readonly Site[], content: number, end: number): string {
-    let joined = quote;
-    let from = this.#at + 1;
+  #joinLiteral(quote: '"' | "'", sites: readonly Site[], contentEnd: number, end: number): string {
+    let expression = quote;
+    let from = this.#offset + 1;
     for (const site of sites) {
       const constant =
         site.kind === 'blank' ? 'undefined' : `${quote} + ${this.#rewriter.bind(site, quote)} + ${quote}`;
-      joined += this.#text.slice(from, site.start) + constant;
+      expression += this.#text.slice(from, site.start) + constant;
       from = site.end;
     }
-    joined += this.#text.slice(from, content) + quote;
-    if (!this.#isWhole(sites)) return joined;
+    expression += this.#text.slice(from, contentEnd) + quote;
+    if (!this.#isWhole(sites)) return expression;
     const isKey =
-      (this.#last === '{' || this.#last === ',') && this.#text.charAt(skipSpace(this.#text, end)) === ':';
-    if (isKey) return `[${joined}]`;
-    return this.#endsOperand ? joined : `(${joined})`;
+      (this.#lastToken === '{' || this.#lastToken === ',') &&
+      this.#text.charAt(skipSpace(this.#text, end)) === ':';
+    if (isKey) return `[${expression}]`;
+    return this.#endsOperand ? expression : `(${expression})`;
   }
 
   /** Returns true if the joined text must count as one literal, as authored. */
@@ -228,8 +231,8 @@ export class JavaScriptScanner {
 
   /** Reads template text from after a backtick or `}` up to the closing backtick or the next `${`. */
   #templateText(from: number): void {
-    const { end, content, closed } = scanLiteral(this.#text, from - 1, '`');
-    for (const site of closed === 'never' ? [] : this.#sitesIn(from, content)) {
+    const { end, contentEnd, closed } = scanLiteral(this.#text, from - 1, '`');
+    for (const site of closed === 'never' ? [] : this.#sitesIn(from, contentEnd)) {
       const value = site.kind === 'blank' ? 'undefined' : `\${${this.#rewriter.bind(site, '`')}}`;
       this.#rewriter.replace(site.start, site.end, value);
     }
@@ -237,20 +240,21 @@ export class JavaScriptScanner {
     this.#moveTo(end, closed === 'expression' ? '(' : 'x', closed !== 'expression');
   }
 
-  #regex(body: number, end: number): void {
-    const sites = this.#sitesIn(this.#at + 1, body, true);
+  #regex(bodyEnd: number, end: number): void {
+    const sites = this.#sitesIn(this.#offset + 1, bodyEnd, true);
     if (sites.length > 0) {
       const parts: string[] = [];
-      let from = this.#at + 1;
+      let from = this.#offset + 1;
       for (const site of sites) {
         parts.push(JSON.stringify(this.#text.slice(from, site.start)), this.#rewriter.bind(site, 'pattern'));
         from = site.end;
       }
       parts.push(
-        JSON.stringify(this.#text.slice(from, body)),
-        JSON.stringify(this.#text.slice(body + 1, end)),
+        JSON.stringify(this.#text.slice(from, bodyEnd)),
+        JSON.stringify(this.#text.slice(bodyEnd + 1, end)),
       );
-      this.#rewriter.replace(this.#at, end, `new RegExp(${parts.slice(0, -1).join(' + ')}, ${parts.at(-1)})`);
+      const code = `new RegExp(${parts.slice(0, -1).join(' + ')}, ${parts.at(-1)})`;
+      this.#rewriter.replace(this.#offset, end, code);
     }
     this.#moveTo(end, 'x', true);
   }
@@ -261,23 +265,27 @@ export class JavaScriptScanner {
    */
   #sitesIn(from: number, to: number, isRegex = false): Site[] {
     const sites: Site[] = [];
-    for (let at = from; at < to; at++) {
-      const character = this.#text.charCodeAt(at);
-      if (character === BACKSLASH) at++;
+    for (let offset = from; offset < to; offset++) {
+      const character = this.#text.charCodeAt(offset);
+      if (character === BACKSLASH) offset++;
       if (character !== LESS && character !== OPEN_BRACE) continue;
-      if (isRegex && (this.#text.startsWith('(?', at - 2) || this.#text.startsWith('\\k', at - 2))) continue;
-      const site = this.#finder.inText(at, to);
+      if (
+        isRegex &&
+        (this.#text.startsWith('(?', offset - 2) || this.#text.startsWith('\\k', offset - 2))
+      )
+        continue;
+      const site = this.#finder.inText(offset, to);
       if (site === undefined) continue;
       sites.push(site);
-      at = site.end - 1;
+      offset = site.end - 1;
     }
     return sites;
   }
 
-  #moveTo(at: number, last: string, operand: boolean): void {
-    this.#at = at;
-    this.#last = last;
-    this.#endsOperand = operand;
+  #moveTo(offset: number, token: string, endsOperand: boolean): void {
+    this.#offset = offset;
+    this.#lastToken = token;
+    this.#endsOperand = endsOperand;
     this.#hasLineEnd = false;
   }
 }

@@ -107,14 +107,14 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
   const mark = unusedCharacter(parts);
   if (mark === undefined) return undefined;
   const quoted: boolean[] = [];
-  let inString = false;
+  let isInString = false;
   let skeleton = '';
   for (const [index, part] of parts.entries()) {
-    quoted.push(inString);
+    quoted.push(isInString);
     if (typeof part === 'string') {
       skeleton += part;
-      inString = endsInString(part, inString);
-    } else if (inString) skeleton += `${mark}${index}${mark}`;
+      isInString = endsInString(part, isInString);
+    } else if (isInString) skeleton += `${mark}${index}${mark}`;
     else if (isKey(parts[index + 1])) return undefined;
     else skeleton += `"${mark}${mark}${index}${mark}"`;
   }
@@ -129,25 +129,25 @@ function isKey(next: TextPart | undefined): boolean {
 }
 
 /** Returns true if a string literal is open after `text`. */
-function endsInString(text: string, inString: boolean): boolean {
-  let isOpen = inString;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
+function endsInString(text: string, isInString: boolean): boolean {
+  let isOpen = isInString;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
     if (character === '"') isOpen = !isOpen;
-    else if (character === '\\' && isOpen) at++;
+    else if (character === '\\' && isOpen) index++;
   }
   return isOpen;
 }
 
 /** Returns a private use character that the authored text does not contain, either literally or as an escape. */
 function unusedCharacter(parts: readonly TextPart[]): string | undefined {
-  const used = new Set<number>();
+  const usedCodes = new Set<number>();
   for (const part of parts) {
     if (typeof part !== 'string') continue;
     for (const [character, escapeDigits] of part.matchAll(/[\uE000-\uF8FF]|\\u([ef][0-9a-f]{3})/gi))
-      used.add(escapeDigits === undefined ? character.charCodeAt(0) : Number.parseInt(escapeDigits, 16));
+      usedCodes.add(escapeDigits === undefined ? character.charCodeAt(0) : Number.parseInt(escapeDigits, 16));
   }
-  for (let code = 0xe000; code <= 0xf8ff; code++) if (!used.has(code)) return String.fromCharCode(code);
+  for (let code = 0xe000; code <= 0xf8ff; code++) if (!usedCodes.has(code)) return String.fromCharCode(code);
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Quote } from './template.ts';
 /** The extent of a literal. */
 export interface Literal {
   /** End of the content: the closing quote, or the `$` of `${`. */
-  content: number;
+  contentEnd: number;
   /** After the closing quote or the `${`. */
   end: number;
   /** How the literal ended. `never`: the line, or the text, ended first. */
@@ -12,41 +12,41 @@ export interface Literal {
 
 /** Returns the extent of the string or template text after the opening quote (or `}`) at `start`. */
 export function scanLiteral(text: string, start: number, quote: Quote): Literal {
-  for (let at = start + 1; at < text.length; at++) {
-    const character = text.charAt(at);
-    if (character === '\\') at++;
-    else if (character === quote) return { content: at, end: at + 1, closed: 'quote' };
-    else if (quote === '`' && character === '$' && text.charAt(at + 1) === '{')
-      return { content: at, end: at + 2, closed: 'expression' };
+  for (let index = start + 1; index < text.length; index++) {
+    const character = text.charAt(index);
+    if (character === '\\') index++;
+    else if (character === quote) return { contentEnd: index, end: index + 1, closed: 'quote' };
+    else if (quote === '`' && character === '$' && text.charAt(index + 1) === '{')
+      return { contentEnd: index, end: index + 2, closed: 'expression' };
     else if (quote !== '`' && (character === '\n' || character === '\r'))
-      return { content: at, end: at, closed: 'never' };
+      return { contentEnd: index, end: index, closed: 'never' };
   }
-  return { content: text.length, end: text.length, closed: 'never' };
+  return { contentEnd: text.length, end: text.length, closed: 'never' };
 }
 
 /**
  * Returns the extent of the regular expression that begins with the slash at `start`; only `end` if the line ends
  * before the closing slash, because then it is not a regular expression.
  */
-export function scanRegex(text: string, start: number): { end: number; body?: number } {
-  let inClass = false;
-  for (let at = start + 1; at < text.length; at++) {
-    const character = text.charAt(at);
-    if (isLineEnd(character)) return { end: at };
+export function scanRegex(text: string, start: number): { end: number; bodyEnd?: number } {
+  let isInClass = false;
+  for (let index = start + 1; index < text.length; index++) {
+    const character = text.charAt(index);
+    if (isLineEnd(character)) return { end: index };
     // A regular expression is on one line, even if a backslash precedes the line end.
-    if (character === '\\' && !isLineEnd(text.charAt(at + 1))) at++;
-    else if (character === '[') inClass = true;
-    else if (character === ']') inClass = false;
-    else if (character === '/' && !inClass) return { body: at, end: skipWord(text, at + 1) };
+    if (character === '\\' && !isLineEnd(text.charAt(index + 1))) index++;
+    else if (character === '[') isInClass = true;
+    else if (character === ']') isInClass = false;
+    else if (character === '/' && !isInClass) return { bodyEnd: index, end: skipWord(text, index + 1) };
   }
   return { end: text.length };
 }
 
 /** Returns the end of the line of `start`. */
 export function skipLine(text: string, start: number): number {
-  let at = start;
-  while (at < text.length && !isLineEnd(text.charAt(at))) at++;
-  return at;
+  let index = start;
+  while (index < text.length && !isLineEnd(text.charAt(index))) index++;
+  return index;
 }
 
 /** Returns the offset after the block comment that begins at `start`, or the end of the text if it is not closed. */
@@ -57,16 +57,16 @@ export function skipBlockComment(text: string, start: number): number {
 
 /** Returns the offset after the white space that begins at `start`. */
 export function skipSpace(text: string, start: number): number {
-  let at = start;
-  while (at < text.length && /\s/.test(text.charAt(at))) at++;
-  return at;
+  let index = start;
+  while (index < text.length && /\s/.test(text.charAt(index))) index++;
+  return index;
 }
 
 /** Returns the offset after the identifier, keyword or number that begins at `start`, or `start` if there is none. */
 export function skipWord(text: string, start: number): number {
-  let at = start;
-  while (at < text.length && isWordCharacter(text.charAt(at))) at++;
-  return at;
+  let index = start;
+  while (index < text.length && isWordCharacter(text.charAt(index))) index++;
+  return index;
 }
 
 export function isLineEnd(character: string): boolean {

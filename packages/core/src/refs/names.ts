@@ -45,17 +45,17 @@ export function isReserved(name: string): boolean {
  * If two names are equal when normalised, the first one wins, unless it contains a dot and a later one does not.
  */
 export function buildNames(blocks: readonly NamedBlock[], variables: readonly NamedVariable[]): NameTable {
-  const byId = new Map(blocks.map((block) => [block.id, block]));
-  const blockByName = byNormalizedName(blocks);
-  const variableByName = byNormalizedName(variables);
+  const blocksById = new Map(blocks.map((block) => [block.id, block]));
+  const blockByName = indexByNormalizedName(blocks);
+  const variableByName = indexByNormalizedName(variables);
   return {
-    blocks: byId,
+    blocks: blocksById,
     blockByName,
     variableByName,
     similarBlocks: new SimilarNames(blockByName.keys()),
     similarVariables: new SimilarNames(variableByName.keys()),
     variables: new Map(variables.map((variable) => [variable.id, variable])),
-    containers: new Map(blocks.map((block) => [block.id, containersAround(block, byId)])),
+    containers: new Map(blocks.map((block) => [block.id, containersAround(block, blocksById)])),
   };
 }
 
@@ -82,7 +82,7 @@ export function suggestVariable(
   return names.similarVariables.nearest(normalizeName(name));
 }
 
-function byNormalizedName<T extends { name: string }>(items: readonly T[]): Map<string, T> {
+function indexByNormalizedName<T extends { name: string }>(items: readonly T[]): Map<string, T> {
   const table = new Map<string, T>();
   for (const entry of items) {
     const key = normalizeName(entry.name);
@@ -97,14 +97,14 @@ function byNormalizedName<T extends { name: string }>(items: readonly T[]): Map<
  * Returns the containers around a block, outermost first. A missing or cyclic parent ends the chain; the compiler
  * reports it.
  */
-function containersAround(block: NamedBlock, byId: ReadonlyMap<string, NamedBlock>): NamedBlock[] {
+function containersAround(block: NamedBlock, blocksById: ReadonlyMap<string, NamedBlock>): NamedBlock[] {
   const containers: NamedBlock[] = [];
   const seen = new Set([block.id]);
-  let parent = block.parentId === undefined ? undefined : byId.get(block.parentId);
+  let parent = block.parentId === undefined ? undefined : blocksById.get(block.parentId);
   while (parent !== undefined && !seen.has(parent.id)) {
     seen.add(parent.id);
     containers.unshift(parent);
-    parent = parent.parentId === undefined ? undefined : byId.get(parent.parentId);
+    parent = parent.parentId === undefined ? undefined : blocksById.get(parent.parentId);
   }
   return containers;
 }

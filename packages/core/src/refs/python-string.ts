@@ -5,24 +5,24 @@ export interface PythonString {
   /** `"`, `'`, or three of them. */
   quote: string;
   /** Start and end of the content. */
-  from: number;
-  content: number;
+  contentStart: number;
+  contentEnd: number;
   /** After the closing quote. */
   end: number;
   /** False if the line, or the text, ended first. */
-  closed: boolean;
-  bytes: boolean;
-  formatted: boolean;
+  isClosed: boolean;
+  isBytes: boolean;
+  isFormatted: boolean;
 }
 
 const PREFIX = /^(?:[rbfut]{1,2})?$/i;
 
-/** Returns the prefix of the string literal that begins at `at`, possibly ''; undefined if none begins there. */
-export function stringPrefix(text: string, at: number): string | undefined {
+/** Returns the prefix of the string literal that begins at `offset`, possibly ''; undefined if none begins there. */
+export function stringPrefix(text: string, offset: number): string | undefined {
   for (let length = 0; length <= 2; length++) {
-    const character = text.charAt(at + length);
+    const character = text.charAt(offset + length);
     if (character === '"' || character === "'") {
-      const prefix = text.slice(at, at + length);
+      const prefix = text.slice(offset, offset + length);
       return PREFIX.test(prefix) ? prefix : undefined;
     }
   }
@@ -36,24 +36,24 @@ export function scanPythonString(text: string, start: number, prefix: string): P
   const quote = text.startsWith(quoteCharacter.repeat(3), quoteStart)
     ? quoteCharacter.repeat(3)
     : quoteCharacter;
-  const from = quoteStart + quote.length;
-  const formatted = /[ft]/i.test(prefix);
-  const content = formatted ? from : contentEnd(text, from, quote);
-  const closed = text.startsWith(quote, content);
+  const contentStart = quoteStart + quote.length;
+  const isFormatted = /[ft]/i.test(prefix);
+  const contentEnd = isFormatted ? contentStart : findContentEnd(text, contentStart, quote);
+  const isClosed = text.startsWith(quote, contentEnd);
   return {
     prefix,
     quote,
-    from,
-    content,
-    end: content + (closed ? quote.length : 0),
-    closed,
-    bytes: /b/i.test(prefix),
-    formatted,
+    contentStart,
+    contentEnd,
+    end: contentEnd + (isClosed ? quote.length : 0),
+    isClosed,
+    isBytes: /b/i.test(prefix),
+    isFormatted,
   };
 }
 
 /** Returns a part of a split literal as a separate literal. */
-export function chunk({ prefix, quote, bytes }: PythonString, content: string): string {
+export function chunk({ prefix, quote, isBytes }: PythonString, content: string): string {
   const looseCount = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
   if (looseCount === 0) return prefix + quote + content + quote;
   // Quotes directly before the three closing quotes would end the literal early.
@@ -61,14 +61,14 @@ export function chunk({ prefix, quote, bytes }: PythonString, content: string): 
   if (!/r/i.test(prefix))
     return `${prefix}${quote}${body}${`\\${quote.charAt(0)}`.repeat(looseCount)}${quote}`;
   const otherQuote = quote.charAt(0) === '"' ? "'" : '"';
-  return `${prefix}${quote}${body}${quote} ${bytes ? 'b' : ''}${otherQuote}${quote.charAt(0).repeat(looseCount)}${otherQuote}`;
+  return `${prefix}${quote}${body}${quote} ${isBytes ? 'b' : ''}${otherQuote}${quote.charAt(0).repeat(looseCount)}${otherQuote}`;
 }
 
-function contentEnd(text: string, from: number, quote: string): number {
-  for (let at = from; at < text.length; at++) {
-    if (text.charAt(at) === '\\') at++;
-    else if (text.startsWith(quote, at)) return at;
-    else if (quote.length === 1 && text.charAt(at) === '\n') return at;
+function findContentEnd(text: string, contentStart: number, quote: string): number {
+  for (let offset = contentStart; offset < text.length; offset++) {
+    if (text.charAt(offset) === '\\') offset++;
+    else if (text.startsWith(quote, offset)) return offset;
+    else if (quote.length === 1 && text.charAt(offset) === '\n') return offset;
   }
   return text.length;
 }

@@ -29,7 +29,7 @@ class PythonScanner {
   readonly #finder: SiteFinder;
   readonly #rewriter: CodeRewriter;
   readonly #brackets: Bracket[] = [];
-  #at = 0;
+  #offset = 0;
   #endsOperand = false;
   #hasLineEnd = false;
   /** True if the last token is a string: Python joins the next string to it without an operator. */
@@ -42,52 +42,53 @@ class PythonScanner {
   }
 
   scan(): void {
-    while (this.#at < this.#text.length) this.#token();
+    while (this.#offset < this.#text.length) this.#token();
   }
 
   #token(): void {
-    const character = this.#text.charAt(this.#at);
+    const character = this.#text.charAt(this.#offset);
     if (/\s/.test(character)) return this.#space(character);
     if (character === '#') return this.#comment();
-    const prefix = stringPrefix(this.#text, this.#at);
-    if (prefix !== undefined) return this.#literal(scanPythonString(this.#text, this.#at, prefix));
+    const prefix = stringPrefix(this.#text, this.#offset);
+    if (prefix !== undefined) return this.#literal(scanPythonString(this.#text, this.#offset, prefix));
     if ((character === '<' || character === '{') && this.#siteInCode()) return undefined;
-    const end = skipWord(this.#text, this.#at);
-    if (end > this.#at) return this.#moveTo(end, !OPERATOR_WORDS.has(this.#text.slice(this.#at, end)));
+    const end = skipWord(this.#text, this.#offset);
+    if (end > this.#offset)
+      return this.#moveTo(end, !OPERATOR_WORDS.has(this.#text.slice(this.#offset, end)));
     return this.#punctuation(character);
   }
 
   #space(character: string): void {
     this.#hasLineEnd ||= character === '\n';
-    this.#at++;
+    this.#offset++;
   }
 
   #comment(): void {
-    const end = skipLine(this.#text, this.#at);
-    this.#finder.comment(this.#at, end);
-    this.#at = end;
+    const end = skipLine(this.#text, this.#offset);
+    this.#finder.comment(this.#offset, end);
+    this.#offset = end;
   }
 
   #punctuation(character: string): void {
     const top = this.#brackets.at(-1);
     if (character === ')' || character === ']' || character === '}') return this.#close(top);
-    if (character === ':' && top?.kind === 'expression') return this.#formatSpec(this.#at + 1, top.quote);
+    if (character === ':' && top?.kind === 'expression') return this.#formatSpec(this.#offset + 1, top.quote);
     if (character === '(' || character === '[' || character === '{') this.#brackets.push({ kind: '(' });
-    return this.#moveTo(this.#at + 1, false);
+    return this.#moveTo(this.#offset + 1, false);
   }
 
   #close(top: Bracket | undefined): void {
     this.#brackets.pop();
-    if (top?.kind === 'expression') return this.#formattedText(this.#at + 1, top.quote);
-    if (top?.kind === 'spec') return this.#formatSpec(this.#at + 1, top.quote);
-    return this.#moveTo(this.#at + 1, true);
+    if (top?.kind === 'expression') return this.#formattedText(this.#offset + 1, top.quote);
+    if (top?.kind === 'spec') return this.#formatSpec(this.#offset + 1, top.quote);
+    return this.#moveTo(this.#offset + 1, true);
   }
 
   #siteInCode(): boolean {
     const isNewStatement = this.#hasLineEnd && this.#brackets.length === 0;
     const precedingToken =
       !this.#endsOperand || isNewStatement ? 'open' : this.#hasLineEnd ? 'operand-line' : 'operand';
-    const site = this.#finder.inCode(this.#at, precedingToken);
+    const site = this.#finder.inCode(this.#offset, precedingToken);
     if (site === undefined || site.kind === 'blank') return false;
     const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
     const name = this.#rewriter.bind(site, 'code');
@@ -97,9 +98,10 @@ class PythonScanner {
   }
 
   #literal(literal: PythonString): void {
-    if (literal.formatted) return this.#formattedText(literal.from, literal.quote);
-    const sites = literal.closed ? this.#sitesIn(literal.from, literal.content) : [];
-    if (sites.length > 0) this.#rewriter.replace(this.#at, literal.end, this.#joinLiteral(literal, sites));
+    if (literal.isFormatted) return this.#formattedText(literal.contentStart, literal.quote);
+    const sites = literal.isClosed ? this.#sitesIn(literal.contentStart, literal.contentEnd) : [];
+    if (sites.length > 0)
+      this.#rewriter.replace(this.#offset, literal.end, this.#joinLiteral(literal, sites));
     this.#moveTo(literal.end, true);
     this.#isAfterString = true;
   }
@@ -107,38 +109,38 @@ class PythonScanner {
   /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only constants and bytes get parentheses. */
   #joinLiteral(literal: PythonString, sites: readonly Site[]): string {
     const parts: string[] = [];
-    let from = literal.from;
+    let from = literal.contentStart;
     for (const site of sites) {
       parts.push(chunk(literal, this.#text.slice(from, site.start)));
-      parts.push(this.#rewriter.bind(site, '"') + (literal.bytes ? '.encode()' : ''));
+      parts.push(this.#rewriter.bind(site, '"') + (literal.isBytes ? '.encode()' : ''));
       from = site.end;
     }
-    parts.push(chunk(literal, this.#text.slice(from, literal.content)));
-    const joined = parts.join(' + ');
+    parts.push(chunk(literal, this.#text.slice(from, literal.contentEnd)));
+    const expression = parts.join(' + ');
     const isAdjacent =
       this.#isAfterString || stringPrefix(this.#text, skipSpace(this.#text, literal.end)) !== undefined;
-    const isSafeBare = !literal.bytes && sites.some((site) => site.kind === 'reference');
-    return isAdjacent || isSafeBare ? joined : `(${joined})`;
+    const isSafeBare = !literal.isBytes && sites.some((site) => site.kind === 'reference');
+    return isAdjacent || isSafeBare ? expression : `(${expression})`;
   }
 
   /** Reads the text of an f-string from `from` up to its end or to the next expression in braces. */
   #formattedText(from: number, quote: string): void {
-    let at = from;
-    while (at < this.#text.length && !this.#text.startsWith(quote, at)) {
-      const character = this.#text.charAt(at);
-      if (character === '\n' && quote.length === 1) return this.#moveTo(at, true);
-      const site = this.#formattedSite(at, quote);
-      if (site !== undefined) at = site.end;
-      else if (character === '\\' || this.#text.startsWith('{{', at)) at += 2;
-      else if (character === '{') return this.#expression(at, quote, 'expression');
-      else at++;
+    let offset = from;
+    while (offset < this.#text.length && !this.#text.startsWith(quote, offset)) {
+      const character = this.#text.charAt(offset);
+      if (character === '\n' && quote.length === 1) return this.#moveTo(offset, true);
+      const site = this.#formattedSite(offset, quote);
+      if (site !== undefined) offset = site.end;
+      else if (character === '\\' || this.#text.startsWith('{{', offset)) offset += 2;
+      else if (character === '{') return this.#expression(offset, quote, 'expression');
+      else offset++;
     }
-    this.#moveTo(Math.min(at + quote.length, this.#text.length), true);
+    this.#moveTo(Math.min(offset + quote.length, this.#text.length), true);
     this.#isAfterString = true;
   }
 
-  #formattedSite(at: number, quote: string): Site | undefined {
-    const site = this.#finder.inText(at, this.#text.length);
+  #formattedSite(offset: number, quote: string): Site | undefined {
+    const site = this.#finder.inText(offset, this.#text.length);
     if (
       site === undefined ||
       site.kind === 'blank' ||
@@ -156,35 +158,35 @@ class PythonScanner {
   }
 
   #formatSpec(from: number, quote: string): void {
-    let at = from;
-    while (at < this.#text.length && !/["'\n{}]/.test(this.#text.charAt(at))) at++;
-    if (this.#text.charAt(at) === '{') return this.#expression(at, quote, 'spec');
+    let offset = from;
+    while (offset < this.#text.length && !/["'\n{}]/.test(this.#text.charAt(offset))) offset++;
+    if (this.#text.charAt(offset) === '{') return this.#expression(offset, quote, 'spec');
     if (this.#brackets.at(-1)?.kind === 'expression') this.#brackets.pop();
-    return this.#formattedText(this.#text.charAt(at) === '}' ? at + 1 : at, quote);
+    return this.#formattedText(this.#text.charAt(offset) === '}' ? offset + 1 : offset, quote);
   }
 
-  #expression(at: number, quote: string, kind: 'expression' | 'spec'): void {
+  #expression(offset: number, quote: string, kind: 'expression' | 'spec'): void {
     this.#brackets.push({ kind, quote });
-    this.#moveTo(at + 1, false);
+    this.#moveTo(offset + 1, false);
   }
 
   #sitesIn(from: number, to: number): Site[] {
     const sites: Site[] = [];
-    for (let at = from; at < to; at++) {
-      const character = this.#text.charCodeAt(at);
-      if (character === BACKSLASH) at++;
+    for (let offset = from; offset < to; offset++) {
+      const character = this.#text.charCodeAt(offset);
+      if (character === BACKSLASH) offset++;
       if (character !== LESS && character !== OPEN_BRACE) continue;
-      const site = this.#finder.inText(at, to);
+      const site = this.#finder.inText(offset, to);
       if (site === undefined || site.kind === 'blank') continue;
       sites.push(site);
-      at = site.end - 1;
+      offset = site.end - 1;
     }
     return sites;
   }
 
-  #moveTo(at: number, operand: boolean): void {
-    this.#at = at;
-    this.#endsOperand = operand;
+  #moveTo(offset: number, endsOperand: boolean): void {
+    this.#offset = offset;
+    this.#endsOperand = endsOperand;
     this.#hasLineEnd = false;
     this.#isAfterString = false;
   }

@@ -44,7 +44,7 @@ const FIELDS: Record<ContainerKind, ReadonlyMap<string, ContainerField>> = {
 export function readTag(tag: Tag, context: TemplateContext): TagMeaning {
   const head = normalizeName(tag.head);
   if (head === 'variable') return readVariable(tag, context.names);
-  if (head === 'loop' || head === 'parallel') return readGeneric(tag, head, context);
+  if (head === 'loop' || head === 'parallel') return readGenericContainer(tag, head, context);
   const block = context.names.blockByName.get(head);
   if (block === undefined) return { kind: 'unknown-block' };
   const ref = isContainer(block) ? namedContainer(tag, block, context) : blockReference(tag, block, context);
@@ -57,20 +57,20 @@ function isContainer(block: NamedBlock): block is NamedBlock & { type: Container
 
 function readVariable(tag: Tag, names: NameTable): TagMeaning {
   if (tag.path === undefined) return { kind: 'text' };
-  const [first = '', ...rest] = tag.path.split('.');
-  const bracket = first.indexOf('[');
-  const name = bracket > 0 ? first.slice(0, bracket) : first;
+  const [firstSegment = '', ...segments] = tag.path.split('.');
+  const bracket = firstSegment.indexOf('[');
+  const name = bracket > 0 ? firstSegment.slice(0, bracket) : firstSegment;
   const variable = findVariable(names, name);
   if (variable === undefined) return { kind: 'unknown-variable', name };
   const path = [
-    ...(bracket > 0 ? parseSegment(`x${first.slice(bracket)}`).slice(1) : []),
-    ...rest.flatMap(parseSegment),
+    ...(bracket > 0 ? parseSegment(`x${firstSegment.slice(bracket)}`).slice(1) : []),
+    ...segments.flatMap(parseSegment),
   ];
   return { kind: 'reference', ref: { kind: 'variable', path, text: tag.text, variable: variable.id } };
 }
 
 /** Reads `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, at any depth. */
-function readGeneric(tag: Tag, kind: ContainerKind, context: TemplateContext): TagMeaning {
+function readGenericContainer(tag: Tag, kind: ContainerKind, context: TemplateContext): TagMeaning {
   const container = visibleContainers(context).findLast((each) => each.type === kind);
   if (container === undefined) return { kind: 'unknown-block' };
   const ref = insideReference(tag, { ...container, type: kind }, context);
@@ -85,9 +85,9 @@ function namedContainer(
 ): Reference {
   if (visibleContainers(context).some((each) => each.id === block.id))
     return insideReference(tag, block, context);
-  const { property, rest } = splitProperty(tag);
+  const { property, path } = splitProperty(tag);
   if (property === undefined) return resultsReference(tag, block, { whole: true, path: [] }, context);
-  if (isResults(property)) return resultsReference(tag, block, { whole: false, path: rest }, context);
+  if (isResults(property)) return resultsReference(tag, block, { whole: false, path }, context);
   if (property === 'error') return blockReference(tag, block, context);
   const isInnerField = FIELDS[block.type].has(property);
   const fault = isInnerField ? `is known only inside the ${block.type}` : 'does not exist';
@@ -102,9 +102,9 @@ function insideReference(
   block: NamedBlock & { type: ContainerKind },
   context: TemplateContext,
 ): Reference {
-  const { property, rest } = splitProperty(tag);
+  const { property, path } = splitProperty(tag);
   if (property !== undefined && isResults(property))
-    return resultsReference(tag, block, { whole: false, path: rest }, context);
+    return resultsReference(tag, block, { whole: false, path }, context);
   if (property === 'error' && normalizeName(tag.head) !== block.type)
     return blockReference(tag, block, context);
   const field = property === undefined ? 'all' : FIELDS[block.type].get(property);
@@ -119,7 +119,7 @@ function insideReference(
     block: block.id,
     field,
     kind: 'container',
-    path: rest,
+    path,
     text: tag.text,
     up: branchesInside(block, context),
   };
@@ -150,10 +150,10 @@ function isResults(property: string): boolean {
 }
 
 /** Returns the first key of the path and the remaining steps; no `property` if there is no path. */
-function splitProperty(tag: Tag): { property?: string; rest: PathStep[] } {
-  if (tag.path === undefined) return { rest: [] };
-  const [property, ...rest] = parsePath(tag.path);
-  return typeof property === 'string' ? { property, rest } : { property: tag.path, rest: [] };
+function splitProperty(tag: Tag): { property?: string; path: PathStep[] } {
+  if (tag.path === undefined) return { path: [] };
+  const [property, ...path] = parsePath(tag.path);
+  return typeof property === 'string' ? { property, path } : { property: tag.path, path: [] };
 }
 
 function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
@@ -164,8 +164,8 @@ function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
 
 /** Returns the number of parallels between the reader and a container around it, without the container. */
 function branchesInside(container: NamedBlock, context: TemplateContext): number {
-  const visible = visibleContainers(context);
-  const inner = visible.slice(visible.findIndex((each) => each.id === container.id) + 1);
+  const containers = visibleContainers(context);
+  const inner = containers.slice(containers.findIndex((each) => each.id === container.id) + 1);
   return inner.filter((each) => each.type === 'parallel').length;
 }
 

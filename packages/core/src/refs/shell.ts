@@ -9,9 +9,9 @@ type ShellContext = 'commands' | 'double';
 /** A here-document whose text begins after the line, with the word that ends it. */
 interface HereDocument {
   readonly end: string;
-  readonly indented: boolean;
+  readonly isIndented: boolean;
   /** True if its text is literal. */
-  readonly literal: boolean;
+  readonly isLiteral: boolean;
 }
 
 const HERE_DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/y;
@@ -35,7 +35,7 @@ class ShellScanner {
   readonly #outerContexts: ShellContext[] = [];
   readonly #documents: HereDocument[] = [];
   #context: ShellContext = 'commands';
-  #at = 0;
+  #offset = 0;
 
   constructor(finder: SiteFinder, rewriter: CodeRewriter) {
     this.#text = finder.text;
@@ -44,19 +44,19 @@ class ShellScanner {
   }
 
   scan(): void {
-    while (this.#at < this.#text.length) {
-      if (this.#context === 'double') this.#inDouble();
-      else this.#inCommands();
+    while (this.#offset < this.#text.length) {
+      if (this.#context === 'double') this.#scanDoubleQuotes();
+      else this.#scanCommands();
     }
   }
 
-  #inCommands(): void {
-    const character = this.#text.charAt(this.#at);
-    if (character === '\n' && this.#documents.length > 0) return this.#hereDocuments();
+  #scanCommands(): void {
+    const character = this.#text.charAt(this.#offset);
+    if (character === '\n' && this.#documents.length > 0) return this.#scanDocuments();
     if (character === "'") return this.#singleQuotes();
-    if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#at - 1))) return this.#comment();
-    if (character === '<' && this.#document()) return undefined;
-    if (!this.#site((name) => `"\${${name}}"`)) this.#bracket(character);
+    if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#offset - 1))) return this.#comment();
+    if (character === '<' && this.#readDocument()) return undefined;
+    if (!this.#bindSite((name) => `"\${${name}}"`)) this.#bracket(character);
     return undefined;
   }
 
@@ -64,18 +64,18 @@ class ShellScanner {
     if (character === '"') this.#enter('double');
     else if (character === '(') this.#enter('commands');
     else if (character === ')') this.#leave();
-    this.#at += character === '\\' ? 2 : 1;
+    this.#offset += character === '\\' ? 2 : 1;
   }
 
-  #inDouble(): void {
-    const character = this.#text.charAt(this.#at);
-    if (this.#site((name) => `\${${name}}`)) return;
+  #scanDoubleQuotes(): void {
+    const character = this.#text.charAt(this.#offset);
+    if (this.#bindSite((name) => `\${${name}}`)) return;
     if (character === '"') this.#leave();
-    else if (this.#text.startsWith('$(', this.#at)) {
+    else if (this.#text.startsWith('$(', this.#offset)) {
       this.#enter('commands');
-      this.#at++;
+      this.#offset++;
     }
-    this.#at += character === '\\' ? 2 : 1;
+    this.#offset += character === '\\' ? 2 : 1;
   }
 
   #enter(next: ShellContext): void {
@@ -89,73 +89,73 @@ class ShellScanner {
 
   /** Closes the single quotes, puts the value into double quotes, and opens the single quotes again. */
   #singleQuotes(): void {
-    const close = this.#text.indexOf("'", this.#at + 1);
+    const close = this.#text.indexOf("'", this.#offset + 1);
     const end = close < 0 ? this.#text.length : close;
-    for (this.#at++; this.#at < end;) {
-      if (close < 0 || !this.#site((name) => `'"\${${name}}"'`, end)) this.#at++;
+    for (this.#offset++; this.#offset < end;) {
+      if (close < 0 || !this.#bindSite((name) => `'"\${${name}}"'`, end)) this.#offset++;
     }
-    this.#at = end + 1;
+    this.#offset = end + 1;
   }
 
   #comment(): void {
-    const end = skipLine(this.#text, this.#at);
-    this.#finder.comment(this.#at, end);
-    this.#at = end;
+    const end = skipLine(this.#text, this.#offset);
+    this.#finder.comment(this.#offset, end);
+    this.#offset = end;
   }
 
   /** Records the here-document that a redirection announces. A here-string is not one. */
-  #document(): boolean {
-    if (this.#text.startsWith('<<<', this.#at)) {
-      this.#at += 3;
+  #readDocument(): boolean {
+    if (this.#text.startsWith('<<<', this.#offset)) {
+      this.#offset += 3;
       return true;
     }
-    HERE_DOCUMENT.lastIndex = this.#at;
+    HERE_DOCUMENT.lastIndex = this.#offset;
     const match = HERE_DOCUMENT.exec(this.#text);
     if (match === null) return false;
     const [, dash, single, double, word] = match;
     const end = single ?? double ?? word ?? '';
     this.#documents.push({
       end,
-      indented: dash === '-',
-      literal: word === undefined || match[0].includes('\\'),
+      isIndented: dash === '-',
+      isLiteral: word === undefined || match[0].includes('\\'),
     });
-    this.#at = HERE_DOCUMENT.lastIndex;
+    this.#offset = HERE_DOCUMENT.lastIndex;
     return true;
   }
 
-  /** Skips the lines of the announced here-documents. */
-  #hereDocuments(): void {
-    this.#at++;
+  /** Scans the announced here-documents, which begin on the next line. */
+  #scanDocuments(): void {
+    this.#offset++;
     for (const document of this.#documents.splice(0)) {
-      while (this.#at < this.#text.length && !this.#endsAtLine(document)) {
-        const end = skipLine(this.#text, this.#at);
-        while (this.#at < end) {
-          const isEscape = this.#text.charAt(this.#at) === '\\';
-          if (document.literal || isEscape || !this.#site((name) => `\${${name}}`, end))
-            this.#at += isEscape ? 2 : 1;
+      while (this.#offset < this.#text.length && !this.#endsAtLine(document)) {
+        const end = skipLine(this.#text, this.#offset);
+        while (this.#offset < end) {
+          const isEscape = this.#text.charAt(this.#offset) === '\\';
+          if (document.isLiteral || isEscape || !this.#bindSite((name) => `\${${name}}`, end))
+            this.#offset += isEscape ? 2 : 1;
         }
-        this.#at = end + 1;
+        this.#offset = end + 1;
       }
     }
   }
 
-  #endsAtLine({ end, indented }: HereDocument): boolean {
-    const lineEnd = skipLine(this.#text, this.#at);
-    const line = this.#text.slice(this.#at, lineEnd);
-    if ((indented ? line.replace(/^\t+/, '') : line) !== end) return false;
-    this.#at = lineEnd;
+  #endsAtLine({ end, isIndented }: HereDocument): boolean {
+    const lineEnd = skipLine(this.#text, this.#offset);
+    const line = this.#text.slice(this.#offset, lineEnd);
+    if ((isIndented ? line.replace(/^\t+/, '') : line) !== end) return false;
+    this.#offset = lineEnd;
     return true;
   }
 
-  #site(expansion: (name: string) => string, limit = this.#text.length): boolean {
-    const code = this.#text.charCodeAt(this.#at);
+  #bindSite(expansion: (name: string) => string, limit = this.#text.length): boolean {
+    const code = this.#text.charCodeAt(this.#offset);
     const site: Site | undefined =
-      code === LESS || code === OPEN_BRACE ? this.#finder.inText(this.#at, limit) : undefined;
+      code === LESS || code === OPEN_BRACE ? this.#finder.inText(this.#offset, limit) : undefined;
     if (site === undefined || site.kind === 'blank') return false;
     // A placeholder with an unknown name keeps its text, as the value of its variable.
     const name = this.#rewriter.bind(site, site.kind === 'env' ? '"' : 'code');
     this.#rewriter.replace(site.start, site.end, expansion(name));
-    this.#at = site.end;
+    this.#offset = site.end;
     return true;
   }
 }

@@ -30,7 +30,7 @@ export interface SimilarName {
 export class SimilarNames {
   readonly #names: readonly string[];
   readonly #cache = new Map<string, SimilarName | undefined>();
-  #sorted: readonly { name: string; position: number }[] | undefined;
+  #sortedNames: readonly { name: string; position: number }[] | undefined;
   #rows = 0;
 
   constructor(names: Iterable<string>) {
@@ -48,22 +48,22 @@ export class SimilarNames {
   }
 
   #search(query: string): SimilarName | undefined {
-    const sorted = (this.#sorted ??= sortNames(this.#names));
+    const sortedNames = (this.#sortedNames ??= sortNames(this.#names));
     const table = new DistanceTable(query);
-    let best: Candidate | undefined;
-    for (let index = 0; index < sorted.length;) {
-      const { name, position } = sorted[index] as { name: string; position: number };
-      const limit = best?.distance ?? MAX_DISTANCE;
+    let closest: Candidate | undefined;
+    for (let index = 0; index < sortedNames.length;) {
+      const { name, position } = sortedNames[index] as { name: string; position: number };
+      const limit = closest?.distance ?? MAX_DISTANCE;
       this.#rows += table.fill(name, limit);
       if (this.#rows > MAX_ROWS) return undefined;
       if (table.isExceeded(limit)) {
-        index = indexAfterPrefix(sorted, index, name.slice(0, table.depth));
+        index = indexAfterPrefix(sortedNames, index, name.slice(0, table.depth));
         continue;
       }
       index++;
-      best = closerOf(best, { name, distance: table.distance(), position });
+      closest = closerOf(closest, { name, distance: table.distance(), position });
     }
-    return best && { name: best.name, distance: best.distance };
+    return closest && { name: closest.name, distance: closest.distance };
   }
 }
 
@@ -72,10 +72,11 @@ interface Candidate extends SimilarName {
   position: number;
 }
 
-function closerOf(best: Candidate | undefined, candidate: Candidate): Candidate | undefined {
-  if (candidate.distance > maxDistance(candidate.name)) return best;
-  if (!best || candidate.distance < best.distance) return candidate;
-  return candidate.distance === best.distance && candidate.position < best.position ? candidate : best;
+function closerOf(closest: Candidate | undefined, candidate: Candidate): Candidate | undefined {
+  if (candidate.distance > maxDistance(candidate.name)) return closest;
+  if (!closest || candidate.distance < closest.distance) return candidate;
+  const isEarlier = candidate.distance === closest.distance && candidate.position < closest.position;
+  return isEarlier ? candidate : closest;
 }
 
 /** Any two names of two letters are two edits apart, so similar names must have something in common. */
@@ -91,19 +92,19 @@ function sortNames(names: readonly string[]): { name: string; position: number }
 }
 
 /** Returns the length of the common prefix. */
-function commonPrefixLength(one: string, other: string): number {
-  let at = 0;
-  while (at < one.length && one[at] === other[at]) at++;
-  return at;
+function commonPrefixLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
 }
 
-/** Returns the first index after `from` whose name does not begin with `start`. */
-function indexAfterPrefix(sorted: readonly { name: string }[], from: number, start: string): number {
-  let low = from + 1;
-  let high = sorted.length;
+/** Returns the first index after `index` whose name does not begin with `prefix`. */
+function indexAfterPrefix(sortedNames: readonly { name: string }[], index: number, prefix: string): number {
+  let low = index + 1;
+  let high = sortedNames.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (sorted[middle]?.name.startsWith(start)) low = middle + 1;
+    if (sortedNames[middle]?.name.startsWith(prefix)) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -134,11 +135,11 @@ class DistanceTable {
    * previous name are reused. Returns the number of rows.
    */
   fill(name: string, limit: number): number {
-    const from = Math.min(commonPrefixLength(this.#name, name), this.depth);
-    this.depth = from;
+    const sharedDepth = Math.min(commonPrefixLength(this.#name, name), this.depth);
+    this.depth = sharedDepth;
     this.#name = name;
     while (this.depth < name.length && !this.isExceeded(limit)) this.#add(++this.depth);
-    return this.depth - from + 1;
+    return this.depth - sharedDepth + 1;
   }
 
   /** Returns true if no name with this prefix is within `limit`. A transposition may still go back two rows. */
@@ -164,7 +165,7 @@ class DistanceTable {
 
   /** Returns the distance of the whole name. Every character must have a row. */
   distance(): number {
-    return this.#at(this.depth, this.#query.length);
+    return this.#cellAt(this.depth, this.#query.length);
   }
 
   #cost(row: number, column: number): number {
@@ -173,20 +174,20 @@ class DistanceTable {
     const letter = name[row - 1];
     const query = this.#query;
     const cost = Math.min(
-      this.#at(row - 1, column) + 1,
-      this.#at(row, column - 1) + 1,
-      this.#at(row - 1, column - 1) + (letter === query[column - 1] ? 0 : 1),
+      this.#cellAt(row - 1, column) + 1,
+      this.#cellAt(row, column - 1) + 1,
+      this.#cellAt(row - 1, column - 1) + (letter === query[column - 1] ? 0 : 1),
     );
     const isTransposed =
       row > 1 && column > 1 && letter === query[column - 2] && name[row - 2] === query[column - 1];
-    return isTransposed ? Math.min(cost, this.#at(row - 2, column - 2) + 1) : cost;
+    return isTransposed ? Math.min(cost, this.#cellAt(row - 2, column - 2) + 1) : cost;
   }
 
   #bounded(column: number, cost: number): number {
     return column < 0 || column > this.#query.length ? OUT_OF_RANGE : Math.min(cost, OUT_OF_RANGE);
   }
 
-  #at(row: number, column: number): number {
+  #cellAt(row: number, column: number): number {
     const cell = column - row + MAX_DISTANCE;
     return cell < 0 || cell >= BAND ? OUT_OF_RANGE : (this.#cells[row * BAND + cell] ?? OUT_OF_RANGE);
   }

@@ -1,5 +1,5 @@
 import type { ReferenceFinding, SyntaxPosition } from './reference-finding.ts';
-import { LESS, OPEN_BRACE, isWordy, placeholderAt, tagAt } from './grammar.ts';
+import { LESS, OPEN_BRACE, hasOnlyWords, placeholderAt, tagAt } from './grammar.ts';
 import type { Tag } from './grammar.ts';
 import { isReserved, neverRuns, suggestBlock, suggestVariable } from './names.ts';
 import type { NamedBlock } from './names.ts';
@@ -36,59 +36,62 @@ export class SiteFinder {
     this.#kind = kind;
   }
 
-  /** Returns the site at `at` that ends before `limit`, in an ordinary field, a string or a literal. */
-  inText(at: number, limit: number): Site | undefined {
-    const code = this.text.charCodeAt(at);
-    if (code === OPEN_BRACE) return this.#placeholder(at, limit);
-    const tag = code === LESS ? tagAt(this.text, at, limit) : undefined;
+  /** Returns the site at `offset` that ends before `limit`, in an ordinary field, a string or a literal. */
+  inText(offset: number, limit: number): Site | undefined {
+    const code = this.text.charCodeAt(offset);
+    if (code === OPEN_BRACE) return this.#placeholder(offset, limit);
+    const tag = code === LESS ? tagAt(this.text, offset, limit) : undefined;
     return tag && this.#tag(tag, this.#kind === 'text' ? 'text' : 'string');
   }
 
-  /** Returns the site at `at` in code. After an operand `<` is a comparison, unless it can only begin a reference. */
-  inCode(at: number, precedingToken: PrecedingToken): Site | undefined {
-    const code = this.text.charCodeAt(at);
+  /**
+   * Returns the site at `offset` in code. After an operand `<` is a comparison, unless it can only begin a reference.
+   */
+  inCode(offset: number, precedingToken: PrecedingToken): Site | undefined {
+    const code = this.text.charCodeAt(offset);
     const limit = this.text.length;
-    if (code === OPEN_BRACE) return this.#placeholder(at, limit, true);
-    const tag = code === LESS ? tagAt(this.text, at, limit) : undefined;
+    if (code === OPEN_BRACE) return this.#placeholder(offset, limit, true);
+    const tag = code === LESS ? tagAt(this.text, offset, limit) : undefined;
     if (tag === undefined) return undefined;
     if (precedingToken === 'open') return this.#tag(tag, 'code');
-    const isPlausible = tag.shape === 'plain' && tag.path !== undefined && isWordy(tag.text.slice(1, -1));
+    const isPlausible =
+      tag.shape === 'plain' && tag.path !== undefined && hasOnlyWords(tag.text.slice(1, -1));
     if (!isPlausible || (precedingToken === 'operand' && readTag(tag, this.#context).kind !== 'reference'))
       return undefined;
     return this.#tag(tag, 'code');
   }
 
   /** Collects the findings of a comment. Nothing in it is bound. */
-  comment(from: number, to: number): void {
-    for (let at = from; at < to; at++) {
-      if (this.text.charCodeAt(at) !== LESS) continue;
-      const tag = tagAt(this.text, at, to);
+  comment(start: number, end: number): void {
+    for (let offset = start; offset < end; offset++) {
+      if (this.text.charCodeAt(offset) !== LESS) continue;
+      const tag = tagAt(this.text, offset, end);
       if (tag?.shape === 'plain') this.#reportUnknown(tag, readTag(tag, this.#context), 'comment');
     }
   }
 
-  #placeholder(at: number, limit: number, code = false): Site | undefined {
-    const placeholder = placeholderAt(this.text, at, limit);
-    if (placeholder === undefined || (code && !isWordy(placeholder.name))) return undefined;
+  #placeholder(offset: number, limit: number, isInCode = false): Site | undefined {
+    const placeholder = placeholderAt(this.text, offset, limit);
+    if (placeholder === undefined || (isInCode && !hasOnlyWords(placeholder.name))) return undefined;
     const name = this.#kind === 'function' ? placeholder.name.trim() : placeholder.name;
     if (name === '') return undefined;
-    return { kind: 'env', start: at, end: placeholder.end, text: placeholder.text, name };
+    return { kind: 'env', start: offset, end: placeholder.end, text: placeholder.text, name };
   }
 
   #tag(tag: Tag, where: SyntaxPosition): Site | undefined {
-    const reading = readTag(tag, this.#context);
-    if (tag.shape !== 'plain' && !isSpacedVariable(tag, reading)) return this.#blankSite(tag, reading);
-    if (reading.kind !== 'reference') {
-      this.#reportUnknown(tag, reading, where);
+    const meaning = readTag(tag, this.#context);
+    if (tag.shape !== 'plain' && !isSpacedVariable(tag, meaning)) return this.#blankSite(tag, meaning);
+    if (meaning.kind !== 'reference') {
+      this.#reportUnknown(tag, meaning, where);
       return undefined;
     }
-    if (reading.block !== undefined) this.#reportKnown(tag, reading.block, where);
+    if (meaning.block !== undefined) this.#reportKnown(tag, meaning.block, where);
     if (this.#kind === 'expression' && where === 'string') this.#report('quoted-reference', tag, where);
-    return { kind: 'reference', start: tag.start, end: tag.end, text: tag.text, ref: reading.ref };
+    return { kind: 'reference', start: tag.start, end: tag.end, text: tag.text, ref: meaning.ref };
   }
 
-  #blankSite(tag: Tag, reading: TagMeaning): Site | undefined {
-    if (this.#kind !== 'function' || reading.kind !== 'reference' || reading.block === undefined)
+  #blankSite(tag: Tag, meaning: TagMeaning): Site | undefined {
+    if (this.#kind !== 'function' || meaning.kind !== 'reference' || meaning.block === undefined)
       return undefined;
     return { kind: 'blank', start: tag.start, end: tag.end, text: tag.text };
   }
@@ -98,14 +101,14 @@ export class SiteFinder {
     if (neverRuns(this.#context.names, block)) this.#report('never-ran-candidate', tag, where);
   }
 
-  #reportUnknown(tag: Tag, reading: TagMeaning, where: SyntaxPosition): void {
-    if (reading.kind === 'unknown-variable' && where !== 'comment') {
+  #reportUnknown(tag: Tag, meaning: TagMeaning, where: SyntaxPosition): void {
+    if (meaning.kind === 'unknown-variable' && where !== 'comment') {
       this.#report('unknown-variable', tag, where, {
-        head: reading.name,
-        suggestion: suggestVariable(this.#context.names, reading.name),
+        head: meaning.name,
+        suggestion: suggestVariable(this.#context.names, meaning.name),
       });
     }
-    if (reading.kind === 'unknown-block' && (where === 'code' || tag.path !== undefined)) {
+    if (meaning.kind === 'unknown-block' && (where === 'code' || tag.path !== undefined)) {
       this.#report('unknown-block', tag, where, {
         head: tag.head,
         suggestion: this.#suggestionFor(tag.head),
@@ -141,10 +144,10 @@ export class SiteFinder {
   }
 }
 
-function isSpacedVariable(tag: Tag, reading: TagMeaning): boolean {
+function isSpacedVariable(tag: Tag, meaning: TagMeaning): boolean {
   if (tag.shape !== 'spaced') return false;
-  if (reading.kind === 'unknown-variable') return isWordy(tag.text.slice(1, -1));
-  return reading.kind === 'reference' && reading.ref.kind === 'variable';
+  if (meaning.kind === 'unknown-variable') return hasOnlyWords(tag.text.slice(1, -1));
+  return meaning.kind === 'reference' && meaning.ref.kind === 'variable';
 }
 
 /** Elements of the HTML standard, including obsolete ones that authors still use. */

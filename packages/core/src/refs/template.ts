@@ -95,13 +95,13 @@ export interface ExpressionTemplate {
 }
 
 /** Returns all references in order, including repetitions. */
-export function referencesIn(compiled: Template | CodeTemplate | ExpressionTemplate): Reference[] {
-  return partsIn(compiled).flatMap((part) => (typeof part !== 'string' && 'ref' in part ? [part.ref] : []));
+export function referencesIn(template: Template | CodeTemplate | ExpressionTemplate): Reference[] {
+  return partsIn(template).flatMap((part) => (typeof part !== 'string' && 'ref' in part ? [part.ref] : []));
 }
 
 /** Returns the names of all environment placeholders in order, without repetitions. */
-export function envNamesIn(compiled: Template | CodeTemplate | ExpressionTemplate): string[] {
-  const names = partsIn(compiled).flatMap((part) =>
+export function envNamesIn(template: Template | CodeTemplate | ExpressionTemplate): string[] {
+  const names = partsIn(template).flatMap((part) =>
     typeof part !== 'string' && 'env' in part ? [part.env] : [],
   );
   return [...new Set(names)];
@@ -109,16 +109,16 @@ export function envNamesIn(compiled: Template | CodeTemplate | ExpressionTemplat
 
 type Part = TextPart | CodeTemplate['bindings'][number];
 
-function partsIn(compiled: Template | CodeTemplate | ExpressionTemplate): Part[] {
-  if ('bindings' in compiled) return compiled.bindings;
-  switch (compiled.kind) {
+function partsIn(template: Template | CodeTemplate | ExpressionTemplate): Part[] {
+  if ('bindings' in template) return template.bindings;
+  switch (template.kind) {
     case 'literal':
       return [];
     case 'text':
-      return compiled.parts;
+      return template.parts;
     case 'list':
-      return compiled.items.flatMap(partsIn);
+      return template.items.flatMap(partsIn);
     case 'object':
-      return compiled.entries.flatMap(([, item]) => partsIn(item));
+      return template.entries.flatMap(([, item]) => partsIn(item));
   }
 }

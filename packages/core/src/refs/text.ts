@@ -30,17 +30,17 @@ export function singleReference(
 export function compileText(text: string, finder: SiteFinder): TextPart[] {
   const parts: TextPart[] = [];
   let copiedUntil = 0;
-  let at = nextMark(text, 0);
-  while (at < text.length) {
-    const site = finder.inText(at, text.length);
+  let offset = nextMark(text, 0);
+  while (offset < text.length) {
+    const site = finder.inText(offset, text.length);
     if (site === undefined || site.kind === 'blank') {
-      at = nextMark(text, at + 1);
+      offset = nextMark(text, offset + 1);
       continue;
     }
     if (site.start > copiedUntil) parts.push(text.slice(copiedUntil, site.start));
     parts.push(site.kind === 'env' ? { env: site.name, text: site.text } : { ref: site.ref });
     copiedUntil = site.end;
-    at = nextMark(text, copiedUntil);
+    offset = nextMark(text, copiedUntil);
   }
   if (copiedUntil < text.length) parts.push(text.slice(copiedUntil));
   return parts;
@@ -76,10 +76,10 @@ function isLiteral(template: Template): boolean {
 }
 
 /** Returns the offset of the next `<` or `{`, or of the end. */
-function nextMark(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === LESS || code === OPEN_BRACE) return at;
+function nextMark(text: string, start: number): number {
+  for (let offset = start; offset < text.length; offset++) {
+    const code = text.charCodeAt(offset);
+    if (code === LESS || code === OPEN_BRACE) return offset;
   }
   return text.length;
 }

@@ -52,16 +52,17 @@ const status = numberField(
   (value) => Number.isInteger(value) && value >= 100 && value <= 599,
 );
 
-const fromText = (value: unknown): unknown => (typeof value === 'string' ? readJsonText(value).value : value);
+const parseText = (value: unknown): unknown =>
+  typeof value === 'string' ? readJsonText(value).value : value;
 const someList = z.array(anything, { error: 'a list, or its JSON text' });
-const format = z.preprocess(fromText, someList);
+const format = z.preprocess(parseText, someList);
 
 // For fields after a trigger, another check reports text that is not JSON: it also considers references.
-const fromJson = (value: unknown): unknown =>
+const parseTextOrEmpty = (value: unknown): unknown =>
   typeof value === 'string' ? (readJsonText(value).value ?? []) : value;
-const list = z.preprocess(fromJson, someList);
+const list = z.preprocess(parseTextOrEmpty, someList);
 const table = z.preprocess(
-  fromJson,
+  parseTextOrEmpty,
   z.union([z.array(anything), z.record(z.string(), anything)], {
     error: 'a table: rows {"cells": {"Key", "Value"}}, or an object',
   }),

@@ -44,7 +44,7 @@ export function coerceOnRead(type: VariableType, current: Json): Json {
 }
 
 function emptyValue(type: VariableType): Json {
-  const empty: { [type in VariableType]: Json } = {
+  const emptyValues: { [type in VariableType]: Json } = {
     number: 0,
     boolean: false,
     array: [],
@@ -52,7 +52,7 @@ function emptyValue(type: VariableType): Json {
     string: '',
     plain: '',
   };
-  return empty[type];
+  return emptyValues[type];
 }
 
 function isTrue(value: Json): boolean {

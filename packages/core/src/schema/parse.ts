@@ -44,7 +44,7 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
 export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
   const sink = new DiagnosticList();
   const prefix = openEnvelope(input as Json)?.prefix ?? [];
-  const value = validateInput(input, { push: (each) => sink.push(inState(each, prefix)) });
+  const value = validateInput(input, { push: (each) => sink.push(relativeToState(each, prefix)) });
   const envelope = value === undefined ? undefined : openEnvelope(value);
   if (!envelope) {
     sink.push(
@@ -76,7 +76,7 @@ function fail(fault: Diagnostic): ParseResult {
 }
 
 /** Returns the diagnostic with its path from the root of the state instead of the root of the input. */
-function inState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
+function relativeToState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
   const isInside = prefix.every((key, depth) => each.path[depth] === key);
   return isInside ? { ...each, path: each.path.slice(prefix.length) } : each;
 }
@@ -88,7 +88,7 @@ function readBlocks(blocks: Json | undefined, sink: DiagnosticSink): Block[] {
   }
   const entries = Object.entries(blocks as JsonObject);
   if (entries.length > PARSE_LIMITS.blocks) {
-    sink.push(tooMany('blocks', entries.length, PARSE_LIMITS.blocks));
+    sink.push(tooManyItems('blocks', entries.length, PARSE_LIMITS.blocks));
     return [];
   }
   return entries.flatMap(([key, value]) => readBlock(key, value, sink) ?? []);
@@ -100,7 +100,7 @@ function readEdges(edges: Json | undefined, sink: DiagnosticSink): Edge[] {
     return [];
   }
   if (edges.length > PARSE_LIMITS.edges) {
-    sink.push(tooMany('edges', edges.length, PARSE_LIMITS.edges));
+    sink.push(tooManyItems('edges', edges.length, PARSE_LIMITS.edges));
     return [];
   }
   return edges.flatMap((value, index): Edge[] => {
@@ -127,7 +127,7 @@ function wrongType(key: string, expected: string, value: Json | undefined): Diag
   });
 }
 
-function tooMany(key: string, count: number, maximum: number): Diagnostic {
+function tooManyItems(key: string, count: number, maximum: number): Diagnostic {
   return diagnostic('INPUT_TOO_LARGE', {
     path: [key],
     message: `The workflow has ${count} ${key}; at most ${maximum} are allowed.`,

@@ -84,12 +84,12 @@ export function isContainerType(type: string): type is 'loop' | 'parallel' {
 
 /** Returns the keys that control how a container runs. Null counts as absent. */
 export function pickContainer(data: JsonObject): JsonObject {
-  const picked: JsonObject = {};
+  const settings: JsonObject = {};
   for (const key of CONTAINER_KEYS) {
     const value = own(data, key);
-    if (value != null) picked[key] = value;
+    if (value != null) settings[key] = value;
   }
-  return picked;
+  return settings;
 }
 
 function readName(key: string, name: string | null | undefined, sink: DiagnosticSink): string {

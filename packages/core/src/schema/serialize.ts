@@ -6,12 +6,14 @@ import type { Block, Workflow } from './workflow.ts';
 export function serializeWorkflow(workflow: Workflow): JsonObject {
   const { id, name, description, dialect } = workflow;
   const containers = (kind: 'loop' | 'parallel'): JsonObject =>
-    byId(workflow.stored.filter((each) => each.kind === kind).map((each) => [each.id, writeStored(each)]));
+    objectOf(
+      workflow.stored.filter((each) => each.kind === kind).map((each) => [each.id, writeStored(each)]),
+    );
   return {
     version: '1.0',
     workflow: { id, name, ...(description !== undefined && { description }) },
     state: {
-      blocks: byId(workflow.blocks.map((block) => [block.id, writeBlock(block)])),
+      blocks: objectOf(workflow.blocks.map((block) => [block.id, writeBlock(block)])),
       edges: workflow.edges.map(({ source, target, port }, index) => ({
         id: `edge-${index + 1}`,
         source,
@@ -21,12 +23,12 @@ export function serializeWorkflow(workflow: Workflow): JsonObject {
       loops: containers('loop'),
       parallels: containers('parallel'),
       ...(dialect === 'heddle' && { metadata: { engine: 'heddle' } }),
-      variables: byId(workflow.variables.map((variable) => [variable.id, { ...variable }])),
+      variables: objectOf(workflow.variables.map((variable) => [variable.id, { ...variable }])),
     },
   };
 }
 
-function byId(entries: [string, Json][]): JsonObject {
+function objectOf(entries: [string, Json][]): JsonObject {
   return Object.fromEntries(entries);
 }
 
@@ -46,7 +48,7 @@ function writeBlock(block: Block): JsonObject {
     position: { x: 0, y: 0 },
     enabled: block.enabled,
     ...(block.trigger && { triggerMode: true }),
-    subBlocks: byId(fields),
+    subBlocks: objectOf(fields),
     outputs: block.outputs,
     data,
     ...(block.retry !== undefined && { retry: block.retry }),

@@ -6,13 +6,13 @@ import { SimilarNames } from '../refs/similar-names.ts';
 
 /** The known keys of an object, to find misspelt ones. */
 export class KnownKeys {
-  readonly #known: readonly string[];
+  readonly #knownKeys: readonly string[];
   readonly #allKeys: ReadonlySet<string>;
 
-  /** `ignored`: keys for other programs. */
-  constructor(known: readonly string[], ignored: readonly string[] = []) {
-    this.#known = known;
-    this.#allKeys = new Set([...known, ...ignored]);
+  /** `ignoredKeys`: keys for other programs. */
+  constructor(knownKeys: readonly string[], ignoredKeys: readonly string[] = []) {
+    this.#knownKeys = knownKeys;
+    this.#allKeys = new Set([...knownKeys, ...ignoredKeys]);
   }
 
   /** Reports each unknown key of the block's object at `path` that is similar to a known one. */
@@ -25,7 +25,7 @@ export class KnownKeys {
       ([key, value]) => !this.#allKeys.has(key) && !isBlank(value),
     );
     // The work of an instance is limited, so each object has its own.
-    const names = new SimilarNames(unknownEntries.length === 0 ? [] : this.#known);
+    const names = new SimilarNames(unknownEntries.length === 0 ? [] : this.#knownKeys);
     for (const [key] of unknownEntries) {
       const suggestion = names.nearest(key);
       // If the similar key is present too, this one is not a misspelling.

@@ -30,7 +30,8 @@ export function validateInput(input: unknown, sink: DiagnosticSink): Json | unde
 
 function copy(walk: Walk, value: unknown): Json | undefined {
   if (++walk.values > PARSE_LIMITS.values) {
-    if (walk.values === PARSE_LIMITS.values + 1) tooLarge(walk, `more than ${PARSE_LIMITS.values} values`);
+    if (walk.values === PARSE_LIMITS.values + 1)
+      reportTooLarge(walk, `more than ${PARSE_LIMITS.values} values`);
     return undefined;
   }
   if (typeof value === 'string') return copyString(walk, value);
@@ -54,7 +55,7 @@ function copy(walk: Walk, value: unknown): Json | undefined {
 
 function copyString(walk: Walk, value: string): string | undefined {
   if (value.length <= PARSE_LIMITS.stringChars) return value;
-  tooLarge(walk, `a string of ${value.length} characters (at most ${PARSE_LIMITS.stringChars})`);
+  reportTooLarge(walk, `a string of ${value.length} characters (at most ${PARSE_LIMITS.stringChars})`);
   return undefined;
 }
 
@@ -91,7 +92,7 @@ function copyObject(walk: Walk, value: object): JsonObject {
   return object;
 }
 
-function tooLarge(walk: Walk, excess: string): void {
+function reportTooLarge(walk: Walk, excess: string): void {
   report(walk, 'INPUT_TOO_LARGE', `The workflow has ${excess}.`, 'Split it, or move the data out of it.');
 }
 
