@@ -39,9 +39,9 @@ describe('the OpenAPI document', () => {
       SERVED.map(({ id }) => id).toSorted(),
     );
     for (const { path, method, errors, success, body, ownResponses } of SERVED) {
-      const all = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
-      expect(all.includes('default')).toBe(ownResponses !== undefined);
-      const responses = all.filter((status) => status !== 'default');
+      const statuses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
+      expect(statuses.includes('default')).toBe(ownResponses !== undefined);
+      const responses = statuses.filter((status) => status !== 'default');
       const streamStatuses = success.length === 0 ? [200] : [];
       // The body may not arrive in time.
       const timeoutStatuses = body ? [408] : [];

@@ -12,9 +12,9 @@ export function createCounter(): Counter {
       if (count >= limit) return undefined;
       counts.set(subject, count + 1);
       return once(() => {
-        const left = (counts.get(subject) ?? 1) - 1;
-        if (left === 0) counts.delete(subject);
-        else counts.set(subject, left);
+        const remaining = (counts.get(subject) ?? 1) - 1;
+        if (remaining === 0) counts.delete(subject);
+        else counts.set(subject, remaining);
       });
     },
   };

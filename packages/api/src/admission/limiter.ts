@@ -72,10 +72,10 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
       const states = [...new Set(subjects)].map((subject) => {
         const key = `${kind} ${subject}`;
         const tokens = tokensOf(bucket, key, atMs);
-        const left = tokens >= 1 ? tokens - 1 : tokens;
+        const tokensLeft = tokens >= 1 ? tokens - 1 : tokens;
         buckets.delete(key);
-        buckets.set(key, { tokens: left, atMs });
-        return stateOf(bucket, { allowed: tokens >= 1, left, atMs });
+        buckets.set(key, { tokens: tokensLeft, atMs });
+        return stateOf(bucket, { allowed: tokens >= 1, tokensLeft, atMs });
       });
       for (const oldest of buckets.keys()) {
         if (buckets.size <= MAX_BUCKETS) break;
@@ -87,23 +87,23 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
       const bucket = kinds[kind];
       if (!bucket) return undefined;
       const atMs = now();
-      const left = tokensOf(bucket, `${kind} ${subject}`, atMs);
-      return stateOf(bucket, { allowed: left >= 1, left, atMs });
+      const tokensLeft = tokensOf(bucket, `${kind} ${subject}`, atMs);
+      return stateOf(bucket, { allowed: tokensLeft >= 1, tokensLeft, atMs });
     },
   };
 }
 
 function stateOf(
   { capacity, perMinute }: Bucket,
-  { allowed, left, atMs }: { allowed: boolean; left: number; atMs: number },
+  { allowed, tokensLeft, atMs }: { allowed: boolean; tokensLeft: number; atMs: number },
 ): LimitState {
   const perMs = perMinute / MINUTE_MS;
   return {
     allowed,
     limit: capacity,
-    remaining: Math.floor(left),
-    resetMs: atMs + Math.ceil((capacity - left) / perMs),
-    retryAfterMs: allowed ? 0 : Math.ceil((1 - left) / perMs),
+    remaining: Math.floor(tokensLeft),
+    resetMs: atMs + Math.ceil((capacity - tokensLeft) / perMs),
+    retryAfterMs: allowed ? 0 : Math.ceil((1 - tokensLeft) / perMs),
     perMinute,
   };
 }

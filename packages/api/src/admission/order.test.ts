@@ -239,15 +239,15 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 /** Sends a request with these faults. Returns the response, and the numbers of rows before and after. */
-async function sendWithFaults(...all: Fault[]) {
-  for (const fault of all) faults.add(fault);
+async function sendWithFaults(...requestFaults: Fault[]) {
+  for (const fault of requestFaults) faults.add(fault);
   const stream = faults.has('no capacity') ? await holdSlot() : undefined;
-  const before = api.rows();
+  const rowsBefore = api.rows();
   const answer = await send();
-  const after = api.rows();
+  const rowsAfter = api.rows();
   faults.clear();
   await stream?.body?.cancel();
-  return { answer, before, after };
+  return { answer, rowsBefore, rowsAfter };
 }
 
 /** Opens a stream, which holds the only slot until it is cancelled. */
@@ -280,10 +280,10 @@ function expectRefusal(answer: Answer<unknown>, refusal: Refusal): void {
 
 describe.each(REFUSALS.map((refusal) => [refusal.fault, refusal] as const))('%s', (fault, refusal) => {
   it('is refused as declared, and nothing is recorded', async () => {
-    const { answer, before, after } = await sendWithFaults(fault);
+    const { answer, rowsBefore, rowsAfter } = await sendWithFaults(fault);
     expectRefusal(answer, refusal);
-    const reservedRows = refusal.reserves ? { claims: (before['claims'] ?? 0) + 1 } : {};
-    expect(after).toEqual({ ...before, ...reservedRows });
+    const reservedRows = refusal.reserves ? { claims: (rowsBefore['claims'] ?? 0) + 1 } : {};
+    expect(rowsAfter).toEqual({ ...rowsBefore, ...reservedRows });
   });
 
   const laterRefusals = REFUSALS.filter(({ stage }) => stage > refusal.stage);

@@ -54,10 +54,10 @@ describe('the pending commands of a state', () => {
     run.fail('P/0/x');
     run.fail('Q/0/x');
     expect(run.pending()).toEqual(['timer P/0 grace 1050', 'run P/0/y', 'timer Q grace 1050', 'run Q/0/y']);
-    const other = play(region('s -> a, b'));
-    other.run.complete('s');
-    other.run.fail('a');
-    expect(other.run.pending()).toEqual(['run b', 'timer grace 1050']);
+    const secondRun = play(region('s -> a, b'));
+    secondRun.run.complete('s');
+    secondRun.run.fail('a');
+    expect(secondRun.run.pending()).toEqual(['run b', 'timer grace 1050']);
   });
 
   it('R31 are empty before the start and after the end', () => {

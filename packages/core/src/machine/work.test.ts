@@ -131,9 +131,9 @@ describe('a pause that continues its block', () => {
     run.complete('s');
     run.pauseToContinue('a');
     expect(run.fail('f')).toEqual(['abort a failed', 'end failed block f']);
-    const other = play(region('a')).run;
-    other.pauseToContinue('a');
-    expect(other.cancel()).toEqual(['abort a cancelled', 'end cancelled']);
+    const secondRun = play(region('a')).run;
+    secondRun.pauseToContinue('a');
+    expect(secondRun.cancel()).toEqual(['abort a cancelled', 'end cancelled']);
   });
 });
 

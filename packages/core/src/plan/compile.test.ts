@@ -7,12 +7,12 @@ import type { CompileOptions, CompileResult } from './compile.ts';
 import type { BlockConfig, Plan } from './plan.ts';
 import { startCandidates } from './starts.ts';
 
-function compileFile(drawn: DrawnWorkflow, options?: CompileOptions): CompileResult {
-  return compile(parseWorkflow(workflowFile(drawn), { fileName: 'daily.json' }).workflow!, options);
+function compileFile(file: DrawnWorkflow, options?: CompileOptions): CompileResult {
+  return compile(parseWorkflow(workflowFile(file), { fileName: 'daily.json' }).workflow!, options);
 }
 
-function planOf(drawn: DrawnWorkflow, options?: CompileOptions): Plan {
-  const result = compileFile(drawn, options);
+function planOf(file: DrawnWorkflow, options?: CompileOptions): Plan {
+  const result = compileFile(file, options);
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result.plan;
 }
@@ -65,9 +65,9 @@ describe('a plan', () => {
   });
 
   it('ignores edges to unknown blocks with compat', () => {
-    const drawn = { blocks: { s: start(), b: code('1') }, edges: ['s > b', 'b > ghost'] };
-    expect(compileFile(drawn).ok).toBe(false);
-    const plan = planOf(drawn, { compat: true });
+    const file = { blocks: { s: start(), b: code('1') }, edges: ['s > b', 'b > ghost'] };
+    expect(compileFile(file).ok).toBe(false);
+    const plan = planOf(file, { compat: true });
     expect(plan.skeleton.nodes.map(({ id, outs }) => [id, outs])).toEqual([
       ['s', [1]],
       ['b', []],

@@ -104,19 +104,19 @@ describe('a reference to a block that cannot have run', () => {
     expect(check({ blocks: { s: start(), ...blocks }, edges })).toEqual(expected);
   });
 
-  const inside = { parentId: 'L' };
+  const parent = { parentId: 'L' };
   const loop: DrawnBlock = { type: 'loop', data: { count: 2 } };
   const parallel: DrawnBlock = { type: 'parallel', data: { count: 2 } };
   const whileLoop: DrawnBlock = { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } };
   const countLoop: DrawnBlock = { type: 'loop', data: { count: '<b.result>' } };
-  const b = code('1', inside);
+  const b = code('1', parent);
   it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
-    ['an earlier iteration', { L: loop, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], []],
-    ['itself in an earlier iteration', { L: loop, b: code('return <b.result>', inside) }, ['L > b'], []],
+    ['an earlier iteration', { L: loop, a: { ...a, ...parent }, b }, ['L > a', 'a > b'], []],
+    ['itself in an earlier iteration', { L: loop, b: code('return <b.result>', parent) }, ['L > b'], []],
     ['inside, from outside', { L: loop, b, a }, ['L > b', 'L > a'], []],
     ['inside, before the loop', { L: loop, b, a }, ['L > b', 'a > L', 's > a'], [never]],
-    ['results of its own loop', { L: loop, b: code('return <L.results>', inside) }, ['L > b'], [never]],
-    ['another branch', { L: parallel, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], [never]],
+    ['results of its own loop', { L: loop, b: code('return <L.results>', parent) }, ['L > b'], [never]],
+    ['another branch', { L: parallel, a: { ...a, ...parent }, b }, ['L > a', 'a > b'], [never]],
     ['the body, in a loop condition', { L: whileLoop, b }, ['L > b'], []],
     ['the body, in a count', { L: countLoop, b }, ['L > b'], [never]],
   ])('of %s', (_, blocks, edges, expected) => {

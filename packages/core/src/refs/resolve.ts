@@ -140,10 +140,10 @@ function containerField(
   const items = values.items ?? (isParallel ? [] : undefined);
   if (field === 'items') return items;
   if (field !== 'all') return values[field];
-  const all: JsonObject = { index: values.index };
-  if (values.currentItem !== undefined) all.currentItem = values.currentItem;
-  if (items !== undefined) all.items = items;
-  return all;
+  const fields: JsonObject = { index: values.index };
+  if (values.currentItem !== undefined) fields.currentItem = values.currentItem;
+  if (items !== undefined) fields.items = items;
+  return fields;
 }
 
 function resultsValue(ref: ResultsReference, lookup: Lookup): Json | undefined {

@@ -64,10 +64,10 @@ describe('an execution stream', () => {
 
   it('continues after the last event that the client received', async () => {
     const { path } = await runWorkflow(GREETING);
-    const all = await follow(path);
-    const last = Number(all.at(-3)?.eventId);
-    expect(await follow(`${path}?from=${last}`)).toEqual(all.slice(-2));
-    expect(await follow(path, { 'Last-Event-ID': String(last) })).toEqual(all.slice(-2));
+    const allEvents = await follow(path);
+    const last = Number(allEvents.at(-3)?.eventId);
+    expect(await follow(`${path}?from=${last}`)).toEqual(allEvents.slice(-2));
+    expect(await follow(path, { 'Last-Event-ID': String(last) })).toEqual(allEvents.slice(-2));
     expect(await follow(`${path}?from=1000`)).toEqual([]);
     expect((await call('GET', `${path}?from=-1`)).status).toBe(400);
     expect((await call('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
@@ -150,8 +150,8 @@ describe('an execution stream of blocks that emit text', () => {
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
     const readEvents = async (headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> =>
       eventsIn(await (await talkApi.fetch('GET', path, { headers })).text());
-    const all = await readEvents();
-    const kinds = all.map(({ type, eventId }) => `${eventId} ${type}`);
+    const allEvents = await readEvents();
+    const kinds = allEvents.map(({ type, eventId }) => `${eventId} ${type}`);
     expect(kinds).toEqual([
       '1 execution:started',
       '2 block:started',
@@ -164,8 +164,8 @@ describe('an execution stream of blocks that emit text', () => {
       '7.8 block:completed',
       '8.8 execution:completed',
     ]);
-    for (const [index, { eventId }] of all.entries())
-      expect(await readEvents({ 'Last-Event-ID': String(eventId) })).toEqual(all.slice(index + 1));
+    for (const [index, { eventId }] of allEvents.entries())
+      expect(await readEvents({ 'Last-Event-ID': String(eventId) })).toEqual(allEvents.slice(index + 1));
     const anonymous = await talkApi.fetch('GET', path, {
       key: 'another',
       headers: { 'Last-Event-ID': '4.1' },

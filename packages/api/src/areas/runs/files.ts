@@ -29,12 +29,12 @@ export function base64Inliner(
   files: () => Promise<FileReader>,
   maxBytes: number,
 ): (value: Json) => Promise<Json> {
-  let left = MAX_INLINE_BYTES;
+  let bytesLeft = MAX_INLINE_BYTES;
   let reader: Promise<FileReader> | undefined;
   return async (value) => {
     const contents = new Map<string, string>();
     for (const file of filesIn(value)) {
-      if (file.size > Math.min(maxBytes, left)) continue;
+      if (file.size > Math.min(maxBytes, bytesLeft)) continue;
       const content = await (await (reader ??= files()))(file);
       if (content !== undefined) contents.set(keyOf(file), content);
     }
@@ -43,8 +43,8 @@ export function base64Inliner(
       const content = contents.get(keyOf(file));
       const bytes = content === undefined ? 0 : Buffer.byteLength(content, 'base64');
       // A workflow can forge a record, so its `size` is not trusted.
-      if (bytes > Math.min(maxBytes, left)) return undefined;
-      left -= bytes;
+      if (bytes > Math.min(maxBytes, bytesLeft)) return undefined;
+      bytesLeft -= bytes;
       return content;
     });
   };
@@ -73,14 +73,15 @@ export async function runFilesOf(
   maxBytes?: number,
 ): Promise<RunFile[]> {
   const entries: RunFile[] = [];
-  let left = MAX_INLINE_BYTES;
+  let bytesLeft = MAX_INLINE_BYTES;
   const read = maxBytes === undefined ? undefined : await files();
   for (const file of filesIn(run.output)) {
     const { id, name, size, type } = file;
     const entry = { id, name, size, type, downloadPath: downloadPath(run, id) };
-    const expectFits = (bytes: number): void => expectInline(entry, bytes, { maxBytes: maxBytes ?? 0, left });
+    const expectFits = (bytes: number): void =>
+      expectInline(entry, bytes, { maxBytes: maxBytes ?? 0, bytesLeft });
     const base64 = read && (await contentOf(read, file, expectFits));
-    if (base64 !== undefined) left -= Buffer.byteLength(base64, 'base64');
+    if (base64 !== undefined) bytesLeft -= Buffer.byteLength(base64, 'base64');
     entries.push({ ...entry, ...(base64 !== undefined && { base64 }) });
   }
   return entries;
@@ -102,9 +103,9 @@ async function contentOf(
 function expectInline(
   { name, downloadPath: path }: RunFile,
   bytes: number,
-  { maxBytes, left }: { maxBytes: number; left: number },
+  { maxBytes, bytesLeft }: { maxBytes: number; bytesLeft: number },
 ): void {
-  if (bytes <= Math.min(maxBytes, left)) return;
+  if (bytes <= Math.min(maxBytes, bytesLeft)) return;
   const excess =
     bytes > maxBytes
       ? `more than the limit of ${maxBytes}`

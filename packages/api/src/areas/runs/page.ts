@@ -31,14 +31,16 @@ export async function pageOfRuns(
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await list(services, workflow, query, { limit: query.limit, cursor });
     const reservations = await services.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
-    const all = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
-    const matching = all.filter((item) => query.trigger === undefined || item.trigger === query.trigger);
+    const pageItems = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
+    const matching = pageItems.filter(
+      (item) => query.trigger === undefined || item.trigger === query.trigger,
+    );
     const added = matching.slice(0, query.limit - items.length);
     items.push(...added);
     const last = added.at(-1);
     if (items.length === query.limit && last) {
-      const readCount = all.indexOf(last) + 1;
-      if (readCount === all.length) return { items, next: page.nextCursor ?? undefined };
+      const readCount = pageItems.indexOf(last) + 1;
+      if (readCount === pageItems.length) return { items, next: page.nextCursor ?? undefined };
       // A shorter page ends right after the last item taken: its cursor continues there.
       const shorterPage = await list(services, workflow, query, { limit: readCount, cursor });
       return { items, next: shorterPage.nextCursor ?? undefined };

@@ -100,11 +100,12 @@ describe('server-sent events', () => {
 
   it('have each selected value once: as a chunk or in the last frame', async () => {
     const id = await api.deployed(GREETING);
-    const all = await frames(id, { input: { name: 'Ada' }, selectedOutputs: ['Reply.data', 'Start.name'] });
-    const text = JSON.stringify(all);
+    const body = { input: { name: 'Ada' }, selectedOutputs: ['Reply.data', 'Start.name'] };
+    const allFrames = await frames(id, body);
+    const text = JSON.stringify(allFrames);
     expect(text.match(/hello/g)).toHaveLength(1);
-    expect(all.at(-1)).toBe('[DONE]');
-    expect(all.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
+    expect(allFrames.at(-1)).toBe('[DONE]');
+    expect(allFrames.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
   });
 
   it('report a failed run, a paused run and a timeout', async () => {
