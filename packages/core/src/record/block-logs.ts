@@ -102,7 +102,7 @@ export class BlockLogs {
   #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
     const log = this.#close(place);
     if (!log) return;
-    log.error = this.#ledger.latestFailure;
+    log.error = this.#ledger.latest;
     log.errorHandled = notice.handled;
     this.#end(log, 'failed', { v: { error: log.error.message } }, atMs);
   }
