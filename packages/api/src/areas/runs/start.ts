@@ -55,6 +55,7 @@ function chooseTrigger(
   run: ExecuteBody['run'],
   types: ReadonlySet<string>,
 ): string {
+  if (triggers.length === 0) throw badRequest('This workflow has no trigger that can start it');
   const names = triggers.map(({ blockId, name }) => `${blockId} (${name})`).join(', ');
   const entryBlock = run?.entry?.blockId;
   if (entryBlock !== undefined) {

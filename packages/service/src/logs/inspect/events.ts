@@ -19,7 +19,7 @@ export interface LeanEvent {
 export function receivedEvents(headers: Headers): number {
   const lastEventId = headers.get('last-event-id') ?? '0';
   if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
-  throw badRequest('Last-Event-ID is the id of an event: a whole number');
+  throw badRequest('Last-Event-ID must be the id of an event: a whole number');
 }
 
 /**
