@@ -9,21 +9,22 @@ export interface StudioOptions {
   basePath?: string;
 }
 
-/** Returns the response for a request of a page or its files; undefined for every other request. */
+/** Returns the response to a request for a page or one of its files; undefined for every other request. */
 export type Pages = (request: Request) => Promise<Response | undefined>;
 
-const TYPES: { readonly [extension: string]: string | undefined } = {
+/** Content types by file extension. Files with other extensions are not served. */
+const CONTENT_TYPES: { readonly [extension: string]: string | undefined } = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
 
-/** First parts of the paths of pages. All other paths belong to the HTTP interface. */
+/** First path segments of the pages. All other paths belong to the HTTP interface. */
 const PAGES = new Set(['', 'runs', 'workflows', 'dashboard', 'settings']);
 
-const ASSET = /^assets\/([\w-][\w.-]*)$/;
+const ASSET_PATH = /^assets\/([\w-][\w.-]*)$/;
 
-/** The folder of the build. It has the same path from `src` and from `dist`. */
+/** The folder of the build. Its relative path is the same from `src` and from `dist`. */
 const FOLDER = new URL('../dist/web/', import.meta.url);
 
 const compress = promisify(gzip);
@@ -35,16 +36,16 @@ interface Asset {
   compressed: Buffer<ArrayBuffer>;
 }
 
-/** Returns a function that serves the pages. Files are read once. Throws a TypeError for a base path that ends with a slash. */
+/** Returns a function that serves the pages. Each file is read once. Throws a TypeError for an invalid base path. */
 export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
     throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
   const assets = new Map<string, Promise<Asset | undefined>>();
   const assetOf = (name: string): Promise<Asset | undefined> => {
-    const known = assets.get(name) ?? readAsset(name);
-    // An unknown name is not cached: callers could fill the memory with such names.
-    void known.then((asset) => asset && assets.set(name, known));
-    return known;
+    const reading = assets.get(name) ?? readAsset(name);
+    // Only existing files are cached: otherwise callers could fill the memory with unknown names.
+    void reading.then((asset) => asset && assets.set(name, reading));
+    return reading;
   };
   return async (request) => {
     const { pathname } = new URL(request.url);
@@ -52,18 +53,18 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
     if (pathname === basePath && basePath !== '') return redirect(`${basePath}/`);
     if (!pathname.startsWith(`${basePath}/`)) return undefined;
     const path = pathname.slice(basePath.length + 1);
-    const [, name] = ASSET.exec(path) ?? [];
+    const [, name] = ASSET_PATH.exec(path) ?? [];
     if (name !== undefined) {
       const asset = await assetOf(name);
       return asset && answerAsset(request, asset);
     }
     const [first = ''] = path.split('/');
-    return PAGES.has(first) ? page(request, `${basePath}/`) : undefined;
+    return PAGES.has(first) ? renderPage(request, `${basePath}/`) : undefined;
   };
 }
 
 async function readAsset(name: string): Promise<Asset | undefined> {
-  const type = TYPES[extname(name)];
+  const type = CONTENT_TYPES[extname(name)];
   if (type === undefined) return undefined;
   try {
     const plain = await readFile(new URL(`assets/${name}`, FOLDER));
@@ -75,12 +76,12 @@ async function readAsset(name: string): Promise<Asset | undefined> {
 }
 
 function answerAsset(request: Request, { type, plain, compressed }: Asset): Response {
-  const accepts = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
-  const body = accepts ? compressed : plain;
+  const acceptsGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
+  const body = acceptsGzip ? compressed : plain;
   const headers = {
     'Content-Type': type,
     'Content-Length': String(body.byteLength),
-    ...(accepts && { 'Content-Encoding': 'gzip' }),
+    ...(acceptsGzip && { 'Content-Encoding': 'gzip' }),
     Vary: 'Accept-Encoding',
     // The name has a hash of the content.
     'Cache-Control': 'public, max-age=31536000, immutable',
@@ -90,18 +91,18 @@ function answerAsset(request: Request, { type, plain, compressed }: Asset): Resp
   return new Response(request.method === 'HEAD' ? null : body, { headers });
 }
 
-/** Returns the page. `base` is the path that its addresses are relative to. */
-async function page(request: Request, base: string): Promise<Response> {
+/** Returns the page. `base`: the path to which its URLs are relative. */
+async function renderPage(request: Request, base: string): Promise<Response> {
   const nonce = randomBytes(18).toString('base64');
-  const text = await readFile(new URL('index.html', FOLDER), 'utf8');
-  // The base path has no special characters of HTML.
-  const html = text.replace('<base href="/" />', `<base href="${base}">`).replace('NONCE', nonce);
+  const template = await readFile(new URL('index.html', FOLDER), 'utf8');
+  // The base path has no characters that are special in HTML.
+  const html = template.replace('<base href="/" />', `<base href="${base}">`).replace('NONCE', nonce);
   return new Response(request.method === 'HEAD' ? null : html, { headers: headersOf(nonce) });
 }
 
 /**
- * The page loads only what this server serves, runs no script that is written into a page, and is shown in no frame. The nonce
- * is for the style elements of the editor and of dialogs.
+ * Returns the headers of a page. The page loads only what this server serves, runs no inline script, and is shown in no
+ * frame. The nonce is for the style elements of the editor and of dialogs.
  */
 function headersOf(nonce: string): { [name: string]: string } {
   const policy = [
@@ -115,7 +116,7 @@ function headersOf(nonce: string): { [name: string]: string } {
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    // The policy of the worker that lays out graphs: it accepts one address.
+    // The policy of the worker that lays out graphs. It accepts one URL.
     'trusted-types heddle-layout',
   ];
   return {

@@ -4,7 +4,7 @@ import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { RequestError } from './api/client.ts';
-import { signInFromAddress } from './api/session.ts';
+import { signInWithUrlToken } from './api/session.ts';
 import { makeRouter } from './shell/router.tsx';
 import { SignedIn } from './shell/sign-in.tsx';
 import { applyStoredTheme } from './shell/theme.ts';
@@ -15,7 +15,7 @@ import './styles/run.css';
 // Dialogs add a style element to stop the page from scrolling.
 setNonce(document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '');
 applyStoredTheme();
-const refusal = await signInFromAddress();
+const refusal = await signInWithUrlToken();
 const queries = new QueryClient({
   defaultOptions: {
     queries: {

@@ -9,9 +9,9 @@ export default defineConfig({
     outDir: '../dist/web',
     emptyOutDir: true,
     manifest: true,
-    // Data addresses are refused by the policy of the page.
+    // The policy of the page refuses data URLs.
     assetsInlineLimit: 0,
-    // The preload helper of Vite resolves addresses by the page, not by the script: with `base: './'` it uses import.meta.url.
+    // With `base: './'`, Vite resolves preloaded files relative to the script. Supported browsers need no polyfill.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1024,

@@ -87,7 +87,7 @@ export function runFlows(store: ServeArgs): void {
     const use = page.getByRole('region', { name: 'Model' });
     await use.getByText('gpt-4o').waitFor();
     expect(await use.textContent()).toMatch(/Tokens, input80.*Tokens, output12.*Cost\$0\.\d+/);
-    await use.getByRole('heading', { name: 'Calls of tools (1)' }).waitFor();
+    await use.getByRole('heading', { name: 'Tool calls (1)' }).waitFor();
     await use.locator('button.tree-line').first().click();
     await use.getByText('"add"').waitFor();
   });

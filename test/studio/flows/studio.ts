@@ -196,7 +196,7 @@ export function studioFlows(store: ServeArgs): void {
     await matches.getByText('all orders have a price').first().waitFor();
     await matches.getByText(/All \d+ runs were searched/).waitFor();
     await page.getByLabel('Found in').selectOption('error');
-    await matches.getByText('No searched run has “all orders have”').waitFor();
+    await matches.getByText('No searched run contains “all orders have”').waitFor();
     await page.getByLabel('Value or error').fill('no price for this');
     await matches.getByRole('listitem').first().getByText('Price', { exact: true }).waitFor();
     await matches.getByRole('link', { name: 'Nightly order prices' }).first().click();
@@ -232,13 +232,13 @@ export function studioFlows(store: ServeArgs): void {
     await world.redeployed(workflowId, draft);
     await world.redeployed(workflowId, JSON.parse(changed) as object);
     const page = await open(`/workflows/${workflowId}`);
-    const difference = page.getByRole('region', { name: 'Difference of two versions' });
+    const difference = page.getByRole('region', { name: 'Difference between two versions' });
     await difference.getByText('changed: code').waitFor();
     const text = difference.getByRole('region', { name: 'Report, code' });
     await text.getByText('+ const text = "new";').waitFor();
     expect(await text.locator('[data-change=removed]').count()).toBe(0);
     await difference.getByLabel('From').selectOption('Version 3');
-    await difference.getByText('Both versions are equal.').waitFor();
+    await difference.getByText('Both versions are identical.').waitFor();
     const triggers = page.getByRole('region', { name: 'List of triggers' });
     await triggers.getByRole('cell', { name: 'schedule', exact: true }).waitFor();
     expect(await triggers.locator('time').count()).toBe(1);

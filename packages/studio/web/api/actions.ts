@@ -48,14 +48,14 @@ export async function downloadValue(runId: string, address: ValueAddress): Promi
   await save(`/api/v2/logs/${encodeURIComponent(runId)}/value/download?${query}`, `${address.part}.json`);
 }
 
-/** Saves the response of an address of the interface. The request has the session, which a plain link would not have. */
+/** Downloads a path of the HTTP interface as a file. A plain link would lack the header that a session requires. */
 export async function save(path: string, name: string): Promise<void> {
   const response = await fetch(BASE + path, { headers: HEADERS });
   if (!response.ok) throw new RequestError(response.status, `The server answered ${response.status}.`);
-  const address = URL.createObjectURL(await response.blob());
+  const objectUrl = URL.createObjectURL(await response.blob());
   const link = document.createElement('a');
-  link.href = address;
+  link.href = objectUrl;
   link.download = name;
   link.click();
-  URL.revokeObjectURL(address);
+  URL.revokeObjectURL(objectUrl);
 }

@@ -1,10 +1,10 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './schema.ts';
 
-/** The base path of the interface, without a slash at its end. The server writes it into the page. */
+/** The base path of the HTTP interface, without a trailing slash. The server writes it into the page. */
 export const BASE = new URL(document.baseURI).pathname.replace(/\/$/, '');
 
-/** Shows the server that a request comes from its own page. */
+/** Tells the server that a request comes from its own page. */
 export const HEADERS = { 'X-Heddle-Studio': '1' };
 
 const client = createClient<paths>({ baseUrl: location.origin + BASE, headers: HEADERS });
@@ -20,19 +20,19 @@ export class RequestError extends Error {
   }
 }
 
-/** True for a request that the reader may not make. */
+/** True for the error of a request for which the user has no permission. */
 export function isForbidden(error: Error | null): boolean {
   return error instanceof RequestError && error.status === 403;
 }
 
-interface Answer<Data> {
+interface ClientResponse<Data> {
   data?: Data;
   error?: unknown;
   response: Response;
 }
 
-/** Returns the data of a response. Throws a RequestError with the message of the server. */
-export async function dataOf<Data>(request: Promise<Answer<Data>>): Promise<Exclude<Data, string>> {
+/** Returns the data of a response. Throws a RequestError with the server's message for a failed request. */
+export async function dataOf<Data>(request: Promise<ClientResponse<Data>>): Promise<Exclude<Data, string>> {
   const { data, error, response } = await request.catch((cause: unknown) => {
     throw new RequestError(0, `The server cannot be reached: ${String(cause)}`);
   });
@@ -41,10 +41,10 @@ export async function dataOf<Data>(request: Promise<Answer<Data>>): Promise<Excl
 }
 
 function messageIn(error: unknown): string | undefined {
-  const inner = typeof error === 'object' && error !== null && 'error' in error ? error.error : undefined;
-  if (typeof inner === 'string') return inner;
-  if (typeof inner !== 'object' || inner === null || !('message' in inner)) return undefined;
-  return typeof inner.message === 'string' ? inner.message : undefined;
+  const detail = typeof error === 'object' && error !== null && 'error' in error ? error.error : undefined;
+  if (typeof detail === 'string') return detail;
+  if (typeof detail !== 'object' || detail === null || !('message' in detail)) return undefined;
+  return typeof detail.message === 'string' ? detail.message : undefined;
 }
 
 export { client };

@@ -11,23 +11,23 @@ export interface RunEvent {
 const RETRY_MS = 1000;
 
 /**
- * Calls `onEvent` for the events of a run, until it ends or waits for a person, or until `signal` is aborted. Connects again
- * after a lost connection and continues where it was.
+ * Calls `onEvent` for the events of a run, until the run ends or waits for a person, or until `signal` is aborted.
+ * After a lost connection it reconnects and continues after the last event.
  */
 export async function followRun(
   runId: string,
   onEvent: (event: RunEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let last: string | undefined;
+  let lastEventId: string | undefined;
   while (!signal.aborted) {
     try {
-      const headers = { ...HEADERS, ...(last !== undefined && { 'Last-Event-ID': last }) };
+      const headers = { ...HEADERS, ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }) };
       const path = `${BASE}/api/v2/logs/${encodeURIComponent(runId)}/events`;
       const response = await fetch(path, { headers, signal });
       if (!response.ok || !response.body) return;
       for await (const { id, data } of framesIn(response.body)) {
-        last = id ?? last;
+        lastEventId = id ?? lastEventId;
         if (data === '[DONE]') return;
         onEvent(data as RunEvent);
       }

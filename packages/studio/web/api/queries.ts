@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { client, dataOf } from './client.ts';
 import type { paths } from './schema.ts';
 
-/** The body of a response with which a GET of this path succeeds. */
+/** The response body of a successful GET of this path. */
 export type Success<Path extends keyof paths> = paths[Path] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } };
 }
@@ -19,12 +19,13 @@ export type LogStats = Success<'/api/v2/logs/stats'>['data'];
 export type SearchPage = Success<'/api/v2/logs/search'>['data'];
 export type Graph = Overview['graph'];
 
+/** Interval at which data that can change is requested again. */
 const LIVE_MS = 2000;
-/** Maximum age of data that the router has requested: a page that shows such data does not request it again. */
+/** Maximum age at which a page shows data that the router has loaded, without requesting it again. */
 const FRESH_MS = 1000;
-const PAGE = 50;
+const PAGE_SIZE = 50;
 
-/** Filters of the list of runs, as the address of the page has them. */
+/** Filters of the list of runs, as query parameters of the HTTP interface. */
 export interface RunFilters {
   workspaceId: string;
   workflowIds?: string;
@@ -43,14 +44,16 @@ export const workspacesQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** The newest runs first. The pages that are shown are read again while the list is visible. */
+/** The runs, newest first. The loaded pages are requested again while the list is visible. */
 export function runsQuery(filters: RunFilters) {
   return infiniteQueryOptions({
     queryKey: ['runs', filters],
     queryFn: ({ pageParam: cursor }) =>
       dataOf(
         client.GET('/api/v2/logs', {
-          params: { query: { ...filters, details: 'full', limit: PAGE, ...(cursor !== '' && { cursor }) } },
+          params: {
+            query: { ...filters, details: 'full', limit: PAGE_SIZE, ...(cursor !== '' && { cursor }) },
+          },
         }),
       ),
     initialPageParam: '',
@@ -60,12 +63,12 @@ export function runsQuery(filters: RunFilters) {
   });
 }
 
-/** The runs that contain a text, newest first. Each page reads a bounded number of runs. */
-export function searchQuery(filters: RunFilters, text: string, place: 'any' | 'input' | 'output' | 'error') {
+/** The runs that contain `text`, newest first. Each page reads a bounded number of runs. */
+export function searchQuery(filters: RunFilters, text: string, part: 'any' | 'input' | 'output' | 'error') {
   return infiniteQueryOptions({
-    queryKey: ['search', filters, text, place],
+    queryKey: ['search', filters, text, part],
     queryFn: async ({ pageParam: cursor }) => {
-      const query = { ...filters, text, in: place, ...(cursor !== '' && { cursor }) };
+      const query = { ...filters, text, in: part, ...(cursor !== '' && { cursor }) };
       return (await dataOf(client.GET('/api/v2/logs/search', { params: { query } }))).data;
     },
     initialPageParam: '',
@@ -112,7 +115,7 @@ export function statesQuery(runId: string, scope: string) {
   });
 }
 
-/** The spans of a run to list. */
+/** Filters of the list of spans of a run. */
 export interface SpanFilters {
   under?: string;
   direct?: boolean;
@@ -140,7 +143,7 @@ export interface ValueAddress {
   path: string;
 }
 
-/** Returns the parameters of an address, without those that are empty. */
+/** Returns the query parameters of an address, without empty ones. */
 export function valueParameters({ spanId, part, path }: ValueAddress) {
   return { part, ...(spanId !== '' && { spanId }), ...(path !== '' && { path }) };
 }
@@ -148,12 +151,12 @@ export function valueParameters({ spanId, part, path }: ValueAddress) {
 export function valueQuery(
   runId: string,
   address: ValueAddress,
-  from: { offset?: number; entry?: number } = {},
+  start: { offset?: number; entry?: number } = {},
 ) {
   return queryOptions({
-    queryKey: ['run', runId, 'value', address, from],
+    queryKey: ['run', runId, 'value', address, start],
     queryFn: async () => {
-      const query = { ...valueParameters(address), ...from };
+      const query = { ...valueParameters(address), ...start };
       const params = { path: { runId }, query };
       return (await dataOf(client.GET('/api/v2/logs/{runId}/value', { params }))).data;
     },

@@ -42,7 +42,7 @@ export function DashboardPage() {
 function Stats({ stats }: { stats: LogStats }) {
   const { totalRuns, totalErrors, p50Latency = 0, p99Latency = 0, totalCost, workflows } = stats;
   if (totalRuns === 0) return <Empty title="Nothing ran in this period" />;
-  const share = ((totalRuns - totalErrors) / totalRuns) * 100;
+  const successPercent = ((totalRuns - totalErrors) / totalRuns) * 100;
   return (
     <>
       <dl className="tiles">
@@ -56,14 +56,14 @@ function Stats({ stats }: { stats: LogStats }) {
         </div>
         <div className="tile">
           <dt>Succeeded</dt>
-          <dd>{share.toFixed(1)} %</dd>
+          <dd>{successPercent.toFixed(1)} %</dd>
         </div>
         <div className="tile">
           <dt>Median duration</dt>
           <dd>{durationText(p50Latency)}</dd>
         </div>
         <div className="tile">
-          <dt>99 % are faster than</dt>
+          <dt>99th percentile</dt>
           <dd>{durationText(p99Latency)}</dd>
         </div>
         <div className="tile">

@@ -9,19 +9,19 @@ const HEIGHT_PX = 200;
 
 /** Runs and failed runs over time. The table below it has the same numbers. */
 export function RunsChart({ segments }: { segments: Segments }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const parent = place.current;
+    const parent = container.current;
     if (!parent) return undefined;
     const chart = new uPlot(optionsOf(parent), dataOf(segments), parent);
-    const resized = new ResizeObserver(() => chart.setSize(sizeOf(parent)));
-    resized.observe(parent);
+    const observer = new ResizeObserver(() => chart.setSize(sizeOf(parent)));
+    observer.observe(parent);
     return () => {
-      resized.disconnect();
+      observer.disconnect();
       chart.destroy();
     };
   }, [segments]);
-  return <div ref={place} className="chart" role="img" aria-label="Runs and failed runs over time" />;
+  return <div ref={container} className="chart" role="img" aria-label="Runs and failed runs over time" />;
 }
 
 function sizeOf(parent: HTMLElement) {
@@ -42,28 +42,28 @@ function dataOf(segments: Segments): uPlot.AlignedData {
 
 function optionsOf(parent: HTMLElement): uPlot.Options {
   const style = getComputedStyle(parent);
-  const colour = (name: string): string => resolved(parent, style.getPropertyValue(name));
+  const colour = (name: string): string => resolveColour(parent, style.getPropertyValue(name));
   const axis = {
     stroke: colour('--muted'),
     grid: { stroke: colour('--line') },
     ticks: { stroke: colour('--line') },
   };
   const bars = uPlot.paths.bars?.({ size: [0.7, 40] });
-  const drawn = { points: { show: false }, ...(bars && { paths: bars }) };
+  const barStyle = { points: { show: false }, ...(bars && { paths: bars }) };
   return {
     ...sizeOf(parent),
     scales: { y: { range: (_chart, _low, high) => [0, Math.max(high, 1)] } },
     axes: [axis, axis],
     series: [
       {},
-      { label: 'Runs', stroke: colour('--accent'), fill: colour('--accent'), ...drawn },
-      { label: 'Failed', stroke: colour('--failed'), fill: colour('--failed'), ...drawn },
+      { label: 'Runs', stroke: colour('--accent'), fill: colour('--accent'), ...barStyle },
+      { label: 'Failed', stroke: colour('--failed'), fill: colour('--failed'), ...barStyle },
     ],
   };
 }
 
 /** Returns a colour in the form that a canvas accepts, for the theme of the page. */
-function resolved(parent: HTMLElement, value: string): string {
+function resolveColour(parent: HTMLElement, value: string): string {
   const probe = document.createElement('span');
   probe.style.color = value;
   parent.append(probe);

@@ -1,6 +1,9 @@
 import type { BlockState } from '../api/queries.ts';
 
-/** Returns the status with which a block is drawn: the status among its executions that needs the most attention. */
+/**
+ * Returns the status with which a block is drawn: of the statuses of its executions, the first in the order running,
+ * paused, failed, cancelled, handled, completed.
+ */
 export function statusOf(state: BlockState | undefined): string {
   if (!state) return 'none';
   if (state.running > 0) return 'running';

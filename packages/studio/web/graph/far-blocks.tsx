@@ -5,7 +5,7 @@ import { statusOf } from './block-status.ts';
 import type { Box } from './layout.ts';
 
 interface FarProps {
-  /** Places within the whole graph, containers first. */
+  /** Boxes within the whole graph, containers first. */
   boxes: ReadonlyMap<string, Box>;
   byBlock: ReadonlyMap<string, BlockState>;
   selectedId: string | undefined;
@@ -15,9 +15,9 @@ interface FarProps {
 export const FarBlocks = memo(function FarBlocks({ boxes, byBlock, selectedId }: FarProps) {
   const paths = useMemo(() => {
     const byStatus = Map.groupBy(boxes, ([id]) => statusOf(byBlock.get(id)));
-    return [...byStatus].map(([status, drawn]) => ({
+    return [...byStatus].map(([status, group]) => ({
       status,
-      path: drawn.map(([, box]) => `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z`).join(''),
+      path: group.map(([, box]) => `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z`).join(''),
     }));
   }, [boxes, byBlock]);
   const selected = selectedId === undefined ? undefined : boxes.get(selectedId);

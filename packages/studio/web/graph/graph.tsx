@@ -23,8 +23,8 @@ import { usePlaces } from './use-places.ts';
 const READABLE_ZOOM = 25 / BLOCK_HEIGHT;
 const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
-/** In larger graphs, blocks that are too small to read are drawn as a few paths, not as thousands of elements. */
-const MOST_AT_ONCE = 300;
+/** With more blocks than this, those that are too small to read are drawn as a few paths, not as thousands of elements. */
+const MAX_ELEMENTS = 300;
 /** Windows up to this width show only the beginning of a graph whose names would be too small to read. */
 const NARROW_PX = 600;
 const NARROW_ZOOM = 0.7;
@@ -41,8 +41,8 @@ interface GraphProps {
 }
 
 /**
- * The blocks, with their states in a run. Only blocks in view are mounted. The outline has them for keyboards and
- * screen readers.
+ * The blocks, with their states in a run. Only blocks in view are mounted. Keyboards and screen readers use
+ * the outline.
  */
 export function BlockGraph(props: GraphProps) {
   const places = usePlaces(props.graph);
@@ -85,14 +85,14 @@ function DrawnGraph({
 }: DrawnProps) {
   const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
   const boxes = useMemo(() => absolutePlaces(graph.blocks, places), [graph, places]);
-  const isLarge = graph.blocks.length > MOST_AT_ONCE;
+  const isLarge = graph.blocks.length > MAX_ELEMENTS;
   const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
   // Until the view is set, blocks out of view would be mounted.
   const isReady = useStore(({ panZoom }) => panZoom !== null);
   const isFar = isLarge && isSmallText;
   const { screenToFlowPosition } = useReactFlow();
   const { fit, onMoved } = useFit(boxes);
-  const [firstView] = useState(() => viewportOf(boxes, size));
+  const [initialView] = useState(() => viewportOf(boxes, size));
   const selectAt = ({ clientX, clientY }: MouseEvent): void => {
     const id = isFar ? blockAt(boxes, screenToFlowPosition({ x: clientX, y: clientY })) : undefined;
     if (id !== undefined) selectBlock(id);
@@ -105,7 +105,7 @@ function DrawnGraph({
         setMoving(true);
       }}
       onMoveEnd={() => setMoving(false)}
-      defaultViewport={firstView}
+      defaultViewport={initialView}
       elementsSelectable={false}
       minZoom={MIN_ZOOM}
       proOptions={{ hideAttribution: true }}
@@ -120,7 +120,7 @@ function DrawnGraph({
   );
 }
 
-/** Keeps the whole graph in view, even when its element changes its size, until the reader moves it. */
+/** Keeps the whole graph in view, also when its element is resized, until the reader moves the graph. */
 function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (event: unknown) => void } {
   const { setViewport } = useReactFlow();
   const width = useStore((state) => state.width);
@@ -142,8 +142,8 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
 /** Returns the view of the whole graph, or, in a narrow window, of the beginning of a small graph, so that names are readable. */
 function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): Viewport {
   const bounds = boundsOf(boxes.values());
-  const whole = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);
-  if (width > NARROW_PX || boxes.size > MOST_AT_ONCE || whole.zoom >= READABLE_ZOOM) return whole;
+  const fullView = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);
+  if (width > NARROW_PX || boxes.size > MAX_ELEMENTS || fullView.zoom >= READABLE_ZOOM) return fullView;
   const zoom = NARROW_ZOOM;
   return {
     zoom,
@@ -153,9 +153,10 @@ function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): V
 }
 
 /** Returns the innermost block at a point. */
-function blockAt(boxes: ReadonlyMap<string, Box>, at: { x: number; y: number }): string | undefined {
+function blockAt(boxes: ReadonlyMap<string, Box>, point: { x: number; y: number }): string | undefined {
   return [...boxes].findLast(
-    ([, { x, y, width, height }]) => at.x >= x && at.x <= x + width && at.y >= y && at.y <= y + height,
+    ([, { x, y, width, height }]) =>
+      point.x >= x && point.x <= x + width && point.y >= y && point.y <= y + height,
   )?.[0];
 }
 

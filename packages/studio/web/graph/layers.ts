@@ -17,7 +17,7 @@ interface Graph {
 
 export interface PlacedBlock {
   block: Block;
-  /** Its place within the whole graph. */
+  /** Position and size within the whole graph. */
   box: Box;
   isContainer: boolean;
 }
@@ -30,7 +30,7 @@ export interface Line {
   path: string;
   label: string | undefined;
   labelAt: { x: number; y: number };
-  /** The box that contains the line. */
+  /** The bounding box of the line. */
   box: Box;
 }
 
@@ -81,15 +81,15 @@ function linesOf(
       ...{ id: `${index}`, source, target, isError: port === 'error' },
       label: label === '' ? undefined : label,
       ...curve(
-        { x: from.x + from.width, y: portHeight(from, containers.has(source)) },
-        { x: to.x, y: portHeight(to, containers.has(target)) },
+        { x: from.x + from.width, y: portY(from, containers.has(source)) },
+        { x: to.x, y: portY(to, containers.has(target)) },
       ),
     };
   });
 }
 
-/** Returns the height at which lines meet a block: for a container, the middle of its title. */
-function portHeight({ y, height }: Box, isContainer: boolean): number {
+/** Returns the y coordinate at which lines meet a block: for a container, the middle of its title. */
+function portY({ y, height }: Box, isContainer: boolean): number {
   return y + (isContainer ? BLOCK_HEIGHT : height) / 2;
 }
 
@@ -98,19 +98,19 @@ type Point = Pick<Box, 'x' | 'y'>;
 /** Returns a curve that leaves a block to the right and arrives at the next one from the left. */
 function curve(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
   const distance = to.x - from.x;
-  const reach = distance >= 0 ? distance / 2 : 6.25 * Math.sqrt(-distance);
-  const [first, second] = [from.x + reach, to.x - reach];
-  const xs = [from.x, first, second, to.x];
+  const controlDistance = distance >= 0 ? distance / 2 : 6.25 * Math.sqrt(-distance);
+  const [firstX, secondX] = [from.x + controlDistance, to.x - controlDistance];
+  const xs = [from.x, firstX, secondX, to.x];
   const [left, top] = [Math.min(...xs), Math.min(from.y, to.y)];
   return {
-    path: `M${from.x},${from.y} C${first},${from.y} ${second},${to.y} ${to.x},${to.y}`,
+    path: `M${from.x},${from.y} C${firstX},${from.y} ${secondX},${to.y} ${to.x},${to.y}`,
     // The middle of the curve.
-    labelAt: { x: (from.x + 3 * first + 3 * second + to.x) / 8, y: (from.y + to.y) / 2 },
+    labelAt: { x: (from.x + 3 * firstX + 3 * secondX + to.x) / 8, y: (from.y + to.y) / 2 },
     box: { x: left, y: top, width: Math.max(...xs) - left, height: Math.abs(to.y - from.y) },
   };
 }
 
-/** Number of steps, per side of the view, in which the mounted part of the graph follows it. */
+/** Number of steps along the longer side of the view. The mounted part of the graph starts and ends at whole steps. */
 const STEPS = 8;
 
 /** A view of the graph: the translation and zoom of the graph, and the size of its element. */
@@ -121,12 +121,12 @@ export interface View {
 }
 
 /**
- * Returns the part of the graph that contains the view and little more. It stays the same while the view moves by less than a
- * step, so that most frames of a movement change no element.
+ * Returns the part of the graph to mount: the view, extended to whole steps. It stays the same while the view moves by
+ * less than a step, so that most frames of a movement change no element.
  */
 export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
   const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / STEPS));
-  const start = (at: number): number => Math.floor(-at / zoom / step) * step;
+  const start = (offset: number): number => Math.floor(-offset / zoom / step) * step;
   const length = (side: number): number => (Math.ceil(side / zoom / step) + 1) * step;
   return { x: start(x), y: start(y), width: length(width), height: length(height) };
 }

@@ -12,7 +12,7 @@ export interface LayoutGraph {
   edges: readonly { source: string; target: string }[];
 }
 
-/** The place of a block relative to its container. */
+/** Position and size of a block: relative to its container, or within the whole graph (`absolutePlaces`). */
 export interface Box {
   x: number;
   y: number;
@@ -23,52 +23,54 @@ export interface Box {
 export const BLOCK_WIDTH = 172;
 export const BLOCK_HEIGHT = 56;
 /** Space for the title of a container, and around the blocks in it. */
-const TITLE = 44;
+const TITLE_HEIGHT = 44;
 const PADDING = 20;
 const GAP = 40;
-/** Maximum number of blocks of a container that are placed with few crossings, which takes more than linear time. */
-const MOST_DRAWN = 500;
+/** Maximum number of blocks of a container that dagre lays out, with few crossings but in more than linear time. */
+const MAX_DAGRE_BLOCKS = 500;
 
-/** Maximum numbers of blocks for a layout within about 20 ms: those drawn with few crossings, and all. */
-const MOST_QUICK = { drawn: 60, all: 2500 };
+/** Maximum numbers of blocks for a layout within about 20 ms: of those that dagre lays out, and of all. */
+const MAX_QUICK_BLOCKS = { dagre: 60, all: 2500 };
 
-/** True if the layout of a graph takes longer than the start of a worker. */
+/** True if the layout of a graph probably takes longer than the start of a worker. */
 export function isSlowToPlace({ blocks }: LayoutGraph): boolean {
-  if (blocks.length > MOST_QUICK.all) return true;
-  const inside = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
-  const drawnBlocks = [...inside.values()].filter((each) => each.length <= MOST_DRAWN && !arePlaced(each));
-  return drawnBlocks.flat().length > MOST_QUICK.drawn;
+  if (blocks.length > MAX_QUICK_BLOCKS.all) return true;
+  const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
+  const dagreGroups = [...children.values()].filter(
+    (group) => group.length <= MAX_DAGRE_BLOCKS && !arePlaced(group),
+  );
+  return dagreGroups.flat().length > MAX_QUICK_BLOCKS.dagre;
 }
 
 /**
- * Returns the places of all blocks: where the editor has put them, else in columns from left to right. Containers are as large as
- * their blocks need.
+ * Returns the places of all blocks: where the editor has put them, otherwise along the edges from left to right.
+ * Containers are as large as their blocks need.
  */
 export function placesOf(graph: LayoutGraph): Map<string, Box> {
-  const inside = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
+  const children = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
   const ids = new Set(graph.blocks.map(({ id }) => id));
   const places = new Map<string, Box>();
-  const done = new Set<string>();
+  const visited = new Set<string>();
   const place = (containerId: string): void => {
     // A corrupt draft may have containers that contain each other.
-    if (done.has(containerId)) return;
-    done.add(containerId);
-    const blocks = inside.get(containerId) ?? [];
-    for (const { id } of blocks) if (inside.has(id)) place(id);
-    const sizes = new Map(blocks.map((block) => [block.id, sizeOf(inside.get(block.id) ?? [], places)]));
-    const origin = containerId === '' ? { x: 0, y: 0 } : { x: PADDING, y: TITLE + PADDING };
+    if (visited.has(containerId)) return;
+    visited.add(containerId);
+    const blocks = children.get(containerId) ?? [];
+    for (const { id } of blocks) if (children.has(id)) place(id);
+    const sizes = new Map(blocks.map((block) => [block.id, sizeOf(children.get(block.id) ?? [], places)]));
+    const origin = containerId === '' ? { x: 0, y: 0 } : { x: PADDING, y: TITLE_HEIGHT + PADDING };
     const positions = arePlaced(blocks)
-      ? stored(blocks)
-      : blocks.length > MOST_DRAWN
-        ? inColumns(graph, blocks, sizes)
-        : drawn(graph, blocks, sizes);
+      ? storedPositions(blocks)
+      : blocks.length > MAX_DAGRE_BLOCKS
+        ? columnPositions(graph, blocks, sizes)
+        : dagrePositions(graph, blocks, sizes);
     shift(positions, origin);
     for (const { id } of blocks) {
-      const at = positions.get(id) ?? origin;
-      places.set(id, { ...at, ...(sizes.get(id) ?? { width: BLOCK_WIDTH, height: BLOCK_HEIGHT }) });
+      const position = positions.get(id) ?? origin;
+      places.set(id, { ...position, ...(sizes.get(id) ?? { width: BLOCK_WIDTH, height: BLOCK_HEIGHT }) });
     }
   };
-  for (const containerId of ['', ...[...inside.keys()].filter((id) => id !== '' && !ids.has(id))])
+  for (const containerId of ['', ...[...children.keys()].filter((id) => id !== '' && !ids.has(id))])
     place(containerId);
   return places;
 }
@@ -84,17 +86,17 @@ function sizeOf(children: readonly Block[], places: ReadonlyMap<string, Box>) {
 
 type Positions = Map<string, { x: number; y: number }>;
 
-/** False for blocks without places, and for blocks of a file that no editor has written, which are all at one place. */
+/** True if every block has its own stored place. Without an editor, all blocks of a file may have the same place. */
 function arePlaced(blocks: readonly Block[]): boolean {
   const places = new Set(blocks.map(({ position }) => position && `${position.x} ${position.y}`));
   return places.size === blocks.length && !places.has(null);
 }
 
-function stored(blocks: readonly Block[]): Positions {
+function storedPositions(blocks: readonly Block[]): Positions {
   return new Map(blocks.flatMap(({ id, position }) => (position ? [[id, { ...position }]] : [])));
 }
 
-function drawn(
+function dagrePositions(
   graph: LayoutGraph,
   blocks: readonly Block[],
   sizes: ReadonlyMap<string, { width: number; height: number }>,
@@ -114,33 +116,33 @@ function drawn(
   );
 }
 
-/** Returns places in columns: each block is one column after the last of those before it. Takes O(blocks + edges). */
-function inColumns(
+/** Returns places in columns: each block is in the column after its last predecessor. Takes O(blocks + edges). */
+function columnPositions(
   graph: LayoutGraph,
   blocks: readonly Block[],
   sizes: ReadonlyMap<string, { width: number; height: number }>,
 ): Positions {
   const edges = graph.edges.filter(({ source, target }) => sizes.has(source) && sizes.has(target));
-  const following = Map.groupBy(edges, ({ source }) => source);
-  const waiting = new Map(blocks.map(({ id }) => [id, 0]));
-  for (const { target } of edges) waiting.set(target, (waiting.get(target) ?? 0) + 1);
+  const outgoing = Map.groupBy(edges, ({ source }) => source);
+  const inDegrees = new Map(blocks.map(({ id }) => [id, 0]));
+  for (const { target } of edges) inDegrees.set(target, (inDegrees.get(target) ?? 0) + 1);
   const columns = new Map(blocks.map(({ id }) => [id, 0]));
-  const ready = blocks.filter(({ id }) => waiting.get(id) === 0).map(({ id }) => id);
+  const queue = blocks.filter(({ id }) => inDegrees.get(id) === 0).map(({ id }) => id);
   // Blocks of a cycle, which only a corrupt draft has, remain in the column that they have reached.
-  for (const id of ready)
-    for (const { target } of following.get(id) ?? []) {
+  for (const id of queue)
+    for (const { target } of outgoing.get(id) ?? []) {
       columns.set(target, Math.max(columns.get(target) ?? 0, (columns.get(id) ?? 0) + 1));
-      const left = (waiting.get(target) ?? 0) - 1;
-      waiting.set(target, left);
-      if (left === 0) ready.push(target);
+      const inDegree = (inDegrees.get(target) ?? 0) - 1;
+      inDegrees.set(target, inDegree);
+      if (inDegree === 0) queue.push(target);
     }
-  return stacked(
+  return stackColumns(
     Map.groupBy(blocks, ({ id }) => columns.get(id) ?? 0),
     sizes,
   );
 }
 
-function stacked(
+function stackColumns(
   columns: ReadonlyMap<number, readonly Block[]>,
   sizes: ReadonlyMap<string, { width: number; height: number }>,
 ): Positions {
@@ -148,47 +150,47 @@ function stacked(
   let x = 0;
   for (const [, column] of [...columns].toSorted(([a], [b]) => a - b)) {
     let y = 0;
-    let widest = 0;
+    let columnWidth = 0;
     for (const { id } of column) {
       const { width = BLOCK_WIDTH, height = BLOCK_HEIGHT } = sizes.get(id) ?? {};
       positions.set(id, { x, y });
       y += height + PADDING;
-      widest = Math.max(widest, width);
+      columnWidth = Math.max(columnWidth, width);
     }
-    x += widest + GAP;
+    x += columnWidth + GAP;
   }
   return positions;
 }
 
-/** Moves the blocks so that the first one is at the origin. */
+/** Moves the blocks so that the top left corner of their bounding box is at the origin. */
 function shift(positions: Positions, origin: { x: number; y: number }): void {
-  const least = { x: Infinity, y: Infinity };
+  const min = { x: Infinity, y: Infinity };
   for (const { x, y } of positions.values()) {
-    least.x = Math.min(least.x, x);
-    least.y = Math.min(least.y, y);
+    min.x = Math.min(min.x, x);
+    min.y = Math.min(min.y, y);
   }
-  const dx = origin.x - least.x;
-  const dy = origin.y - least.y;
+  const dx = origin.x - min.x;
+  const dy = origin.y - min.y;
   for (const [id, { x, y }] of positions) positions.set(id, { x: x + dx, y: y + dy });
 }
 
 /** Returns the places within the whole graph, each container before the blocks in it. */
 export function absolutePlaces(blocks: readonly Block[], places: ReadonlyMap<string, Box>): Map<string, Box> {
-  const inside = Map.groupBy(blocks, ({ parentId }) =>
+  const children = Map.groupBy(blocks, ({ parentId }) =>
     parentId !== null && places.has(parentId) ? parentId : '',
   );
-  const found = new Map<string, Box>();
-  const add = (parentId: string, at: { x: number; y: number }): void => {
-    for (const { id } of inside.get(parentId) ?? []) {
+  const absolute = new Map<string, Box>();
+  const add = (parentId: string, offset: { x: number; y: number }): void => {
+    for (const { id } of children.get(parentId) ?? []) {
       const box = places.get(id);
-      if (!box || found.has(id)) continue;
-      const here = { ...box, x: box.x + at.x, y: box.y + at.y };
-      found.set(id, here);
-      add(id, here);
+      if (!box || absolute.has(id)) continue;
+      const moved = { ...box, x: box.x + offset.x, y: box.y + offset.y };
+      absolute.set(id, moved);
+      add(id, moved);
     }
   };
   add('', { x: 0, y: 0 });
-  return found;
+  return absolute;
 }
 
 /** Returns the smallest box that contains the boxes. */

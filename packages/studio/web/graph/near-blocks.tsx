@@ -10,7 +10,7 @@ import type { Box } from './layout.ts';
 
 interface NearProps {
   graph: Graph;
-  /** Places within the whole graph, containers first. */
+  /** Boxes within the whole graph, containers first. */
   boxes: ReadonlyMap<string, Box>;
   byBlock: ReadonlyMap<string, BlockState>;
   selectedId: string | undefined;
@@ -20,7 +20,7 @@ interface NearProps {
 }
 
 /**
- * The blocks and lines in view. They have stored places, so nothing is measured, and they do not render again while the
+ * The blocks and lines in view. Their boxes are known, so nothing is measured. They do not render again while the
  * view moves within a step.
  */
 export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, selectBlock }: NearProps) {
@@ -44,12 +44,12 @@ export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, sele
           </svg>
           {blocks
             .filter(({ box }) => overlap(box, part))
-            .map((placed) => (
+            .map((placedBlock) => (
               <Block
-                key={placed.block.id}
-                {...{ placed, isReadable, selectBlock }}
-                state={byBlock.get(placed.block.id)}
-                isSelected={placed.block.id === selectedId}
+                key={placedBlock.block.id}
+                {...{ placedBlock, isReadable, selectBlock }}
+                state={byBlock.get(placedBlock.block.id)}
+                isSelected={placedBlock.block.id === selectedId}
               />
             ))}
         </Fragment>
@@ -60,7 +60,7 @@ export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, sele
 
 /** Returns the part of the graph whose blocks are mounted. */
 function usePartInView(): Box {
-  // As a string, because a new object at each move would cause a render.
+  // The store returns a string, because a new object would cause a render at each move.
   const part = useStore((state) => {
     const { x, y, width, height } = partInView(state);
     return `${x} ${y} ${width} ${height}`;
@@ -72,15 +72,15 @@ function usePartInView(): Box {
 }
 
 interface BlockProps {
-  placed: PlacedBlock;
+  placedBlock: PlacedBlock;
   state: BlockState | undefined;
   isSelected: boolean;
   isReadable: boolean;
   selectBlock: (blockId: string) => void;
 }
 
-const Block = memo(function Block({ placed, state, isSelected, isReadable, selectBlock }: BlockProps) {
-  const { block, box, isContainer } = placed;
+const Block = memo(function Block({ placedBlock, state, isSelected, isReadable, selectBlock }: BlockProps) {
+  const { block, box, isContainer } = placedBlock;
   return (
     <div
       className={`block${isContainer ? ' block-container' : ''}`}
@@ -105,7 +105,7 @@ const Block = memo(function Block({ placed, state, isSelected, isReadable, selec
   );
 });
 
-/** Returns how long a block took, or how often it ran. */
+/** Returns the progress of the iterations of a block, how often it ran, or how long it took. */
 function noteOf(state: BlockState | undefined): string {
   if (!state) return '';
   if (state.iterations) return `${state.iterations.completed}/${state.iterations.total}`;
@@ -124,19 +124,19 @@ const DrawnLine = memo(function DrawnLine({ line, hasRun }: { line: Line; hasRun
   );
 });
 
-const GAP = 24;
+const DOT_GAP = 24;
 /** Distance by which the dots extend beyond the blocks. */
 const MARGIN = 3000;
 
-/** The background. It moves with the blocks: a background of the pane would be drawn again at each move. */
+/** The background. It moves with the blocks, because a background of the pane would be drawn again at each move. */
 const Dots = memo(function Dots({ boxes }: { boxes: ReadonlyMap<string, Box> }) {
   const id = useId();
   const { x, y, width, height } = useMemo(() => boundsOf(boxes.values()), [boxes]);
-  const [left, top] = [x, y].map((at) => Math.floor((at - MARGIN) / GAP) * GAP);
+  const [left, top] = [x, y].map((at) => Math.floor((at - MARGIN) / DOT_GAP) * DOT_GAP);
   return (
     <svg className="dots" aria-hidden="true">
-      <pattern id={id} width={GAP} height={GAP} patternUnits="userSpaceOnUse">
-        <circle cx={GAP / 2 + 0.5} cy={GAP / 2 + 0.5} r={0.5} />
+      <pattern id={id} width={DOT_GAP} height={DOT_GAP} patternUnits="userSpaceOnUse">
+        <circle cx={DOT_GAP / 2 + 0.5} cy={DOT_GAP / 2 + 0.5} r={0.5} />
       </pattern>
       <rect
         {...{ x: left, y: top, width: width + 2 * MARGIN, height: height + 2 * MARGIN }}

@@ -7,16 +7,16 @@ export interface OutlineRow {
   depth: number;
 }
 
-/** Deepest nesting that is shown. A corrupt draft may have containers that contain each other. */
+/** Maximum depth of a shown block. A corrupt draft may have containers that contain each other. */
 const MAX_DEPTH = 32;
 
 /** Returns the blocks in the order of the outline: each container before the blocks in it. Takes O(blocks). */
 export function outlineRows(blocks: readonly Block[]): OutlineRow[] {
-  const inside = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
+  const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
   const rows: OutlineRow[] = [];
   const add = (parentId: string, depth: number): void => {
     if (depth > MAX_DEPTH) return;
-    for (const block of inside.get(parentId) ?? []) {
+    for (const block of children.get(parentId) ?? []) {
       rows.push({ block, depth });
       add(block.id, depth + 1);
     }
@@ -25,7 +25,7 @@ export function outlineRows(blocks: readonly Block[]): OutlineRow[] {
   return rows;
 }
 
-/** Returns the row that a key leads to from a row; undefined for other keys and at the ends. */
+/** Returns the index of the row to which a key leads from the row at `index`; undefined if the key has no effect. */
 export function targetOf(key: string, index: number, rows: readonly OutlineRow[]): number | undefined {
   const last = rows.length - 1;
   const targets: { readonly [key: string]: number | undefined } = {

@@ -23,10 +23,10 @@ interface OutlineProps {
 export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps) {
   const byBlock = useMemo(() => new Map(states?.map((state) => [state.blockId, state])), [states]);
   const rows = useMemo(() => outlineRows(graph.blocks), [graph]);
-  const place = useRef<HTMLElement>(null);
+  const container = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => ROW_PX,
     overscan: 8,
   });
@@ -45,7 +45,7 @@ export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps
     move(target);
   };
   return (
-    <nav className="outline" aria-label="Blocks" ref={place}>
+    <nav className="outline" aria-label="Blocks" ref={container}>
       <ul style={{ height: virtual.getTotalSize() }} onKeyDown={onKeyDown}>
         {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];

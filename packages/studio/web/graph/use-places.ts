@@ -1,27 +1,27 @@
 import { useEffect, useMemo, useState } from 'react';
 import { isSlowToPlace, placesOf } from './layout.ts';
 import type { Box, LayoutGraph } from './layout.ts';
-import workerAddress from './layout-worker.ts?worker&url';
+import workerUrl from './layout-worker.ts?worker&url';
 
 type Places = ReadonlyMap<string, Box>;
 
 /** Returns the places of the blocks; undefined until a worker has laid them out, so that a slow layout does not stop the page. */
 export function usePlaces(graph: LayoutGraph): Places | undefined {
-  const now = useMemo(() => (isSlowToPlace(graph) ? undefined : placesOf(graph)), [graph]);
-  const [later, setLater] = useState<{ graph: LayoutGraph; places: Places }>();
+  const quickPlaces = useMemo(() => (isSlowToPlace(graph) ? undefined : placesOf(graph)), [graph]);
+  const [workerPlaces, setWorkerPlaces] = useState<{ graph: LayoutGraph; places: Places }>();
   useEffect(() => {
-    if (now) return undefined;
+    if (quickPlaces) return undefined;
     const worker = startWorker();
     worker.addEventListener('message', ({ data: places }: MessageEvent<Places>) =>
-      setLater({ graph, places }),
+      setWorkerPlaces({ graph, places }),
     );
-    // Without a worker, which a browser may refuse, the page lays it out itself.
-    worker.addEventListener('error', () => setLater({ graph, places: placesOf(graph) }));
+    // If the browser refuses the worker, the page lays out the graph itself.
+    worker.addEventListener('error', () => setWorkerPlaces({ graph, places: placesOf(graph) }));
     const { blocks, edges } = graph;
     worker.postMessage({ blocks, edges });
     return () => worker.terminate();
-  }, [graph, now]);
-  return now ?? (later?.graph === graph ? later.places : undefined);
+  }, [graph, quickPlaces]);
+  return quickPlaces ?? (workerPlaces?.graph === graph ? workerPlaces.places : undefined);
 }
 
 interface TrustedTypes {
@@ -31,11 +31,11 @@ interface TrustedTypes {
   ): { createScriptURL(url: string): string };
 }
 
-/** The page accepts addresses of scripts only from a Trusted Types policy. This one returns a single address. */
-const trusted = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy('heddle-layout', {
-  createScriptURL: () => workerAddress,
+/** The page accepts script URLs only from a Trusted Types policy. This policy returns only the URL of the worker. */
+const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy('heddle-layout', {
+  createScriptURL: () => workerUrl,
 });
 
 function startWorker(): Worker {
-  return new Worker(trusted ? trusted.createScriptURL(workerAddress) : workerAddress, { type: 'module' });
+  return new Worker(policy ? policy.createScriptURL(workerUrl) : workerUrl, { type: 'module' });
 }

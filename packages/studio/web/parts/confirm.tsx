@@ -9,7 +9,7 @@ interface ConfirmProps {
   title: string;
   danger?: boolean;
   disabled?: boolean;
-  /** Rejects with the reason, which the dialog then shows. */
+  /** If it rejects, the dialog shows the error and stays open. */
   onConfirm: () => Promise<unknown>;
   children?: ReactNode;
 }

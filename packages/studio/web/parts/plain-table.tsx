@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 
 interface PlainTableProps {
-  /** Its name for screen readers. */
+  /** The name for screen readers. */
   label: string;
   columns: readonly string[];
   /** The rows. */

@@ -4,17 +4,17 @@ interface Rows {
   scrollToIndex: (index: number) => void;
 }
 
-/** Focuses a row that is possibly not mounted yet: it is scrolled into view, and focused once it is mounted. */
+/** Returns functions that move the focus to a row. If the row is not mounted yet, it is scrolled into view first. */
 export function useRowFocus(active: number, setActive: (index: number) => void, rows: Rows) {
-  const wanted = useRef<number>(undefined);
+  const pendingFocus = useRef<number>(undefined);
   const move = (target: number): void => {
-    wanted.current = target;
+    pendingFocus.current = target;
     setActive(target);
     rows.scrollToIndex(target);
   };
   const rowRef = (index: number) => (element: HTMLElement | null) => {
-    if (!element || index !== active || wanted.current !== index) return;
-    wanted.current = undefined;
+    if (!element || index !== active || pendingFocus.current !== index) return;
+    pendingFocus.current = undefined;
     element.focus({ preventScroll: true });
   };
   return { move, rowRef };

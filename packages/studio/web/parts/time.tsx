@@ -7,7 +7,7 @@ const DATE = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 
-/** A time in the zone of the reader; UTC is shown on hover. */
+/** A time in the reader's time zone; UTC is shown on hover. */
 export function Time({ iso }: { iso: string }) {
   return (
     <time dateTime={iso} title={`${iso.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`}>
@@ -21,9 +21,9 @@ export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
-  const whole = Math.round(seconds);
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  const totalSeconds = Math.round(seconds);
+  if (totalSeconds < 3600) return `${Math.floor(totalSeconds / 60)} min ${totalSeconds % 60} s`;
+  return `${Math.floor(totalSeconds / 3600)} h ${Math.floor((totalSeconds % 3600) / 60)} min`;
 }
 
 /** Returns a size as `512 B`, `3.4 KB` or `64 MB`. */

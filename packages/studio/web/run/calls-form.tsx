@@ -9,7 +9,7 @@ interface CallsProps {
   submit: (answer: () => { [name: string]: unknown }) => void;
 }
 
-/** Calls of tools that wait for a person, each with its arguments and a decision. */
+/** The tool calls that wait for a person, each with its arguments and a decision. */
 export function CallsForm({ calls, isPending, submit }: CallsProps) {
   const [decisions, setDecisions] = useState<{ [id: string]: CallDecision }>({});
   return (

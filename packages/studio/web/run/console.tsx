@@ -7,12 +7,12 @@ import { Value } from './value.tsx';
 /** The text that the code of a block has printed: `stdout` of its output. */
 export function Console({ runId, spanId }: { runId: string; spanId: string }) {
   const address = { spanId, part: 'output', path: '/stdout' } as const;
-  const printed = useQuery(valueQuery(runId, address));
-  if (printed.isPending) return <Loading what="the console" />;
-  if (printed.error instanceof RequestError && printed.error.status === 404)
+  const stdout = useQuery(valueQuery(runId, address));
+  if (stdout.isPending) return <Loading what="the console" />;
+  if (stdout.error instanceof RequestError && stdout.error.status === 404)
     return <Empty title="Nothing was printed" />;
-  if (printed.error) return <Failed error={printed.error} retry={printed.refetch} />;
-  const { data } = printed;
+  if (stdout.error) return <Failed error={stdout.error} retry={stdout.refetch} />;
+  const { data } = stdout;
   if (data.kind !== 'string' || data.nextOffset !== null) return <Value runId={runId} address={address} />;
   const text = JSON.parse(data.text) as string;
   return text === '' ? (

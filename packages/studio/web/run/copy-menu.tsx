@@ -39,7 +39,7 @@ async function textOf(form: 'curl' | 'test', run: Overview, workflowId: string):
   return testOf({ workflowId, name: run.workflow.name, input, status, output, errorCode: error?.code });
 }
 
-/** Returns a value of the run; an empty object if there is none. Throws for one that is too large to copy. */
+/** Returns the input or output of the run; an empty object if there is none. Throws if it is too large to copy. */
 async function smallValue(runId: string, part: 'input' | 'output'): Promise<unknown> {
   const params = { path: { runId }, query: { part } };
   try {

@@ -1,4 +1,4 @@
-/** The parts of a run that are copied. */
+/** The parts of a run that a copied command or test contains. */
 export interface CopiedRun {
   workflowId: string;
   name: string;
@@ -8,22 +8,22 @@ export interface CopiedRun {
   errorCode: string | undefined;
 }
 
-/** Returns a shell command that starts a run with the same input. The key comes from the environment of the shell. */
+/** Returns a shell command that starts a run with the same input. The API key comes from an environment variable. */
 export function curlOf(
   { workflowId, input }: Pick<CopiedRun, 'workflowId' | 'input'>,
   server: string,
 ): string {
   const url = `${server}/api/v2/workflows/${encodeURIComponent(workflowId)}/execute`;
   return [
-    `curl ${quoted(url)}`,
+    `curl ${shellQuote(url)}`,
     `  -H "X-API-Key: $HEDDLE_API_KEY"`,
     `  -H 'Content-Type: application/json'`,
-    `  -d ${quoted(JSON.stringify({ input }))}`,
+    `  -d ${shellQuote(JSON.stringify({ input }))}`,
   ].join(' \\\n');
 }
 
 /** Returns the text in single quotes, within which a shell interprets no character. */
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
@@ -34,7 +34,7 @@ export function testOf({ name, input, status, output, errorCode }: CopiedRun): s
 import { createEngine } from '@heddle/engine';
 import { expect, it } from 'vitest';
 
-// Export the workflow to this file. Blocks that reach outside need blocks of the engine, or mocks.
+// Export the workflow to this file. Blocks that call other systems need the option `blocks` of createEngine, or mocks.
 const workflow = JSON.parse(readFileSync('workflow.json', 'utf8'));
 
 it(${JSON.stringify(`${name} ends as ${status}`)}, async () => {
@@ -49,7 +49,7 @@ it(${JSON.stringify(`${name} ends as ${status}`)}, async () => {
 `;
 }
 
-/** Returns a value as code, with the indentation that is needed above. */
+/** Returns a value as code, indented for its place in the test. */
 function jsonCode(value: unknown): string {
   return JSON.stringify(value ?? null, null, 2).replaceAll('\n', '\n    ');
 }

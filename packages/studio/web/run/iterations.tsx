@@ -9,13 +9,14 @@ import { durationText } from '../parts/time.tsx';
 interface IterationsProps {
   runId: string;
   state: BlockState;
-  /** Shows the blocks as they ran in an iteration. */
+  /** Shows the blocks as they ran in the iteration with this span. */
   open: (spanId: string) => void;
 }
 
-const SHOWN = ['running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+/** The statuses by which the list can be filtered. */
+const STATUSES = ['running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
-/** The iterations of a loop, or the branches of a parallel: counts per state, a list, and a field to jump to a number. */
+/** The iterations of a loop or the branches of a parallel: counts by status, a list, and a field to jump to a number. */
 export function Iterations({ runId, state, open }: IterationsProps) {
   const [status, setStatus] = useState<Span['status']>();
   const filters = { under: state.spanId, direct: true, limit: 100, ...(status && { status }) };
@@ -35,7 +36,7 @@ export function Iterations({ runId, state, open }: IterationsProps) {
           >
             All {counts?.total}
           </button>
-          {SHOWN.filter((each) => (counts?.[each] ?? 0) > 0).map((each) => (
+          {STATUSES.filter((each) => (counts?.[each] ?? 0) > 0).map((each) => (
             <button
               type="button"
               className="button quiet"
@@ -52,11 +53,11 @@ export function Iterations({ runId, state, open }: IterationsProps) {
       {spans.error && <Failed error={spans.error} retry={spans.refetch} />}
       {spans.isPending && <Loading what="iterations" />}
       <ol className="iteration-list">
-        {rows.map(({ id, index, status: own, durationMs }) => (
+        {rows.map(({ id, index, status: rowStatus, durationMs }) => (
           <li key={id}>
             <button type="button" onClick={() => open(id)}>
               <span className="number">#{index}</span>
-              <Status status={own} />
+              <Status status={rowStatus} />
               <span className="number">{durationMs === null ? '' : durationText(durationMs)}</span>
             </button>
           </li>

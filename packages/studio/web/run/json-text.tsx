@@ -11,13 +11,13 @@ const THEME = EditorView.theme({
   '.cm-scroller': { fontFamily: 'var(--mono)', overflow: 'auto' },
 });
 
-/** JSON text with colours, which can be searched and copied, not changed. */
+/** A read-only view of JSON text with syntax highlighting. */
 export function JsonText({ text }: { text: string }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!place.current) return undefined;
+    if (!container.current) return undefined;
     const view = new EditorView({
-      parent: place.current,
+      parent: container.current,
       state: EditorState.create({
         doc: text,
         extensions: [
@@ -34,5 +34,5 @@ export function JsonText({ text }: { text: string }) {
     });
     return () => view.destroy();
   }, [text]);
-  return <div ref={place} className="json-text" />;
+  return <div ref={container} className="json-text" />;
 }

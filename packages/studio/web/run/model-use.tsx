@@ -17,17 +17,17 @@ export const MODEL_BLOCKS: ReadonlySet<string> = new Set([
   'vision',
 ]);
 
-interface UseProps {
+interface ModelUseProps {
   runId: string;
   spanId: string;
 }
 
-/** The model that a block called: its tokens, its cost and its calls of tools, as the output of the block has them. */
-export function ModelUse({ runId, spanId }: UseProps) {
+/** The model that a block called, with its tokens, cost and tool calls, from the output of the block. */
+export function ModelUse({ runId, spanId }: ModelUseProps) {
   const model = usePart({ runId, spanId }, '/model');
   const tokens = usePart({ runId, spanId }, '/tokens');
   const cost = usePart({ runId, spanId }, '/cost');
-  if (model.isPending || tokens.isPending || cost.isPending) return <Loading what="the use of the model" />;
+  if (model.isPending || tokens.isPending || cost.isPending) return <Loading what="the model usage" />;
   const total = numberIn(cost.value, 'total');
   return (
     <section aria-label="Model">
@@ -55,7 +55,7 @@ export function ModelUse({ runId, spanId }: UseProps) {
   );
 }
 
-function ToolCalls({ runId, spanId }: UseProps) {
+function ToolCalls({ runId, spanId }: ModelUseProps) {
   const address = { spanId, part: 'output', path: '/toolCalls/list' } as const;
   const calls = useQuery(valueQuery(runId, address));
   if (calls.error instanceof RequestError && calls.error.status === 404) return null;
@@ -63,14 +63,14 @@ function ToolCalls({ runId, spanId }: UseProps) {
   if (!calls.data || calls.data.size === 0 || calls.data.size === null) return null;
   return (
     <>
-      <h3>Calls of tools ({calls.data.size})</h3>
+      <h3>Tool calls ({calls.data.size})</h3>
       <ValueTree {...{ runId, address }} page={calls.data} />
     </>
   );
 }
 
-/** Returns a small part of the output; undefined if the output does not have it, or if it is large. */
-function usePart({ runId, spanId }: UseProps, path: string): { isPending: boolean; value: unknown } {
+/** Returns a part of the output; undefined if the output does not have it, or if it is larger than one response. */
+function usePart({ runId, spanId }: ModelUseProps, path: string): { isPending: boolean; value: unknown } {
   const { data, isPending } = useQuery(valueQuery(runId, { spanId, part: 'output', path }));
   return {
     isPending,

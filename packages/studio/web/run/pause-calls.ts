@@ -2,7 +2,7 @@ import { isObject } from '../parts/json.ts';
 import { answerOf } from './pause-fields.ts';
 import type { PauseField } from './pause-fields.ts';
 
-/** A call of a tool that waits for a decision. */
+/** A tool call that waits for a decision. */
 export interface PauseCall {
   id: string;
   name: string;
@@ -11,7 +11,7 @@ export interface PauseCall {
   parameters: { [key: string]: unknown };
 }
 
-/** The entries of a person for a call. */
+/** The entries of a person for a tool call. */
 export interface CallDecision {
   kind: '' | 'approve' | 'edit' | 'deny';
   /** The entered text of each field of the arguments. */
@@ -19,19 +19,19 @@ export interface CallDecision {
   reason?: string;
 }
 
-type Object = { readonly [key: string]: unknown };
+type JsonObject = { readonly [key: string]: unknown };
 
-/** Returns the calls in the output of a pause point. It is data of a run, so any part of it may have another type. */
+/** Returns the calls in the output of a pause point. The output is data of a run, so any part may have another type. */
 export function callsOf(output: unknown): PauseCall[] {
   const calls = isObject(output) ? output['calls'] : undefined;
   if (!Array.isArray(calls)) return [];
   return calls.flatMap((call: unknown) => {
     if (!isObject(call) || typeof call['id'] !== 'string' || typeof call['name'] !== 'string') return [];
-    const { id, name, arguments: given, parameters } = call;
+    const { id, name, arguments: args, parameters } = call;
     return [
       {
         ...{ id, name },
-        arguments: isObject(given) ? given : {},
+        arguments: isObject(args) ? args : {},
         parameters: isObject(parameters) ? parameters : {},
       },
     ];
@@ -39,11 +39,11 @@ export function callsOf(output: unknown): PauseCall[] {
 }
 
 /** Returns the fields of the arguments: those that the schema names, and others that the call has. */
-export function fieldsOfCall({ arguments: given, parameters }: PauseCall): PauseField[] {
-  const properties: Object = isObject(parameters['properties']) ? parameters['properties'] : {};
-  const names = new Set([...Object.keys(properties), ...Object.keys(given)]);
+export function fieldsOfCall({ arguments: args, parameters }: PauseCall): PauseField[] {
+  const properties: JsonObject = isObject(parameters['properties']) ? parameters['properties'] : {};
+  const names = new Set([...Object.keys(properties), ...Object.keys(args)]);
   return [...names].map((name) => {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const value = Object.hasOwn(args, name) ? args[name] : undefined;
     const schema = isObject(properties[name]) ? properties[name] : {};
     const type = typeOf(schema['type'], value);
     return {
@@ -61,14 +61,14 @@ export function fieldsOfCall({ arguments: given, parameters }: PauseCall): Pause
 
 /** Returns the type of a field. A value that does not fit the type of its schema is edited as JSON. */
 function typeOf(type: unknown, value: unknown): string {
-  const fits =
+  const hasSchemaType =
     value === undefined || (type === 'integer' ? typeof value === 'number' : typeof value === type);
-  if (type === 'string' || type === 'boolean') return fits ? type : 'object';
-  if (type === 'number' || type === 'integer') return fits ? 'number' : 'object';
+  if (type === 'string' || type === 'boolean') return hasSchemaType ? type : 'object';
+  if (type === 'number' || type === 'integer') return hasSchemaType ? 'number' : 'object';
   return type === undefined && typeof value === 'string' ? 'string' : 'object';
 }
 
-/** Returns one decision for each call. Throws an Error that names a call without a decision, or a field that is not JSON. */
+/** Returns a decision for each call. Throws an Error that names a call without a decision or a field that is not JSON. */
 export function decisionsOf(
   calls: readonly PauseCall[],
   decisions: { readonly [id: string]: CallDecision },

@@ -6,7 +6,7 @@ interface FieldProps {
   onChange: (value: string) => void;
 }
 
-/** One field of a form, by the type of its value. */
+/** One field of a form, with a control for the type of its value. */
 export function Field({ field, value, onChange }: FieldProps) {
   const { name, type, description } = field;
   return (

@@ -7,7 +7,7 @@ export interface PauseField {
   initial: string;
 }
 
-/** Returns the fields of an input format. It is data of a workflow, so any part of it may be missing. */
+/** Returns the fields of an input format. The format is data of a workflow, so any part of it may be missing. */
 export function fieldsOf(format: unknown): PauseField[] {
   const rows: unknown[] = Array.isArray(format) ? format : [];
   return rows.flatMap((row) => {
@@ -25,7 +25,7 @@ export function fieldsOf(format: unknown): PauseField[] {
   });
 }
 
-/** Returns the answer of a form. Fields without text are left out. Throws an Error that names a field whose text is not JSON. */
+/** Returns the answer of a form without empty fields. Throws an Error that names a field whose text is not JSON. */
 export function answerOf(
   fields: readonly PauseField[],
   values: { readonly [name: string]: string },

@@ -8,7 +8,7 @@ import { CallsForm } from './calls-form.tsx';
 import { callsOf } from './pause-calls.ts';
 import { Field } from './pause-field.tsx';
 
-/** The pauses of the run, with a form for each point that a person can answer. */
+/** The pauses of the run, with a form for each one that the reader can answer. */
 export function Pauses({ run }: { run: Overview }) {
   if (run.pauses.length === 0) return null;
   return (
@@ -35,7 +35,7 @@ export function Pauses({ run }: { run: Overview }) {
               contextId={pause.contextId}
             />
           )}
-          {pause.kind === 'human' && pause.contextId === null && <p>You may look, but not answer.</p>}
+          {pause.kind === 'human' && pause.contextId === null && <p>You have no permission to answer.</p>}
         </div>
       ))}
     </section>
@@ -53,12 +53,12 @@ function PauseForm({ run, pause, contextId }: FormProps) {
   const fields = fieldsOf(pause.inputFormat);
   const [values, setValues] = useState<{ [name: string]: string }>({});
   const action = useMutation({
-    // An invalid text in a field throws inside, so that it is shown like a refusal.
+    // Invalid text in a field throws here, so that its error is shown like an error of the server.
     mutationFn: async (answer: () => { [name: string]: unknown }) => resume(run, contextId, answer()),
     onSettled: () => queries.invalidateQueries({ queryKey: ['run', run.runId] }),
   });
   const calls = callsOf(pause.output);
-  const problem = action.error && (
+  const errorText = action.error && (
     <p role="alert" className="error-text">
       {action.error.message}
     </p>
@@ -67,7 +67,7 @@ function PauseForm({ run, pause, contextId }: FormProps) {
     return (
       <>
         <CallsForm calls={calls} isPending={action.isPending} submit={action.mutate} />
-        {problem}
+        {errorText}
       </>
     );
   return (
@@ -86,7 +86,7 @@ function PauseForm({ run, pause, contextId }: FormProps) {
           onChange={(value) => setValues({ ...values, [field.name]: value })}
         />
       ))}
-      {problem}
+      {errorText}
       <button type="submit" className="button primary" disabled={action.isPending}>
         {action.isPending ? 'Continuing…' : 'Continue the run'}
       </button>

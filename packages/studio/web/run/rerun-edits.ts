@@ -15,14 +15,14 @@ interface Graph {
 /** A value of the earlier run that can be changed before a run starts at a block. */
 export interface EditTarget {
   kind: 'input' | 'fields' | 'output';
-  /** Its name in the list of choices. */
+  /** The name in the list of choices. */
   title: string;
   address: { spanId: string; part: 'input' | 'output'; path: string };
-  /** The block whose output it is. */
+  /** For an output: its block. */
   blockId?: string;
 }
 
-/** The fields that a changed value adds to the request. */
+/** The fields of the request that contain a changed value. */
 export interface RerunEdits {
   input?: { [name: string]: unknown };
   fields?: { [name: string]: unknown };
@@ -47,71 +47,75 @@ export function startOf(graph: Graph, block: Block): Block {
 }
 
 /**
- * Returns the values that can be changed before a run starts at a block: the input of the run if it is the first block, else its
- * own fields and the outputs of the blocks that lead to it, the nearest first. `parts`: the iterations in which it starts,
- * outermost first.
+ * Returns the values that can be changed before a run starts at `start`. If no block leads to `start`, this is the input
+ * of the run. Otherwise these are the fields of `start`, unless it is a container, and the outputs of the blocks that lead
+ * to it, nearest first. `scope`: the iterations in which the run starts, outermost first.
  */
-export function targetsOf(graph: Graph, start: Block, parts: readonly Part[] = []): EditTarget[] {
-  const prefix = prefixOf(parts);
-  const before = parts.reduceRight(
-    (found, { blockId }, depth) => {
+export function targetsOf(graph: Graph, start: Block, scope: readonly Iteration[] = []): EditTarget[] {
+  const prefix = prefixOf(scope);
+  const sources = scope.reduceRight(
+    (spans, { blockId }, depth) => {
       const container = graph.blocks.find(({ id }) => id === blockId);
-      return container ? [...found, ...placedBefore(graph, container, parts.slice(0, depth))] : found;
+      return container ? [...spans, ...spansBefore(graph, container, scope.slice(0, depth))] : spans;
     },
-    placedBefore(graph, start, parts),
+    spansBefore(graph, start, scope),
   );
-  if (before.length === 0 && parts.length === 0) return [RUN_INPUT];
+  if (sources.length === 0 && scope.length === 0) return [RUN_INPUT];
   const isContainer = graph.blocks.some(({ parentId }) => parentId === start.id);
-  const own: EditTarget = {
+  const fields: EditTarget = {
     kind: 'fields',
     title: `The fields of ${start.name}`,
     address: { spanId: prefix + start.id, part: 'input', path: '' },
   };
-  const outputs = before.map(({ block: { id, name }, spanId }): EditTarget => ({
+  const outputs = sources.map(({ block: { id, name }, spanId }): EditTarget => ({
     kind: 'output',
     title: `The output of ${name}`,
     address: { spanId, part: 'output', path: '' },
     blockId: id,
   }));
-  return isContainer ? outputs : [own, ...outputs];
+  return isContainer ? outputs : [fields, ...outputs];
 }
 
 /** An iteration in which a run starts. */
-interface Part {
+interface Iteration {
   blockId: string;
   spanId: string;
 }
 
-function prefixOf(parts: readonly Part[]): string {
-  const last = parts.at(-1);
+/** Returns the prefix of the ids of the spans in the innermost iteration. */
+function prefixOf(scope: readonly Iteration[]): string {
+  const last = scope.at(-1);
   return last ? `${last.spanId}/` : '';
 }
 
-function placedBefore(graph: Graph, start: Block, parts: readonly Part[]) {
-  return blocksBefore(graph, start).map((block) => ({ block, spanId: prefixOf(parts) + block.id }));
+/** Returns the blocks that lead to a block, nearest first, with their spans in the scope. */
+function spansBefore(graph: Graph, start: Block, scope: readonly Iteration[]) {
+  return blocksBefore(graph, start).map((block) => ({ block, spanId: prefixOf(scope) + block.id }));
 }
 
-/** Returns the blocks that lead to a block, the nearest first. Takes O(blocks + edges). */
+/** Returns the blocks that lead to a block in its container, nearest first. Takes O(blocks + edges). */
 function blocksBefore({ blocks, edges }: Graph, start: Block): Block[] {
   const sources = Map.groupBy(edges, ({ target }) => target);
   const byId = new Map(blocks.map((block) => [block.id, block]));
-  const found = new Set([start.id]);
-  for (const id of found) for (const { source } of sources.get(id) ?? []) found.add(source);
-  found.delete(start.id);
-  return [...found].flatMap((id) => byId.get(id) ?? []).filter(({ parentId }) => parentId === start.parentId);
+  const ancestors = new Set([start.id]);
+  for (const id of ancestors) for (const { source } of sources.get(id) ?? []) ancestors.add(source);
+  ancestors.delete(start.id);
+  return [...ancestors]
+    .flatMap((id) => byId.get(id) ?? [])
+    .filter(({ parentId }) => parentId === start.parentId);
 }
 
-/** Returns the part of the request for the edited text. Throws an Error for text that is not a JSON object, or changed code. */
-export function editsOf({ kind, blockId = '' }: EditTarget, before: unknown, text: string): RerunEdits {
-  const after = objectIn(text);
-  if (kind === 'input') return { input: after };
-  if (kind === 'output') return { outputs: { [blockId]: after } };
-  const known = isObject(before) ? before : {};
-  const changed = Object.entries(after).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(known[name]),
+/** Returns the request fields for an edited value. Throws an Error if the text is not a JSON object or changes code. */
+export function editsOf({ kind, blockId = '' }: EditTarget, original: unknown, text: string): RerunEdits {
+  const edited = objectIn(text);
+  if (kind === 'input') return { input: edited };
+  if (kind === 'output') return { outputs: { [blockId]: edited } };
+  const originalFields = isObject(original) ? original : {};
+  const changed = Object.entries(edited).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(originalFields[name]),
   );
   if (changed.some(([name]) => name === 'code'))
-    throw new Error('Code is changed in the workflow. Deploy it, and start in the live version.');
+    throw new Error('Code can be changed only in the workflow. Deploy it, and start in the live version.');
   return changed.length === 0 ? {} : { fields: Object.fromEntries(changed) };
 }
 

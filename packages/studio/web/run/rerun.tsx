@@ -11,7 +11,7 @@ import { RUN_INPUT, editsOf, startOf, targetsOf } from './rerun-edits.ts';
 import type { EditTarget, RerunEdits } from './rerun-edits.ts';
 import { partsAround } from './selection.ts';
 
-/** Starts the run again from its beginning, possibly with another input. */
+/** A button that starts the run again from its beginning, possibly with another input. */
 export function RunAgain({ run }: { run: Overview }) {
   const { start, editor } = useRerun(run, [RUN_INPUT]);
   return (
@@ -22,25 +22,25 @@ export function RunAgain({ run }: { run: Overview }) {
   );
 }
 
-/** Starts a run at a block: with the outputs of the blocks before it, possibly changed. */
+/** A button that starts a run at a block, with the outputs of the blocks before it, possibly changed. */
 export function RunFrom({ run, block, spanId }: RunFromProps) {
-  const around = partsAround(run.graph, block, spanId);
-  const [isInside, setInside] = useState(around.length > 0);
+  const enclosing = partsAround(run.graph, block, spanId);
+  const [isInside, setInside] = useState(enclosing.length > 0);
   const [version, setVersion] = useState<'run' | 'live'>('run');
   const outermost = startOf(run.graph, block);
-  const first = isInside ? block : outermost;
-  const parts = isInside ? around : [];
-  const iterations = parts.map(({ index }) => index);
-  const { start, editor, reset } = useRerun(run, targetsOf(run.graph, first, parts));
+  const startBlock = isInside ? block : outermost;
+  const scope = isInside ? enclosing : [];
+  const iterations = scope.map(({ index }) => index);
+  const { start, editor, reset } = useRerun(run, targetsOf(run.graph, startBlock, scope));
   if (!run.mayResume || run.workflow.id === null || isOpen(run.status)) return null;
   return (
     <div className="button-row">
       <Confirm
         label="Run from here"
-        title={`Start a run at ${first.name}?`}
-        onConfirm={() => start({ blockId: first.id, version, ...(isInside && { iterations }) })}
+        title={`Start a run at ${startBlock.name}?`}
+        onConfirm={() => start({ blockId: startBlock.id, version, ...(isInside && { iterations }) })}
       >
-        {around.length > 0 && (
+        {enclosing.length > 0 && (
           <label className="field">
             <span>Start</span>
             <select
@@ -51,15 +51,15 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
               }}
             >
               <option value="inside">
-                In {around.map(({ name, index }) => `${name} #${index}`).join(', ')}
+                In {enclosing.map(({ name, index }) => `${name} #${index}`).join(', ')}
               </option>
               <option value="outermost">At {outermost.name}, with all its iterations</option>
             </select>
           </label>
         )}
         <p>
-          It takes over the outputs of the blocks before it
-          {isInside && ', of the iterations before it, and of other branches that have ended'}.
+          The new run takes over the outputs of the blocks before this block
+          {isInside && ', of earlier iterations, and of other branches that have ended'}.
         </p>
         <label className="field">
           <span>Version</span>
@@ -81,14 +81,14 @@ interface RunFromProps {
   spanId: string;
 }
 
-/** Returns a function that starts the run and opens the new one, and the form for changes before the start. */
+/** Returns a function that starts the new run and opens it, the form for a change before the start, and its reset. */
 function useRerun(run: Overview, targets: readonly EditTarget[]) {
   const navigate = useNavigate();
-  const [chosen, choose] = useState('');
-  const [edited, setEdited] = useState<{ before: unknown; text: string }>();
-  const target = targets[Number(chosen)];
+  const [choice, setChoice] = useState('');
+  const [edit, setEdit] = useState<{ original: unknown; text: string }>();
+  const target = targets[Number(choice)];
   const changes = (): RerunEdits =>
-    chosen === '' || !target || !edited ? {} : editsOf(target, edited.before, edited.text);
+    choice === '' || !target || !edit ? {} : editsOf(target, edit.original, edit.text);
   const start = async (body: Pick<RerunBody, 'blockId' | 'iterations' | 'version'>): Promise<void> => {
     const { id: workflowId } = run.workflow;
     if (workflowId === null) return;
@@ -100,10 +100,10 @@ function useRerun(run: Overview, targets: readonly EditTarget[]) {
       <label className="field">
         <span>Change before it starts</span>
         <select
-          value={chosen}
+          value={choice}
           onChange={(event) => {
-            choose(event.target.value);
-            setEdited(undefined);
+            setChoice(event.target.value);
+            setEdit(undefined);
           }}
         >
           <option value="">Nothing</option>
@@ -114,40 +114,40 @@ function useRerun(run: Overview, targets: readonly EditTarget[]) {
           ))}
         </select>
       </label>
-      {chosen !== '' && target && (
-        <EditedValue
+      {choice !== '' && target && (
+        <ValueEditor
           key={target.title}
           runId={run.runId}
           target={target}
-          text={edited?.text}
-          onChange={(text, before) => setEdited({ text, before })}
+          text={edit?.text}
+          onChange={(text, original) => setEdit({ text, original })}
         />
       )}
     </>
   );
   const reset = (): void => {
-    choose('');
-    setEdited(undefined);
+    setChoice('');
+    setEdit(undefined);
   };
   return { start, editor, reset };
 }
 
-interface EditedProps {
+interface ValueEditorProps {
   runId: string;
   target: EditTarget;
   /** Undefined: not changed yet. */
   text: string | undefined;
-  onChange: (text: string, before: unknown) => void;
+  onChange: (text: string, original: unknown) => void;
 }
 
-function EditedValue({ runId, target, text, onChange }: EditedProps) {
+function ValueEditor({ runId, target, text, onChange }: ValueEditorProps) {
   const id = useId();
   const { data, error, refetch } = useQuery(valueQuery(runId, target.address));
   if (error) return <Failed error={error} retry={refetch} />;
   if (!data) return <Loading what="the value" />;
   if (data.nextOffset !== null)
-    return <p>The value is larger than 64 KB. It cannot be changed here, but through the HTTP interface.</p>;
-  const before = JSON.parse(data.text) as unknown;
+    return <p>The value is larger than 64 KB. It can be changed only through the HTTP interface.</p>;
+  const original = JSON.parse(data.text) as unknown;
   return (
     <div className="field">
       <label htmlFor={id}>New value, as JSON</label>
@@ -156,8 +156,8 @@ function EditedValue({ runId, target, text, onChange }: EditedProps) {
         className="mono"
         rows={10}
         spellCheck={false}
-        value={text ?? JSON.stringify(before, null, 2)}
-        onChange={(event) => onChange(event.target.value, before)}
+        value={text ?? JSON.stringify(original, null, 2)}
+        onChange={(event) => onChange(event.target.value, original)}
       />
     </div>
   );

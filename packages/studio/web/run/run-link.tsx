@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 
-/** A link to a run, labelled with the end of its id, because the beginning is the time. */
+/** A link to a run. Its label is the end of the id, because the beginning of an id is its time and differs little. */
 export function RunLink({ runId }: { runId: string }) {
   return (
     <Link to="/runs/$runId" params={{ runId }} search={{}} className="mono" title={runId}>

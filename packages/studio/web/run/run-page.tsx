@@ -25,16 +25,16 @@ export function RunPage() {
   if (overview.error) return <FailedPage what="Run" error={overview.error} retry={overview.refetch} />;
   if (states.error) return <FailedPage what="Run" error={states.error} retry={states.refetch} />;
   if (!overview.data || !states.data) return <Loading what="the run" />;
-  return <ShownRun key={runId} run={overview.data} states={states.data} />;
+  return <LoadedRun key={runId} run={overview.data} states={states.data} />;
 }
 
-/** The selection comes from the address of the page, and all parts read it. */
-function ShownRun({ run, states }: { run: Overview; states: readonly BlockState[] }) {
+/** The loaded run. All parts read the selection from the URL of the page. */
+function LoadedRun({ run, states }: { run: Overview; states: readonly BlockState[] }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const selection = selectionOf(run, states, search);
   const go = (change: Partial<typeof search>) =>
-    void navigate({ search: (before) => ({ ...before, ...change }) });
+    void navigate({ search: (previous) => ({ ...previous, ...change }) });
   const selectBlock = (blockId: string) => {
     const span = states.find((state) => state.blockId === blockId)?.spanId;
     go(span === undefined ? { block: blockId, span: undefined } : { span, block: undefined });

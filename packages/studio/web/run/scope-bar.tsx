@@ -7,7 +7,7 @@ interface ScopeBarProps {
   onChange: (scope: string) => void;
 }
 
-/** The iterations that the graph shows, outermost first, and links back. */
+/** The iterations that the graph shows, outermost first, as buttons that lead back to them. */
 export function ScopeBar({ run, scope, onChange }: ScopeBarProps) {
   const parts = scopeParts(run.graph, scope);
   if (parts.length === 0) return null;

@@ -1,16 +1,16 @@
 import type { BlockState, Graph, Overview } from '../api/queries.ts';
 import type { RunSearch } from '../shell/search.ts';
 
-/** The selection: one address that every part of the page reads. */
+/** What the URL of the page selects. Every part of the page reads it. */
 export interface Selection {
-  /** Empty: the run itself. */
+  /** Empty for the run itself, and for a block that has not run. */
   spanId: string;
   block: Graph['blocks'][number] | undefined;
   /** The state of the block within the shown iteration; undefined if it has not run. */
   state: BlockState | undefined;
 }
 
-/** Returns the selection in the address of the page. */
+/** Returns the selection in the URL of the page. */
 export function selectionOf(
   run: Overview,
   states: readonly BlockState[],
@@ -27,14 +27,14 @@ export function selectionOf(
 
 /** Returns the block of a span; for an iteration, its container. */
 function blockOf(graph: Graph, spanId: string): string | undefined {
-  const iteration = /^(.*)\/\d+$/.exec(spanId)?.[1];
-  const endsWith = (id: string, text: string | undefined) => text === id || text?.endsWith(`/${id}`) === true;
+  const containerSpanId = /^(.*)\/\d+$/.exec(spanId)?.[1];
+  const isSpanOf = (id: string, span: string | undefined) => span === id || span?.endsWith(`/${id}`) === true;
   return graph.blocks
-    .filter(({ id }) => endsWith(id, spanId) || endsWith(id, iteration))
+    .filter(({ id }) => isSpanOf(id, spanId) || isSpanOf(id, containerSpanId))
     .toSorted((a, b) => b.id.length - a.id.length)[0]?.id;
 }
 
-/** A container of the shown blocks, and one of its iterations. */
+/** A container of the shown blocks, with one of its iterations. */
 export interface ScopePart {
   blockId: string;
   name: string;
@@ -46,17 +46,17 @@ export interface ScopePart {
 /** Returns the iterations that lead to a scope, outermost first. */
 export function scopeParts(graph: Graph, scope: string): ScopePart[] {
   const parts: ScopePart[] = [];
-  let rest = scope;
+  let remaining = scope;
   let spanId = '';
-  while (rest !== '') {
+  while (remaining !== '') {
     const block = graph.blocks
-      .filter(({ id }) => rest.startsWith(`${id}/`))
+      .filter(({ id }) => remaining.startsWith(`${id}/`))
       .toSorted((a, b) => b.id.length - a.id.length)[0];
-    const [, index] = block ? (/^(\d+)(?:\/|$)/.exec(rest.slice(block.id.length + 1)) ?? []) : [];
+    const [, index] = block ? (/^(\d+)(?:\/|$)/.exec(remaining.slice(block.id.length + 1)) ?? []) : [];
     if (!block || index === undefined) return parts;
     spanId = `${spanId === '' ? '' : `${spanId}/`}${block.id}/${index}`;
     parts.push({ blockId: block.id, name: block.name, index: Number(index), spanId });
-    rest = scope.slice(spanId.length + 1);
+    remaining = scope.slice(spanId.length + 1);
   }
   return parts;
 }
@@ -64,7 +64,7 @@ export function scopeParts(graph: Graph, scope: string): ScopePart[] {
 /** Returns the iterations that contain the block of a span, outermost first. */
 export function partsAround(graph: Graph, block: Graph['blocks'][number], spanId: string): ScopePart[] {
   const parts = scopeParts(graph, spanId);
-  // The span of an iteration is itself in the list.
+  // For the span of an iteration, the list ends with this iteration itself.
   return parts.at(-1)?.blockId === block.id ? parts.slice(0, -1) : parts;
 }
 

@@ -27,7 +27,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
   return (
     <div className="span-facts">
       {span.data && <Facts span={span.data} />}
-      {span.data && block && <OfBlock runId={run.runId} span={span.data} type={block.type} />}
+      {span.data && block && <BlockDetails runId={run.runId} span={span.data} type={block.type} />}
       {spanId === '' && <p>Select a block to see its times, its attempts and its error.</p>}
       {spanId === '' && <AuditLog workspaceId={run.workspaceId} resourceId={run.runId} />}
       {children.length > 0 && (
@@ -47,8 +47,8 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
   );
 }
 
-/** The code of an error, and the use of models by a block. */
-function OfBlock({ runId, span, type }: { runId: string; span: Span; type: string }) {
+/** The code around the line of an error, and the model usage of the block. */
+function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: string }) {
   const line = span.error?.line ?? null;
   return (
     <>
@@ -58,11 +58,11 @@ function OfBlock({ runId, span, type }: { runId: string; span: Span; type: strin
   );
 }
 
-/** Returns a span. Within its scope, no other span has its block and number. */
+/** Returns a span; null if it does not exist. Reads the spans of its scope; for an iteration, only those of its number. */
 async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
-  const own = scopeOf(run.graph, spanId);
-  const isIteration = own === spanId;
-  const under = isIteration ? spanId.slice(0, spanId.lastIndexOf('/')) : own;
+  const scope = scopeOf(run.graph, spanId);
+  const isIteration = scope === spanId;
+  const under = isIteration ? spanId.slice(0, spanId.lastIndexOf('/')) : scope;
   const number = Number(spanId.slice(spanId.lastIndexOf('/') + 1));
   const query = {
     direct: true,

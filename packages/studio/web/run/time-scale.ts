@@ -1,55 +1,55 @@
 /** The times of a span. */
 interface Times {
   relativeStartMs: number;
-  /** null while it is open. */
+  /** null while the span is open. */
   durationMs: number | null;
   childCount: number;
 }
 
-/** Places of times on a line from 0 to 1. */
+/** Maps times to positions on an axis from 0 to 1. Long idle periods are shortened. */
 export interface TimeScale {
   at(ms: number): number;
   width(span: Times): number;
-  /** The idle time that the line leaves out. */
+  /** The idle time that the axis leaves out. */
   collapsedMs: number;
 }
 
-/** Idle time takes at most this part of the time with work. */
-const IDLE_SHARE = 0.04;
-/** Smallest part of the line that can be seen. */
-const LEAST = 0.002;
+/** Maximum length of each idle period on the axis, as a fraction of the time with work. */
+const MAX_GAP_SHARE = 0.04;
+/** Minimum width of a span on the axis: a narrower one would be invisible. */
+const MIN_WIDTH = 0.002;
 
 /** Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n). */
 export function timeScale(spans: readonly Times[], nowMs: number): TimeScale {
-  const busy = busyPeriods(spans, nowMs);
-  const work = busy.reduce((sum, { from, to }) => sum + (to - from), 0);
-  const most = Math.max(work * IDLE_SHARE, 1);
+  const periods = busyPeriods(spans, nowMs);
+  const workMs = periods.reduce((sum, { from, to }) => sum + (to - from), 0);
+  const maxGapMs = Math.max(workMs * MAX_GAP_SHARE, 1);
   let collapsedMs = 0;
-  let before = 0;
+  let previousEnd = 0;
   let shift = 0;
-  const points = busy.map(({ from, to }) => {
-    const gap = from - before;
-    if (gap > most) {
-      collapsedMs += gap - most;
-      shift += gap - most;
+  const points = periods.map(({ from, to }) => {
+    const gapMs = from - previousEnd;
+    if (gapMs > maxGapMs) {
+      collapsedMs += gapMs - maxGapMs;
+      shift += gapMs - maxGapMs;
     }
-    before = to;
+    previousEnd = to;
     return { from, to, shift };
   });
-  const total = Math.max(before - shift, 1);
+  const total = Math.max(previousEnd - shift, 1);
   const at = (ms: number): number => {
-    const index = lastAt(points, ms);
+    const index = periodIndexAt(points, ms);
     const point = points[index];
-    const moved = point ? ms - point.shift : ms;
-    // A time in a collapsed gap is where the next period begins.
+    const shifted = point ? ms - point.shift : ms;
+    // A time in a collapsed gap is placed at the start of the next period at the latest.
     const next = points[index + 1];
     const limit = next ? next.from - next.shift : total;
-    return Math.min(Math.max(Math.min(moved, limit), 0) / total, 1);
+    return Math.min(Math.max(Math.min(shifted, limit), 0) / total, 1);
   };
   const width = (span: Times): number =>
     Math.max(
       at(span.relativeStartMs + (span.durationMs ?? nowMs - span.relativeStartMs)) - at(span.relativeStartMs),
-      LEAST,
+      MIN_WIDTH,
     );
   return { at, width, collapsedMs };
 }
@@ -59,7 +59,7 @@ interface Period {
   to: number;
 }
 
-/** Returns the times in which blocks ran, without overlaps. */
+/** Returns the periods in which blocks ran, in order and without overlaps. */
 function busyPeriods(spans: readonly Times[], nowMs: number): Period[] {
   const leaves = spans
     .filter(({ childCount }) => childCount === 0)
@@ -78,7 +78,7 @@ function busyPeriods(spans: readonly Times[], nowMs: number): Period[] {
 }
 
 /** Returns the index of the last period that begins at this time or before; -1 if there is none. */
-function lastAt(points: readonly Period[], ms: number): number {
+function periodIndexAt(points: readonly Period[], ms: number): number {
   let low = 0;
   let high = points.length;
   while (low < high) {

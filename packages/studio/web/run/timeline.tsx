@@ -32,11 +32,11 @@ export function Timeline({ run, selected, select }: TimelineProps) {
     overscan: 10,
   });
   const items = virtual.getVirtualItems();
-  const lastShown = items.at(-1)?.index ?? 0;
+  const lastVisible = items.at(-1)?.index ?? 0;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = spans;
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && lastShown >= rows.length - 50) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastShown, rows.length]);
+    if (hasNextPage && !isFetchingNextPage && lastVisible >= rows.length - 50) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastVisible, rows.length]);
   if (spans.error) return <Failed error={spans.error} retry={spans.refetch} />;
   if (spans.isPending) return <Loading what="spans" />;
   if (rows.length === 0) return <Empty title="No block has run yet" />;
@@ -50,7 +50,7 @@ export function Timeline({ run, selected, select }: TimelineProps) {
           {items.map(({ index, start }) => {
             const span = rows[index];
             if (!span) return null;
-            const place = {
+            const position = {
               left: `${scale.at(span.relativeStartMs) * 100}%`,
               width: `${scale.width(span) * 100}%`,
             };
@@ -61,7 +61,7 @@ export function Timeline({ run, selected, select }: TimelineProps) {
                 aria-setsize={rows.length}
                 aria-posinset={index + 1}
               >
-                <Row {...{ span, place, select }} isSelected={selected === span.id} />
+                <Row {...{ span, position, select }} isSelected={selected === span.id} />
               </li>
             );
           })}
@@ -73,14 +73,14 @@ export function Timeline({ run, selected, select }: TimelineProps) {
 
 interface RowProps {
   span: Span;
-  place: { left: string; width: string };
+  position: { left: string; width: string };
   isSelected: boolean;
   select: (spanId: string) => void;
 }
 
-function Row({ span, place, isSelected, select }: RowProps) {
+function Row({ span, position, isSelected, select }: RowProps) {
   const { id, name, depth, status, durationMs, errorHandled } = span;
-  const shown = status === 'failed' && errorHandled ? 'handled' : status;
+  const shownStatus = status === 'failed' && errorHandled ? 'handled' : status;
   return (
     <button
       type="button"
@@ -89,12 +89,12 @@ function Row({ span, place, isSelected, select }: RowProps) {
       onClick={() => select(id)}
     >
       <span className="timeline-name" style={{ paddingInlineStart: `${depth * 12}px` }}>
-        <span className="status-mark" data-status={shown} aria-hidden="true" />
+        <span className="status-mark" data-status={shownStatus} aria-hidden="true" />
         <bdi className="clip">{name}</bdi>
-        <span className="hidden">, {STATUS_NAMES[shown]}, </span>
+        <span className="hidden">, {STATUS_NAMES[shownStatus]}, </span>
       </span>
       <span className="timeline-track">
-        <span className="timeline-bar" data-status={shown} style={place} />
+        <span className="timeline-bar" data-status={shownStatus} style={position} />
       </span>
       <span className="number">{durationMs === null ? '' : durationText(durationMs)}</span>
     </button>

@@ -12,19 +12,19 @@ interface TreeProps {
 
 /** The entries of a value. The content of an entry is loaded when it is opened. */
 export function ValueTree({ runId, address, page }: TreeProps) {
-  const [shown, setShown] = useState([0]);
+  const [offsets, setOffsets] = useState([0]);
   if (page.size === null) return <Scalar page={page} />;
   if (page.size === 0)
-    return <p className="value-note">{page.kind === 'array' ? 'An empty list' : 'An empty object'}</p>;
-  const last = shown.at(-1) ?? 0;
+    return <p className="value-note">{page.kind === 'array' ? 'An empty array' : 'An empty object'}</p>;
+  const last = offsets.at(-1) ?? 0;
   return (
     <ul className="tree">
-      {shown.map((entry) => (
-        <Entries key={entry} {...{ runId, address, entry }} first={entry === 0 ? page : undefined} />
+      {offsets.map((entry) => (
+        <Entries key={entry} {...{ runId, address, entry }} firstPage={entry === 0 ? page : undefined} />
       ))}
       {last + 100 < page.size && (
         <li>
-          <button type="button" className="button" onClick={() => setShown([...shown, last + 100])}>
+          <button type="button" className="button" onClick={() => setOffsets([...offsets, last + 100])}>
             Show entries {last + 100} to {Math.min(last + 199, page.size - 1)} of {page.size}
           </button>
         </li>
@@ -37,18 +37,18 @@ interface EntriesProps {
   runId: string;
   address: ValueAddress;
   entry: number;
-  first: ValuePage | undefined;
+  firstPage: ValuePage | undefined;
 }
 
-function Entries({ runId, address, entry, first }: EntriesProps) {
-  const page = useQuery({ ...valueQuery(runId, address, { entry }), enabled: first === undefined });
+function Entries({ runId, address, entry, firstPage }: EntriesProps) {
+  const page = useQuery({ ...valueQuery(runId, address, { entry }), enabled: firstPage === undefined });
   if (page.error)
     return (
       <li>
         <Failed error={page.error} retry={page.refetch} />
       </li>
     );
-  const entries = (first ?? page.data)?.entries;
+  const entries = (firstPage ?? page.data)?.entries;
   if (!entries)
     return (
       <li>
@@ -56,12 +56,12 @@ function Entries({ runId, address, entry, first }: EntriesProps) {
       </li>
     );
   return entries.map(({ key, kind, preview }) => {
-    const inner = { ...address, path: `${address.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` };
+    const child = { ...address, path: `${address.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` };
     const isOpenable = kind === 'object' || kind === 'array' || preview.endsWith('…') || preview.length > 120;
     return (
       <li key={key}>
         {isOpenable ? (
-          <Branch {...{ runId, name: key, kind, preview }} address={inner} />
+          <Branch {...{ runId, name: key, kind, preview }} address={child} />
         ) : (
           <span className="tree-line">
             <bdi className="tree-key">{key}</bdi>{' '}
@@ -101,10 +101,10 @@ function Branch({ runId, name, kind, preview, address }: BranchProps) {
   );
 }
 
-/** A text, with its line breaks, or another scalar. */
+/** A string with its line breaks, or another scalar. */
 function Scalar({ page }: { page: ValuePage }) {
-  const isWholeText = page.kind === 'string' && page.nextOffset === null;
-  const text = isWholeText ? (JSON.parse(page.text) as string) : page.text;
+  const isWholeString = page.kind === 'string' && page.nextOffset === null;
+  const text = isWholeString ? (JSON.parse(page.text) as string) : page.text;
   return (
     <>
       {page.nextOffset !== null && (

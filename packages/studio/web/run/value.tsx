@@ -16,7 +16,7 @@ interface ValueProps {
   address: ValueAddress;
 }
 
-/** A value as a tree, or as JSON text, with the first 64 KB shown. */
+/** A value as a tree, or the first 64 KB of it as JSON text. */
 export function Value({ runId, address }: ValueProps) {
   const page = useQuery(valueQuery(runId, address));
   const [isText, setText] = useState(false);

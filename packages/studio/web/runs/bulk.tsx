@@ -7,9 +7,9 @@ import type { LogEntry, RunFilters } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 
 /** Maximum number of runs of one action. */
-const MOST = 1000;
-/** Requests at the same time. */
-const AT_ONCE = 4;
+const MAX_RUNS = 1000;
+/** Maximum number of concurrent requests. */
+const CONCURRENCY = 4;
 
 interface BulkProps {
   rows: readonly LogEntry[];
@@ -30,11 +30,13 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
     : 'all runs that match the filters';
   const perform = async (
     verb: string,
-    isFor: (row: LogEntry) => boolean,
+    isApplicable: (row: LogEntry) => boolean,
     act: (row: LogEntry) => Promise<unknown>,
   ) => {
-    const chosen = isSelection ? rows.filter(({ runId }) => selected.has(runId)) : await matching(filters);
-    const outcome = await actOn(chosen.filter(isFor), act);
+    const targets = isSelection
+      ? rows.filter(({ runId }) => selected.has(runId))
+      : await matchingRuns(filters);
+    const outcome = await actOn(targets.filter(isApplicable), act);
     setReport(
       `${verb}: ${outcome.done}. ${outcome.failed > 0 ? `Refused: ${outcome.failed} (${outcome.reason}).` : ''}`,
     );
@@ -84,17 +86,17 @@ function refOf({ runId, workflowId }: LogEntry) {
   return { runId, workflowId: workflowId ?? '' };
 }
 
-/** Returns the runs that match, at most a thousand. */
-async function matching(filters: RunFilters): Promise<LogEntry[]> {
-  const query = { ...filters, limit: MOST };
+/** Returns the runs that match the filters, newest first, at most a thousand. */
+async function matchingRuns(filters: RunFilters): Promise<LogEntry[]> {
+  const query = { ...filters, limit: MAX_RUNS };
   return (await dataOf(client.GET('/api/v2/logs', { params: { query } }))).data;
 }
 
 async function actOn(rows: readonly LogEntry[], act: (row: LogEntry) => Promise<unknown>) {
-  const waiting = [...rows];
+  const queue = [...rows];
   const outcome = { done: 0, failed: 0, reason: '' };
   const work = async (): Promise<void> => {
-    for (let row = waiting.pop(); row; row = waiting.pop()) {
+    for (let row = queue.pop(); row; row = queue.pop()) {
       try {
         await act(row);
         outcome.done += 1;
@@ -104,6 +106,6 @@ async function actOn(rows: readonly LogEntry[], act: (row: LogEntry) => Promise<
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
   return outcome;
 }

@@ -18,7 +18,7 @@ const TRIGGERS = [
   ['workflow', 'Another workflow'],
 ] as const;
 
-const PLACES = [
+const PARTS = [
   ['input', 'Input'],
   ['output', 'Output'],
   ['error', 'Error'],
@@ -31,13 +31,13 @@ interface FiltersProps {
 
 type Name = keyof RunsSearch;
 
-/** The filters of the list of runs. They are in the address of the page, so that it can be shared. */
+/** The filters of the list of runs. They are in the URL, so that a filtered list can be shared. */
 export function Filters({ search, onChange }: FiltersProps) {
   const set = (name: Name, value: string) => {
-    const { [name]: _before, ...rest } = search;
-    if (name === 'text' && value === '' && 'in' in rest) delete rest.in;
+    const { [name]: _previous, ...others } = search;
+    if (name === 'text' && value === '' && 'in' in others) delete others.in;
     const isNumber = name === 'minDurationMs' || name === 'minCost';
-    onChange(value === '' ? rest : { ...rest, [name]: isNumber ? Number(value) : value });
+    onChange(value === '' ? others : { ...others, [name]: isNumber ? Number(value) : value });
   };
   const seconds = search.minDurationMs === undefined ? '' : String(search.minDurationMs / 1000);
   return (
@@ -70,7 +70,7 @@ export function Filters({ search, onChange }: FiltersProps) {
         <Choice
           label="Found in"
           value={search.in}
-          options={[['', 'Anything'] as const, ...PLACES]}
+          options={[['', 'Anything'] as const, ...PARTS]}
           onChange={(value) => set('in', value)}
         />
       )}

@@ -28,7 +28,7 @@ export function RunsPage() {
       {search.text === undefined ? (
         <List filters={filters} hasFilters={Object.keys(search).length > 0} clear={() => change({})} />
       ) : (
-        <SearchResults filters={filters} text={search.text} place={search.in ?? 'any'} />
+        <SearchResults filters={filters} text={search.text} part={search.in ?? 'any'} />
       )}
     </div>
   );
@@ -65,7 +65,7 @@ function List({ filters, hasFilters, clear }: ListProps) {
           <BulkActions {...{ rows, selected, select, filters, hasFilters }} />
           <RunsTable
             {...{ rows, selected, select }}
-            more={runs.hasNextPage ? () => void runs.fetchNextPage() : undefined}
+            loadMore={runs.hasNextPage ? () => void runs.fetchNextPage() : undefined}
           />
         </>
       )}
@@ -73,6 +73,6 @@ function List({ filters, hasFilters, clear }: ListProps) {
   );
 }
 
-function filtersOf(workspaceId: string, { since, text: _text, in: _place, ...rest }: RunsSearch): RunFilters {
-  return { workspaceId, ...rest, ...(since !== undefined && { startDate: startOf(since) }) };
+function filtersOf(workspaceId: string, { since, text: _text, in: _part, ...query }: RunsSearch): RunFilters {
+  return { workspaceId, ...query, ...(since !== undefined && { startDate: startOf(since) }) };
 }

@@ -12,11 +12,11 @@ interface RunsTableProps {
   selected: ReadonlySet<string>;
   select: (ids: ReadonlySet<string>) => void;
   /** Loads the next page; undefined when there is none. */
-  more: (() => void) | undefined;
+  loadMore: (() => void) | undefined;
 }
 
 /** The runs. Only the rows in view are mounted. */
-export function RunsTable({ rows, selected, select, more }: RunsTableProps) {
+export function RunsTable({ rows, selected, select, loadMore }: RunsTableProps) {
   const list = useRef<HTMLDivElement>(null);
   const virtual = useWindowVirtualizer({
     count: rows.length,
@@ -54,8 +54,8 @@ export function RunsTable({ rows, selected, select, more }: RunsTableProps) {
           );
         })}
       </div>
-      {more && (
-        <button type="button" className="button more" onClick={more}>
+      {loadMore && (
+        <button type="button" className="button more" onClick={loadMore}>
           Show older runs
         </button>
       )}

@@ -5,17 +5,17 @@ import type { RunFilters, SearchPage } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time } from '../parts/time.tsx';
-import type { TextPlace } from '../shell/search.ts';
+import type { TextPart } from '../shell/search.ts';
 
 interface SearchProps {
   filters: RunFilters;
   text: string;
-  place: TextPlace | 'any';
+  part: TextPart | 'any';
 }
 
-/** The runs whose values or errors contain a text, with the places of the matches, and the progress of the search. */
-export function SearchResults({ filters, text, place }: SearchProps) {
-  const search = useInfiniteQuery(searchQuery(filters, text, place));
+/** The runs whose values or errors contain a text, with the part that matches, and the progress of the search. */
+export function SearchResults({ filters, text, part }: SearchProps) {
+  const search = useInfiniteQuery(searchQuery(filters, text, part));
   const pages = search.data?.pages ?? [];
   const matches = pages.flatMap((page) => page.matches);
   if (search.error) return <Failed error={search.error} retry={search.refetch} />;
@@ -25,7 +25,7 @@ export function SearchResults({ filters, text, place }: SearchProps) {
       <p role="status" className="value-note">
         {reportOf(pages, search.hasNextPage)}
       </p>
-      {matches.length === 0 && <Empty title={`No searched run has “${text}”`} />}
+      {matches.length === 0 && <Empty title={`No searched run contains “${text}”`} />}
       <ul>
         {matches.map((match) => (
           <Match key={match.run.runId} match={match} />
@@ -45,7 +45,7 @@ export function SearchResults({ filters, text, place }: SearchProps) {
   );
 }
 
-/** Returns how much was searched: a search that has ended without a match differs from one that can continue. */
+/** Returns how many runs were searched, and whether these are all: a search without a match may still continue. */
 function reportOf(pages: readonly SearchPage[], hasMore: boolean): string {
   const total = pages.reduce((sum, page) => sum + page.searchedRuns, 0);
   const skipped = pages.reduce((sum, page) => sum + page.skippedValues, 0);
@@ -53,7 +53,7 @@ function reportOf(pages: readonly SearchPage[], hasMore: boolean): string {
   return skipped === 0 ? runs : `${runs} ${skipped} values of more than 1 MB were left out.`;
 }
 
-function Match({ match: { run, in: place, blockName, preview } }: { match: SearchPage['matches'][number] }) {
+function Match({ match: { run, in: part, blockName, preview } }: { match: SearchPage['matches'][number] }) {
   return (
     <li className="search-match">
       <Link to="/runs/$runId" params={{ runId: run.runId }} search={{}} className="row-link">
@@ -63,7 +63,7 @@ function Match({ match: { run, in: place, blockName, preview } }: { match: Searc
       <Time iso={run.startedAt} />
       <p>
         <span className="search-place">
-          {place === 'error' ? 'Error' : place === 'input' ? 'Input' : 'Output'}
+          {part === 'error' ? 'Error' : part === 'input' ? 'Input' : 'Output'}
           {blockName !== null && (
             <>
               {' '}

@@ -5,7 +5,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
-import { MOST, apiKeysQuery } from './queries.ts';
+import { MAX_ENTRIES, apiKeysQuery } from './queries.ts';
 
 const PATH = '/api/v2/workspaces/{workspaceId}/api-keys';
 
@@ -15,7 +15,7 @@ export function ApiKeys({ workspaceId }: { workspaceId: string }) {
   return (
     <section className="settings-section" aria-label="API keys">
       <h2>API keys</h2>
-      <p>Keys of the workspace act for no person. Keys of people are made by heddle keys create.</p>
+      <p>Workspace keys act for no person. Personal keys are created with heddle keys create.</p>
       {isForbidden(error) && <p>Only admins of the workspace see its keys.</p>}
       {error && !isForbidden(error) && <Failed error={error} retry={refetch} />}
       {!data && !error && <Loading what="keys" />}
@@ -28,7 +28,7 @@ function Keys({ workspaceId, keys }: { workspaceId: string; keys: readonly KeyRo
   return (
     <>
       {keys.length === 0 ? <p>There are none.</p> : <KeyTable workspaceId={workspaceId} keys={keys} />}
-      {keys.length === MOST && <p>The first {MOST} are shown.</p>}
+      {keys.length === MAX_ENTRIES && <p>The first {MAX_ENTRIES} are shown.</p>}
       <CreateKey workspaceId={workspaceId} />
     </>
   );
@@ -82,8 +82,8 @@ function CreateKey({ workspaceId }: { workspaceId: string }) {
   const [name, setName] = useState('');
   const create = useMutation({
     mutationFn: async () => {
-      const made = await dataOf(client.POST(PATH, { params: { path: { workspaceId } }, body: { name } }));
-      return made.data.key;
+      const response = await dataOf(client.POST(PATH, { params: { path: { workspaceId } }, body: { name } }));
+      return response.data.key;
     },
     onSuccess: async () => {
       setName('');

@@ -5,9 +5,9 @@ import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { ApiKeys } from './api-keys.tsx';
-import { MOST, credentialsQuery, sandboxesQuery, secretsQuery } from './queries.ts';
+import { MAX_ENTRIES, credentialsQuery, sandboxesQuery, secretsQuery } from './queries.ts';
 
-/** The resources that runs of the workspace use: secrets, credentials and keys, by name only, and sandboxes with their builds. */
+/** The secrets, credentials and API keys of the workspace, by name only, and its sandboxes with their builds. */
 export function SettingsPage() {
   const workspaceId = useWorkspaceId();
   const secrets = useQuery(secretsQuery(workspaceId));
@@ -19,7 +19,7 @@ export function SettingsPage() {
       <Section
         title="Secrets"
         list={secrets}
-        columns={['Name', 'Of', 'Changed']}
+        columns={['Name', 'Owner', 'Changed']}
         row={({ name, scope, updatedAt }) => [
           <bdi key="name">{name}</bdi>,
           scope === 'personal' ? 'you' : 'the workspace',
@@ -90,7 +90,7 @@ function Section<Row>({ title, list: { data, error, refetch }, columns, row }: S
           ))}
         </PlainTable>
       )}
-      {data?.length === MOST && <p>The first {MOST} are shown.</p>}
+      {data?.length === MAX_ENTRIES && <p>The first {MAX_ENTRIES} are shown.</p>}
     </section>
   );
 }

@@ -7,11 +7,11 @@ import { setTheme, storedTheme } from './theme.ts';
 import type { Theme } from './theme.ts';
 import { WorkspaceContext, rememberWorkspace, useWorkspaces } from './workspace.ts';
 
-/** The header with the pages, and the page. */
+/** The header with links to the pages, and the current page. */
 export function Layout() {
   const { all, current, error, isPending, refetch } = useWorkspaces();
-  const [chosen, choose] = useState<string>();
-  const workspaceId = chosen ?? current?.id;
+  const [selectedId, setSelectedId] = useState<string>();
+  const workspaceId = selectedId ?? current?.id;
   return (
     <>
       <a className="skip" href="#main">
@@ -38,7 +38,7 @@ export function Layout() {
               value={workspaceId}
               onChange={({ target }) => {
                 rememberWorkspace(target.value);
-                choose(target.value);
+                setSelectedId(target.value);
               }}
             >
               {all.map(({ id, name }) => (
@@ -67,7 +67,7 @@ export function Layout() {
 }
 
 function ThemeChoice() {
-  const [theme, choose] = useState(storedTheme);
+  const [theme, setShownTheme] = useState(storedTheme);
   return (
     <select
       aria-label="Colours"
@@ -75,7 +75,7 @@ function ThemeChoice() {
       onChange={({ target }) => {
         const next = target.value as Theme;
         setTheme(next);
-        choose(next);
+        setShownTheme(next);
       }}
     >
       <option value="system">System</option>

@@ -36,7 +36,7 @@ const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
   validateSearch: runSearch,
-  // The data is requested together with the code of the page, but not before the reader opens it.
+  // The data is requested together with the code of the page, but not when the page is only preloaded.
   loader: ({ context: { queries }, params: { runId }, location: { search }, preload }) => {
     if (preload) return;
     const { scope = '' } = runSearch(search);

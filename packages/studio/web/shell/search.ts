@@ -1,4 +1,4 @@
-/** The filters in the address of the list of runs. */
+/** The filters in the URL of the list of runs. */
 export interface RunsSearch {
   status?: string;
   workflowIds?: string;
@@ -11,10 +11,10 @@ export interface RunsSearch {
   /** A text that the input, the output or an error of a run contains. */
   text?: string;
   /** The parts of a run in which the text is searched; absent: all. */
-  in?: TextPlace;
+  in?: TextPart;
 }
 
-/** The view of the page of a run: a span, an iteration, and a pane. */
+/** What the page of a run shows: the selection, an iteration, a pane and a view. */
 export interface RunSearch {
   /** The selected span; absent: the run. */
   span?: string | undefined;
@@ -40,8 +40,8 @@ export interface WorkflowSearch {
   block?: string | undefined;
 }
 
-export const TEXT_PLACES = ['input', 'output', 'error'] as const;
-export type TextPlace = (typeof TEXT_PLACES)[number];
+export const TEXT_PARTS = ['input', 'output', 'error'] as const;
+export type TextPart = (typeof TEXT_PARTS)[number];
 
 export const PANES = ['output', 'input', 'console', 'details'] as const;
 export type Pane = (typeof PANES)[number];
@@ -60,12 +60,12 @@ function numberIn(raw: Raw, name: string): number | undefined {
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-function defined<T extends object>(values: { [Key in keyof T]-?: T[Key] | undefined }): T {
+function omitUndefined<T extends object>(values: { [Key in keyof T]-?: T[Key] | undefined }): T {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
 export function runsSearch(raw: Raw): RunsSearch {
-  return defined<RunsSearch>({
+  return omitUndefined<RunsSearch>({
     status: textIn(raw, 'status'),
     workflowIds: textIn(raw, 'workflowIds'),
     workflowName: textIn(raw, 'workflowName'),
@@ -75,12 +75,12 @@ export function runsSearch(raw: Raw): RunsSearch {
     minDurationMs: numberIn(raw, 'minDurationMs'),
     minCost: numberIn(raw, 'minCost'),
     text: textIn(raw, 'text'),
-    in: TEXT_PLACES.find((place) => place === raw['in']),
+    in: TEXT_PARTS.find((part) => part === raw['in']),
   });
 }
 
 export function runSearch(raw: Raw): RunSearch {
-  return defined<RunSearch>({
+  return omitUndefined<RunSearch>({
     span: textIn(raw, 'span'),
     block: textIn(raw, 'block'),
     scope: textIn(raw, 'scope'),
@@ -90,11 +90,11 @@ export function runSearch(raw: Raw): RunSearch {
 }
 
 export function workflowsSearch(raw: Raw): WorkflowsSearch {
-  return defined<WorkflowsSearch>({ folder: textIn(raw, 'folder') });
+  return omitUndefined<WorkflowsSearch>({ folder: textIn(raw, 'folder') });
 }
 
 export function workflowSearch(raw: Raw): WorkflowSearch {
-  return defined<WorkflowSearch>({
+  return omitUndefined<WorkflowSearch>({
     version: raw['version'] === 'draft' ? 'draft' : numberIn(raw, 'version'),
     block: textIn(raw, 'block'),
   });

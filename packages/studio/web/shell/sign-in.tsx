@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { readSession, signInWithKey } from '../api/session.ts';
 import { Failed, Loading } from '../parts/notice.tsx';
 
-/** Shows the pages after signing in, and the sign-in form before. `refusal`: why the token in the address was refused. */
+/** Shows the sign-in form, and after signing in the pages. `refusal`: why the token in the URL was refused. */
 export function SignedIn({ refusal, children }: { refusal: string | undefined; children: ReactNode }) {
   const session = useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
   if (session.isPending) return <Loading what="the Studio" />;
@@ -24,7 +24,7 @@ function SignIn({ refusal, hasToken }: { refusal: string | undefined; hasToken: 
   return (
     <main className="sign-in">
       <h1>Heddle Studio</h1>
-      {hasToken && <p>Open the address that heddle serve has printed when it started, or use an API key.</p>}
+      {hasToken && <p>Open the URL that heddle serve printed when it started, or use an API key.</p>}
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -11,7 +11,7 @@ export function useWorkspaceId(): string {
 
 const KEY = 'heddle-workspace';
 
-/** Returns the workspaces of the person, and the one that was shown last, else the first one. */
+/** Returns the workspaces of the user. `current`: the one that was shown last, otherwise the first. */
 export function useWorkspaces() {
   const workspaces = useQuery(workspacesQuery);
   const all = workspaces.data?.data ?? [];

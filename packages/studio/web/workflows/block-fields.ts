@@ -1,32 +1,32 @@
 import { isObject } from '../parts/json.ts';
 
-interface Object {
+interface JsonObject {
   readonly [key: string]: unknown;
 }
 
 /** A draft, or the state of a version. Its blocks are as their author wrote them, so any part may have another type. */
 export interface State {
-  blocks: Object;
+  blocks: JsonObject;
 }
 
 /** A field of a block with its value as text. */
-export interface ShownField {
+export interface FieldText {
   name: string;
   text: string;
 }
 
 /** Keys of `data` that position a block. They are not settings of a loop or a parallel. */
-const PLACES = new Set(['parentId', 'extent', 'width', 'height']);
+const LAYOUT_KEYS = new Set(['parentId', 'extent', 'width', 'height']);
 /** Settings of a block outside of its fields that change how it runs. */
 const SETTINGS = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
 
 /** Returns the fields of a block that have a value, and its settings. */
-export function fieldsOf({ blocks }: State, blockId: string): ShownField[] {
+export function fieldsOf({ blocks }: State, blockId: string): FieldText[] {
   const block = objectOf(Object.hasOwn(blocks, blockId) ? blocks[blockId] : undefined);
   const fields = Object.entries(objectOf(block['subBlocks'])).map(
     ([name, field]) => [name, objectOf(field)['value']] as const,
   );
-  const data = Object.entries(objectOf(block['data'])).filter(([name]) => !PLACES.has(name));
+  const data = Object.entries(objectOf(block['data'])).filter(([name]) => !LAYOUT_KEYS.has(name));
   const settings = SETTINGS.map((name) => [name, block[name]] as const).filter(
     ([, value]) => value !== false,
   );
@@ -38,6 +38,6 @@ export function fieldsOf({ blocks }: State, blockId: string): ShownField[] {
     }));
 }
 
-function objectOf(value: unknown): Object {
+function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }

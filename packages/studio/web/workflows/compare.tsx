@@ -10,12 +10,12 @@ interface CompareProps {
   versions: readonly number[];
 }
 
-/** The difference of two versions: blocks that were added, removed or changed, and their code line by line. */
+/** The difference between two versions: blocks that were added, removed or changed, and their code line by line. */
 export function Compare({ workflowId, versions }: CompareProps) {
   const [base, setBase] = useState(versions[1] ?? 0);
   const [target, setTarget] = useState(versions[0] ?? 0);
   const comparison = useQuery(comparisonQuery(workflowId, String(base), String(target)));
-  const choose = (label: string, value: number, set: (version: number) => void) => (
+  const versionField = (label: string, value: number, set: (version: number) => void) => (
     <label className="field">
       <span>{label}</span>
       <select value={value} onChange={(event) => set(Number(event.target.value))}>
@@ -28,14 +28,14 @@ export function Compare({ workflowId, versions }: CompareProps) {
     </label>
   );
   return (
-    <section className="compare" aria-label="Difference of two versions">
+    <section className="compare" aria-label="Difference between two versions">
       <div className="filters">
-        {choose('From', base, setBase)}
-        {choose('To', target, setTarget)}
+        {versionField('From', base, setBase)}
+        {versionField('To', target, setTarget)}
       </div>
       {comparison.error && <Failed error={comparison.error} retry={comparison.refetch} />}
       {comparison.isPending && <Loading what="the difference" />}
-      {comparison.data?.identical && <p>Both versions are equal.</p>}
+      {comparison.data?.identical && <p>Both versions are identical.</p>}
       {comparison.data && !comparison.data.identical && (
         <Changes {...{ workflowId, base, target }} changes={comparison.data} />
       )}
@@ -45,14 +45,14 @@ export function Compare({ workflowId, versions }: CompareProps) {
 
 interface Changes {
   blocks: {
-    added: readonly Named[];
-    removed: readonly Named[];
-    changed: readonly (Named & { subBlocks: readonly string[]; fields: readonly string[] })[];
+    added: readonly BlockRef[];
+    removed: readonly BlockRef[];
+    changed: readonly (BlockRef & { subBlocks: readonly string[]; fields: readonly string[] })[];
   };
   edges: { added: readonly object[]; removed: readonly object[] };
   variables: { added: readonly string[]; removed: readonly string[]; changed: readonly string[] };
 }
-interface Named {
+interface BlockRef {
   id: string;
   name: string;
   type: string;
@@ -65,8 +65,8 @@ interface ChangesProps {
 }
 
 function Changes({ workflowId, base, target, changes: { blocks, edges, variables } }: ChangesProps) {
-  const before = useQuery(versionQuery(workflowId, base));
-  const after = useQuery(versionQuery(workflowId, target));
+  const baseVersion = useQuery(versionQuery(workflowId, base));
+  const targetVersion = useQuery(versionQuery(workflowId, target));
   const changedVariables = [...variables.added, ...variables.removed, ...variables.changed];
   return (
     <>
@@ -88,8 +88,8 @@ function Changes({ workflowId, base, target, changes: { blocks, edges, variables
               <TextDifference
                 key={field}
                 name={`${block.name}, ${field}`}
-                before={textOf(before.data?.state.blocks[block.id], field)}
-                after={textOf(after.data?.state.blocks[block.id], field)}
+                before={textOf(baseVersion.data?.state.blocks[block.id], field)}
+                after={textOf(targetVersion.data?.state.blocks[block.id], field)}
               />
             ))}
           </Change>
@@ -106,7 +106,7 @@ function Changes({ workflowId, base, target, changes: { blocks, edges, variables
 interface ChangeProps {
   sign: string;
   what: string;
-  block: Named;
+  block: BlockRef;
   children?: React.ReactNode;
 }
 
@@ -128,7 +128,7 @@ function textOf(block: unknown, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Maximum length of text that is compared line by line. */
+/** Maximum total length of two texts that are compared line by line. */
 const MAX_COMPARED = 100_000;
 
 function TextDifference({

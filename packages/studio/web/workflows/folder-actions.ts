@@ -24,7 +24,7 @@ export async function deleteFolder(folder: FolderRef, recursive: boolean): Promi
   await dataOf(client.DELETE(FOLDERS, { params: { query } }));
 }
 
-/** Moves workflows to a folder. Throws if one was not moved, with the reason of the server. */
+/** Moves workflows to a folder. Throws an Error with the server's reason if one was not moved. */
 export async function moveWorkflows(
   workspaceId: string,
   workflowIds: string[],

@@ -12,7 +12,7 @@ interface FolderProps {
   select: (path: string) => void;
 }
 
-/** Forms that create a folder in the selected one, and rename, move or delete the selected one. */
+/** Forms that create a folder in the selected folder, and rename, move or delete the selected folder. */
 export function FolderForms(props: FolderProps & { folders: readonly Folder[] }) {
   const { path, folders } = props;
   const folder = folders.find((each) => each.path === path);
@@ -25,8 +25,8 @@ export function FolderForms(props: FolderProps & { folders: readonly Folder[] })
   );
 }
 
-/** Returns a function that reads folders and workflows again after a change. */
-function useChanged(): () => Promise<unknown> {
+/** Returns a function that requests folders and workflows again after a change. */
+function useRefetch(): () => Promise<unknown> {
   const queries = useQueryClient();
   return () =>
     Promise.all(
@@ -36,13 +36,13 @@ function useChanged(): () => Promise<unknown> {
 
 function NewFolder({ workspaceId, path, select }: FolderProps) {
   const [name, setName] = useState('');
-  const changed = useChanged();
+  const refetch = useRefetch();
   const parent = path === '' ? ROOT : path;
   const create = async (): Promise<void> => {
-    const made = pathIn(parent, name.trim());
-    await createFolder({ workspaceId, path: made });
-    await changed();
-    select(made);
+    const newPath = pathIn(parent, name.trim());
+    await createFolder({ workspaceId, path: newPath });
+    await refetch();
+    select(newPath);
   };
   return (
     <Confirm
@@ -64,27 +64,27 @@ function NameField({ name, setName }: { name: string; setName: (name: string) =>
   );
 }
 
-interface OwnProps extends FolderProps {
+interface FolderFormProps extends FolderProps {
   folder: Folder;
   folders: readonly Folder[];
 }
 
-function MoveFolder({ workspaceId, path, select, folder, folders }: OwnProps) {
+function MoveFolder({ workspaceId, path, select, folder, folders }: FolderFormProps) {
   const [name, setName] = useState(folder.name);
   const [parent, setParent] = useState(parentOf(path));
-  const changed = useChanged();
+  const refetch = useRefetch();
   const relocate = async (): Promise<void> => {
-    const to = pathIn(parent, name.trim());
-    if (to === path) return;
-    await relocateFolder({ workspaceId, path }, to);
-    await changed();
-    select(to);
+    const destination = pathIn(parent, name.trim());
+    if (destination === path) return;
+    await relocateFolder({ workspaceId, path }, destination);
+    await refetch();
+    select(destination);
   };
-  const others = folders.filter((each) => each.path !== path && !each.path.startsWith(`${path}/`));
+  const destinations = folders.filter((each) => each.path !== path && !each.path.startsWith(`${path}/`));
   return (
     <Confirm label="Rename or move" title={`Rename or move ${folder.name}`} onConfirm={relocate}>
       <NameField name={name} setName={setName} />
-      <FolderChoice label="In" folders={others} path={parent} setPath={setParent} />
+      <FolderChoice label="In" folders={destinations} path={parent} setPath={setParent} />
     </Confirm>
   );
 }
@@ -112,12 +112,12 @@ function FolderChoice({ label, folders, path, setPath }: ChoiceProps) {
   );
 }
 
-function DeleteFolder({ workspaceId, path, select, folder }: OwnProps) {
+function DeleteFolder({ workspaceId, path, select, folder }: FolderFormProps) {
   const [isRecursive, setRecursive] = useState(false);
-  const changed = useChanged();
+  const refetch = useRefetch();
   const remove = async (): Promise<void> => {
     await deleteFolder({ workspaceId, path }, isRecursive);
-    await changed();
+    await refetch();
     const parent = parentOf(path);
     select(parent === ROOT ? '' : parent);
   };
@@ -145,14 +145,14 @@ interface MoveProps {
 /** Moves the selected workflows to a folder. */
 export function MoveWorkflows({ workspaceId, workflowIds, folders, onMoved }: MoveProps) {
   const [path, setPath] = useState(ROOT);
-  const changed = useChanged();
+  const refetch = useRefetch();
   const move = async (): Promise<void> => {
     try {
       await moveWorkflows(workspaceId, [...workflowIds], path);
       onMoved();
     } finally {
       // Some workflows may have been moved before a refusal.
-      await changed();
+      await refetch();
     }
   };
   return (

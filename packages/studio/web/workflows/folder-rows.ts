@@ -1,4 +1,4 @@
-/** A folder as the interface lists it. */
+/** A folder as the HTTP interface lists it. */
 export interface Folder {
   name: string;
   /** Percent-encoded, with a slash before each name. */
@@ -9,7 +9,7 @@ export interface Folder {
 
 /** A row of the tree. */
 export interface FolderRow {
-  /** Its key, and the filter of the list: a path; empty for all workflows. */
+  /** The path of the folder; empty for all workflows. It is the key of the row and the filter of the list. */
   path: string;
   name: string;
   locked: boolean;
@@ -30,26 +30,26 @@ const ALL = 'All workflows';
 const NO_FOLDER = 'Without a folder';
 
 /**
- * Returns the visible rows: all workflows, those without a folder, and the folders with those inside open ones. Takes
- * O(folders).
+ * Returns the visible rows: all workflows, those without a folder, and the folders, including those in open folders.
+ * Takes O(folders).
  */
 export function folderRows(folders: readonly Folder[], open: ReadonlySet<string>): FolderRow[] {
-  const inside = Map.groupBy(folders, ({ parentPath }) => parentPath);
-  const size = (inside.get(ROOT)?.length ?? 0) + 2;
+  const children = Map.groupBy(folders, ({ parentPath }) => parentPath);
+  const size = (children.get(ROOT)?.length ?? 0) + 2;
   const shared = { locked: false, level: 1, isOpen: undefined, size };
   const rows: FolderRow[] = [
     { ...shared, path: '', name: ALL, position: 1 },
     { ...shared, path: ROOT, name: NO_FOLDER, position: 2 },
   ];
   const add = (parentPath: string, level: number): void => {
-    const own = inside.get(parentPath) ?? [];
-    for (const [index, { path, name, locked }] of own.entries()) {
-      const isOpen = inside.has(path) ? open.has(path) : undefined;
-      const before = level === 1 ? 2 : 0;
+    const siblings = children.get(parentPath) ?? [];
+    for (const [index, { path, name, locked }] of siblings.entries()) {
+      const isOpen = children.has(path) ? open.has(path) : undefined;
+      const fixedRows = level === 1 ? 2 : 0;
       rows.push({
         ...{ path, name, locked, level, isOpen },
-        size: own.length + before,
-        position: index + 1 + before,
+        size: siblings.length + fixedRows,
+        position: index + 1 + fixedRows,
       });
       if (isOpen === true) add(path, level + 1);
     }
@@ -58,10 +58,10 @@ export function folderRows(folders: readonly Folder[], open: ReadonlySet<string>
   return rows;
 }
 
-/** The action of a key in the tree: it moves to a row, or opens or closes the folder of the current one. */
+/** The action of a key in the tree: it moves to a row, or opens or closes the current folder. */
 export type TreeMove = { to: number } | { isOpen: boolean };
 
-/** Returns the action of a key at a row; undefined for other keys, and where the key has no effect. */
+/** Returns the action of a key at the row with this index; undefined if the key has no effect. */
 export function moveOf(key: string, index: number, rows: readonly FolderRow[]): TreeMove | undefined {
   const row = rows[index];
   if (!row) return undefined;
@@ -108,16 +108,16 @@ export function parentOf(path: string): string {
   return end <= 0 ? ROOT : path.slice(0, end);
 }
 
-/** Returns a path as a person reads it. */
+/** Returns a path in readable form: its decoded names, separated by slashes. */
 export function pathText(path: string): string {
-  return path.split('/').slice(1).map(decoded).join(' / ');
+  return path.split('/').slice(1).map(decodeSegment).join(' / ');
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // The address of the page may have any text.
+    // The URL of the page may contain any text.
     return segment;
   }
 }

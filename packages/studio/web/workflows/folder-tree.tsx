@@ -20,12 +20,12 @@ interface TreeProps {
  * Space select one. Only the rows in view are mounted.
  */
 export function FolderTree({ folders, selected, select }: TreeProps) {
-  const [open, setOpen] = useState<ReadonlySet<string>>(() => foldersAround(selected));
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => ancestorsOf(selected));
   const rows = useMemo(() => folderRows(folders, open), [folders, open]);
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => ROW_PX,
     overscan: 8,
   });
@@ -45,15 +45,15 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
     const row = rows[active];
     if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
     const isChoice = event.key === 'Enter' || event.key === ' ';
-    const found = moveOf(event.key, active, rows);
-    if (!isChoice && !found) return;
+    const treeMove = moveOf(event.key, active, rows);
+    if (!isChoice && !treeMove) return;
     event.preventDefault();
     if (isChoice) select(row.path);
-    else if (found && 'to' in found) move(found.to);
-    else if (found) setFolderOpen(row, found.isOpen);
+    else if (treeMove && 'to' in treeMove) move(treeMove.to);
+    else if (treeMove) setFolderOpen(row, treeMove.isOpen);
   };
   return (
-    <div className="folder-tree" ref={place}>
+    <div className="folder-tree" ref={container}>
       <ul role="tree" aria-label="Folders" style={{ height: virtual.getTotalSize() }} onKeyDown={onKeyDown}>
         {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
@@ -128,8 +128,8 @@ function TreeItem({ row, top, isActive, isSelected, itemRef, choose, setOpen }: 
 }
 
 /** Returns the ancestors of a folder, which are open at first so that it is visible. */
-function foldersAround(path: string): Set<string> {
-  const found = new Set<string>();
-  for (let up = parentOf(path); up !== parentOf(up); up = parentOf(up)) found.add(up);
-  return found;
+function ancestorsOf(path: string): Set<string> {
+  const ancestors = new Set<string>();
+  for (let each = parentOf(path); each !== parentOf(each); each = parentOf(each)) ancestors.add(each);
+  return ancestors;
 }

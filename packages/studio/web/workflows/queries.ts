@@ -5,7 +5,7 @@ import type { Success } from '../api/queries.ts';
 export type Trigger = Success<'/api/v2/triggers'>['data'][number];
 export type Webhook = Success<'/api/v2/webhooks'>['data'][number];
 
-/** The workflows of a workspace by name. `folderPath`: only those directly in the folder; absent: all. */
+/** The workflows of a workspace, sorted by name. `folderPath`: only those directly in this folder; absent: all. */
 export function workflowsQuery(workspaceId: string, search: string, folderPath?: string) {
   return infiniteQueryOptions({
     queryKey: ['workflows', workspaceId, search, folderPath],
@@ -20,7 +20,7 @@ export function workflowsQuery(workspaceId: string, search: string, folderPath?:
   });
 }
 
-/** All folders of a workspace by name. */
+/** All folders of a workspace. */
 export function foldersQuery(workspaceId: string) {
   return queryOptions({
     queryKey: ['folders', workspaceId],
@@ -61,7 +61,7 @@ export function deploymentQuery(workflowId: string) {
   });
 }
 
-/** The triggers of a workflow, or of the workspace: the first hundred. */
+/** The first hundred triggers of a workflow. */
 export function triggersQuery(workspaceId: string, workflowId: string) {
   return queryOptions({
     queryKey: ['triggers', workspaceId, workflowId],
@@ -73,7 +73,7 @@ export function triggersQuery(workspaceId: string, workflowId: string) {
   });
 }
 
-/** The webhooks among the triggers of a workflow: the first hundred. */
+/** The first hundred webhooks among the triggers of a workflow. */
 export function webhooksQuery(workspaceId: string, workflowId: string) {
   return queryOptions({
     queryKey: ['webhooks', workspaceId, workflowId],

@@ -14,8 +14,8 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   const workspaceId = useWorkspaceId();
   const triggers = useQuery(triggersQuery(workspaceId, workflowId));
   const webhooks = useQuery(webhooksQuery(workspaceId, workflowId));
-  const failed = [triggers, webhooks].find(({ error }) => error !== null);
-  if (failed?.error) return <Failed error={failed.error} retry={failed.refetch} />;
+  const failedQuery = [triggers, webhooks].find(({ error }) => error !== null);
+  if (failedQuery?.error) return <Failed error={failedQuery.error} retry={failedQuery.refetch} />;
   if (!triggers.data || !webhooks.data) return <Loading what="triggers" />;
   if (triggers.data.length === 0) return <p>The live version has no trigger.</p>;
   const hooks = new Map(webhooks.data.flatMap(({ id, hook }) => (hook ? [[id, hook] as const] : [])));
@@ -50,16 +50,16 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   );
 }
 
-/** Consecutive failures with the last error, unless it is that of the webhook at the provider, which is shown there. */
+/** Consecutive failures and the last error, except an error of the webhook at the provider: its own column shows it. */
 function Health({ health, hookError }: Pick<Trigger, 'health'> & { hookError: string | null }) {
   const { failures, lastError } = health;
-  const shown = lastError === hookError ? null : lastError;
-  if (failures === 0 && shown === null) return 'no failure';
+  const shownError = lastError === hookError ? null : lastError;
+  if (failures === 0 && shownError === null) return 'no failure';
   return (
     <span className="error-text">
       {failures > 0 && `${failures} failed`}
-      {failures > 0 && shown !== null && ': '}
-      <bdi>{shown}</bdi>
+      {failures > 0 && shownError !== null && ': '}
+      <bdi>{shownError}</bdi>
     </span>
   );
 }

@@ -26,15 +26,15 @@ export function WorkflowGraph({ workflowId, version, blockId, go }: GraphProps) 
   const state = version === undefined ? draft.data : deployed.data?.state;
   if (error) return <Failed error={error} retry={refetch} />;
   if (!state) return <Loading what="the graph" />;
-  return <DrawnState {...{ state, blockId, go }} />;
+  return <StateGraph {...{ state, blockId, go }} />;
 }
 
-interface DrawnProps extends Pick<GraphProps, 'blockId' | 'go'> {
+interface StateGraphProps extends Pick<GraphProps, 'blockId' | 'go'> {
   state: State;
 }
 
-function DrawnState({ state, blockId, go }: DrawnProps) {
-  // It comes from a response, so it is JSON.
+function StateGraph({ state, blockId, go }: StateGraphProps) {
+  // The state comes from a response, so it is JSON.
   const graph = useMemo(() => drawnGraph(state as unknown as JsonObject), [state]);
   const selected = graph.blocks.find(({ id }) => id === blockId);
   const shared = { graph, selectedId: selected?.id, selectBlock: (id: string) => go({ block: id }) };
@@ -64,7 +64,7 @@ function DrawnState({ state, blockId, go }: DrawnProps) {
 }
 
 /** Maximum length of the shown text of a field. */
-const MAX_SHOWN = 65_536;
+const MAX_FIELD_LENGTH = 65_536;
 
 function Fields({ fields }: { fields: ReturnType<typeof fieldsOf> }) {
   if (fields.length === 0) return <p className="value-note">No field has a value.</p>;
@@ -78,11 +78,11 @@ function Fields({ fields }: { fields: ReturnType<typeof fieldsOf> }) {
           </dt>
           <dd>
             <pre className="scalar" dir="auto" tabIndex={0} role="region" aria-label={name}>
-              {text.slice(0, MAX_SHOWN)}
+              {text.slice(0, MAX_FIELD_LENGTH)}
             </pre>
-            {text.length > MAX_SHOWN && (
+            {text.length > MAX_FIELD_LENGTH && (
               <p className="value-note">
-                The first {MAX_SHOWN} characters of {text.length} are shown.
+                The first {MAX_FIELD_LENGTH} characters of {text.length} are shown.
               </p>
             )}
           </dd>

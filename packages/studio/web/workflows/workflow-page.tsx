@@ -10,14 +10,14 @@ import { Compare } from './compare.tsx';
 import { deploymentQuery, versionsQuery, workflowQuery } from './queries.ts';
 import { Triggers } from './triggers.tsx';
 
-/** The graph is large, so the page is shown before it is loaded. */
+/** The code of the graph is large, so the page is shown before it is loaded. */
 const WorkflowGraph = lazy(async () => ({
   default: (await import('./workflow-graph.tsx')).WorkflowGraph,
 }));
 
 const route = getRouteApi('/workflows/$workflowId');
 
-/** One workflow with its deployed versions. */
+/** One workflow: its graph, deployment, triggers, versions and audit log. */
 export function WorkflowPage() {
   const { workflowId } = route.useParams();
   const workflow = useQuery(workflowQuery(workflowId));
@@ -63,21 +63,24 @@ export function WorkflowPage() {
   );
 }
 
-/** The graph of the live version, or of the version that the reader chooses. */
+/** The graph of the live version, or of the version or draft that the reader chooses. */
 function GraphSection({ workflowId }: { workflowId: string }) {
   const { version, block } = route.useSearch();
   const navigate = route.useNavigate();
   const versions = useInfiniteQuery(versionsQuery(workflowId));
   const deployment = useQuery(deploymentQuery(workflowId));
-  const failed = [versions, deployment].find(({ error }) => error !== null);
-  if (failed?.error) return <Failed error={failed.error} retry={failed.refetch} />;
+  const failedQuery = [versions, deployment].find(({ error }) => error !== null);
+  if (failedQuery?.error) return <Failed error={failedQuery.error} retry={failedQuery.refetch} />;
   if (!versions.data || !deployment.data) return <Loading what="the graph" />;
   const live = deployment.data.activeDeployment?.version;
-  const shown = version ?? live ?? 'draft';
-  const listed = versions.data.pages.flatMap(({ data }) => data.map((each) => each.version));
-  const choices = typeof shown === 'number' && !listed.includes(shown) ? [...listed, shown] : listed;
+  const shownVersion = version ?? live ?? 'draft';
+  const loadedVersions = versions.data.pages.flatMap(({ data }) => data.map((each) => each.version));
+  const choices =
+    typeof shownVersion === 'number' && !loadedVersions.includes(shownVersion)
+      ? [...loadedVersions, shownVersion]
+      : loadedVersions;
   const go = (change: WorkflowSearch) =>
-    void navigate({ search: (before) => ({ ...before, ...change }), resetScroll: false });
+    void navigate({ search: (previous) => ({ ...previous, ...change }), resetScroll: false });
   return (
     <>
       <h2>Graph</h2>
@@ -85,7 +88,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
         <label className="field">
           <span>Shown version</span>
           <select
-            value={shown}
+            value={shownVersion}
             onChange={({ target: { value } }) => go({ version: value === 'draft' ? value : Number(value) })}
           >
             <option value="draft">Draft</option>
@@ -101,7 +104,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
       <Suspense fallback={<Loading what="the graph" />}>
         <WorkflowGraph
           {...{ workflowId, go }}
-          version={shown === 'draft' ? undefined : shown}
+          version={shownVersion === 'draft' ? undefined : shownVersion}
           blockId={block}
         />
       </Suspense>
@@ -153,7 +156,7 @@ function Versions({ workflowId }: { workflowId: string }) {
   const rows = versions.data?.pages.flatMap(({ data }) => data) ?? [];
   if (versions.error) return <Failed error={versions.error} retry={versions.refetch} />;
   if (versions.isPending) return <Loading what="versions" />;
-  if (rows.length === 0) return <Empty title="The workflow was never deployed" />;
+  if (rows.length === 0) return <Empty title="The workflow has never been deployed" />;
   return (
     <>
       <PlainTable label="List of versions" columns={['Version', 'Name', 'Deployed', 'State']}>

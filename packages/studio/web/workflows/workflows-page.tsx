@@ -69,12 +69,12 @@ function WorkflowList({ folder, folders }: ListProps) {
           />
         </label>
       </form>
-      <FoundWorkflows {...{ folder, folders, search }} />
+      <MatchingWorkflows {...{ folder, folders, search }} />
     </section>
   );
 }
 
-function FoundWorkflows({ folder, folders, search }: ListProps & { search: string }) {
+function MatchingWorkflows({ folder, folders, search }: ListProps & { search: string }) {
   const workspaceId = useWorkspaceId();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const workflows = useInfiniteQuery(workflowsQuery(workspaceId, search, folder === '' ? undefined : folder));
