@@ -23,7 +23,7 @@ import {
 } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
-import { exported, readGraph } from '../workflows/graph.ts';
+import { engineFormat, readGraph } from '../workflows/graph.ts';
 import { withoutCredentials } from '../workflows/redact.ts';
 import { activeVersion, deploymentOf, needsRedeployment, versionOf } from '../workflows/views.ts';
 
@@ -259,7 +259,7 @@ async function deployToEngine(
   state: string,
 ): Promise<DeployedVersion & { warnings: string[] }> {
   const graph = readGraph(state);
-  const { version, diagnostics } = await engine.deploy(exported(row, graph), { compat });
+  const { version, diagnostics } = await engine.deploy(engineFormat(row, graph), { compat });
   const starts = await engine.triggers(row.id, { version });
   return {
     version,

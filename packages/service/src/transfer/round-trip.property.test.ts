@@ -5,7 +5,7 @@ import { REFERENCE_KINDS } from './kinds.ts';
 import type { PortableGraph } from './graph.ts';
 import { readPayload } from './payload.ts';
 import { manifestOf, referencesOf } from './references.ts';
-import { regenerated } from '../workflows/duplicate.ts';
+import { regenerateIds } from '../workflows/duplicate.ts';
 import { rewritten } from './rewrite.ts';
 import { sanitize } from './sanitize.ts';
 
@@ -98,7 +98,7 @@ describe('export and import', () => {
         const first = exported(graph);
         const file = JSON.parse(JSON.stringify({ version: '1.0', state: first })) as Json;
         let last = 0;
-        const imported = regenerated(readPayload(file).graph, () => uuid('b', (last += 1)));
+        const imported = regenerateIds(readPayload(file).graph, () => uuid('b', (last += 1)));
         const second = exported(imported.graph);
         // Restores the old ids with the function that made the new ones.
         const old = new Map([...imported.idMap].map(([before, after]) => [after, before]));
@@ -107,7 +107,7 @@ describe('export and import', () => {
           ...second.edges.map((edge) => (edge as { id: string }).id),
         ];
         let at = 0;
-        const back = regenerated(second, () => old.get(order[at++] ?? '') ?? '');
+        const back = regenerateIds(second, () => old.get(order[at++] ?? '') ?? '');
         const { blocks, edges, variables } = back.graph;
         expect(JSON.parse(JSON.stringify({ blocks, edges, variables }))).toEqual(
           JSON.parse(JSON.stringify(first)),

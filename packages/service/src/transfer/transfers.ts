@@ -4,7 +4,7 @@ import type { Call } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { freeName, regenerated } from '../workflows/duplicate.ts';
+import { freeName, regenerateIds } from '../workflows/duplicate.ts';
 import { canonicalPath, expectFolder } from '../workflows/folders.ts';
 import { readGraph } from '../workflows/graph.ts';
 import type { Db } from '../workflows/folders.ts';
@@ -149,7 +149,7 @@ export class Transfers {
   ): Promise<ImportResult | undefined> {
     const warnings = warningsOf(file, plan);
     const graph = request ? plan.graph : withoutForeignCredentials(plan.graph);
-    const { graph: fresh, idMap } = regenerated(graph, randomUUID);
+    const { graph: fresh, idMap } = regenerateIds(graph, randomUUID);
     const draft: PortableGraph = { ...fresh, ...(graph.metadata && { metadata: graph.metadata }) };
     const operationId = randomUUID();
     return this.#db.transaction().execute(async (tx) => {

@@ -72,7 +72,7 @@ export const WORKFLOWS = {
   revertWorkflowVersion,
 } as const;
 
-/** The parts of the area of workflows. */
+/** The options of the area of workflows. */
 export interface WorkflowOptions {
   store: ServiceStore;
   /** Types of blocks that may be added to drafts. Default: the types that the engine supports. */

@@ -6,37 +6,37 @@ import { holdFolders } from './folders.ts';
 import type { Db } from './folders.ts';
 import type { WorkflowTables } from './tables.ts';
 
-type Transacted = Transaction<WorkflowTables>;
+type Tx = Transaction<WorkflowTables>;
 
 /**
- * Runs `write` in a transaction that first locks the rows of the workflow's folders and of the workflow: a host that locks a
- * folder waits for the end of the write, and a write after that is refused. Throws 404 for an archived or deleted workflow,
- * 423 for a folder that a host has locked.
+ * Runs `write` in a transaction that first locks the rows of the workflow and its folders. A host that locks a folder
+ * waits for the end of the write, and later writes are refused. Throws 404 for an archived or deleted workflow, and 423
+ * if a host has locked a folder.
  *
- * @param alsoHeld the path of a folder that the write needs too
+ * @param targetFolder the path of another folder that the write needs
  */
 export async function changeUnlocked<T>(
   db: Db,
   workflowId: string,
-  write: (tx: Transacted) => Promise<T>,
-  alsoHeld?: string,
+  write: (tx: Tx) => Promise<T>,
+  targetFolder?: string,
 ): Promise<T> {
   for (;;) {
-    const done = await db.transaction().execute(async (tx) => {
-      const before = await activeRow(tx, workflowId);
-      const paths = [before.folder_path, ...(alsoHeld === undefined ? [] : [alsoHeld])];
-      await holdFolders(tx, { workspaceId: before.workspace_id, paths });
-      const held = await activeRow(tx, workflowId, { lock: true });
-      // Moved while this transaction waited for a folder: the next attempt checks the folders of its new path.
-      if (held.folder_path !== before.folder_path) return undefined;
+    const result = await db.transaction().execute(async (tx) => {
+      const unlocked = await activeRow(tx, workflowId);
+      const paths = [unlocked.folder_path, ...(targetFolder === undefined ? [] : [targetFolder])];
+      await holdFolders(tx, { workspaceId: unlocked.workspace_id, paths });
+      const locked = await activeRow(tx, workflowId, { lock: true });
+      // The workflow was moved while this transaction waited: the next attempt locks the folders of its new path.
+      if (locked.folder_path !== unlocked.folder_path) return undefined;
       return { value: await write(tx) };
     });
-    if (done) return done.value;
+    if (result) return result.value;
   }
 }
 
 async function activeRow(
-  tx: Transacted,
+  tx: Tx,
   id: string,
   { lock = false }: { lock?: boolean } = {},
 ): Promise<Pick<WorkflowRow, 'workspace_id' | 'folder_path'>> {

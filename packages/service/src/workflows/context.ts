@@ -17,7 +17,7 @@ import type { RequiredFields } from './lint/required-fields.ts';
 export interface LintSources {
   /** The types of blocks with their required fields. */
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
-  /** The names of the values of each workspace, as the engine has them. */
+  /** Lists the names of a workspace's values, as the engine resolves them. */
   environments?: Pick<TenantEnvironments, 'names'>;
   /** True if the area of sandboxes is served. */
   sandboxes?: boolean;
@@ -29,7 +29,7 @@ export interface LintSources {
 export interface WorkflowServices {
   engine: Pick<Engine, 'check' | 'deploy' | 'triggers'>;
   store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
-  /** Faults that older engines tolerate are warnings. */
+  /** True if faults that older engines tolerate are only warnings. */
   compat: boolean;
   /** Returns whether a workspace may have public workflows. */
   allowsPublicRuns: (workspaceId: string) => Promise<boolean> | boolean;
@@ -99,12 +99,12 @@ export const workflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>>
   },
 };
 
-/** Ids that a conflict names. */
-const SHOWN_IDS = 10;
+/** Maximum number of ids that the message of a conflict names. */
+const MAX_SHOWN_IDS = 10;
 
 /** How a draft is replaced. */
 interface Replacement<Edited> {
-  /** Returns the new draft, from the text of the stored one. */
+  /** Returns the new draft for the stored one, which is JSON text. */
   edit: (state: string) => Edited;
   /** True if the new draft is only checked, and not stored. */
   dryRun?: boolean;
@@ -113,21 +113,21 @@ interface Replacement<Edited> {
   fault: string;
 }
 
-/** Replaces a draft. Returns the result of `edit`, and the text of the draft. Throws 409 for ids of another workflow. */
+/** Replaces a draft. Returns the result of `edit` and the new draft as JSON. Throws 409 for ids of another workflow. */
 export async function replaceDraft<Edited extends { graph: Graph }>(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,
   { edit, dryRun = false, record, fault }: Replacement<Edited>,
 ): Promise<Edited & { state: string }> {
-  const replaced = (state: string) => {
+  const applyEdit = (state: string) => {
     const edited = edit(state);
     return { ...edited, state: JSON.stringify(edited.graph), ids: idsOf(edited.graph) };
   };
-  let result = dryRun ? replaced(row.state) : undefined;
+  let result = dryRun ? applyEdit(row.state) : undefined;
   const foreign = result
     ? await store.workflows.foreignIds(row, result.ids)
-    : await store.workflows.replaceState(row, (state) => (result = replaced(state)), record);
-  if (foreign.length > 0) throw conflict(`${fault}: ${foreign.slice(0, SHOWN_IDS).join(', ')}`);
+    : await store.workflows.replaceState(row, (state) => (result = applyEdit(state)), record);
+  if (foreign.length > 0) throw conflict(`${fault}: ${foreign.slice(0, MAX_SHOWN_IDS).join(', ')}`);
   if (!result) throw new Error('The draft was not replaced.');
   return result;
 }

@@ -96,18 +96,18 @@ export const replaceWorkflowState = defineChange({
   async handle(services, { principal, query, body, record }, row) {
     const { before, graph, warnings, state } = await replaceDraft(services, row, {
       edit(current) {
-        const replaced = readGraph(current);
-        return { before: replaced, ...graphOf(body, replaced) };
+        const stored = readGraph(current);
+        return { before: stored, ...graphOf(body, stored) };
       },
       dryRun: query.dryRun,
       record: (tx) => record({ resourceId: row.id }, tx),
       fault: 'The graph has ids of another workflow',
     });
     const active = await activeVersion(services, row);
-    const needed = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
+    const isOutdated = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
     return {
       data: {
-        ...{ id: row.id, warnings, needsRedeployment: needed, dryRun: query.dryRun },
+        ...{ id: row.id, warnings, needsRedeployment: isOutdated, dryRun: query.dryRun },
         lint: await lint(services, { row, principal }, graph),
         removedBindings: removedBindings(before, graph),
       },

@@ -2,7 +2,7 @@ import { isStorable } from '@heddle/engine/stores';
 import type { Definition, Definitions } from '@heddle/api/ports';
 import { compiled } from '../store/compiled.ts';
 import type { Db } from '../store/database.ts';
-import { exported, readGraph } from './graph.ts';
+import { engineFormat, readGraph } from './graph.ts';
 
 interface Row {
   id: string;
@@ -13,8 +13,8 @@ interface Row {
 }
 
 /**
- * Returns the workflows of the store, for the interface and the engine. Only `draft` reads graphs. The functions need
- * no `this`.
+ * Returns the workflows of the store, for the HTTP interface and the engine. Only `draft` reads graphs. The functions
+ * need no `this`.
  */
 export function storedDefinitions(db: Db): Definitions {
   const byId = compiled<Row>(db, (query) =>
@@ -47,7 +47,7 @@ export function storedDefinitions(db: Db): Definitions {
         .select(['id', 'name', 'description', 'state'])
         .where('id', '=', id)
         .executeTakeFirst();
-      return row && exported(row, readGraph(row.state));
+      return row && engineFormat(row, readGraph(row.state));
     },
     async resolveChild(callerId, reference) {
       if (!isStorable(reference)) return undefined;

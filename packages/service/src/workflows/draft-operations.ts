@@ -50,22 +50,22 @@ export const applyWorkflowOperations = defineChange({
   async handle(services, { principal, query: { dryRun }, body, record }, row) {
     const { before, graph, outcome, state } = await replaceDraft(services, row, {
       edit(current) {
-        const edited = readGraph(current);
-        const { graph: parts, ...rest } = applied(services, edited, body);
-        if (body.atomic) expectAllApplied(rest);
-        return { before: edited, graph: { ...edited, ...parts }, outcome: rest };
+        const stored = readGraph(current);
+        const { graph: parts, ...results } = applyAll(services, stored, body);
+        if (body.atomic) expectAllApplied(results);
+        return { before: stored, graph: { ...stored, ...parts }, outcome: results };
       },
       dryRun,
       record: (tx) => record({ resourceId: row.id }, tx),
       fault: 'The graph has ids of another workflow',
     });
     const active = await activeVersion(services, row);
-    const minted = Object.values(outcome.mintedBlockIds);
+    const newIds = Object.values(outcome.mintedBlockIds);
     return {
       data: {
         id: row.id,
         ...outcome,
-        ...(dryRun && { previewBlockIds: minted }),
+        ...(dryRun && { previewBlockIds: newIds }),
         needsRedeployment: needsRedeployment(dryRun ? row : { ...row, state }, active),
         dryRun,
         lint: await lint(services, { row, principal }, graph),
@@ -75,7 +75,7 @@ export const applyWorkflowOperations = defineChange({
   },
 });
 
-function applied(
+function applyAll(
   services: WorkflowServices,
   graph: Parameters<typeof applyOperations>[0],
   request: OperationsRequest,
@@ -110,7 +110,7 @@ export const applyWorkflowVariables = define({
   errors: WRITE_ERRORS,
   async handle(services, { body, record }, row) {
     const data = await changeUnlocked(tablesOf(services), row.id, async (tx) => {
-      const change = (before: Parameters<typeof applyVariables>[0]) => changed(before, body.operations);
+      const change = (before: Parameters<typeof applyVariables>[0]) => withVariables(before, body.operations);
       const result = await changeVariables(tx, row, { change, now: timeOf(services) });
       if (result.changed) await record({ resourceId: row.id }, tx);
       return { id: row.id, ...result };
@@ -119,7 +119,7 @@ export const applyWorkflowVariables = define({
   },
 });
 
-function changed(
+function withVariables(
   ...[before, operations]: [Parameters<typeof applyVariables>[0], Parameters<typeof applyVariables>[1]]
 ) {
   try {

@@ -9,7 +9,7 @@ export const MAX_EDGES = 10_000;
 const databaseInt = z.int().min(0).max(2_147_483_647);
 
 const folderPath = z.string().max(4096);
-const open = z.record(z.string(), json);
+const jsonRecord = z.record(z.string(), json);
 
 export const listQuery = z.strictObject({
   workspaceId,
@@ -23,7 +23,7 @@ export const listQuery = z.strictObject({
   sortOrder: order.default('asc'),
 });
 
-/** Returns the schema of a page's last position: the sorted value, and the id. */
+/** Returns the schema of the position after a page: the sort value and the id of its last item. */
 export function listPosition(sortBy: z.output<typeof listQuery>['sortBy']) {
   const value = sortBy === 'position' || sortBy === 'runCount' ? databaseInt : z.string();
   return z.tuple([value, z.string()]);
@@ -44,7 +44,7 @@ export const workflowItem = z.object({
 });
 
 export const workflowDetail = workflowItem.extend({
-  variables: open,
+  variables: jsonRecord,
   inputs: z.array(
     z.object({
       name: z.string(),
@@ -71,7 +71,7 @@ export const blockShape = z.looseObject({
   retry: json.optional(),
   timeoutMs: json.optional(),
   triggerMode: z.boolean().nullish(),
-  data: open.nullish(),
+  data: jsonRecord.nullish(),
   locked: z.boolean().nullish(),
 });
 
@@ -100,7 +100,7 @@ export const graphBody = z.strictObject({
   loops: json.optional(),
   parallels: json.optional(),
   variables: z.union([z.record(z.string(), variableShape), z.array(variableShape)]).nullish(),
-  metadata: open.nullish(),
+  metadata: jsonRecord.nullish(),
   // Keys of exported states, which drafts do not have.
   lastSaved: json.optional(),
   isDeployed: json.optional(),
@@ -112,11 +112,11 @@ export const graphBody = z.strictObject({
 export type GraphBody = z.output<typeof graphBody>;
 
 export const graph = z.object({
-  blocks: open,
-  edges: z.array(open),
-  loops: open,
-  parallels: open,
-  variables: open,
+  blocks: jsonRecord,
+  edges: z.array(jsonRecord),
+  loops: jsonRecord,
+  parallels: jsonRecord,
+  variables: jsonRecord,
 });
 
 const blockRef = z.object({
@@ -200,7 +200,7 @@ const removedBinding = z.object({
 
 export type RemovedBinding = z.output<typeof removedBinding>;
 
-/** The common fields of the results of writes of a draft. */
+/** The fields that the results of all writes of drafts have. */
 export const draftReport = {
   lint: lintReport,
   removedBindings: z
@@ -267,7 +267,7 @@ export const publicResult = z.object({ id: z.string(), isPublicApi: z.boolean() 
 
 export const versionPath = z.strictObject({
   workflowId: z.string().min(1),
-  version: z.string().regex(/^[1-9]\d{0,8}$/, 'version is a whole number from 1 on'),
+  version: z.string().regex(/^[1-9]\d{0,8}$/, 'version must be an integer of at least 1'),
 });
 
 /** The path of an operation that also accepts the word `active` for the live version. */

@@ -11,15 +11,15 @@ const ID_KEYS: ReadonlySet<string> = new Set(['parentId', 'blockId', 'variableId
 const MAX_NAME = 255;
 
 /**
- * Returns the graph with new ids of blocks, edges and variables. References to them inside the graph follow: edges, ports,
- * containers, and ids in fields. Inside strings, only UUIDs are treated as ids, because a shorter id may be an ordinary word.
+ * Returns the graph with new ids of blocks, edges and variables. They are replaced everywhere: in edges, ports,
+ * containers and fields. Inside strings, only UUIDs are treated as ids, because a shorter id may be an ordinary word.
  */
 export function withNewIds(graph: DraftGraph, newId: () => string): DraftGraph & Containers {
-  return regenerated(graph, newId).graph;
+  return regenerateIds(graph, newId).graph;
 }
 
-/** Returns the same as `withNewIds`, and the new id by each old id of a block, variable or edge. */
-export function regenerated(
+/** Returns the graph of `withNewIds`, and a map from the old to the new ids of blocks, variables and edges. */
+export function regenerateIds(
   graph: DraftGraph,
   newId: () => string,
 ): { graph: DraftGraph & Containers; idMap: Map<string, string> } {
@@ -28,22 +28,22 @@ export function regenerated(
   const ids = new Map([...blockIds, ...variableIds]);
   const ports = new Map<string, Map<string, string>>();
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
-    const own = blockIds.get(id) as string;
+    const newBlockId = blockIds.get(id) as string;
     const { name, type } = block;
-    const copy = { ...renamed(block, ids), id: own, ...namesOf({ name, type }) };
-    ports.set(id, renamedPorts([id, block], [own, copy]));
-    return [own, copy];
+    const copy = { ...replaceIds(block, ids), id: newBlockId, ...definedOf({ name, type }) };
+    ports.set(id, portMap([id, block], [newBlockId, copy]));
+    return [newBlockId, copy];
   });
   const idMap = new Map(ids);
   const edges = graph.edges.map((edge): JsonObject => {
-    const { id: before, source, target, sourceHandle } = edge;
+    const { id: oldId, source, target, sourceHandle } = edge;
     const end = (id: Json | undefined): Json => (typeof id === 'string' && blockIds.get(id)) || (id ?? null);
     const handle = typeof sourceHandle === 'string' ? sourceHandle : undefined;
     const port = handle !== undefined && ports.get(source as string)?.get(handle);
     const id = newId();
-    if (typeof before === 'string' && !idMap.has(before)) idMap.set(before, id);
+    if (typeof oldId === 'string' && !idMap.has(oldId)) idMap.set(oldId, id);
     return {
-      ...renamed(edge, ids),
+      ...replaceIds(edge, ids),
       id,
       source: end(source),
       target: end(target),
@@ -51,8 +51,8 @@ export function regenerated(
     };
   });
   const variables = Object.entries(graph.variables).map(([id, stored]): [string, Json] => {
-    const own = variableIds.get(id) as string;
-    return [own, { ...objectOr(stored), id: own }];
+    const newVariableId = variableIds.get(id) as string;
+    return [newVariableId, { ...objectOr(stored), id: newVariableId }];
   });
   return {
     idMap,
@@ -65,42 +65,42 @@ export function regenerated(
   };
 }
 
-/** Names are not changed, because references use them, even if one looks like an id. */
-function namesOf(names: { [key: string]: Json | undefined }): JsonObject {
+/** Returns the names that are defined. Names are copied, even if one looks like an id, because references use them. */
+function definedOf(names: { [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(names).filter((entry): entry is [string, Json] => entry[1] !== undefined),
   );
 }
 
-/** Returns the ports of a copied block by those of the original. Ids of rows may be derived from the block's. */
-function renamedPorts(
+/** Returns a map from the ports of a block to those of its copy. Ids of ports may contain the id of the block. */
+function portMap(
   [id, block]: [string, JsonObject],
   [newId, copy]: [string, JsonObject],
 ): Map<string, string> {
-  const after = branchPorts(rowBlock(newId, copy));
-  const before = branchPorts(rowBlock(id, block));
-  return new Map(before.map(({ handle }, index) => [handle, after[index]?.handle ?? handle]));
+  const newPorts = branchPorts(rowBlock(newId, copy));
+  const oldPorts = branchPorts(rowBlock(id, block));
+  return new Map(oldPorts.map(({ handle }, index) => [handle, newPorts[index]?.handle ?? handle]));
 }
 
 /** Returns a copy with the new ids. Keys are not changed. */
-function renamed(root: JsonObject, ids: ReadonlyMap<string, string>): JsonObject {
+function replaceIds(root: JsonObject, ids: ReadonlyMap<string, string>): JsonObject {
   const copy = structuredClone(root);
-  const waiting: (JsonObject | Json[])[] = [copy];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  const stack: (JsonObject | Json[])[] = [copy];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     for (const [key, value] of Object.entries(next)) {
-      if (typeof value === 'string') setOwn(next, key, renamedText(key, value, ids));
-      else if (typeof value === 'object' && value !== null) waiting.push(value);
+      if (typeof value === 'string') setOwn(next, key, replaceIdsIn(key, value, ids));
+      else if (typeof value === 'object' && value !== null) stack.push(value);
     }
   }
   return copy;
 }
 
-function renamedText(key: string, value: string, ids: ReadonlyMap<string, string>): string {
+function replaceIdsIn(key: string, value: string, ids: ReadonlyMap<string, string>): string {
   if (ID_KEYS.has(key)) return ids.get(value) ?? value;
   return value.replaceAll(UUID, (id) => ids.get(id) ?? id);
 }
 
-/** Defined, not assigned: a key may be `__proto__`. */
+/** Defines the property instead of assigning it, because the key may be `__proto__`. */
 function setOwn(object: JsonObject | Json[], key: string, value: Json): void {
   Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
 }
@@ -108,8 +108,8 @@ function setOwn(object: JsonObject | Json[], key: string, value: Json): void {
 /** Returns the name if it is free, else the name with the first number that makes it free. */
 export function freeName(name: string, taken: ReadonlySet<string>): string {
   for (let number = 1; ; number += 1) {
-    const end = number === 1 ? '' : ` (${number})`;
-    const next = name.slice(0, MAX_NAME - end.length) + end;
-    if (!taken.has(next)) return next;
+    const suffix = number === 1 ? '' : ` (${number})`;
+    const candidate = name.slice(0, MAX_NAME - suffix.length) + suffix;
+    if (!taken.has(candidate)) return candidate;
   }
 }

@@ -21,14 +21,14 @@ export const listWorkflowFolders = define({
     const { workspaceId, parentPath, search, sortBy, sortOrder } = query;
     const parent = parentPath === undefined ? undefined : canonicalPath(parentPath);
     const text = search?.toLowerCase();
-    const found = (await listFolders(tablesOf(services), workspaceId)).filter(
+    const matches = (await listFolders(tablesOf(services), workspaceId)).filter(
       (row) =>
         (parent === undefined || row.parent_path === parent) &&
         (text === undefined || row.name.toLowerCase().includes(text)),
     );
     const key = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
     const sign = sortOrder === 'asc' ? 1 : -1;
-    const sorted = found.toSorted(
+    const sorted = matches.toSorted(
       (a, b) => sign * (compare(a[key[sortBy]], b[key[sortBy]]) || compare(a.path, b.path)),
     );
     return { page: sorted.map(viewOf), nextCursor: null };
@@ -47,14 +47,14 @@ export const createWorkflowFolder = define({
   body: schemas.folderBody,
   success: [{ status: 201, schema: schemas.folder, description: 'The folder' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body: { workspaceId, path: given }, record }) {
-    const path = canonicalPath(given);
+  async handle(services, { body: { workspaceId, path: requestedPath }, record }) {
+    const path = canonicalPath(requestedPath);
     const row = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const made = await createFolder(tx, { workspaceId, path }, timeOf(services));
+        const folder = await createFolder(tx, { workspaceId, path }, timeOf(services));
         await record({ resourceId: path }, tx);
-        return made;
+        return folder;
       });
     return { status: 201, data: viewOf(row) };
   },
@@ -115,7 +115,7 @@ export const deleteWorkflowFolder = define({
   },
 });
 
-/** By code units: upper case before lower case, the same on both databases. */
+/** Compares by code units: upper case before lower case, equally on both databases. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -8,7 +8,7 @@ import {
   parentPath,
   parseFolderPath,
   pathAndParents,
-  relocated,
+  relocatedPath,
 } from './folder-path.ts';
 
 describe('paths of folders', () => {
@@ -29,7 +29,7 @@ describe('paths of folders', () => {
 
   it.each([
     ['//', 'empty segment'],
-    ['/a/', 'a slash at its end'],
+    ['/a/', 'a trailing slash'],
     ['/a//b', 'empty segment'],
     ['/.', 'cannot be named'],
     ['/a/..', 'cannot be named'],
@@ -72,6 +72,6 @@ describe('paths of folders', () => {
     expect(isInside('/ab', '/a')).toBe(false);
     expect(isInside('/a', '/a')).toBe(false);
     expect(isInside('/a', '/')).toBe(true);
-    expect(relocated('/a/b/c', '/a', '/x/y')).toBe('/x/y/b/c');
+    expect(relocatedPath('/a/b/c', '/a', '/x/y')).toBe('/x/y/b/c');
   });
 });

@@ -7,7 +7,7 @@ const MAX_NAME = 255;
 
 export const ROOT = '/';
 
-/** A path that names no folder. The message describes the problem. */
+/** An invalid path of a folder. The message describes the problem. */
 export class FolderPathError extends Error {
   override readonly name = 'FolderPathError';
 }
@@ -45,9 +45,9 @@ export function nameOfPath(path: string): string {
 
 /** Returns the folder and its ancestors, outermost first, without the root. */
 export function pathAndParents(path: string): string[] {
-  const found: string[] = [];
-  for (let up = path; up !== ROOT; up = parentPath(up)) found.push(up);
-  return found.toReversed();
+  const paths: string[] = [];
+  for (let each = path; each !== ROOT; each = parentPath(each)) paths.push(each);
+  return paths.toReversed();
 }
 
 /** Returns true for a folder inside another one, at any depth. */
@@ -55,17 +55,17 @@ export function isInside(path: string, outer: string): boolean {
   return outer === ROOT ? path !== ROOT : path.startsWith(`${outer}/`);
 }
 
-/** Returns the path of a folder after `from`, which is the folder or an ancestor, was renamed to `to`. */
-export function relocated(path: string, from: string, to: string): string {
+/** Returns the path of a folder after `from` was renamed to `to`. `from`: the folder itself or an ancestor. */
+export function relocatedPath(path: string, from: string, to: string): string {
   return to + path.slice(from.length);
 }
 
 function expectSegment(segment: string): void {
-  if (segment === '') throw new FolderPathError('The path has an empty segment, or a slash at its end');
-  const name = decoded(segment);
+  if (segment === '') throw new FolderPathError('The path has an empty segment or a trailing slash');
+  const name = decodeSegment(segment);
   if (name === undefined || encodeName(name) !== segment) {
-    const right = name === undefined ? undefined : encodeName(name);
-    const hint = right === undefined ? '' : `: write "${right}"`;
+    const encoded = name === undefined ? undefined : encodeName(name);
+    const hint = encoded === undefined ? '' : `: write "${encoded}"`;
     throw new FolderPathError(`The segment "${segment}" of the path is not percent-encoded${hint}`);
   }
   if (name === '.' || name === '..') throw new FolderPathError(`A folder cannot be named "${name}"`);
@@ -74,7 +74,7 @@ function expectSegment(segment: string): void {
   if (/\p{Cc}/u.test(name)) throw new FolderPathError("A folder's name cannot have control characters");
 }
 
-function decoded(segment: string): string | undefined {
+function decodeSegment(segment: string): string | undefined {
   try {
     const name = decodeURIComponent(segment);
     // Throws for a lone surrogate, which has no encoding.
@@ -85,6 +85,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
+/** Returns the name in percent-encoding. */
 export function encodeName(name: string): string {
   // encodeURIComponent does not encode these.
   return encodeURIComponent(name).replaceAll(

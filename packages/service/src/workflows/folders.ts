@@ -8,7 +8,7 @@ import {
   parentPath,
   parseFolderPath,
   pathAndParents,
-  relocated,
+  relocatedPath,
   ROOT,
 } from './folder-path.ts';
 import { countOf, isDuplicate } from '../store/database.ts';
@@ -36,7 +36,7 @@ export function canonicalPath(input: string): string {
   }
 }
 
-/** Returns the folders of a workspace. Throws 413 if there are more than a tree may have. */
+/** Returns the folders of a workspace. Throws 413 if there are more than `MAX_FOLDERS`. */
 export async function listFolders(db: Db, workspaceId: string): Promise<FolderRow[]> {
   const rows = await db
     .selectFrom('workflow_folders')
@@ -54,7 +54,7 @@ export interface FolderKeys {
   paths: readonly string[];
 }
 
-/** `read`: the folders do not change until the transaction ends. `change`: other transactions may not even read them. */
+/** `read`: until the transaction ends, others cannot change the folders. `change`: others cannot lock them either. */
 type Access = 'read' | 'change';
 
 /**
@@ -66,9 +66,9 @@ export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Pr
 }
 
 async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<void> {
-  const rows = await heldRows(db, keys, access);
-  const found = new Set(rows.map(({ path }) => path));
-  if (keys.paths.some((path) => path !== ROOT && !found.has(path)))
+  const rows = await lockRows(db, keys, access);
+  const existing = new Set(rows.map(({ path }) => path));
+  if (keys.paths.some((path) => path !== ROOT && !existing.has(path)))
     throw new ApiError(404, 'Folder not found');
   for (const row of rows) expectNotLocked(row);
 }
@@ -78,29 +78,29 @@ async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<
  * is locked.
  */
 export async function holdFolders(db: Db, keys: FolderKeys): Promise<void> {
-  for (const row of await heldRows(db, keys, 'read')) expectNotLocked(row);
+  for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
 }
 
-/** Locks rows in one statement in a fixed order, so that two transactions cannot deadlock. On SQLite a transaction locks all. */
-async function heldRows(
+/** Locks rows in a fixed order, so that transactions cannot deadlock. A transaction of SQLite locks the database. */
+async function lockRows(
   db: Db,
   { workspaceId, paths }: FolderKeys,
   access: Access,
 ): Promise<Pick<FolderRow, 'path' | 'locked'>[]> {
-  const around = [...new Set(paths.flatMap(pathAndParents))];
-  if (around.length === 0) return [];
-  // Without a condition on `locked`: the statement would miss a row that becomes locked while it waits.
+  const ancestors = [...new Set(paths.flatMap(pathAndParents))];
+  if (ancestors.length === 0) return [];
+  // The query has no condition on `locked`: it would miss a row that becomes locked while it waits.
   return db
     .selectFrom('workflow_folders')
     .select(['path', 'locked'])
     .where('workspace_id', '=', workspaceId)
-    .where('path', 'in', around)
+    .where('path', 'in', ancestors)
     .orderBy('path')
     .$if(isPostgres(db), (query) => (access === 'read' ? query.forShare() : query.forUpdate()))
     .execute();
 }
 
-/** Adds a folder. Throws 404 if its parent does not exist, 409 if it exists, 413 for too many, 423. */
+/** Adds a folder. Throws 404 if its parent does not exist, 409 if the folder exists, 413 for too many, and 423. */
 export async function createFolder(
   db: Db,
   { workspaceId, path }: FolderKey,
@@ -120,11 +120,11 @@ export async function createFolder(
     created_at: now,
     updated_at: now,
   };
-  await unlessThere(path, () => db.insertInto('workflow_folders').values(row).execute());
+  await orDuplicateError(path, () => db.insertInto('workflow_folders').values(row).execute());
   return row;
 }
 
-/** Moves or renames a folder with everything in it. Throws 400, 404, 409, 423. */
+/** Moves or renames a folder with everything in it. Throws 400, 404, 409 and 423. */
 export async function relocateFolder(
   db: Db,
   { workspaceId, path }: FolderKey,
@@ -139,24 +139,24 @@ export async function relocateFolder(
   }
   await expectFolders(db, { workspaceId, paths: [path, parentPath(to)] }, 'change');
   await expectFree(db, { workspaceId, path: to });
-  const inside = await foldersInside(db, { workspaceId, path });
-  for (const folder of inside) {
+  const subfolders = await foldersInside(db, { workspaceId, path });
+  for (const folder of subfolders) {
     expectNotLocked(folder);
-    canonicalPath(relocated(folder.path, path, to));
+    canonicalPath(relocatedPath(folder.path, path, to));
   }
-  const moved = (column: 'path' | 'parent_path' | 'folder_path') =>
+  const movedPath = (column: 'path' | 'parent_path' | 'folder_path') =>
     sql<string>`cast(${to} as text) || substr(${sql.ref(column)}, ${sql.lit(path.length + 1)})`;
   await db
     .updateTable('workflow_folders')
-    .set({ path: moved('path'), parent_path: moved('parent_path') })
+    .set({ path: movedPath('path'), parent_path: movedPath('parent_path') })
     .where('workspace_id', '=', workspaceId)
-    .where(insideOf('path', path))
+    .where(isInsideSql('path', path))
     .execute();
-  const changed = { path: to, parent_path: parentPath(to), name: nameOfPath(to), updated_at: now };
-  const row = await unlessThere(to, () =>
+  const newValues = { path: to, parent_path: parentPath(to), name: nameOfPath(to), updated_at: now };
+  const row = await orDuplicateError(to, () =>
     db
       .updateTable('workflow_folders')
-      .set(changed)
+      .set(newValues)
       .where('workspace_id', '=', workspaceId)
       .where('path', '=', path)
       .returningAll()
@@ -164,9 +164,9 @@ export async function relocateFolder(
   );
   await db
     .updateTable('workflows')
-    .set({ folder_path: moved('folder_path') })
+    .set({ folder_path: movedPath('folder_path') })
     .where('workspace_id', '=', workspaceId)
-    .where((or) => or.or([or('folder_path', '=', path), insideOf('folder_path', path)]))
+    .where((or) => or.or([or('folder_path', '=', path), isInsideSql('folder_path', path)]))
     .execute();
   return row;
 }
@@ -188,29 +188,29 @@ export async function deleteFolder(
 ): Promise<DeletedItems> {
   expectNotRoot(path);
   await expectFolders(db, { workspaceId, paths: [path] }, 'change');
-  const inside = await foldersInside(db, { workspaceId, path });
+  const subfolders = await foldersInside(db, { workspaceId, path });
   const inFolder = () =>
     db
       .updateTable('workflows')
       .where('workspace_id', '=', workspaceId)
-      .where((or) => or.or([or('folder_path', '=', path), insideOf('folder_path', path)]));
-  for (const folder of inside) expectNotLocked(folder);
+      .where((or) => or.or([or('folder_path', '=', path), isInsideSql('folder_path', path)]));
+  for (const folder of subfolders) expectNotLocked(folder);
   const archived = await inFolder()
     .set({ archived_at: now, updated_at: now, folder_path: ROOT })
     .where('archived_at', 'is', null)
     .executeTakeFirst();
   const workflows = Number(archived.numUpdatedRows);
-  // The transaction is rolled back with this error.
-  if (!recursive && inside.length + workflows > 0) {
+  // This error rolls the transaction back.
+  if (!recursive && subfolders.length + workflows > 0) {
     throw new ApiError(409, 'The folder is not empty: send recursive=true to delete its contents');
   }
   await inFolder().set({ folder_path: ROOT }).execute();
   await db
     .deleteFrom('workflow_folders')
     .where('workspace_id', '=', workspaceId)
-    .where((or) => or.or([or('path', '=', path), insideOf('path', path)]))
+    .where((or) => or.or([or('path', '=', path), isInsideSql('path', path)]))
     .execute();
-  return { folders: inside.length + 1, workflows };
+  return { folders: subfolders.length + 1, workflows };
 }
 
 async function foldersInside(db: Db, { workspaceId, path }: FolderKey): Promise<FolderRow[]> {
@@ -218,12 +218,12 @@ async function foldersInside(db: Db, { workspaceId, path }: FolderKey): Promise<
     .selectFrom('workflow_folders')
     .selectAll()
     .where('workspace_id', '=', workspaceId)
-    .where(insideOf('path', path))
+    .where(isInsideSql('path', path))
     .execute();
 }
 
-/** Compares text, not a pattern: paths have `%` and `_` in them. */
-function insideOf(column: 'path' | 'folder_path', outer: string) {
+/** Returns a condition for paths inside a folder. It compares prefixes: in a LIKE pattern, `%` and `_` are special. */
+function isInsideSql(column: 'path' | 'folder_path', outer: string) {
   return sql<boolean>`substr(${sql.ref(column)}, 1, ${sql.lit(outer.length + 1)}) = ${`${outer}/`}`;
 }
 
@@ -234,19 +234,19 @@ async function expectFree(db: Db, { workspaceId, path }: FolderKey): Promise<voi
     .where('workspace_id', '=', workspaceId)
     .where('path', '=', path)
     .executeTakeFirst();
-  if (taken) throw thereAlready(path);
+  if (taken) throw duplicateError(path);
 }
 
-/** Another process may have added the folder since `expectFree`. */
-async function unlessThere<T>(path: string, write: () => Promise<T>): Promise<T> {
+/** Returns the result of `write`. Throws 409 if another process has added the folder since `expectFree`. */
+async function orDuplicateError<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    throw isDuplicate(error) ? thereAlready(path) : error;
+    throw isDuplicate(error) ? duplicateError(path) : error;
   }
 }
 
-function thereAlready(path: string): ApiError {
+function duplicateError(path: string): ApiError {
   return new ApiError(409, `There is a folder "${path}" already`);
 }
 

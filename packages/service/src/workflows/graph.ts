@@ -19,7 +19,7 @@ export function readGraph(state: string): Graph {
   return JSON.parse(state) as Graph;
 }
 
-/** Returns a new draft: a start block. */
+/** Returns a new draft with a start block. */
 export function seededGraph(): Graph {
   const id = randomUUID();
   const start: JsonObject = {
@@ -42,18 +42,18 @@ export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warning
     if (block.id != null && block.id !== id) {
       warnings.push(`The block "${id}" contains the id "${block.id}": its key is used.`);
     }
-    return [id, plain({ ...dropped.known(blockShape, block, `block "${block.name}"`), id })];
+    return [id, plain({ ...dropped.drop(blockShape, block, `block "${block.name}"`), id })];
   });
   const edges = body.edges.map((edge, index) => {
     const id = edge.id ?? edgeId(edge, index);
-    return plain({ ...dropped.known(edgeShape, edge, `edge "${id}"`), id });
+    return plain({ ...dropped.drop(edgeShape, edge, `edge "${id}"`), id });
   });
-  const given = body.variables == null ? before.variables : variables(body.variables, dropped);
+  const newVariables = body.variables == null ? before.variables : variables(body.variables, dropped);
   const graph: Graph = {
     blocks: Object.fromEntries(blocks),
     edges,
     ...containers(blocks),
-    variables: given,
+    variables: newVariables,
     ...(body.metadata && { metadata: plain(body.metadata) }),
   };
   for (const key of ['loops', 'parallels'] as const) {
@@ -79,25 +79,25 @@ const SHOWN_CHARACTERS = 100;
 
 /** Collects unknown keys of a body, with one warning for each name. */
 class DroppedKeys {
-  readonly #found = new Map<string, { first: string; count: number }>();
+  readonly #keys = new Map<string, { first: string; count: number }>();
 
-  /** Returns the value without the keys that are unknown to `shape`. */
-  known(shape: z.ZodObject, value: object, where: string): object {
+  /** Returns the value without the keys that are unknown to `shape`, and records these. */
+  drop(shape: z.ZodObject, value: object, where: string): object {
     const entries = Object.entries(value);
-    const kept = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
-    if (kept.length === entries.length) return value;
+    const known = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
+    if (known.length === entries.length) return value;
     for (const [key] of entries) if (!Object.hasOwn(shape.shape, key)) this.add(key, where);
-    return Object.fromEntries(kept);
+    return Object.fromEntries(known);
   }
 
   add(key: string, where: string): void {
-    const found = this.#found.get(key);
-    if (found) found.count += 1;
-    else if (this.#found.size < MAX_WARNINGS) this.#found.set(key, { first: where, count: 1 });
+    const entry = this.#keys.get(key);
+    if (entry) entry.count += 1;
+    else if (this.#keys.size < MAX_WARNINGS) this.#keys.set(key, { first: where, count: 1 });
   }
 
   warnings(): string[] {
-    return [...this.#found].map(([key, { first, count }]) => {
+    return [...this.#keys].map(([key, { first, count }]) => {
       const others = count === 1 ? '' : ` and ${count - 1} more`;
       return `The key "${key.slice(0, SHOWN_CHARACTERS)}" of ${first}${others} was dropped: drafts do not have it.`;
     });
@@ -109,19 +109,19 @@ export function idsOf(graph: Graph): string[] {
   return [...Object.keys(graph.blocks), ...graph.edges.map((edge) => textOr(edge['id'], ''))];
 }
 
-/** Returns a hash that is equal for graphs that run the same. Positions and sizes on the screen do not count. */
+/** Returns a hash that is equal for graphs that run in the same way. Positions, heights and locks do not count. */
 export function graphHash(graph: Graph): string {
   const { blocks, edges, variables: values, metadata } = graph;
-  const running = Object.entries(blocks)
+  const blockRows = Object.entries(blocks)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([id, { position: _position, height: _height, locked: _locked, ...rest }]) => [id, sorted(rest)]);
-  const wires = edges.map(({ source, target, sourceHandle = null }) => [source, target, sourceHandle]);
-  const text = JSON.stringify([running, wires, sorted(values), sorted(metadata ?? {})]);
+    .map(([id, { position: _position, height: _height, locked: _locked, ...rest }]) => [id, sortKeys(rest)]);
+  const edgeRows = edges.map(({ source, target, sourceHandle = null }) => [source, target, sourceHandle]);
+  const text = JSON.stringify([blockRows, edgeRows, sortKeys(values), sortKeys(metadata ?? {})]);
   return createHash('sha256').update(text).digest('hex');
 }
 
 /** Returns the workflow in the engine's format. */
-export function exported(
+export function engineFormat(
   { id, name, description }: { id: string; name: string; description: string | null },
   graph: Graph,
 ): JsonObject {
@@ -138,15 +138,15 @@ function containers(blocks: readonly [string, JsonObject][]): { loops: JsonObjec
     else children.set(parentOf(block), [id]);
   }
   const inside = (container: string): string[] => children.get(container) ?? [];
-  const found = { loops: {} as JsonObject, parallels: {} as JsonObject };
+  const derived = { loops: {} as JsonObject, parallels: {} as JsonObject };
   for (const [id, block] of blocks) {
     const data = objectOr(block['data']);
     const enabled = block['enabled'] !== false;
-    if (block['type'] === 'loop') found.loops[id] = loop(id, { data, nodes: inside(id), enabled });
+    if (block['type'] === 'loop') derived.loops[id] = loop(id, { data, nodes: inside(id), enabled });
     if (block['type'] === 'parallel')
-      found.parallels[id] = parallel(id, { data, nodes: inside(id), enabled });
+      derived.parallels[id] = parallel(id, { data, nodes: inside(id), enabled });
   }
-  return found;
+  return derived;
 }
 
 type Container = { data: JsonObject; nodes: string[]; enabled: boolean };
@@ -177,13 +177,13 @@ function parallel(id: string, { data, nodes, enabled }: Container): JsonObject {
 }
 
 /** Returns the variables by id, from a record or a list. */
-function variables(given: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
-  const keyed = Array.isArray(given)
-    ? given.map((variable) => [variable.id ?? variable.name, variable] as const)
-    : Object.entries(given);
+function variables(rows: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
+  const keyed = Array.isArray(rows)
+    ? rows.map((variable) => [variable.id ?? variable.name, variable] as const)
+    : Object.entries(rows);
   return Object.fromEntries(
     keyed.map(([key, variable]): [string, Json] => {
-      const known = dropped.known(variableShape, variable, `variable "${variable.name}"`);
+      const known = dropped.drop(variableShape, variable, `variable "${variable.name}"`);
       return [key, plain({ ...known, id: variable.id ?? key })];
     }),
   );
@@ -206,7 +206,7 @@ function objectOr(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** Returns the value if it is a string. */
+/** Returns the value if it is a string, otherwise `otherwise`. */
 export function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
@@ -216,9 +216,9 @@ function plain(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]): [string, Json] => [key, sorted(inner)]));
+  return Object.fromEntries(entries.map(([key, inner]): [string, Json] => [key, sortKeys(inner)]));
 }

@@ -19,12 +19,17 @@ export interface ShownInput {
 }
 
 /** Types of blocks at which calls and forms start runs. */
-const STARTS: ReadonlySet<unknown> = new Set(['start_trigger', 'api_trigger', 'input_trigger', 'starter']);
+const START_TYPES: ReadonlySet<unknown> = new Set([
+  'start_trigger',
+  'api_trigger',
+  'input_trigger',
+  'starter',
+]);
 
-/** Returns the input fields of the first block of a graph, given as text, at which calls start runs. */
+/** Returns the input fields of a graph, given as JSON text: those of the first start block that has any. */
 export function shownInputs(state: string): ShownInput[] {
   const formats = Object.values(readGraph(state).blocks)
-    .filter(({ type }) => STARTS.has(type))
+    .filter(({ type }) => START_TYPES.has(type))
     .map((block) => formatOf(block));
   return shownFields(formats.find((each) => inputFields(each).length > 0));
 }

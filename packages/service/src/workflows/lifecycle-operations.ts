@@ -47,12 +47,16 @@ export const createWorkflow = define({
       .transaction()
       .execute(async (tx) => {
         const now = timeOf(services);
-        const made = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
-        await record({ resourceId: made.id }, tx);
-        return made;
+        const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
+        await record({ resourceId: workflow.id }, tx);
+        return workflow;
       });
     const [item] = await itemsOf(services, [row]);
-    const blocks = Object.entries(graph.blocks).map(([id, { type, name: of }]) => ({ id, type, name: of }));
+    const blocks = Object.entries(graph.blocks).map(([id, { type, name: blockName }]) => ({
+      id,
+      type,
+      name: blockName,
+    }));
     return { status: 201, data: { ...item, blocks } };
   },
 });
@@ -144,19 +148,20 @@ export const duplicateWorkflow = define({
   async handle(services, { body, record }, source) {
     const { workspace_id: workspaceId, description } = source;
     // An optional body that is absent may be undefined.
-    const given = body as typeof body | undefined;
-    const folderPath = given?.folderPath === undefined ? source.folder_path : canonicalPath(given.folderPath);
+    const options = body as typeof body | undefined;
+    const folderPath =
+      options?.folderPath === undefined ? source.folder_path : canonicalPath(options.folderPath);
     const before = readGraph(source.state);
     // Other data of a draft, such as its dialect, is copied unchanged.
     const graph = { ...before, ...withNewIds(before, randomUUID) };
     const copy = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const name = given?.name ?? freeName(source.name, await namesIn(tx, workspaceId, folderPath));
+        const name = options?.name ?? freeName(source.name, await namesIn(tx, workspaceId, folderPath));
         const now = timeOf(services);
-        const made = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
-        await record({ resourceId: made.id, details: { source: source.id } }, tx);
-        return made;
+        const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
+        await record({ resourceId: workflow.id, details: { source: source.id } }, tx);
+        return workflow;
       });
     return { status: 201, data: (await itemsOf(services, [copy]))[0] };
   },

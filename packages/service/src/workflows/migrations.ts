@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /** Columns by which lists of workflows are sorted. */
-const SORTED = ['position', 'name', 'created_at', 'updated_at'] as const;
+const SORT_COLUMNS = ['position', 'name', 'created_at', 'updated_at'] as const;
 
 async function folders({ schema }: Kysely<unknown>): Promise<void> {
   await schema
@@ -24,9 +24,9 @@ async function folders({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Adds an index for each order, with the columns that filters read: drafts are long, and lists do not read them. */
+/** Adds an index for each order, with the columns that filters read, so that lists do not read the long drafts. */
 async function lists({ schema }: Kysely<unknown>): Promise<void> {
-  for (const column of SORTED) {
+  for (const column of SORT_COLUMNS) {
     const filters = ['folder_path', 'active_version', ...(column === 'name' ? [] : ['name'])];
     await schema
       .createIndex(`workflows_by_${column}`)

@@ -8,7 +8,7 @@ const CREDENTIAL_NAME =
   /password|passwd|passphrase|secret|apikey|accesskey|privatekey|signingkey|credential|authorization|bearer|cookie|token$|^auth$|connectionstring/;
 /** Types of sub-blocks whose value is or names a credential. */
 const CREDENTIAL_TYPES: ReadonlySet<string> = new Set(['oauth-input', 'credential-selector', 'password']);
-/** A value that is only a reference to a secret. */
+/** A value that is only a reference, possibly after an authentication scheme. */
 const REFERENCE = /^\s*(?:(?:bearer|basic|token)\s+)?(?:\{\{[^{}]+\}\}|<[^<>]+>)\s*$/i;
 
 /**
@@ -19,56 +19,56 @@ export function withoutCredentials(graph: Graph): Graph {
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
     const subBlocks = block['subBlocks'];
     if (!isJsonObject(subBlocks)) return [id, block];
-    const redacted = Object.entries(subBlocks).map(([key, field]) => [key, subBlock(key, field)] as const);
-    return [id, { ...block, subBlocks: Object.fromEntries(redacted) }];
+    const fields = Object.entries(subBlocks).map(([key, field]) => [key, redactField(key, field)] as const);
+    return [id, { ...block, subBlocks: Object.fromEntries(fields) }];
   });
   const variables = Object.entries(graph.variables).map(
-    ([id, variable]) => [id, redacted(variable)] as const,
+    ([id, variable]) => [id, redact(variable)] as const,
   );
   return { ...graph, blocks: Object.fromEntries(blocks), variables: Object.fromEntries(variables) };
 }
 
-function subBlock(key: string, field: Json): Json {
-  if (!isJsonObject(field)) return isCredential(key) ? redactedSecret(field) : redacted(field);
+function redactField(key: string, field: Json): Json {
+  if (!isJsonObject(field)) return isCredential(key) ? redactSecret(field) : redact(field);
   const { type, value = null } = field;
   const isSecret = isCredential(key) || (typeof type === 'string' && CREDENTIAL_TYPES.has(type));
-  return { ...field, value: isSecret ? redactedSecret(value) : redacted(value) };
+  return { ...field, value: isSecret ? redactSecret(value) : redact(value) };
 }
 
-/** Redacts the value of a variable or form row whose name is that of a credential. */
-function redactedNamed(entry: JsonObject): JsonObject {
+/** Returns a variable or a row of a form, with its value redacted if its name is that of a credential. */
+function redactNamed(entry: JsonObject): JsonObject {
   const { name, value = null } = entry;
-  return typeof name === 'string' && isCredential(name) ? { ...entry, value: redactedSecret(value) } : entry;
+  return typeof name === 'string' && isCredential(name) ? { ...entry, value: redactSecret(value) } : entry;
 }
 
-/** Deeper values are not checked, so they are removed. */
+/** Maximum depth of a value that is checked. Deeper values are removed. */
 const MAX_DEPTH = 100;
 
 /** Returns the value with its contents redacted, including those of JSON text. */
-function redacted(value: Json, depth = 0): Json {
-  if (typeof value === 'string') return redactedText(value, depth);
+function redact(value: Json, depth = 0): Json {
+  if (typeof value === 'string') return redactText(value, depth);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= MAX_DEPTH) return null;
-  if (Array.isArray(value)) return value.map((each) => redacted(each, depth + 1));
+  if (Array.isArray(value)) return value.map((each) => redact(each, depth + 1));
   const { Key, Value } = value;
   // A row of a table, of headers for example.
-  if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: redactedSecret(Value ?? null) };
+  if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: redactSecret(Value ?? null) };
   const entries = Object.entries(value).map(
-    ([key, inner]) => [key, isCredential(key) ? redactedSecret(inner) : redacted(inner, depth + 1)] as const,
+    ([key, inner]) => [key, isCredential(key) ? redactSecret(inner) : redact(inner, depth + 1)] as const,
   );
-  const inside = Object.fromEntries(entries);
-  return typeof inside['name'] === 'string' && 'value' in inside ? redactedNamed(inside) : inside;
+  const copy = Object.fromEntries(entries);
+  return typeof copy['name'] === 'string' && 'value' in copy ? redactNamed(copy) : copy;
 }
 
-function redactedText(text: string, depth: number): string {
-  const before = /^\s*[[{]/.test(text) ? parsed(text) : undefined;
-  if (before === undefined) return text;
-  const after = redacted(before, depth);
-  return isDeepStrictEqual(after, before) ? text : JSON.stringify(after);
+function redactText(text: string, depth: number): string {
+  const original = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
+  if (original === undefined) return text;
+  const copy = redact(original, depth);
+  return isDeepStrictEqual(copy, original) ? text : JSON.stringify(copy);
 }
 
 /** Returns the text parsed as JSON; undefined for text that only looks like JSON, such as an expression or code. */
-function parsed(text: string): Json | undefined {
+function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -76,7 +76,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-function redactedSecret(value: Json): Json {
+function redactSecret(value: Json): Json {
   return typeof value === 'string' && REFERENCE.test(value) ? value : null;
 }
 

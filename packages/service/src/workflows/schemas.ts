@@ -3,7 +3,7 @@ import { draftReport, lintReport, workflowItem } from './draft-schemas.ts';
 import * as z from 'zod';
 import { deferredEdge, inputError, skippedItem } from './edit/schemas.ts';
 
-/** Maximum number of workflows that are moved at once. */
+/** Maximum number of workflows that one request moves. */
 const MAX_MOVED = 100;
 
 const name = z.string().regex(/\S/, 'name is required').trim().min(1, 'name is required').max(255);

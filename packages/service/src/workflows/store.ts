@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
-
 import type { JsonObject } from '@heddle/core';
 import type { DraftGraph } from './containers.ts';
 import { isDuplicate } from '../store/database.ts';
@@ -49,7 +48,7 @@ export async function addWorkflow(
     updated_at: now,
     archived_at: null,
   };
-  await unlessTaken(name, () => db.insertInto('workflows').values(row).execute());
+  await orNameError(name, () => db.insertInto('workflows').values(row).execute());
   const edgeIds = graph.edges.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
   const ids = [...new Set([...Object.keys(graph.blocks), ...edgeIds])];
   for (let start = 0; start < ids.length; start += CHUNK) {
@@ -78,7 +77,7 @@ export async function changeWorkflow(
   { change: { name, description, folderPath }, now }: { change: WorkflowChange; now: string },
 ): Promise<WorkflowRow> {
   if (folderPath !== undefined) await expectFolder(db, { workspaceId: row.workspace_id, path: folderPath });
-  const changed = await unlessTaken(name ?? row.name, () =>
+  const changed = await orNameError(name ?? row.name, () =>
     db
       .updateTable('workflows')
       .set({
@@ -104,13 +103,13 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
 }
 
 /**
- * Makes an archived workflow active again, in the root if its folder does not exist, and with a number after its name
- * if another workflow has the name. Throws 409 for one that is not archived, 423 for a locked folder.
+ * Makes an archived workflow active again: in the root if its folder does not exist, and with a number after its name
+ * if another workflow of the folder has this name. Throws 409 for one that is not archived, 423 for a locked folder.
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await existingFolder(db, row);
   const name = freeName(row.name, await namesIn(db, row.workspace_id, folder));
-  const restored = await unlessTaken(name, () =>
+  const restored = await orNameError(name, () =>
     db
       .updateTable('workflows')
       .set({ archived_at: null, updated_at: now, folder_path: folder, name })
@@ -168,7 +167,7 @@ async function existingFolder(db: Db, row: WorkflowRow): Promise<string> {
   }
 }
 
-async function unlessTaken<T>(name: string, write: () => Promise<T>): Promise<T> {
+async function orNameError<T>(name: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { applyVariables, coerced, VariableError, variablesBody } from './variables.ts';
+import { applyVariables, coerce, VariableError, variablesBody } from './variables.ts';
 
 const BEFORE: JsonObject = {
   a: { id: 'a', name: 'Rate', type: 'number', value: 1 },
@@ -78,7 +78,7 @@ describe('variables of a draft', () => {
 });
 
 describe('a value of a type', () => {
-  it.each<[Json, Parameters<typeof coerced>[1], Json]>([
+  it.each<[Json, Parameters<typeof coerce>[1], Json]>([
     ['5', 'number', 5],
     ['five', 'number', 'five'],
     ['', 'number', ''],
@@ -93,6 +93,6 @@ describe('a value of a type', () => {
     [{ a: 1 }, 'string', '{"a":1}'],
     [null, 'string', null],
   ])('%j as %s is %j', (given, type, value) => {
-    expect(coerced(given, type)).toEqual(value);
+    expect(coerce(given, type)).toEqual(value);
   });
 });

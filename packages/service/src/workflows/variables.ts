@@ -55,9 +55,9 @@ export function applyVariables(
       changed = true;
       continue;
     }
-    const next = stored(operation, { id, before: id === undefined ? undefined : variables.get(id), newId });
-    const same = id !== undefined && JSON.stringify(next) === JSON.stringify(variables.get(id));
-    if (same) continue;
+    const next = merge(operation, { id, before: id === undefined ? undefined : variables.get(id), newId });
+    const isUnchanged = id !== undefined && JSON.stringify(next) === JSON.stringify(variables.get(id));
+    if (isUnchanged) continue;
     const key = String(next['id']);
     variables.set(key, next);
     idOf.set(operation.name, key);
@@ -68,7 +68,7 @@ export function applyVariables(
   return { variables: Object.fromEntries(variables), changed };
 }
 
-function stored(
+function merge(
   operation: Exclude<VariableOperation, { operation: 'delete' }>,
   { id, before, newId }: { id: string | undefined; before: Json | undefined; newId: () => string },
 ): JsonObject & { id: string } {
@@ -78,46 +78,46 @@ function stored(
   if (operation.operation === 'edit' && id === undefined) {
     throw new VariableError(`There is no variable named "${operation.name}". Add it.`);
   }
-  const kept = objectOr(before);
-  const wanted = operation.type ?? knownType(kept['type']);
+  const previous = objectOr(before);
+  const variableType = operation.type ?? knownType(previous['type']);
   return {
-    ...kept,
+    ...previous,
     id: id ?? newId(),
     name: operation.name,
-    type: wanted,
-    value: coerced(operation.value as Json, wanted),
+    type: variableType,
+    value: coerce(operation.value as Json, variableType),
   };
 }
 
-function knownType(stored: Json | undefined): VariableType {
-  const read = type.safeParse(stored);
-  return read.success ? read.data : 'string';
+function knownType(storedType: Json | undefined): VariableType {
+  const parsed = type.safeParse(storedType);
+  return parsed.success ? parsed.data : 'string';
 }
 
 /** Returns the value converted to the type; unchanged if it cannot be converted. */
-export function coerced(given: Json | undefined, wanted: VariableType): Json {
-  const sent = given ?? null;
-  if (wanted === 'number') return numberOf(sent);
-  if (wanted === 'boolean') return sent === 'true' ? true : sent === 'false' ? false : sent;
-  if (wanted === 'object' || wanted === 'array') return structureOf(sent, wanted);
-  if (typeof sent === 'string' || sent === null) return sent;
-  return typeof sent === 'object' ? JSON.stringify(sent) : String(sent);
+export function coerce(input: Json | undefined, target: VariableType): Json {
+  const json = input ?? null;
+  if (target === 'number') return numberOf(json);
+  if (target === 'boolean') return json === 'true' ? true : json === 'false' ? false : json;
+  if (target === 'object' || target === 'array') return structureOf(json, target);
+  if (typeof json === 'string' || json === null) return json;
+  return typeof json === 'object' ? JSON.stringify(json) : String(json);
 }
 
-function numberOf(sent: Json): Json {
-  if (typeof sent !== 'string' || sent.trim() === '') return sent;
-  const read = Number(sent);
-  return Number.isFinite(read) ? read : sent;
+function numberOf(json: Json): Json {
+  if (typeof json !== 'string' || json.trim() === '') return json;
+  const number = Number(json);
+  return Number.isFinite(number) ? number : json;
 }
 
-function structureOf(sent: Json, wanted: 'object' | 'array'): Json {
-  if (typeof sent !== 'string') return sent;
+function structureOf(json: Json, target: 'object' | 'array'): Json {
+  if (typeof json !== 'string') return json;
   try {
-    const read = JSON.parse(sent) as Json;
-    const fits = wanted === 'array' ? Array.isArray(read) : isObject(read);
-    return fits ? read : sent;
+    const parsed = JSON.parse(json) as Json;
+    const hasType = target === 'array' ? Array.isArray(parsed) : isObject(parsed);
+    return hasType ? parsed : json;
   } catch {
-    return sent;
+    return json;
   }
 }
 

@@ -6,7 +6,7 @@ import type { TriggerType } from '../triggers/types.ts';
 import type { WorkflowServices } from './context.ts';
 import { graphHash, readGraph } from './graph.ts';
 
-/** Returns the workflows as lists show them. One lookup serves all of them. */
+/** Returns the workflows as lists show them. One query reads the run counts of all. */
 export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: readonly ListedWorkflow[]) {
   const counts = await store.workflows.runCounts(rows.map(({ id }) => id));
   return rows.map((row) => ({
@@ -26,7 +26,7 @@ export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: 
 
 const NO_TRIGGERS: Pick<TriggerState, 'kinds' | 'hooks'> = { kinds: new Set(), hooks: [] };
 
-/** Returns the state of a workflow's deployment, with its triggers: those of its live version. */
+/** Returns the state of a workflow's deployment. `kinds`, `hooks`: the triggers of its live version. */
 export function deploymentOf(
   row: WorkflowRow,
   active: VersionRow | undefined,
@@ -37,12 +37,12 @@ export function deploymentOf(
   const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
   // Triggers are activated with the version, in one transaction. Hooks at providers follow.
-  const readiness = (...some: TriggerType['kind'][]): string =>
-    some.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
+  const readinessOf = (...triggerKinds: TriggerType['kind'][]): string =>
+    triggerKinds.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
   // Feeds count as events of other systems.
-  const ready = {
-    webhooks: hooks.some(({ state }) => state !== 'active') ? 'pending' : readiness('webhook', 'feed'),
-    schedules: readiness('schedule'),
+  const readiness = {
+    webhooks: hooks.some(({ state }) => state !== 'active') ? 'pending' : readinessOf('webhook', 'feed'),
+    schedules: readinessOf('schedule'),
     mcp: 'not_applicable',
   };
   return {
@@ -57,7 +57,7 @@ export function deploymentOf(
           ...version,
           action,
           isCurrent: true,
-          readiness: ready,
+          readiness,
           requestedAt: deployedAt,
           ...progressOf(hooks, deployedAt),
         }

@@ -21,14 +21,14 @@ export interface EditOutcome {
   deferred: DeferredEdge[];
   inputValidationErrors: InputError[];
   /** The ids of added blocks, by the requested ids, where they differ. */
-  mintedBlockIds: { [asked: string]: string };
+  mintedBlockIds: { [requestedId: string]: string };
   warnings: string[];
 }
 
 export interface EditOptions {
   /** Types of blocks that may be added. */
   types: ReadonlySet<string>;
-  /** Makes an id for a block or an edge. */
+  /** Returns a new id for a block or an edge. */
   newId: () => string;
 }
 
@@ -38,7 +38,7 @@ export class DraftTooLargeError extends Error {
 }
 
 /**
- * Applies the operations in their order, then `setBlockEnabled`. The given graph is not changed.
+ * Applies the operations in order, then `setBlockEnabled`. Does not change `graph`.
  *
  * @throws {DraftTooLargeError} if the draft would have too many blocks or edges.
  */
@@ -56,7 +56,7 @@ export function applyOperations(
     inputErrors: [],
     warnings: [],
     ids: new Map(),
-    placed: new Set(),
+    unplaced: new Set(),
     pending: [],
     ports: new Map(),
   };
@@ -68,7 +68,7 @@ export function applyOperations(
   connectPending(batch);
   expectSize(batch);
   for (const { block_id, enabled } of request.setBlockEnabled ?? []) setEnabled(batch, block_id, enabled);
-  if (request.layout === 'targeted') placeBlocks(batch.editor, batch.placed);
+  if (request.layout === 'targeted') placeBlocks(batch.editor, batch.unplaced);
   const edited = batch.editor.graph();
   return {
     graph: { ...edited, ...containersOf(Object.entries(edited.blocks)), variables: graph.variables },
@@ -76,7 +76,7 @@ export function applyOperations(
     skipped: batch.skipped,
     deferred: batch.deferred,
     inputValidationErrors: batch.inputErrors,
-    mintedBlockIds: Object.fromEntries([...batch.ids].filter(([asked, id]) => asked !== id)),
+    mintedBlockIds: Object.fromEntries([...batch.ids].filter(([requestedId, id]) => requestedId !== id)),
     warnings: batch.warnings,
   };
 }
@@ -89,13 +89,14 @@ function expectSize({ editor }: Batch): void {
 
 /** Returns true if the operation was applied, at least in part. */
 function apply(batch: Batch, operation: DraftOperation): boolean {
-  const { operation_type: operationType, block_id: asked } = operation;
+  const { operation_type: operationType, block_id: requestedId } = operation;
   if (operation.operation_type === 'add') {
-    return addBlock({ batch, operationType, blockId: asked }, operation.params);
+    return addBlock({ batch, operationType, blockId: requestedId }, operation.params);
   }
-  const step: Step = { batch, operationType, blockId: actualId(batch, asked) };
-  if (operation.operation_type === 'insert_into_subflow') return insert(step, asked, operation.params);
-  if (!batch.editor.find(step.blockId)) return skip(step, 'block_not_found', `There is no block "${asked}".`);
+  const step: Step = { batch, operationType, blockId: actualId(batch, requestedId) };
+  if (operation.operation_type === 'insert_into_subflow') return insert(step, requestedId, operation.params);
+  if (!batch.editor.find(step.blockId))
+    return skip(step, 'block_not_found', `There is no block "${requestedId}".`);
   if (isLocked(step, step.blockId)) return false;
   switch (operation.operation_type) {
     case 'edit':
@@ -109,26 +110,26 @@ function apply(batch: Batch, operation: DraftOperation): boolean {
 }
 
 function edit(step: Step, params: Extract<DraftOperation, { operation_type: 'edit' }>['params']): void {
-  const { removeEdges: removed, nestedNodes, ...rest } = params;
-  if (removed) removeEdges(step, removed);
-  applyParams(step, rest);
-  for (const [asked, nested] of Object.entries(nestedNodes ?? {})) {
-    const inner = { ...step, blockId: actualId(step.batch, asked) };
-    insert(inner, asked, { ...nested, subflowId: step.blockId });
+  const { removeEdges: removedEdges, nestedNodes, ...common } = params;
+  if (removedEdges) removeEdges(step, removedEdges);
+  applyParams(step, common);
+  for (const [requestedId, nested] of Object.entries(nestedNodes ?? {})) {
+    const nestedStep = { ...step, blockId: actualId(step.batch, requestedId) };
+    insert(nestedStep, requestedId, { ...nested, subflowId: step.blockId });
     expectSize(step.batch);
   }
 }
 
 type Insertion = Extract<DraftOperation, { operation_type: 'insert_into_subflow' }>['params'];
 
-/** Puts a block into a container: a new one, or one of the draft. */
-function insert(step: Step, asked: string, { subflowId, type, ...params }: Insertion): boolean {
+/** Puts a new or an existing block into a container. */
+function insert(step: Step, requestedId: string, { subflowId, type, ...params }: Insertion): boolean {
   const { batch, blockId } = step;
   const parent = actualId(batch, subflowId);
   const block = batch.editor.find(blockId);
   if (!block) {
-    const added = { ...params, ...(type !== undefined && { type }) };
-    return addBlock({ ...step, blockId: asked }, added, parent);
+    const newParams = { ...params, ...(type !== undefined && { type }) };
+    return addBlock({ ...step, blockId: requestedId }, newParams, parent);
   }
   if (isLocked(step, blockId)) return false;
   if (batch.editor.parentOf(blockId) !== parent && !moveInto(step, block, parent)) return false;
@@ -160,34 +161,34 @@ function extract(step: Step, subflow: string): boolean {
 }
 
 function move({ batch, blockId }: Step, parent: string | undefined): void {
-  const removed = batch.editor.move(blockId, parent);
-  batch.placed.add(blockId);
-  if (removed.length === 0) return;
-  const [edges, were] = removed.length === 1 ? ['edge', 'was'] : ['edges', 'were'];
+  const removedEdges = batch.editor.move(blockId, parent);
+  batch.unplaced.add(blockId);
+  if (removedEdges.length === 0) return;
+  const [edges, were] = removedEdges.length === 1 ? ['edge', 'was'] : ['edges', 'were'];
   batch.warnings.push(
-    `${removed.length} ${edges} of the block "${blockId}" ${were} removed: the other end is in another container.`,
+    `${removedEdges.length} ${edges} of the block "${blockId}" ${were} removed: the other end is in another container.`,
   );
 }
 
 /** Deletes a block, and for a container all blocks inside. */
 function remove(step: Step): boolean {
-  const { editor, placed } = step.batch;
-  const inside = [...editor.depths(step.blockId).keys()];
-  const locked = inside.find((id) => editor.find(id)?.['locked'] === true);
-  if (locked !== undefined) return skip(step, 'block_locked', `The block "${locked}" inside is locked.`);
-  for (const id of [step.blockId, ...inside]) {
+  const { editor, unplaced } = step.batch;
+  const descendants = [...editor.depths(step.blockId).keys()];
+  const lockedId = descendants.find((id) => editor.find(id)?.['locked'] === true);
+  if (lockedId !== undefined) return skip(step, 'block_locked', `The block "${lockedId}" inside is locked.`);
+  for (const id of [step.blockId, ...descendants]) {
     editor.remove(id);
-    placed.delete(id);
+    unplaced.delete(id);
   }
   return true;
 }
 
-function setEnabled(batch: Batch, asked: string, enabled: boolean): void {
-  const step = { batch, operationType: 'set_block_enabled', blockId: actualId(batch, asked) };
+function setEnabled(batch: Batch, requestedId: string, enabled: boolean): void {
+  const step = { batch, operationType: 'set_block_enabled', blockId: actualId(batch, requestedId) };
   const { editor } = batch;
   const block = editor.find(step.blockId);
   if (!block) {
-    skip(step, 'block_not_found', `There is no block "${asked}".`);
+    skip(step, 'block_not_found', `There is no block "${requestedId}".`);
     return;
   }
   if (isLocked(step, step.blockId)) return;

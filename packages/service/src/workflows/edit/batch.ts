@@ -7,8 +7,8 @@ import type { DeferredEdge, InputError, SkippedItem } from './schemas.ts';
 export interface PendingEdge {
   source: string;
   handle: string;
-  /** The target as the operation names it. */
-  asked: string;
+  /** The target, by the id that the operation gives. */
+  requestedId: string;
   targetHandle: string | undefined;
   operationType: string;
 }
@@ -26,10 +26,10 @@ export interface Batch {
   /** The ids of added blocks, by the requested ids. */
   ids: Map<string, string>;
   /** Blocks that need a position. */
-  placed: Set<string>;
+  unplaced: Set<string>;
   pending: PendingEdge[];
-  /** Readers of ports by block, each with the fields that it was made from. */
-  ports: Map<string, { from: readonly (Json | undefined)[]; read: PortReader }>;
+  /** Cached port readers by block, each with the values from which it was created. */
+  ports: Map<string, { values: readonly (Json | undefined)[]; read: PortReader }>;
 }
 
 /** The operation that is being applied, and its block. */
@@ -50,7 +50,7 @@ export function skip(
   return false;
 }
 
-/** Returns the id of a block in the draft, for the id that an operation names. */
-export function actualId({ ids }: Batch, asked: string): string {
-  return ids.get(asked) ?? asked;
+/** Returns the id that a block has in the draft, for the id that an operation gives. */
+export function actualId({ ids }: Batch, requestedId: string): string {
+  return ids.get(requestedId) ?? requestedId;
 }

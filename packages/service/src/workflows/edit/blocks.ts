@@ -16,24 +16,24 @@ const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']
 
 /** Adds a block. Returns true if it was added. */
 export function addBlock(step: Step, params: AddedBlock, parent?: string): boolean {
-  const { batch, blockId: asked } = step;
+  const { batch, blockId: requestedId } = step;
   const { type, name } = params;
   if (type === undefined || name === undefined) {
     return skip(step, 'missing_required_params', 'A new block needs a type and a name.');
   }
-  if (batch.editor.find(actualId(batch, asked))) {
+  if (batch.editor.find(actualId(batch, requestedId))) {
     return skip(
       step,
       'duplicate_block_name',
-      `The draft has a block with the id "${asked}" already. Edit it.`,
+      `The draft has a block with the id "${requestedId}" already. Edit it.`,
     );
   }
   if (!isAllowedType(step, type, parent) || !isFreeName(step, name)) return false;
   if (parent !== undefined && !fitsInto(step, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
-  const id = UUID.test(asked) ? asked : batch.newId();
-  batch.ids.set(asked, id);
+  const id = UUID.test(requestedId) ? requestedId : batch.newId();
+  batch.ids.set(requestedId, id);
   batch.editor.put(id, newBlock(id, { type, name, parent }));
-  batch.placed.add(id);
+  batch.unplaced.add(id);
   applyParams({ ...step, blockId: id }, params);
   return true;
 }
@@ -48,13 +48,13 @@ function newBlock(
   return { id, type, name, position, subBlocks: {}, outputs: {}, enabled: true, data };
 }
 
-/** Sets the parts that add, edit and insert have in common. Parts that do not fit are skipped, the others are applied. */
+/** Sets the parts that add, edit and insert have in common. Invalid parts are skipped, the others are applied. */
 export function applyParams(step: Step, params: Omit<AddedBlock, 'type'>): void {
   const { batch, blockId } = step;
-  const before = batch.editor.find(blockId) ?? {};
-  const block: JsonObject = { ...before };
+  const current = batch.editor.find(blockId) ?? {};
+  const block: JsonObject = { ...current };
   const { name, inputs, retry, triggerMode, advancedMode } = params;
-  if (name !== undefined && name !== before['name'] && isFreeName(step, name)) block['name'] = name;
+  if (name !== undefined && name !== current['name'] && isFreeName(step, name)) block['name'] = name;
   if (triggerMode !== undefined) block['triggerMode'] = triggerMode;
   if (advancedMode !== undefined) block['advancedMode'] = advancedMode;
   if (retry === null) delete block['retry'];
@@ -78,31 +78,31 @@ function applyInputs(step: Step, block: JsonObject, inputs: { [field: string]: u
 
 function canRetry(step: Step, block: JsonObject): boolean {
   const type = textOr(block['type']);
-  const never = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
-  if (!never && block['triggerMode'] !== true) return true;
+  const isNeverRetried = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
+  if (!isNeverRetried && block['triggerMode'] !== true) return true;
   return skip(step, 'retry_not_supported', `Blocks of the type "${type}" cannot be retried.`);
 }
 
 function isAllowedType(step: Step, type: string, parent: string | undefined): boolean {
   const { editor, types } = step.batch;
-  if (!types.has(type)) return skip(step, 'invalid_block_type', `There is no type of blocks "${type}".`);
+  if (!types.has(type)) return skip(step, 'invalid_block_type', `There is no block type "${type}".`);
   if (!isTriggerType(type)) return true;
   if (parent !== undefined) {
     return skip(step, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
-  const isThere =
+  const exists =
     SINGLE_TRIGGERS.has(type) && [...editor.blocks.values()].some((each) => each['type'] === type);
   return (
-    !isThere || skip(step, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`)
+    !exists || skip(step, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`)
   );
 }
 
-/** Returns true if no other block has the name. */
+/** Returns true if the block can have the name. Otherwise records a skip. */
 function isFreeName(step: Step, name: string): boolean {
   const { editor } = step.batch;
-  const own = editor.find(step.blockId);
+  const block = editor.find(step.blockId);
   // The block may take a name that references do not distinguish from its current name.
-  if (own && normalizeName(textOr(own['name'])) === normalizeName(name)) return true;
+  if (block && normalizeName(textOr(block['name'])) === normalizeName(name)) return true;
   if (isReserved(name)) {
     return skip(step, 'reserved_block_name', `"${name}" means something else in references.`, { name });
   }
@@ -111,7 +111,7 @@ function isFreeName(step: Step, name: string): boolean {
   return skip(step, 'duplicate_block_name', reason, { name });
 }
 
-/** Returns true if something with `levels` levels of containers can be put into the container. */
+/** Returns true if a block with `levels` levels of containers can be put into `parent`. Otherwise records a skip. */
 export function fitsInto(step: Step, { parent, levels }: { parent: string; levels: number }): boolean {
   const { editor } = step.batch;
   const container = editor.find(parent);
@@ -126,18 +126,18 @@ export function fitsInto(step: Step, { parent, levels }: { parent: string; level
 /** Records a skip and returns true if the block, or an enclosing container, is locked. */
 export function isLocked(step: Step, id: string): boolean {
   const { editor } = step.batch;
-  const locked = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);
-  if (locked === undefined) return false;
-  const what = locked === id ? 'The block' : `The container "${locked}" of the block`;
-  skip(step, 'block_locked', `${what} is locked.`);
+  const lockedId = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);
+  if (lockedId === undefined) return false;
+  const subject = lockedId === id ? 'The block' : `The container "${lockedId}" of the block`;
+  skip(step, 'block_locked', `${subject} is locked.`);
   return true;
 }
 
-/** Returns the number of levels of containers from a block on: 0 for one that is not a container. */
+/** Returns the number of levels of containers that begin with a block: 0 for a block that is not a container. */
 export function levelsOf({ batch: { editor } }: Step, id: string): number {
   if (!isContainer(editor.find(id)?.['type'])) return 0;
   const inner = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));
-  return 1 + inner.reduce((most, [, depth]) => Math.max(most, depth), 0);
+  return 1 + inner.reduce((max, [, depth]) => Math.max(max, depth), 0);
 }
 
 /** Returns true if the block is disabled. */

@@ -15,16 +15,16 @@ const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
  */
 export function connect(step: Step, connections: Connections): void {
   const { batch, blockId, operationType } = step;
-  const before = edgesByHandle(batch.editor.edgesFrom(blockId));
-  for (const [port, given] of Object.entries(connections)) {
+  const existing = edgesByHandle(batch.editor.edgesFrom(blockId));
+  for (const [port, targets] of Object.entries(connections)) {
     const handle = port === 'success' ? 'source' : port;
     if (!isPort(step, handle)) continue;
-    for (const edge of before.get(handle) ?? []) batch.editor.disconnect(edge);
-    for (const target of Array.isArray(given) ? given : [given]) {
-      const { block: asked, handle: targetHandle } =
+    for (const edge of existing.get(handle) ?? []) batch.editor.disconnect(edge);
+    for (const target of Array.isArray(targets) ? targets : [targets]) {
+      const { block: requestedId, handle: targetHandle } =
         typeof target === 'string' ? { block: target, handle: undefined } : target;
-      const edge = { source: blockId, handle, asked, targetHandle, operationType };
-      if (batch.editor.find(actualId(batch, asked))) add(batch, edge);
+      const edge = { source: blockId, handle, requestedId, targetHandle, operationType };
+      if (batch.editor.find(actualId(batch, requestedId))) addEdge(batch, edge);
       else batch.pending.push(edge);
     }
   }
@@ -34,8 +34,8 @@ export function connect(step: Step, connections: Connections): void {
 export function connectPending(batch: Batch): void {
   for (const edge of batch.pending) {
     if (!batch.editor.find(edge.source)) continue;
-    if (add(batch, edge)) {
-      const target = actualId(batch, edge.asked);
+    if (addEdge(batch, edge)) {
+      const target = actualId(batch, edge.requestedId);
       batch.deferred.push({ sourceBlockId: edge.source, sourceHandle: edge.handle, targetBlockId: target });
     }
   }
@@ -47,16 +47,16 @@ export function removeEdges(step: Step, edges: NonNullable<EditedBlock['removeEd
   for (const { targetBlockId, sourceHandle } of edges) {
     const handle = sourceHandle === 'success' ? 'source' : sourceHandle;
     const target = actualId(batch, targetBlockId);
-    const found = batch.editor.edgesBetween(blockId, target).filter((edge) => handleOf(edge) === handle);
-    for (const edge of found) batch.editor.disconnect(edge);
-    if (found.length === 0) {
+    const matches = batch.editor.edgesBetween(blockId, target).filter((edge) => handleOf(edge) === handle);
+    for (const edge of matches) batch.editor.disconnect(edge);
+    if (matches.length === 0) {
       const reason = `No edge leads from the port "${handle}" to the block "${targetBlockId}".`;
       skip(step, 'invalid_edge_target', reason, { targetBlockId, sourceHandle: handle });
     }
   }
 }
 
-/** Returns true if the block has the port. */
+/** Returns true if the block has the port. Otherwise records a skip. */
 function isPort(step: Step, handle: string): boolean {
   const block = step.batch.editor.find(step.blockId) ?? {};
   if (block['type'] === 'note') return skip(step, 'invalid_edge_source', 'A note has no ports.');
@@ -66,30 +66,31 @@ function isPort(step: Step, handle: string): boolean {
   return skip(step, 'invalid_source_handle', reason, { sourceHandle: handle });
 }
 
-/** Rows of conditions and routers can be long: they are read again only after a change. */
+/** Returns the port reader of a block. It is cached until a change, because conditions and routes can be long. */
 function portsOf({ batch, blockId }: Step, block: JsonObject): PortReader {
   const { conditions, routes } = objectOr(block['subBlocks']);
-  const from = [block['type'], conditions, routes];
-  const known = batch.ports.get(blockId);
-  if (known?.from.every((each, index) => each === from[index])) return known.read;
+  const values = [block['type'], conditions, routes];
+  const cached = batch.ports.get(blockId);
+  if (cached?.values.every((each, index) => each === values[index])) return cached.read;
   const read = portReader(rowBlock(blockId, block));
-  batch.ports.set(blockId, { from, read });
+  batch.ports.set(blockId, { values, read });
   return read;
 }
 
 /** Adds an edge if it is allowed. Returns true if it is in the draft afterwards. */
-function add(batch: Batch, { source, handle, asked, targetHandle, operationType }: PendingEdge): boolean {
+function addEdge(batch: Batch, pending: PendingEdge): boolean {
+  const { source, handle, requestedId, targetHandle, operationType } = pending;
   const { editor } = batch;
   const step = { batch, operationType, blockId: source };
-  const target = actualId(batch, asked);
+  const target = actualId(batch, requestedId);
   const block = editor.find(target);
-  const ends = { sourceHandle: handle, targetBlockId: asked };
-  if (!block) return skip(step, 'invalid_edge_target', `There is no block "${asked}".`, ends);
+  const details = { sourceHandle: handle, targetBlockId: requestedId };
+  if (!block) return skip(step, 'invalid_edge_target', `There is no block "${requestedId}".`, details);
   const fault = targetFault(source, target, block);
-  if (fault !== undefined) return skip(step, 'invalid_edge_target', fault, ends);
+  if (fault !== undefined) return skip(step, 'invalid_edge_target', fault, details);
   if (targetHandle !== undefined && !TARGET_HANDLE.test(targetHandle)) {
-    const reason = `Blocks have no port "${targetHandle}" for edges that end at them.`;
-    return skip(step, 'invalid_target_handle', reason, { ...ends, targetHandle });
+    const reason = `There is no target port "${targetHandle}".`;
+    return skip(step, 'invalid_target_handle', reason, { ...details, targetHandle });
   }
   const edge: JsonObject = {
     id: '',
@@ -99,18 +100,20 @@ function add(batch: Batch, { source, handle, asked, targetHandle, operationType 
     targetHandle: targetHandle ?? 'target',
   };
   if (!isInScope(batch, edge)) {
-    const reason = `"${asked}" is in another container than "${source}". Connect it to the container instead.`;
-    return skip(step, 'invalid_edge_scope', reason, ends);
+    const reason = `"${requestedId}" is in another container than "${source}". Connect it to the container instead.`;
+    return skip(step, 'invalid_edge_scope', reason, details);
   }
-  const existing = editor.edgesBetween(source, target).some((other) => handleOf(other) === handle);
-  if (!existing) editor.connect({ ...edge, id: batch.newId() });
+  const exists = editor.edgesBetween(source, target).some((other) => handleOf(other) === handle);
+  if (!exists) editor.connect({ ...edge, id: batch.newId() });
   return true;
 }
 
-/** An edge from the start of a container leads inside it, and other edges of the container do not. */
+/** Returns true if the edge stays in its scope: only an edge from the start of a container leads into it. */
 function isInScope({ editor }: Batch, edge: JsonObject): boolean {
-  const inside = editor.parentOf(textOr(edge['target'])) === edge['source'];
-  return textOr(edge['sourceHandle']).endsWith('-start-source') ? inside : !inside && editor.sameScope(edge);
+  const isInside = editor.parentOf(textOr(edge['target'])) === edge['source'];
+  return textOr(edge['sourceHandle']).endsWith('-start-source')
+    ? isInside
+    : !isInside && editor.sameScope(edge);
 }
 
 function targetFault(source: string, target: string, block: JsonObject): string | undefined {
@@ -131,13 +134,13 @@ export function rowBlock(id: string, block: JsonObject): RowBlock {
 }
 
 function edgesByHandle(edges: Iterable<JsonObject>): Map<string, JsonObject[]> {
-  const found = new Map<string, JsonObject[]>();
+  const byHandle = new Map<string, JsonObject[]>();
   for (const edge of edges) {
-    const same = found.get(handleOf(edge));
-    if (same) same.push(edge);
-    else found.set(handleOf(edge), [edge]);
+    const group = byHandle.get(handleOf(edge));
+    if (group) group.push(edge);
+    else byHandle.set(handleOf(edge), [edge]);
   }
-  return found;
+  return byHandle;
 }
 
 function handleOf(edge: JsonObject): string {

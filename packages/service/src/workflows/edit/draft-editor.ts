@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '@heddle/core';
 import { childrenByParent, objectOr, parentIdOf } from '../containers.ts';
 import type { DraftGraph } from '../containers.ts';
 
-/** A draft that is being edited, with indices. Edges of a block are found without a search. */
+/** A draft that is being edited. Indexes find the edges of a block, and whether a name is taken, without a scan. */
 export class DraftEditor {
   readonly #blocks: Map<string, JsonObject>;
   readonly #edges = new Set<JsonObject>();
-  readonly #from = new Map<string, Set<JsonObject>>();
-  readonly #to = new Map<string, Set<JsonObject>>();
+  readonly #outgoing = new Map<string, Set<JsonObject>>();
+  readonly #incoming = new Map<string, Set<JsonObject>>();
   /** Number of blocks by normalised name. */
   readonly #names = new Map<string, number>();
 
@@ -36,8 +36,8 @@ export class DraftEditor {
 
   /** Adds the block, or replaces the one with its id. */
   put(id: string, block: JsonObject): void {
-    const before = this.#blocks.get(id);
-    if (before) this.#count(before, -1);
+    const previous = this.#blocks.get(id);
+    if (previous) this.#count(previous, -1);
     this.#blocks.set(id, block);
     this.#count(block, 1);
   }
@@ -60,26 +60,26 @@ export class DraftEditor {
   }
 
   edgesFrom(id: string): ReadonlySet<JsonObject> {
-    return this.#from.get(id) ?? new Set();
+    return this.#outgoing.get(id) ?? new Set();
   }
 
   edgesTo(id: string): ReadonlySet<JsonObject> {
-    return this.#to.get(id) ?? new Set();
+    return this.#incoming.get(id) ?? new Set();
   }
 
   connect(edge: JsonObject): void {
     this.#edges.add(edge);
-    append(this.#from, textOr(edge['source']), edge);
-    append(this.#to, textOr(edge['target']), edge);
+    append(this.#outgoing, textOr(edge['source']), edge);
+    append(this.#incoming, textOr(edge['target']), edge);
   }
 
   disconnect(edge: JsonObject): void {
     this.#edges.delete(edge);
-    this.#from.get(textOr(edge['source']))?.delete(edge);
-    this.#to.get(textOr(edge['target']))?.delete(edge);
+    this.#outgoing.get(textOr(edge['source']))?.delete(edge);
+    this.#incoming.get(textOr(edge['target']))?.delete(edge);
   }
 
-  /** Returns the container of a block; undefined at the top level, and for one that the draft does not have. */
+  /** Returns the container of a block; undefined at the top level, and for a container that the draft does not have. */
   parentOf(id: string): string | undefined {
     const block = this.#blocks.get(id);
     const parent = block && parentIdOf(block);
@@ -88,32 +88,32 @@ export class DraftEditor {
 
   /** Returns the enclosing containers of a block, innermost first. Stored drafts may have cycles. */
   ancestors(id: string): string[] {
-    const found = new Set<string>();
-    let up = this.parentOf(id);
-    while (up !== undefined && !found.has(up)) {
-      found.add(up);
-      up = this.parentOf(up);
+    const ancestors = new Set<string>();
+    let parent = this.parentOf(id);
+    while (parent !== undefined && !ancestors.has(parent)) {
+      ancestors.add(parent);
+      parent = this.parentOf(parent);
     }
-    return [...found];
+    return [...ancestors];
   }
 
-  /** Returns the depth of all blocks inside a container by id, from 1. */
+  /** Returns the depths of all blocks inside a container, by block id. Its direct children have the depth 1. */
   depths(id: string): Map<string, number> {
     const children = childrenByParent(this.#blocks);
-    const found = new Map<string, number>();
-    const waiting: [string, number][] = [[id, 0]];
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const depths = new Map<string, number>();
+    const stack: [string, number][] = [[id, 0]];
+    for (let next = stack.pop(); next; next = stack.pop()) {
       const [parent, depth] = next;
       for (const child of children.get(parent) ?? []) {
-        if (child === id || found.has(child)) continue;
-        found.set(child, depth + 1);
-        waiting.push([child, depth + 1]);
+        if (child === id || depths.has(child)) continue;
+        depths.set(child, depth + 1);
+        stack.push([child, depth + 1]);
       }
     }
-    return found;
+    return depths;
   }
 
-  /** Puts a block into a container, or to the top level. Returns the edges that crossed its border, which are removed. */
+  /** Moves a block into a container, or to the top level. Removes and returns the edges that would cross its border. */
   move(id: string, parent: string | undefined): JsonObject[] {
     const block = this.#blocks.get(id);
     if (!block) return [];
@@ -128,7 +128,7 @@ export class DraftEditor {
     return crossing;
   }
 
-  /** Returns true if the ends of the edge are in one container, or one end is the container of the other. */
+  /** Returns true if both ends of the edge are in the same container, or one end is the container of the other. */
   sameScope(edge: JsonObject): boolean {
     const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
     const [outer, inner] = [this.parentOf(source), this.parentOf(target)];
@@ -139,9 +139,9 @@ export class DraftEditor {
     return { blocks: Object.fromEntries(this.#blocks), edges: [...this.#edges] };
   }
 
-  #count(block: JsonObject, by: number): void {
+  #count(block: JsonObject, change: number): void {
     const name = normalizeName(textOr(block['name']));
-    this.#names.set(name, (this.#names.get(name) ?? 0) + by);
+    this.#names.set(name, (this.#names.get(name) ?? 0) + change);
   }
 }
 

@@ -36,12 +36,12 @@ export interface InputsOutcome {
   refused: { field: string; error: string }[];
 }
 
-/** Sets the inputs that fit, in place. Settings of loops and parallels are in the block's data. */
+/** Sets the valid inputs, in place. Settings of loops and parallels are in the block's data. */
 export function setInputs(block: JsonObject, inputs: { [field: string]: unknown }): InputsOutcome {
   const type = textOr(block['type']);
   const fields = BLOCK_FIELDS.get(type)?.shape as { [field: string]: z.ZodType } | undefined;
   const outcome: InputsOutcome = { unknown: [], refused: [] };
-  const kept = Object.entries(inputs as JsonObject).filter(([field, value]) => {
+  const accepted = Object.entries(inputs as JsonObject).filter(([field, value]) => {
     if (fields && !Object.hasOwn(fields, field)) {
       outcome.unknown.push(field);
       return false;
@@ -50,19 +50,19 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
     if (error !== undefined) outcome.refused.push({ field, error });
     return error === undefined;
   });
-  if (isContainer(type)) setAll(block, 'data', kept);
+  if (isContainer(type)) setAll(block, 'data', accepted);
   else {
-    const before = objectOr(block['subBlocks']);
-    const set = kept.map(([id, value]): [string, Json] => {
-      const stored = Object.hasOwn(before, id) ? objectOr(before[id]) : {};
+    const current = objectOr(block['subBlocks']);
+    const fieldEntries = accepted.map(([id, value]): [string, Json] => {
+      const stored = Object.hasOwn(current, id) ? objectOr(current[id]) : {};
       return [id, { ...stored, id, type: textOr(stored['type'], TYPE_OF_NEW_FIELD), value }];
     });
-    setAll(block, 'subBlocks', set);
+    setAll(block, 'subBlocks', fieldEntries);
   }
   return outcome;
 }
 
-/** Sets properties of the object at `key`. Defined, not assigned: a name may be `__proto__`. */
+/** Defines properties of the object at `key`. Assignment would fail for the name `__proto__`. */
 function setAll(block: JsonObject, key: 'data' | 'subBlocks', entries: readonly [string, Json][]): void {
   const object = objectOr(block[key]);
   block[key] = object;
@@ -80,19 +80,20 @@ function faultOf(
   if (value === null || value === '') return undefined;
   if (type === 'agent' && field === 'tools') return toolsFault(value);
   if (!schema || /<[^<>]+>|\{\{/.test(JSON.stringify(value))) return undefined;
-  const read = schema.safeParse(value);
-  return read.success ? undefined : `expected ${read.error.issues[0]?.message ?? 'another value'}`;
+  const parsed = schema.safeParse(value);
+  return parsed.success ? undefined : `expected ${parsed.error.issues[0]?.message ?? 'another value'}`;
 }
 
 function toolsFault(value: Json): string | undefined {
-  // The text of a list is read when the block runs.
+  // A list as text is parsed when the block runs.
   if (typeof value === 'string') return undefined;
   if (!Array.isArray(value)) return 'expected a list of tools';
   if (value.length > MAX_TOOLS) return `expected at most ${MAX_TOOLS} tools, received ${value.length}`;
-  const wrong = value.findIndex((each) => {
-    const read = tool.safeParse(each);
-    if (!read.success) return true;
-    return Object.hasOwn(needed, read.data.type) && needed[read.data.type]?.safeParse(each).success === false;
+  const invalidIndex = value.findIndex((each) => {
+    const parsed = tool.safeParse(each);
+    if (!parsed.success) return true;
+    const { type } = parsed.data;
+    return Object.hasOwn(requirements, type) && requirements[type]?.safeParse(each).success === false;
   });
-  return wrong < 0 ? undefined : `tool ${wrong + 1} lacks a field that its type requires`;
+  return invalidIndex < 0 ? undefined : `tool ${invalidIndex + 1} lacks a field that its type requires`;
 }

@@ -14,8 +14,8 @@ interface Point {
 }
 
 /**
- * Gives each block a free position: right of the block that leads to them, below existing blocks. Other blocks are
- * not moved; containers grow so that they enclose the new blocks.
+ * Gives each of these blocks a free position: right of a block that leads to it, and below existing blocks. Other
+ * blocks are not moved; containers grow so that they enclose the new blocks.
  */
 export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
   const scopes = scopesOf(editor, ids);
@@ -23,17 +23,17 @@ export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void
     const block = editor.find(id);
     const scope = scopes.get(editor.parentOf(id));
     if (!block || !scope) continue;
-    const point = scope.free(startOf(editor, id, scope));
+    const point = scope.reserve(startOf(editor, id, scope));
     editor.put(id, { ...block, position: { ...point } });
   }
   const containers = new Set([...ids].flatMap((id) => editor.parentOf(id) ?? []));
   for (const id of containers) enclose(editor, id, scopes.get(id));
 }
 
-/** The positions that are taken in a container, or at the top level. */
+/** The taken positions in a container, or at the top level. */
 class Scope {
   readonly #cells = new Set<string>();
-  /** The right and lower ends of the existing blocks. */
+  /** The largest coordinates of the taken positions. */
   readonly end: Point = { x: -COLUMN, y: 0 };
 
   take(point: Point): void {
@@ -42,27 +42,27 @@ class Scope {
     this.end.y = Math.max(this.end.y, point.y);
   }
 
-  /** Returns the first free point at or below the given one, and reserves it. */
-  free(from: Point): Point {
-    const point = { ...from };
+  /** Takes and returns the first free position at or below `start`. */
+  reserve(start: Point): Point {
+    const point = { ...start };
     while (this.#cells.has(cellOf(point))) point.y += ROW;
     this.take(point);
     return point;
   }
 }
 
-function scopesOf(editor: DraftEditor, without: ReadonlySet<string>): Map<string | undefined, Scope> {
+function scopesOf(editor: DraftEditor, excluded: ReadonlySet<string>): Map<string | undefined, Scope> {
   const scopes = new Map<string | undefined, Scope>();
   for (const [id, block] of editor.blocks) {
     const parent = editor.parentOf(id);
     const scope = scopes.get(parent) ?? new Scope();
     scopes.set(parent, scope);
-    if (!without.has(id)) scope.take(pointOf(block));
+    if (!excluded.has(id)) scope.take(pointOf(block));
   }
   return scopes;
 }
 
-/** Returns the point right of the block that leads here; at the end of the row if none does. */
+/** Returns the point right of a block that leads to this one, otherwise a default point of its scope. */
 function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
   const parent = editor.parentOf(id);
   for (const edge of editor.edgesTo(id)) {
@@ -72,8 +72,8 @@ function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
     if (source === parent) return { x: MARGIN, y: MARGIN };
     const { x, y } = pointOf(block);
     const { width } = objectOr(block['data']);
-    const wide = isContainer(block['type']) && typeof width === 'number' ? width : 0;
-    if (editor.parentOf(source) === parent) return { x: x + Math.max(COLUMN, wide + MARGIN), y };
+    const containerWidth = isContainer(block['type']) && typeof width === 'number' ? width : 0;
+    if (editor.parentOf(source) === parent) return { x: x + Math.max(COLUMN, containerWidth + MARGIN), y };
   }
   return parent === undefined ? { x: scope.end.x + COLUMN, y: 0 } : { x: MARGIN, y: MARGIN };
 }
@@ -82,14 +82,14 @@ function enclose(editor: DraftEditor, id: string, scope: Scope | undefined): voi
   const block = editor.find(id);
   if (!block || !scope) return;
   const data = objectOr(block['data']);
-  const wider = (stored: unknown, needed: number): number =>
-    Math.max(typeof stored === 'number' ? stored : 0, needed);
+  const atLeast = (stored: unknown, min: number): number =>
+    Math.max(typeof stored === 'number' ? stored : 0, min);
   editor.put(id, {
     ...block,
     data: {
       ...data,
-      width: wider(data['width'], scope.end.x + COLUMN),
-      height: wider(data['height'], scope.end.y + ROW + MARGIN),
+      width: atLeast(data['width'], scope.end.x + COLUMN),
+      height: atLeast(data['height'], scope.end.y + ROW + MARGIN),
     },
   });
 }

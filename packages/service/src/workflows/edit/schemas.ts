@@ -10,8 +10,8 @@ const MAX_ENTRIES = 500;
 const id = z.string().min(1).max(255);
 const handle = z.string().min(1).max(255);
 
-/** Returns a record with a bounded number of entries. */
-function entries<V extends z.ZodType>(value: V) {
+/** Returns the schema of a record with a bounded number of entries. */
+function boundedRecord<V extends z.ZodType>(value: V) {
   return z
     .record(z.string().max(255), value)
     .refine((record) => Object.keys(record).length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} entries`)
@@ -19,7 +19,7 @@ function entries<V extends z.ZodType>(value: V) {
 }
 
 const target = z.union([id, z.strictObject({ block: id, handle: handle.optional() })]);
-const connections = entries(z.union([target, z.array(target).max(MAX_ENTRIES)]));
+const connections = boundedRecord(z.union([target, z.array(target).max(MAX_ENTRIES)]));
 const millis = z.int().min(0).max(86_400_000);
 
 const retry = z.strictObject({
@@ -31,8 +31,8 @@ const retry = z.strictObject({
   jitter: z.number().min(0).max(1).optional(),
 });
 
-const common = {
-  inputs: entries(json).optional(),
+const commonParams = {
+  inputs: boundedRecord(json).optional(),
   connections: connections.optional(),
   retry: retry.nullable().optional(),
   triggerMode: z.boolean().optional(),
@@ -41,21 +41,21 @@ const common = {
 
 const type = z.string().min(1).max(255);
 const name = z.string().trim().min(1).max(255);
-// Absent types and names are skipped with a reason: one of them must not refuse the whole batch.
-const added = { type: type.optional(), name: name.optional(), ...common };
+// A block without a type or name is skipped with a reason, so that it does not fail the whole batch.
+const addParams = { type: type.optional(), name: name.optional(), ...commonParams };
 
 const removedEdge = z.strictObject({ targetBlockId: id, sourceHandle: handle.default('source') });
 
-const edited = z.strictObject({
+const editParams = z.strictObject({
   name: name.optional(),
-  ...common,
+  ...commonParams,
   removeEdges: z.array(removedEdge).max(MAX_ENTRIES).optional(),
-  nestedNodes: entries(z.strictObject(added)).optional(),
+  nestedNodes: boundedRecord(z.strictObject(addParams)).optional(),
 });
 
 export const draftOperation = z.discriminatedUnion('operation_type', [
-  z.strictObject({ operation_type: z.literal('add'), block_id: id, params: z.strictObject(added) }),
-  z.strictObject({ operation_type: z.literal('edit'), block_id: id, params: edited }),
+  z.strictObject({ operation_type: z.literal('add'), block_id: id, params: z.strictObject(addParams) }),
+  z.strictObject({ operation_type: z.literal('edit'), block_id: id, params: editParams }),
   z.strictObject({
     operation_type: z.literal('delete'),
     block_id: id,
@@ -64,7 +64,7 @@ export const draftOperation = z.discriminatedUnion('operation_type', [
   z.strictObject({
     operation_type: z.literal('insert_into_subflow'),
     block_id: id,
-    params: z.strictObject({ subflowId: id, ...added }),
+    params: z.strictObject({ subflowId: id, ...addParams }),
   }),
   z.strictObject({
     operation_type: z.literal('extract_from_subflow'),
@@ -158,7 +158,7 @@ function edgesOf(operation: DraftOperation): number {
   const params = operation.params as EditedBlock | undefined;
   const nested = Object.values(params?.nestedNodes ?? {});
   const sizes = [params, ...nested].flatMap((each) =>
-    Object.values(each?.connections ?? {}).map((given) => (Array.isArray(given) ? given.length : 1)),
+    Object.values(each?.connections ?? {}).map((targets) => (Array.isArray(targets) ? targets.length : 1)),
   );
   return sizes.reduce((sum, size) => sum + size, params?.removeEdges?.length ?? 0);
 }

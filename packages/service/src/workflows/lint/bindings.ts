@@ -8,7 +8,7 @@ import { MAX_LISTED } from './limits.ts';
 
 const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'credential' || kind === 'table');
 
-/** Returns the credentials and tables that blocks named only before a change, at most 500 of them. */
+/** Returns the credentials and tables that blocks name in `before` but not in `after`, at most 500. */
 export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
   const removed = new Map<string, FoundReference>();
   for (const binding of bindingsOf(before)) {
@@ -26,12 +26,12 @@ export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
   }));
 }
 
-/** `{{NAME}}` is found too, and is not a binding. */
+/** Yields the bindings of a graph: its references, without `{{NAME}}`. */
 function* bindingsOf(graph: Graph): Generator<FoundReference> {
-  for (const found of referencesOf(graph, KINDS)) if (found.kind !== 'env-var') yield found;
+  for (const reference of referencesOf(graph, KINDS)) if (reference.kind !== 'env-var') yield reference;
 }
 
-/** The same binding at another position of a list is not removed. */
+/** Returns a key without the position in a list, so that a binding that only moves in its list is not removed. */
 function keyOf({ kind, sourceId, occurrence: { blockId, subBlockKey } }: FoundReference): string {
   return JSON.stringify([blockId, subBlockKey, kind, sourceId]);
 }

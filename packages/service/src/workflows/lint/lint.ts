@@ -3,9 +3,9 @@ import type { WorkflowRow } from '../../store/schema.ts';
 import { tablesOf } from '../context.ts';
 import type { WorkflowServices } from '../context.ts';
 import type { LintReport } from '../draft-schemas.ts';
-import { exported } from '../graph.ts';
+import { engineFormat } from '../graph.ts';
 import type { Graph } from '../graph.ts';
-import type { Compared } from './compared.ts';
+import type { LintContext } from './lint-context.ts';
 import { lintReport } from './report.ts';
 import { missingFields } from './required-fields.ts';
 import { unresolvedResources } from './resources.ts';
@@ -27,22 +27,22 @@ export async function lint(
 ): Promise<LintReport> {
   const { engine, compat, sources } = services;
   const workspaceId = row.workspace_id;
-  const diagnostics = engine.check(exported(row, graph), { compat });
+  const diagnostics = engine.check(engineFormat(row, graph), { compat });
   // Only people may see the names of secrets, as in the list of secrets.
   const mayKnowNames = principal.kind !== 'workspace' && sources.environments !== undefined;
   const names = mayKnowNames
     ? await unlessFailed(services, async () => new Set(await sources.environments?.names(workspaceId)))
     : undefined;
   const requiredFields = await unlessFailed(services, services.requiredFields);
-  const compared: Compared = {
+  const context: LintContext = {
     names,
     requiredFields,
     sandboxes: sources.sandboxes === true,
     tools: sources.tools,
   };
-  const resources = await unresolvedResources(graph, { compared, db: tablesOf(services), workspaceId });
+  const resources = await unresolvedResources(graph, { context, db: tablesOf(services), workspaceId });
   const missing = missingFields(graph, requiredFields ?? new Map());
-  return lintReport(graph, { diagnostics, missing, resources, compared });
+  return lintReport(graph, { diagnostics, missing, resources, context });
 }
 
 /** Returns the result of `read`; undefined after a failure, which is reported to the host. */

@@ -3,25 +3,25 @@ import type { LintReport } from '../draft-schemas.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
 import { refOf, textOrNull } from './block-ref.ts';
-import type { Compared } from './compared.ts';
+import type { LintContext } from './lint-context.ts';
 import { MAX_LISTED } from './limits.ts';
 import type { MissingField } from './required-fields.ts';
 import { emptyOutgoingPorts, endsOf } from './wiring.ts';
 
 type Check = LintReport['checks'][number];
 
-/** References that have no value when the block runs. */
-const UNRESOLVED = new Set([
+/** Problems of references that have no value when the block runs. */
+const REFERENCE_CODES = new Set([
   'REFERENCE_UNKNOWN_BLOCK',
   'REFERENCE_UNKNOWN_VARIABLE',
   'REFERENCE_INVALID',
   'REFERENCE_NEVER_RAN',
   'REFERENCE_UNDECLARED_OUTPUT',
 ]);
-const FIELDS = new Set(['FIELD_REQUIRED', 'FIELD_EMPTY']);
-const CODE = new Set(['SYNTAX_INVALID']);
-const PORTS = new Set(['PORT_UNKNOWN']);
-const TARGETS = new Set(['EDGE_TO_NOWHERE', 'EDGE_TO_SELF', 'EDGE_ACROSS_SCOPES']);
+const FIELD_CODES = new Set(['FIELD_REQUIRED', 'FIELD_EMPTY']);
+const SYNTAX_CODES = new Set(['SYNTAX_INVALID']);
+const PORT_CODES = new Set(['PORT_UNKNOWN']);
+const TARGET_CODES = new Set(['EDGE_TO_NOWHERE', 'EDGE_TO_SELF', 'EDGE_ACROSS_SCOPES']);
 /** Errors with which the draft cannot be read, so that nothing else was checked. */
 const UNREADABLE = new Set([
   'INPUT_SHAPE',
@@ -38,14 +38,14 @@ export interface Findings {
   missing: readonly MissingField[];
   /** References to resources that the workspace does not have. */
   resources: LintReport['unresolvedReferences'];
-  compared: Compared;
+  context: LintContext;
 }
 
 /** Returns the report about a draft. */
 export function lintReport(graph: Graph, findings: Findings): LintReport {
-  const { diagnostics, missing, resources, compared } = findings;
-  const of = (codes: ReadonlySet<string>): Diagnostic[] => diagnostics.filter(({ code }) => codes.has(code));
-  const outputs = of(UNRESOLVED).map((each) => ({
+  const { diagnostics, missing, resources, context } = findings;
+  const withCodes: CodeFilter = (codes) => diagnostics.filter(({ code }) => codes.has(code));
+  const outputs = withCodes(REFERENCE_CODES).map((each) => ({
     ...refOf(graph, each.blockId ?? ''),
     field: fieldOf(each),
     value: /<[^>]+>/.exec(each.message)?.[0] ?? '',
@@ -53,16 +53,16 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
     reason: each.message,
   }));
   return {
-    checks: checksOf(diagnostics, compared),
+    checks: checksOf(diagnostics, context),
     ...endsOf(graph),
     emptyOutgoingPorts: emptyOutgoingPorts(graph),
-    ...edgeIssues(graph, of),
+    ...edgeIssues(graph, withCodes),
     fieldIssues: fieldIssues(graph, [
-      ...of(FIELDS).map((each) => ({ blockId: each.blockId ?? '', field: fieldOf(each) })),
+      ...withCodes(FIELD_CODES).map((each) => ({ blockId: each.blockId ?? '', field: fieldOf(each) })),
       ...missing,
     ]),
     unresolvedReferences: [...outputs, ...resources].slice(0, MAX_LISTED),
-    codeIssues: of(CODE).map((each) => ({
+    codeIssues: withCodes(SYNTAX_CODES).map((each) => ({
       ...refOf(graph, each.blockId ?? ''),
       field: fieldOf(each),
       language: 'javascript' as const,
@@ -82,20 +82,21 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
   };
 }
 
-type Selected = (codes: ReadonlySet<string>) => Diagnostic[];
+/** Returns the diagnostics with these codes. */
+type CodeFilter = (codes: ReadonlySet<string>) => Diagnostic[];
 
-/** Returns edges from ports that do not exist, and to blocks where they cannot end. */
+/** Returns the edges from ports that do not exist, and the edges to blocks at which they cannot end. */
 function edgeIssues(
   graph: Graph,
-  of: Selected,
+  withCodes: CodeFilter,
 ): Pick<LintReport, 'invalidBranchPorts' | 'invalidConnectionTargets'> {
   return {
-    invalidBranchPorts: of(PORTS).map((each) => ({
+    invalidBranchPorts: withCodes(PORT_CODES).map((each) => ({
       ...refOf(graph, each.blockId ?? ''),
       sourceHandle: textOrNull(edgeOf(graph, each)['sourceHandle']),
       reason: each.message,
     })),
-    invalidConnectionTargets: of(TARGETS).map((each) => {
+    invalidConnectionTargets: withCodes(TARGET_CODES).map((each) => {
       const edge = edgeOf(graph, each);
       const sourceBlockId = textOr(edge['source']);
       return {
@@ -109,7 +110,7 @@ function edgeIssues(
   };
 }
 
-/** Returns the empty fields by block. No type of blocks has a field in two modes, so no value belongs to an inactive mode. */
+/** Returns the empty fields by block. No block type has fields in two modes, so no value is in an inactive mode. */
 function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport['fieldIssues'] {
   return [...Map.groupBy(missing, ({ blockId }) => blockId)].map(([blockId, issues]) => ({
     ...refOf(graph, blockId),
@@ -119,30 +120,30 @@ function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport
 }
 
 /** Returns the checked and the unchecked aspects of the draft. */
-function checksOf(diagnostics: readonly Diagnostic[], compared: Compared): Check[] {
+function checksOf(diagnostics: readonly Diagnostic[], context: LintContext): Check[] {
   const isUnread = diagnostics.some(({ code, severity }) => severity === 'error' && UNREADABLE.has(code));
-  const isCut = diagnostics.some(({ code }) => code === 'DIAGNOSTICS_MORE');
-  const compiled = (name: string, detail: string, status: Check['status'] = 'complete'): Check => {
+  const isTruncated = diagnostics.some(({ code }) => code === 'DIAGNOSTICS_MORE');
+  const compilerCheck = (name: string, detail: string, status: Check['status'] = 'complete'): Check => {
     if (isUnread) return { name, status: 'skipped', detail: 'The draft cannot be read: see diagnostics.' };
-    if (!isCut) return { name, status, detail };
+    if (!isTruncated) return { name, status, detail };
     return { name, status: 'partial', detail: `${detail} There are more problems than are listed.` };
   };
   return [
-    compiled('graph', 'Checked as for a deployment.'),
-    compiled(
+    compilerCheck('graph', 'Checked as for a deployment.'),
+    compilerCheck(
       'fields',
-      `Required fields are checked${compared.requiredFields ? '' : ' of some types'}. No type has fields in two modes.`,
-      compared.requiredFields ? 'complete' : 'partial',
+      `Required fields are checked${context.requiredFields ? '' : ' for some types'}. No type has fields in two modes.`,
+      context.requiredFields ? 'complete' : 'partial',
     ),
-    compiled('block-output-references', 'Checked as for a deployment.'),
-    compiled('branch-output-references', 'Checked as for a deployment.'),
-    compiled(
+    compilerCheck('block-output-references', 'Checked as for a deployment.'),
+    compilerCheck('branch-output-references', 'Checked as for a deployment.'),
+    compilerCheck(
       'embedded-code-syntax',
       'JavaScript is parsed. In other languages only the references are checked.',
       'partial',
     ),
-    resourceCheck(compared),
-    compared.tools
+    resourceCheck(context),
+    context.tools
       ? check('agent-tool-references', 'complete', 'Tools are compared with the registered ones.')
       : check('agent-tool-references', 'skipped', 'This service does not know the tools of its agents.'),
     check('table-fields', 'skipped', 'This service has no tables.'),
@@ -150,14 +151,14 @@ function checksOf(diagnostics: readonly Diagnostic[], compared: Compared): Check
   ];
 }
 
-function resourceCheck({ names, sandboxes }: Compared): Check {
-  const known = [
+function resourceCheck({ names, sandboxes }: LintContext): Check {
+  const kinds = [
     'workflows',
     'skills',
     ...(sandboxes ? ['sandboxes'] : []),
     ...(names ? ['names in {{ }}'] : []),
   ];
-  const detail = `Compared with the workspace: ${known.join(', ')}. Ids of other resources are not looked up.`;
+  const detail = `Compared with the workspace: ${kinds.join(', ')}. Ids of other resources are not looked up.`;
   return check('credential-resource-references', 'partial', detail);
 }
 
@@ -166,12 +167,12 @@ function check(name: string, status: Check['status'], detail: string): Check {
 }
 
 function edgeOf(graph: Graph, { path }: Diagnostic): JsonObject {
-  const [first, index] = path;
-  return (first === 'edges' && typeof index === 'number' ? graph.edges[index] : undefined) ?? {};
+  const [root, index] = path;
+  return (root === 'edges' && typeof index === 'number' ? graph.edges[index] : undefined) ?? {};
 }
 
-/** Returns the sub-block of a diagnostic. */
+/** Returns the id of the sub-block of a diagnostic. */
 function fieldOf({ path }: Diagnostic): string {
-  const at = path.indexOf('subBlocks');
-  return String(at < 0 ? (path.at(-1) ?? '') : (path[at + 1] ?? ''));
+  const index = path.indexOf('subBlocks');
+  return String(index < 0 ? (path.at(-1) ?? '') : (path[index + 1] ?? ''));
 }

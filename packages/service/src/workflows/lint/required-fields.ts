@@ -5,30 +5,30 @@ import { objectOr } from '../containers.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
 
-/** The required fields of types of blocks, by type. */
+/** The required fields of block types, by type. */
 export type RequiredFields = ReadonlyMap<string, readonly string[]>;
 
-/** An empty field that a type of blocks requires. */
+/** An empty field that the type of its block requires. */
 export interface MissingField {
   blockId: string;
   field: string;
 }
 
 /**
- * Returns a function that reads the required fields from the schemas of the types: once, and again after a failure. It returns
- * undefined without `describeBlocks`.
+ * Returns a function that reads the required fields from the schemas of the types: once, and again after a failure.
+ * Without `describeBlocks`, the function returns undefined.
  */
 export function requiredFieldsOf(
   describeBlocks: (() => Promise<readonly BlockDescription[]>) | undefined,
 ): () => Promise<RequiredFields | undefined> {
-  let read: Promise<RequiredFields> | undefined;
+  let cached: Promise<RequiredFields> | undefined;
   return () => {
     if (!describeBlocks) return Promise.resolve(undefined);
-    read ??= describeBlocks().then(
+    cached ??= describeBlocks().then(
       (blocks) => new Map(blocks.map(({ type, fields }) => [type, requiredIn(fields)])),
     );
-    read.catch(() => (read = undefined));
-    return read;
+    cached.catch(() => (cached = undefined));
+    return cached;
   };
 }
 

@@ -11,30 +11,30 @@ import { MAX_OCCURRENCES, referencesOf, structured } from '../../transfer/refere
 import type { FoundReference } from '../../transfer/references.ts';
 import { isToolList } from '../../transfer/sanitize.ts';
 import { refOf } from './block-ref.ts';
-import type { Compared } from './compared.ts';
+import type { LintContext } from './lint-context.ts';
 import { MAX_LISTED, shownValue } from './limits.ts';
 
 type Unresolved = LintReport['unresolvedReferences'][number];
 
 /** Returns why a reference has no target; undefined if it has one. */
-type Judge = (id: string) => string | undefined;
+type ReasonOf = (id: string) => string | undefined;
 
 interface Workspace {
   db: Db;
   workspaceId: string;
-  compared: Compared;
+  context: LintContext;
 }
 
-const COMPARED = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'skill');
-const WITH_SANDBOXES = REFERENCE_KINDS.filter(
-  ({ kind }) => kind === 'sandbox' || COMPARED.some((compared) => compared.kind === kind),
+const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'skill');
+const KINDS_WITH_SANDBOXES = REFERENCE_KINDS.filter(
+  ({ kind }) => kind === 'sandbox' || KINDS.some((each) => each.kind === kind),
 );
 
 /**
  * The names that a placeholder can have. Other text in double braces is not a placeholder: other template languages
  * use it too.
  */
-const NAME = /^[A-Za-z_]\w*$/;
+const PLACEHOLDER_NAME = /^[A-Za-z_]\w*$/;
 
 /** The ids of sandboxes. Other names belong to images of the operator, which no workspace lists. */
 const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -45,18 +45,18 @@ const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  */
 export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
   const { sandboxes, tools } = workspace.compared;
-  const kinds = sandboxes ? WITH_SANDBOXES : COMPARED;
-  const found = Map.groupBy(firstOf(referencesOf(graph, kinds)), ({ kind }) => kind);
+  const kinds = sandboxes ? KINDS_WITH_SANDBOXES : KINDS;
+  const byKind = Map.groupBy(takeFirst(referencesOf(graph, kinds)), ({ kind }) => kind);
   const unresolved: Unresolved[] = [];
-  for (const { kind, judge } of [
-    { kind: 'workflow', judge: judgeWorkflows },
-    { kind: 'sandbox', judge: judgeSandboxes },
-    { kind: 'skill', judge: judgeSkills },
-    { kind: 'env-var', judge: judgeNames },
+  for (const { kind, check } of [
+    { kind: 'workflow', check: checkWorkflows },
+    { kind: 'sandbox', check: checkSandboxes },
+    { kind: 'skill', check: checkSkills },
+    { kind: 'env-var', check: checkNames },
   ] as const) {
-    const ofKind = found.get(kind) ?? [];
+    const ofKind = byKind.get(kind) ?? [];
     if (ofKind.length === 0) continue;
-    const reasonOf = await judge([...new Set(ofKind.map(({ sourceId }) => sourceId))], workspace);
+    const reasonOf = await check([...new Set(ofKind.map(({ sourceId }) => sourceId))], workspace);
     for (const each of ofKind) add(unresolved, { graph, each, reason: reasonOf(each.sourceId) });
   }
   for (const tool of unknownTools(graph, tools)) {
@@ -66,7 +66,7 @@ export async function unresolvedResources(graph: Graph, workspace: Workspace): P
   return unresolved;
 }
 
-function* firstOf(references: Iterable<FoundReference>): Generator<FoundReference> {
+function* takeFirst(references: Iterable<FoundReference>): Generator<FoundReference> {
   let count = 0;
   for (const each of references) {
     if (count === MAX_OCCURRENCES) return;
@@ -90,8 +90,8 @@ function add(
   });
 }
 
-/** A child workflow is named by its id or its name, and must be live. */
-async function judgeWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<Judge> {
+/** Checks child workflows. They are named by their id or name, and must be live. */
+async function checkWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
   const live = new Map<string, boolean>();
   const chunks = inChunks((some) =>
     db
@@ -113,32 +113,32 @@ async function judgeWorkflows(names: readonly string[], { db, workspaceId }: Wor
   };
 }
 
-async function judgeSandboxes(ids: readonly string[], { db, workspaceId }: Workspace): Promise<Judge> {
-  const known = await storeLookups(db as Kysely<unknown>).sandbox(ids, { workspaceId });
+async function checkSandboxes(ids: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
+  const existing = await storeLookups(db as Kysely<unknown>).sandbox(ids, { workspaceId });
   return (id) =>
-    known.has(id) || !SANDBOX_ID.test(id) ? undefined : `The workspace has no sandbox "${id}".`;
+    existing.has(id) || !SANDBOX_ID.test(id) ? undefined : `The workspace has no sandbox "${id}".`;
 }
 
-async function judgeSkills(references: readonly string[], { db, workspaceId }: Workspace): Promise<Judge> {
-  const known = await storeLookups(db as Kysely<unknown>).skill(references, { workspaceId });
+async function checkSkills(references: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
+  const existing = await storeLookups(db as Kysely<unknown>).skill(references, { workspaceId });
   return (reference) =>
-    known.has(reference)
+    existing.has(reference)
       ? undefined
       : `The workspace has no skill with the id or name "${shownValue(reference)}".`;
 }
 
-function judgeNames(_: readonly string[], { compared: { names } }: Workspace): Judge {
+function checkNames(_: readonly string[], { context: { names } }: Workspace): ReasonOf {
   if (!names) return () => undefined;
   return (name) =>
-    names.has(name) || !NAME.test(name)
+    names.has(name) || !PLACEHOLDER_NAME.test(name)
       ? undefined
       : `The workspace has no secret "${shownValue(name)}": the placeholder stays as it is.`;
 }
 
-const MCP: ReadonlySet<string> = new Set(['mcp', 'mcp-server', 'mcp-server-advanced']);
+const MCP_TYPES: ReadonlySet<string> = new Set(['mcp', 'mcp-server', 'mcp-server-advanced']);
 
-/** Returns the tools of agents that are not registered, and custom tools without code. */
-function* unknownTools(graph: Graph, tools: Compared['tools']): Generator<Unresolved> {
+/** Yields the tools of agents that are not registered, and custom tools without code. */
+function* unknownTools(graph: Graph, tools: LintContext['tools']): Generator<Unresolved> {
   if (!tools) return;
   const registered = new Set(tools.map(({ id }) => id));
   for (const field of fieldsOf(graph)) {
@@ -151,7 +151,7 @@ function* unknownTools(graph: Graph, tools: Compared['tools']): Generator<Unreso
   }
 }
 
-/** The keys with which agents find a tool: the first one that names a registered tool is used. */
+/** Returns the problem of a tool; undefined if it has none. Agents use the first key that names a registered tool. */
 function toolFault(
   tool: Json,
   registered: ReadonlySet<string>,
@@ -161,7 +161,7 @@ function toolFault(
   const ids = ['toolId', 'operation', 'type'].map((key) => textOf(tool, key)).filter((id) => id !== '');
   const [first = ''] = ids;
   if (ids.some((id) => registered.has(id))) return undefined;
-  const isMcp = MCP.has(textOf(tool, 'type'));
+  const isMcp = MCP_TYPES.has(textOf(tool, 'type'));
   const params = objectOf(tool, 'params');
   const value = shownValue((isMcp && (textOf(params, 'toolName') || textOf(params, 'serverId'))) || first);
   return {
@@ -178,6 +178,6 @@ function customToolFault(tool: JsonObject): Pick<Unresolved, 'kind' | 'value' | 
     kind: 'custom-tool',
     value,
     reason:
-      'The tool has no code. This service has no custom tools besides those with their code in the agent.',
+      'The tool has no code. This service supports only custom tools with their code in the agent.',
   };
 }

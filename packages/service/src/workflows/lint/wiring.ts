@@ -10,17 +10,17 @@ import { MAX_LISTED, shownValue } from './limits.ts';
 
 type Ends = Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'>;
 
-/** Returns blocks without incoming edges, without outgoing edges, and without either. Notes have none. */
+/** Returns the blocks without incoming edges, without outgoing edges, and without either. Notes are left out. */
 export function endsOf(graph: Graph): Ends {
   const edges = realEdges(graph);
-  const entered = new Set(edges.map(({ target }) => target));
-  const left = new Set(edges.map(({ source }) => source));
+  const withIncoming = new Set(edges.map(({ target }) => target));
+  const withOutgoing = new Set(edges.map(({ source }) => source));
   const ids = Object.entries(graph.blocks).flatMap(([id, { type }]) => (type === 'note' ? [] : [id]));
   const refs = (matches: (id: string) => boolean) => ids.filter(matches).map((id) => refOf(graph, id));
   return {
-    sources: refs((id) => !entered.has(id)),
-    sinks: refs((id) => !left.has(id)),
-    orphanBlocks: refs((id) => !entered.has(id) && !left.has(id)),
+    sources: refs((id) => !withIncoming.has(id)),
+    sinks: refs((id) => !withOutgoing.has(id)),
+    orphanBlocks: refs((id) => !withIncoming.has(id) && !withOutgoing.has(id)),
   };
 }
 
@@ -33,9 +33,9 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
     const ports = branchPorts(rows);
     if (ports.length === 0) continue;
     const edges = edgesFrom.get(id) ?? [];
-    const used = isContainer(block['type']) ? usedStart(graph, id, edges) : usedBranches(rows, edges);
+    const usedPorts = isContainer(block['type']) ? usedStart(graph, id, edges) : usedBranches(rows, edges);
     for (const { handle, label } of ports) {
-      if (used === true || (used !== false && used.has(handle))) continue;
+      if (usedPorts === true || (usedPorts !== false && usedPorts.has(handle))) continue;
       if (empty.length === MAX_LISTED) return empty;
       empty.push({ ...refOf(graph, id), handle: shownValue(handle), label: shownValue(label) });
     }
@@ -56,10 +56,10 @@ function usedStart(graph: Graph, container: string, edges: readonly RealEdge[]):
 
 function usedBranches(block: Parameters<typeof portReader>[0], edges: readonly RealEdge[]): Set<string> {
   const read = portReader(block);
-  return new Set(edges.map(({ handle, target }, nth) => read(handle, nth, target).port));
+  return new Set(edges.map(({ handle, target }, index) => read(handle, index, target).port));
 }
 
-/** Returns the edges between two blocks of the draft. */
+/** Returns the edges between two different blocks of the draft. */
 function realEdges({ blocks, edges }: Graph): RealEdge[] {
   return edges.flatMap((edge: JsonObject) => {
     const [source, target] = [textOr(edge['source']), textOr(edge['target'])];

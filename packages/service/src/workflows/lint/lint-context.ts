@@ -1,8 +1,8 @@
 import type { RequiredFields } from './required-fields.ts';
 
-/** The resources that a draft is compared with, besides the workflows of its workspace. Undefined ones are not compared. */
-export interface Compared {
-  /** The required fields of the described types. */
+/** What a draft is checked against, besides the workflows of its workspace. Undefined parts are not checked. */
+export interface LintContext {
+  /** The required fields of block types. */
   requiredFields: RequiredFields | undefined;
   /** The names of the workspace's values. */
   names: ReadonlySet<string> | undefined;
