@@ -27,7 +27,7 @@ export interface DependentValue {
 }
 
 /** Types of fields whose choices depend on another field, and the kinds of resources on which they depend. */
-const PARENTS: { readonly [type: string]: readonly KindName[] | undefined } = {
+const PARENT_KINDS: { readonly [type: string]: readonly KindName[] | undefined } = {
   'channel-selector': ['credential'],
   'column-selector': ['table'],
   'document-selector': ['knowledge-base'],
@@ -42,7 +42,7 @@ const PARENTS: { readonly [type: string]: readonly KindName[] | undefined } = {
 };
 
 /** The names of parents in a context, by kind. */
-const CONTEXT: { readonly [K in KindName]?: string } = {
+const CONTEXT_NAMES: { readonly [K in KindName]?: string } = {
   credential: 'oauthCredential',
   'knowledge-base': 'knowledgeBaseId',
   'mcp-server': 'mcpServerId',
@@ -61,7 +61,7 @@ export function dependentChanges(
   values: readonly DependentValue[] | undefined,
   targetsOf: (blockId: string) => BlockTargets | undefined,
 ): Map<string, Map<string, Json>> {
-  const given = givenValues(values ?? []);
+  const requestedValues = valuesByField(values ?? []);
   const changes = new Map<string, Map<string, Json>>();
   const change = ({ blockId, key }: Field, value: Json): void => {
     changes.set(blockId, (changes.get(blockId) ?? new Map<string, Json>()).set(key, value));
@@ -70,13 +70,13 @@ export function dependentChanges(
     const parents = parentsOf(field);
     if (!parents) continue;
     const key = JSON.stringify([field.blockId, field.key]);
-    const value = given.get(key);
-    given.delete(key);
+    const value = requestedValues.get(key);
+    requestedValues.delete(key);
     const isStale = parents.some((kind) => targetsOf(field.blockId)?.changed.has(kind));
     if (value !== undefined) change(field, Array.isArray(field.value) ? value.split(',') : value);
     else if (isStale && !isEmpty(field.value)) change(field, null);
   }
-  const [unknown] = given.keys();
+  const [unknown] = requestedValues.keys();
   if (unknown === undefined) return changes;
   const [blockId, key] = JSON.parse(unknown) as [string, string];
   throw badRequest(
@@ -95,7 +95,7 @@ export function configurationOf(
     const targets = targetsOf(field.blockId)?.targets;
     const context = parents.flatMap((kind): [string, string][] => {
       const target = targets?.get(kind);
-      const name = CONTEXT[kind];
+      const name = CONTEXT_NAMES[kind];
       return target === undefined || name === undefined ? [] : [[name, target]];
     });
     return [
@@ -114,20 +114,20 @@ export function configurationOf(
 }
 
 function parentsOf({ type }: Field): readonly KindName[] | undefined {
-  return Object.hasOwn(PARENTS, type) ? PARENTS[type] : undefined;
+  return Object.hasOwn(PARENT_KINDS, type) ? PARENT_KINDS[type] : undefined;
 }
 
-function givenValues(values: readonly DependentValue[]): Map<string, string> {
-  const given = new Map<string, string>();
+function valuesByField(values: readonly DependentValue[]): Map<string, string> {
+  const byField = new Map<string, string>();
   for (const { blockId, subBlockKey, value } of values) {
     const key = JSON.stringify([blockId, subBlockKey]);
-    if (given.has(key) && given.get(key) !== value)
+    if (byField.has(key) && byField.get(key) !== value)
       throw badRequest(
         `dependentValues has two values for "${subBlockKey.slice(0, 100)}" of block "${blockId.slice(0, 100)}": send one`,
       );
-    given.set(key, value);
+    byField.set(key, value);
   }
-  return given;
+  return byField;
 }
 
 /** Returns the words of a key: "Label selector" for "labelSelector". */

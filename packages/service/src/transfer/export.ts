@@ -28,7 +28,7 @@ export interface ExportOptions {
 }
 
 /** An export: the workflow without secrets, and a list of the cleared fields. */
-export interface Exported {
+export interface WorkflowExport {
   version: '1.0';
   representation: 'portable-export';
   exportedAt: string;
@@ -43,13 +43,15 @@ export function exportOf(
   workflow: ExportedWorkflow,
   draft: PortableGraph,
   { includeReferences, includeWorkspaceBindings, exportedAt }: ExportOptions,
-): Exported {
+): WorkflowExport {
   const { graph, cleared, warnings } = sanitize(draft, { keepBindings: includeWorkspaceBindings });
-  const found = includeReferences ? manifestOf(shown(referencesOf(draft, REFERENCE_KINDS))) : undefined;
+  const references = includeReferences
+    ? manifestOf(withoutSecretIds(referencesOf(draft, REFERENCE_KINDS)))
+    : undefined;
   const lines = [
     ...warnings,
     ...cleared.map(clearedLine),
-    ...(found?.isComplete === false
+    ...(references?.isComplete === false
       ? [`The manifest has the first ${MAX_OCCURRENCES} references: the workflow has more.`]
       : []),
   ];
@@ -61,13 +63,13 @@ export function exportOf(
     exportedAt,
     workflow,
     state: { blocks, edges, ...containers, variables, ...(metadata && { metadata }) },
-    warnings: firstOf(lines),
-    ...(found && { referenceManifest: found.manifest }),
+    warnings: truncate(lines),
+    ...(references && { referenceManifest: references.manifest }),
   };
 }
 
-/** Leaves out ids that may be secrets: a user can type a password into a field for an id. */
-function* shown(references: Iterable<FoundReference>): Generator<FoundReference> {
+/** Yields the references without ids that may be secrets: a user can type a password into a field for an id. */
+function* withoutSecretIds(references: Iterable<FoundReference>): Generator<FoundReference> {
   for (const reference of references) {
     const { kind, sourceId, isChosen } = reference;
     if (kind === 'credential' && !isChosen && !UUID.test(sourceId)) continue;
@@ -79,7 +81,7 @@ function clearedLine({ blockName, key }: ClearedField): string {
   return `${blockName}: ${key} was cleared.`;
 }
 
-function firstOf(lines: string[]): string[] {
+function truncate(lines: string[]): string[] {
   if (lines.length <= MAX_WARNINGS) return lines;
   return [...lines.slice(0, MAX_WARNINGS - 1), `${lines.length - MAX_WARNINGS + 1} more warnings.`];
 }

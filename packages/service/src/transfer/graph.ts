@@ -24,7 +24,7 @@ export interface Field {
 /** Fields of a container's `data` that may have references. */
 const CONTAINER_FIELDS = ['collection', 'count', 'whileCondition', 'doWhileCondition'] as const;
 const DATA = 'data.';
-/** The type of a block that a workspace has defined names the definition. */
+/** The key of the field for the type of a custom block: this type names the block's definition. */
 const BLOCK_TYPE = 'block.type';
 const CUSTOM_BLOCK = /^custom_block_./;
 
@@ -32,18 +32,18 @@ const CUSTOM_BLOCK = /^custom_block_./;
 export function* fieldsOf(graph: PortableGraph): Generator<Field> {
   for (const [blockId, block] of Object.entries(graph.blocks)) {
     const blockType = textOf(block, 'type');
-    const about = { blockId, blockType, blockName: textOf(block, 'name') || blockId };
+    const blockInfo = { blockId, blockType, blockName: textOf(block, 'name') || blockId };
     if (CUSTOM_BLOCK.test(blockType))
-      yield { ...about, key: BLOCK_TYPE, type: 'custom-block', value: blockType };
+      yield { ...blockInfo, key: BLOCK_TYPE, type: 'custom-block', value: blockType };
     for (const [key, subBlock] of Object.entries(objectOf(block, 'subBlocks'))) {
       // A file may have sub-blocks with the keys of other fields.
       if (!isJsonObject(subBlock) || key === BLOCK_TYPE || key.startsWith(DATA)) continue;
-      yield { ...about, key, type: textOf(subBlock, 'type'), value: own(subBlock, 'value') ?? null };
+      yield { ...blockInfo, key, type: textOf(subBlock, 'type'), value: own(subBlock, 'value') ?? null };
     }
     const data = objectOf(block, 'data');
     for (const name of CONTAINER_FIELDS) {
       const value = own(data, name);
-      if (value !== undefined) yield { ...about, key: DATA + name, type: '', value };
+      if (value !== undefined) yield { ...blockInfo, key: DATA + name, type: '', value };
     }
   }
 }
@@ -51,16 +51,16 @@ export function* fieldsOf(graph: PortableGraph): Generator<Field> {
 /** New values of fields, by block and key. */
 export type FieldValues = ReadonlyMap<string, ReadonlyMap<string, Json>>;
 
-/** Returns the graph with these values replaced. Values of fields that it does not have are ignored. */
+/** Returns the graph with these values replaced. Values for unknown fields are ignored. */
 export function withFieldValues(graph: PortableGraph, values: FieldValues): PortableGraph {
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
     const changes = values.get(id);
-    return [id, changes ? changedBlock(block, changes) : block];
+    return [id, changes ? withChanges(block, changes) : block];
   });
   return { ...graph, blocks: Object.fromEntries(blocks) };
 }
 
-function changedBlock(block: JsonObject, changes: ReadonlyMap<string, Json>): JsonObject {
+function withChanges(block: JsonObject, changes: ReadonlyMap<string, Json>): JsonObject {
   const subBlocks = Object.entries(objectOf(block, 'subBlocks')).map(([key, field]): [string, Json] => {
     const value = changes.get(key);
     return [key, value !== undefined && isJsonObject(field) ? { ...field, value } : field];
@@ -79,7 +79,7 @@ function changedBlock(block: JsonObject, changes: ReadonlyMap<string, Json>): Js
   };
 }
 
-/** Returns whether the value is text that consists of one reference or placeholder: it only names a value. */
+/** Returns whether the value is a string that is only a reference or a placeholder. */
 export function isReference(value: Json): boolean {
   return typeof value === 'string' && REFERENCE.test(value);
 }

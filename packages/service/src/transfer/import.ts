@@ -27,13 +27,13 @@ const MAX_ISSUES = 2000;
 export interface ImportFile extends Payload {
   name: string;
   description: string | undefined;
-  /** A line for everything that was changed or dropped to make a draft of it. */
+  /** A line for everything that was changed or dropped to make a draft from the file. */
   warnings: string[];
 }
 
-/** Returns the workflow of a file, with the graph in the form of a draft. Throws 400 for a file that has none. */
-export function readFile(given: PreviewRequest['workflow']): ImportFile {
-  const payload = readOrRefuse(given as Json);
+/** Returns the workflow of a file, with its graph in the form of a draft. Throws 400 for an invalid file. */
+export function readFile(file: PreviewRequest['workflow']): ImportFile {
+  const payload = payloadOf(file as Json);
   const { blocks, edges, variables, metadata } = payload.graph;
   const body = graphBody.safeParse({ blocks, edges, variables, metadata });
   if (!body.success) {
@@ -41,8 +41,8 @@ export function readFile(given: PreviewRequest['workflow']): ImportFile {
     const where = ['workflow.state', ...(issue?.path ?? [])].join('.').slice(0, 300);
     throw badRequest(`${where}: ${issue?.message ?? 'invalid'}`);
   }
-  const empty = { blocks: {}, edges: [], loops: {}, parallels: {}, variables: {} };
-  const { graph, warnings } = graphOf(body.data, empty);
+  const emptyGraph = { blocks: {}, edges: [], loops: {}, parallels: {}, variables: {} };
+  const { graph, warnings } = graphOf(body.data, emptyGraph);
   return {
     ...payload,
     graph,
@@ -52,9 +52,9 @@ export function readFile(given: PreviewRequest['workflow']): ImportFile {
   };
 }
 
-function readOrRefuse(given: Json): Payload {
+function payloadOf(file: Json): Payload {
   try {
-    return readPayload(given);
+    return readPayload(file);
   } catch (error) {
     if (error instanceof PayloadError) throw badRequest(error.message);
     throw error;
@@ -62,15 +62,15 @@ function readOrRefuse(given: Json): Payload {
 }
 
 /** Returns the beginning of a string, in a form that both databases can store. */
-function storable(text: string, most: number): string {
-  return text.replaceAll('\0', '').slice(0, most).toWellFormed();
+function storable(text: string, maxLength: number): string {
+  return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }
 
-/** Throws 403 if a workspace key names a credential: it does not act for a person who may use one. */
+/** Throws 403 if a workspace key names a credential, because the key acts for no person who may use it. */
 export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: Principal): void {
   if (kind !== 'workspace') return;
-  const named = [...(mappings ?? []), ...(bindings ?? [])];
-  if (!named.some((each) => each.kind === 'credential' && each.targetId != null)) return;
+  const instructions = [...(mappings ?? []), ...(bindings ?? [])];
+  if (!instructions.some((each) => each.kind === 'credential' && each.targetId != null)) return;
   throw new ApiError(403, 'A workspace key cannot bind credentials', {
     details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
   });
@@ -83,11 +83,11 @@ export function previewFingerprint(request: PreviewRequest, plan: ImportPlan): s
 }
 
 function withoutReceipt(request: PreviewRequest): object {
-  const { requestId: _id, previewFingerprint: _print, ...rest } = request as { [key: string]: unknown };
-  return rest;
+  const { requestId: _id, previewFingerprint: _print, ...content } = request as { [key: string]: unknown };
+  return content;
 }
 
-/** Returns a line for each thing that the imported workflow lacks. */
+/** Returns the warnings of the file, and a line for each value that the imported workflow lacks. */
 export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
   const names = namesOf(file.graph);
   const whereOf = ({ blockId, subBlockKey }: PlannedBinding['occurrence']): string =>
@@ -112,7 +112,7 @@ export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
 }
 
 /** The data of the report of an import. */
-export interface Reported {
+export interface ReportData {
   operationId: string;
   requestId: string;
   workspaceId: string;
@@ -124,8 +124,8 @@ export interface Reported {
 }
 
 /** Returns the report of an import. Its issues are the warnings, and the cleared references that their blocks need. */
-export function reportOf({ plan, warnings, idMap, workflowId, ...about }: Reported): Report {
-  const needed = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
+export function reportOf({ plan, warnings, idMap, workflowId, ...ids }: ReportData): Report {
+  const missing = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
     code: 'REFERENCE_CLEARED',
     message: `The ${kind} of "${subBlockKey}" was cleared, and the block needs it`,
     workflowId,
@@ -133,21 +133,21 @@ export function reportOf({ plan, warnings, idMap, workflowId, ...about }: Report
     subBlockKey,
   }));
   const others = warnings.map((message) => ({ code: 'IMPORT_WARNING', message, workflowId }));
-  const finished = others.length > 0 ? 'completed_with_warnings' : 'completed';
+  const completedStatus = others.length > 0 ? 'completed_with_warnings' : 'completed';
   return {
-    ...about,
+    ...ids,
     kind: 'workflow_import',
     applied: true,
-    status: needed.length > 0 ? 'requires_configuration' : finished,
+    status: missing.length > 0 ? 'requires_configuration' : completedStatus,
     resourceIds: [workflowId],
-    issues: [...needed, ...others].slice(0, MAX_ISSUES),
+    issues: [...missing, ...others].slice(0, MAX_ISSUES),
     idMap: Object.fromEntries(idMap),
   };
 }
 
-/** Throws 409 for a plan other than the one that the caller has seen, or one that cannot be carried out. */
-export function expectApplicable(plan: ImportPlan, given: string | undefined, current: string): void {
-  if (given !== current) {
+/** Throws 409 if the caller has seen another plan (`previewed` is its fingerprint), or if the plan is not ready. */
+export function expectApplicable(plan: ImportPlan, previewed: string | undefined, current: string): void {
+  if (previewed !== current) {
     throw new ApiError(409, 'The preview is out of date: preview the import again', {
       details: { code: 'PREVIEW_STALE' },
     });

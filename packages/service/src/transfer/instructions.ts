@@ -10,13 +10,13 @@ export interface Mapping {
   targetId?: string | null | undefined;
 }
 
-/** The target that a caller wants in one place. Null clears it. */
+/** The target that a caller chooses for one occurrence. Null clears it. */
 export interface Binding extends Occurrence {
   kind: KindName;
   targetId?: string | null | undefined;
 }
 
-/** A target, or null to clear; undefined: no instruction. */
+/** The id of a target; null clears the reference; undefined: no instruction. */
 export type Target = string | null | undefined;
 
 interface InstructedReference {
@@ -25,8 +25,8 @@ interface InstructedReference {
   occurrence: Occurrence;
 }
 
-/** Maximum number of positions in bindings and in the manifest of a file together. */
-export const MAX_POSITIONS_IN_ALL = 100_000;
+/** Maximum number of positions in the bindings of an import, and also in the references of its graph or manifest. */
+export const MAX_TOTAL_POSITIONS = 100_000;
 
 /** The mappings and bindings of references. Throws 400 for instructions that contradict each other. */
 export class Instructions {
@@ -40,27 +40,27 @@ export class Instructions {
       if (targetId === undefined) continue;
       const key = idKey(kind, sourceId);
       if (this.#mappings.has(key) && this.#mappings.get(key) !== targetId)
-        throw conflicting(`mappings of ${kind} "${shortened(sourceId)}"`);
+        throw conflictError(`mappings of ${kind} "${shorten(sourceId)}"`);
       this.#mappings.set(key, targetId);
     }
     for (const binding of bindings) this.#bind(binding);
   }
 
   /**
-   * Returns a function that looks up the target for the id at a position of a reference. It throws 400 if a mapping and a binding
-   * contradict.
+   * Returns a function that looks up the target for the id at a position of a reference. It throws 400 if the
+   * instructions contradict each other or the reference.
    */
   for({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {
     const mapped = this.#mappings.get(idKey(kind, sourceId));
-    const place = this.#bindings.get(bindingKey(occurrence));
-    if (!place) return () => mapped;
+    const byPosition = this.#bindings.get(bindingKey(occurrence));
+    if (!byPosition) return () => mapped;
     return (position) => {
-      const binding = place.get(position) ?? place.get(undefined);
+      const binding = byPosition.get(position) ?? byPosition.get(undefined);
       if (binding?.targetId === undefined) return mapped;
       this.#used.add(binding);
       if (binding.kind !== kind)
-        throw badRequest(`${named(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
-      if (mapped !== undefined && mapped !== binding.targetId) throw conflicting(named(binding));
+        throw badRequest(`${placeName(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
+      if (mapped !== undefined && mapped !== binding.targetId) throw conflictError(placeName(binding));
       return binding.targetId;
     };
   }
@@ -68,14 +68,16 @@ export class Instructions {
   /** Returns the bindings of places in which the file has no reference. */
   unused(): Binding[] {
     return [...this.#bindings.values()]
-      .flatMap((place) => [...new Set(place.values())])
+      .flatMap((byPosition) => [...new Set(byPosition.values())])
       .filter((binding) => binding.targetId !== undefined && !this.#used.has(binding));
   }
 
   /** Returns the targets of all instructions by kind. */
   targets(): { kind: KindName; id: string }[] {
-    const bound = [...this.#bindings.values()].flatMap((place) =>
-      [...place.values()].flatMap(({ kind, targetId }) => (targetId == null ? [] : [{ kind, id: targetId }])),
+    const bound = [...this.#bindings.values()].flatMap((byPosition) =>
+      [...byPosition.values()].flatMap(({ kind, targetId }) =>
+        targetId == null ? [] : [{ kind, id: targetId }],
+      ),
     );
     const mapped = [...this.#mappings].flatMap(([key, id]) =>
       id === null ? [] : [{ kind: kindIn(key), id }],
@@ -86,15 +88,15 @@ export class Instructions {
   #bind(binding: Binding): void {
     if (binding.targetId === undefined) return;
     const key = bindingKey(binding);
-    const place = this.#bindings.get(key) ?? new Map<number | undefined, Binding>();
-    this.#bindings.set(key, place);
+    const byPosition = this.#bindings.get(key) ?? new Map<number | undefined, Binding>();
+    this.#bindings.set(key, byPosition);
     for (const position of binding.positions ?? [undefined]) {
-      const known = place.get(position);
-      const isOther = known && (known.targetId !== binding.targetId || known.kind !== binding.kind);
-      // A binding of the whole value and one of an item of it contradict each other as well.
-      const isMixed = place.size > 0 && place.has(undefined) !== (position === undefined);
-      if (isOther || isMixed) throw conflicting(named(binding));
-      place.set(position, binding);
+      const earlier = byPosition.get(position);
+      const isOther = earlier && (earlier.targetId !== binding.targetId || earlier.kind !== binding.kind);
+      // A binding of the whole value and a binding of one of its items contradict each other as well.
+      const isMixed = byPosition.size > 0 && byPosition.has(undefined) !== (position === undefined);
+      if (isOther || isMixed) throw conflictError(placeName(binding));
+      byPosition.set(position, binding);
     }
   }
 }
@@ -102,8 +104,8 @@ export class Instructions {
 /** Throws 400 for places with more positions than an import may have. */
 export function expectFewPositions(places: readonly Occurrence[]): void {
   const count = places.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
-  if (count > MAX_POSITIONS_IN_ALL)
-    throw badRequest(`An import has at most ${MAX_POSITIONS_IN_ALL} positions: there are ${count}`);
+  if (count > MAX_TOTAL_POSITIONS)
+    throw badRequest(`An import has at most ${MAX_TOTAL_POSITIONS} positions: there are ${count}`);
 }
 
 /** Returns a string that is equal for occurrences at the same place. */
@@ -111,7 +113,7 @@ export function placeKey({ blockId, subBlockKey, valuePath }: Occurrence): strin
   return JSON.stringify([blockId, subBlockKey, valuePath]);
 }
 
-/** A field that has an id may have placeholders as well: they are bound separately. */
+/** Returns the key of a binding. A field with an id may also have placeholders, which are bound separately. */
 function bindingKey(occurrence: Occurrence): string {
   return `${occurrence.encoding === 'environment'} ${placeKey(occurrence)}`;
 }
@@ -124,16 +126,16 @@ function kindIn(key: string): KindName {
   return key.slice(0, key.indexOf(' ')) as KindName;
 }
 
-function conflicting(what: string): ApiError {
+function conflictError(what: string): ApiError {
   return badRequest(`The import has contradicting instructions for ${what}: send one`);
 }
 
 /** Returns the name of an occurrence in errors. */
-export function named({ blockId, subBlockKey, valuePath }: Occurrence): string {
+export function placeName({ blockId, subBlockKey, valuePath }: Occurrence): string {
   const path = [subBlockKey, ...valuePath].join('.');
-  return `"${shortened(path)}" of block "${shortened(blockId)}"`;
+  return `"${shorten(path)}" of block "${shorten(blockId)}"`;
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.slice(0, 100);
 }

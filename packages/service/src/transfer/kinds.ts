@@ -28,13 +28,13 @@ export interface Slot {
 /** The rules of exports and imports for a kind. */
 export interface ReferenceKind {
   kind: KindName;
-  /** True if the slot has ids of this kind. Never for `env-var`, whose names are part of texts. */
+  /** True if the slot has ids of this kind. Never for `env-var`, whose names are parts of strings. */
   holds: (slot: Slot) => boolean;
   /** True if a block cannot run without the reference. */
   isRequired?: (slot: Slot) => boolean;
   /**
-   * Whether exports clear it: `always`, or unless the bindings of the workspace are requested. Others stay, because their
-   * ids have no meaning outside the workspace.
+   * When exports clear the reference: `always`, or unless the bindings of the workspace are requested. Absent: never,
+   * because the id has no meaning outside the workspace.
    */
   cleared?: 'always' | 'without-bindings';
   /** How a caller finds targets. */
@@ -53,34 +53,34 @@ const KNOWLEDGE = ofType('knowledge');
 const TABLE = ofType('table', 'table_v2');
 
 /** Returns a command that lists the resources of a workspace. */
-function list(path: string, humanAuthorizationMayBeRequired = false) {
+function listCommand(path: string, humanAuthorizationMayBeRequired = false) {
   return { command: `GET /api/v2/${path}`, humanAuthorizationMayBeRequired };
 }
 
-/** All kinds. A parameter of a tool has no type, so the names of its keys count there. */
+/** All kinds. A parameter of a tool has no type, so its key decides. */
 export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   {
     kind: 'credential',
     holds: ({ key, type }) =>
       type === 'oauth-input' || type === 'credential-selector' || /^(?:\w+C|c)redential(?:s|Id)?$/.test(key),
     cleared: 'always',
-    discovery: list('credentials?workspaceId={workspaceId}', true),
+    discovery: listCommand('credentials?workspaceId={workspaceId}', true),
   },
-  { kind: 'env-var', holds: () => false, discovery: list('secrets?workspaceId={workspaceId}') },
+  { kind: 'env-var', holds: () => false, discovery: listCommand('secrets?workspaceId={workspaceId}') },
   {
     kind: 'knowledge-base',
     holds: ({ key, type }) =>
       type === 'knowledge-base-selector' || /^knowledgeBase(?:Ids?|Selector)$/.test(key),
     isRequired: ({ owner }) => KNOWLEDGE.has(owner),
     cleared: 'without-bindings',
-    discovery: list('knowledge?workspaceId={workspaceId}'),
+    discovery: listCommand('knowledge?workspaceId={workspaceId}'),
   },
   {
     kind: 'knowledge-document',
     holds: ({ owner, key, type }) =>
       type === 'document-selector' || (KNOWLEDGE.has(owner) && /^document(?:Ids?|Selector)$/.test(key)),
     cleared: 'without-bindings',
-    discovery: list('knowledge/{knowledgeBaseId}/documents?workspaceId={workspaceId}'),
+    discovery: listCommand('knowledge/{knowledgeBaseId}/documents?workspaceId={workspaceId}'),
   },
   {
     kind: 'table',
@@ -88,41 +88,41 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
       type === 'table-selector' || (TABLE.has(owner) && /^table(?:Id|Selector)$/.test(key)),
     isRequired: ({ owner }) => TABLE.has(owner),
     cleared: 'without-bindings',
-    discovery: list('tables?workspaceId={workspaceId}'),
+    discovery: listCommand('tables?workspaceId={workspaceId}'),
   },
   {
     kind: 'file',
     holds: ({ type }) => type === 'file-upload',
     cleared: 'without-bindings',
-    discovery: list('files?workspaceId={workspaceId}'),
+    discovery: listCommand('files?workspaceId={workspaceId}'),
   },
   {
     kind: 'mcp-server',
     holds: ({ owner, key, type }) =>
       type === 'mcp-server-selector' || (MCP.has(owner) && (key === 'serverId' || key === 'server')),
     isRequired: ({ owner }) => owner === 'mcp',
-    discovery: list('mcp-servers?workspaceId={workspaceId}', true),
+    discovery: listCommand('mcp-servers?workspaceId={workspaceId}', true),
   },
   {
     kind: 'custom-tool',
     holds: ({ key }) => key === 'customToolId',
-    discovery: list('custom-tools?workspaceId={workspaceId}'),
+    discovery: listCommand('custom-tools?workspaceId={workspaceId}'),
   },
   {
     kind: 'custom-block',
     holds: ({ key, type }) => key === 'customBlockId' || type === 'custom-block',
     isRequired: () => true,
-    discovery: list('catalog/blocks?workspaceId={workspaceId}'),
+    discovery: listCommand('catalog/blocks?workspaceId={workspaceId}'),
   },
   {
     kind: 'skill',
     holds: ({ key }) => key === 'skillId',
-    discovery: list('skills?workspaceId={workspaceId}'),
+    discovery: listCommand('skills?workspaceId={workspaceId}'),
   },
   {
     kind: 'sandbox',
     holds: ({ key, type }) => type === 'sandbox-selector' || key === 'sandboxId',
-    discovery: list('sandboxes?workspaceId={workspaceId}'),
+    discovery: listCommand('sandboxes?workspaceId={workspaceId}'),
   },
   {
     kind: 'workflow',
@@ -130,6 +130,6 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
       type === 'workflow-selector' || (WORKFLOW.has(owner) && key === 'workflowId'),
     isRequired: ({ owner }) => WORKFLOW.has(owner),
     cleared: 'without-bindings',
-    discovery: list('workflows?workspaceId={workspaceId}'),
+    discovery: listCommand('workflows?workspaceId={workspaceId}'),
   },
 ];

@@ -9,7 +9,7 @@ import type { Db as SkillDb } from '../skills/store.ts';
 import type { WorkflowTables } from '../workflows/tables.ts';
 import type { KindName } from './kinds.ts';
 
-/** The importing caller, and the workspace. */
+/** The caller who imports a workflow, and the workspace. */
 export interface Destination {
   workspaceId: string;
   principal: Principal;
@@ -28,14 +28,14 @@ export type Lookups = { readonly [K in KindName]?: Lookup };
 
 type Db = Kysely<WorkflowTables & SecretTables & SandboxTables & CredentialTables>;
 
-/** Ids per statement, below the parameter limits of both databases. */
+/** Number of ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
 
 /** Returns the lookups of the resources in the store. */
 export function storeLookups(database: Kysely<unknown>) {
   const db = database as Db;
   return {
-    // Every member of a workspace may use its credentials. Workspace keys, which cannot bind any, are refused before.
+    // Every member of a workspace may use its credentials. Workspace keys, which cannot bind any, are refused earlier.
     credential: lookup((ids, workspaceId) =>
       db
         .selectFrom('credentials')
@@ -63,7 +63,7 @@ export function storeLookups(database: Kysely<unknown>) {
     ),
     /** Agents name skills by their ids or their names. */
     skill: async (references, { workspaceId }) => {
-      const find = inChunks((some) => findSkills(database as SkillDb, workspaceId, some));
+      const find = inChunks((chunk) => findSkills(database as SkillDb, workspaceId, chunk));
       return new Set((await find(references)).flatMap(({ id, name }) => [id, name]));
     },
     workflow: lookup((ids, workspaceId) =>
@@ -80,12 +80,12 @@ export function storeLookups(database: Kysely<unknown>) {
 
 function lookup(find: (ids: string[], workspaceId: string) => Promise<{ id: string }[]>): Lookup {
   return async (ids, { workspaceId }) => {
-    const rows = await inChunks((some) => find(some, workspaceId))(ids);
+    const rows = await inChunks((chunk) => find(chunk, workspaceId))(ids);
     return new Set(rows.map(({ id }) => id));
   };
 }
 
-/** Returns a function that finds rows by any number of ids. Text that the database cannot store is left out. */
+/** Returns a function that finds rows by any number of ids. Ids that the database cannot store are left out. */
 export function inChunks<Row>(
   find: (ids: string[]) => Promise<Row[]>,
 ): (ids: readonly string[]) => Promise<Row[]> {

@@ -108,8 +108,9 @@ export const listWorkspaceOperations = define({
   query: schemas.receiptsQuery,
   success: [{ status: 200, schema: schemas.report, page: true, description: 'A page of receipts' }],
   async handle({ transfers }, { query }, workspaceId) {
-    const of = { ...query, workspaceId };
-    const { reports, next } = await transfers.reports({ ...of, after: cursors.decode(query.cursor, of) });
-    return { page: reports, nextCursor: cursors.encode(next, of) };
+    const scope = { ...query, workspaceId };
+    const after = cursors.decode(query.cursor, scope);
+    const { reports, next } = await transfers.reports({ ...scope, after });
+    return { page: reports, nextCursor: cursors.encode(next, scope) };
   },
 });

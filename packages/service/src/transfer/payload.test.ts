@@ -37,7 +37,7 @@ describe('readPayload', () => {
   });
 
   const refused: [string, Json, string][] = [
-    ['text that is not JSON', '{', 'text that is not JSON'],
+    ['text that is not JSON', '{', 'a string that is not JSON'],
     ['a list', [], 'workflow must be an object'],
     ['a state without blocks', { edges: [] }, 'state.blocks'],
     ['a state without edges', { blocks: {} }, 'state.edges'],

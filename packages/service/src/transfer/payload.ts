@@ -20,9 +20,9 @@ export class PayloadError extends Error {
   override readonly name = 'PayloadError';
 }
 
-/** Values of a file: objects, lists, and everything in them. */
+/** Maximum number of values in a file: objects, arrays, and everything in them. */
 const MAX_VALUES = 500_000;
-/** Maximum nesting of a file. Deeper values would exhaust the stack of their readers. */
+/** Maximum nesting of a file. Deeper values would exhaust the stack of recursive functions. */
 const MAX_DEPTH = 100;
 
 export const key = z
@@ -66,11 +66,11 @@ export const manifest = z.strictObject({
 });
 
 /**
- * Returns the workflow of an import: an export, the same within `data`, `{state}` alone, a bare state, or the JSON text of
- * any of these. Throws `PayloadError` for anything else, and for a file that is too large or nested too deeply.
+ * Returns the workflow of an imported file: an export, an export within `data`, an object with only `state`, a
+ * state, or the JSON text of any of these. Throws `PayloadError` for anything else, and for a file that is too large or too deep.
  */
-export function readPayload(given: Json): Payload {
-  const file = typeof given === 'string' ? parsed(given) : given;
+export function readPayload(input: Json): Payload {
+  const file = typeof input === 'string' ? parseJson(input) : input;
   expectBounded(file);
   const outer = objectIn(file, 'workflow');
   const data = own(outer, 'data');
@@ -78,21 +78,21 @@ export function readPayload(given: Json): Payload {
     isJsonObject(data) && !Object.hasOwn(outer, 'blocks') && !Object.hasOwn(outer, 'state') ? data : outer;
   const state = own(body, 'state');
   const graph = graphIn(objectIn(state === undefined ? body : state, 'workflow.state'));
-  const about = own(body, 'workflow');
+  const header = own(body, 'workflow');
   const metadata = graph.metadata ?? {};
   return {
     graph,
-    name: textIn(about, 'name') ?? textIn(metadata, 'name'),
-    description: textIn(about, 'description') ?? textIn(metadata, 'description'),
+    name: textIn(header, 'name') ?? textIn(metadata, 'name'),
+    description: textIn(header, 'description') ?? textIn(metadata, 'description'),
     manifest: manifestIn(own(body, 'referenceManifest')),
   };
 }
 
-function parsed(text: string): Json {
+function parseJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new PayloadError('workflow is text that is not JSON');
+    throw new PayloadError('workflow is a string that is not JSON');
   }
 }
 
@@ -101,14 +101,14 @@ function graphIn(state: JsonObject): PortableGraph {
   const edges = own(state, 'edges');
   if (!isJsonObject(blocks))
     throw new PayloadError('workflow.state.blocks must be an object of blocks by id');
-  if (!Array.isArray(edges)) throw new PayloadError('workflow.state.edges must be a list');
+  if (!Array.isArray(edges)) throw new PayloadError('workflow.state.edges must be an array');
   if (Object.keys(blocks).length > MAX_BLOCKS)
     throw new PayloadError(`A workflow has at most ${MAX_BLOCKS} blocks`);
   if (edges.length > MAX_EDGES) throw new PayloadError(`A workflow has at most ${MAX_EDGES} edges`);
   for (const [id, block] of Object.entries(blocks)) checkBlock(id, block);
-  for (const [at, edge] of edges.entries()) {
-    const isWhole = isJsonObject(edge) && textIn(edge, 'source') && textIn(edge, 'target');
-    if (!isWhole) throw new PayloadError(`workflow.state.edges.${at} must have a source and a target`);
+  for (const [position, edge] of edges.entries()) {
+    const hasEnds = isJsonObject(edge) && textIn(edge, 'source') && textIn(edge, 'target');
+    if (!hasEnds) throw new PayloadError(`workflow.state.edges.${position} must have a source and a target`);
   }
   return {
     blocks: blocks as PortableGraph['blocks'],
@@ -124,13 +124,13 @@ function checkBlock(id: string, block: Json): void {
   const where = `workflow.state.blocks.${id.slice(0, 100)}`;
   if (id === '' || REFUSED_KEYS.has(id)) throw new PayloadError(`${where}: a block cannot have this id`);
   if (!isJsonObject(block)) throw new PayloadError(`${where} must be an object`);
-  if (!textIn(block, 'type')) throw new PayloadError(`${where}.type must be a non-empty text`);
-  if (!textIn(block, 'name')) throw new PayloadError(`${where}.name must be a non-empty text`);
+  if (!textIn(block, 'type')) throw new PayloadError(`${where}.type must be a non-empty string`);
+  if (!textIn(block, 'name')) throw new PayloadError(`${where}.name must be a non-empty string`);
 }
 
-/** Returns the variables by id. Files have them as an object, as a list, or as the JSON text of these. */
-function variablesIn(given: Json | undefined): JsonObject {
-  const value = typeof given === 'string' && given !== '' ? parsed(given) : given;
+/** Returns the variables by id. Files have them as an object, an array, or the JSON text of these. */
+function variablesIn(input: Json | undefined): JsonObject {
+  const value = typeof input === 'string' && input !== '' ? parseJson(input) : input;
   if (isJsonObject(value)) return value;
   if (!Array.isArray(value)) return {};
   const entries = value.flatMap((variable): [string, Json][] => {
@@ -140,16 +140,16 @@ function variablesIn(given: Json | undefined): JsonObject {
   return Object.fromEntries(entries);
 }
 
-function manifestIn(given: Json | undefined): ReferenceManifest | undefined {
-  if (given == null) return undefined;
-  const read = manifest.safeParse(given);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
+function manifestIn(input: Json | undefined): ReferenceManifest | undefined {
+  if (input == null) return undefined;
+  const parsed = manifest.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
   const where = ['workflow', 'referenceManifest', ...(issue?.path ?? [])].join('.');
   throw new PayloadError(`${where.slice(0, 300)}: ${issue?.message ?? 'invalid'}`);
 }
 
-/** Checks level by level, so that the check itself does not exhaust the stack. */
+/** Throws for a value that is too large or too deep. Checks level by level, so as not to exhaust the stack itself. */
 function expectBounded(value: Json): void {
   let level: Json[] = [value];
   let count = 0;

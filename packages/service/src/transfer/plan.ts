@@ -3,7 +3,7 @@ import type { BlockTargets, ConfigurationField, DependentValue } from './configu
 import { fieldsOf, withFieldValues } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import { badRequest } from '@heddle/api/areas';
-import { expectFewPositions, Instructions, named, placeKey } from './instructions.ts';
+import { expectFewPositions, Instructions, placeKey, placeName } from './instructions.ts';
 import type { Binding, Mapping, Target } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import type { KindName, Slot } from './kinds.ts';
@@ -11,7 +11,7 @@ import type { Destination, Lookups } from './lookups.ts';
 import type { Payload } from './payload.ts';
 import { MAX_OCCURRENCES, referencesOf, slotAt } from './references.ts';
 import type { Occurrence } from './references.ts';
-import { rewritten } from './rewrite.ts';
+import { rewriteReferences } from './rewrite.ts';
 import type { Assignment } from './rewrite.ts';
 
 /** A reference of an import with its target. */
@@ -73,20 +73,21 @@ export async function planImport(
     [...references.map(({ kind, sourceId: id }) => ({ kind, id })), ...instructions.targets()],
     { destination, lookups },
   );
-  const resolved = references.flatMap((reference) => resolvedAt(reference, instructions, existing));
-  resolved.push(...boundPlaces(graph, instructions.unused(), existing));
+  const resolved = references.flatMap((reference) => resolve(reference, instructions, existing));
+  resolved.push(...resolveBindings(graph, instructions.unused(), existing));
   if (resolved.length > MAX_OCCURRENCES)
     throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
   const targets = targetsByBlock(resolved);
   const targetsOf = (blockId: string): BlockTargets | undefined => targets.get(blockId);
-  const assigned = rewritten(graph, resolved.flatMap(assignmentOf));
-  const chosen = withFieldValues(assigned, dependentChanges(assigned, dependentValues, targetsOf));
+  const rewritten = rewriteReferences(graph, resolved.flatMap(assignmentOf));
+  const changes = dependentChanges(rewritten, dependentValues, targetsOf);
+  const imported = withFieldValues(rewritten, changes);
   const isMissing = ({ reference, state }: ResolvedReference): boolean =>
     state === 'unresolved' || (state === 'cleared' && reference.required && reference.kind in lookups);
   const unresolved = resolved.filter(isMissing);
-  const configuration = configurationOf(chosen, targetsOf).slice(0, MAX_OCCURRENCES);
+  const configuration = configurationOf(imported, targetsOf).slice(0, MAX_OCCURRENCES);
   return {
-    graph: chosen,
+    graph: imported,
     bindings: resolved.map(viewOf),
     unresolvedBindings: unresolved.map(viewOf),
     configuration,
@@ -111,19 +112,19 @@ function viewOf({ reference, target }: ResolvedReference): PlannedBinding {
 
 /** Returns the references of the graph. Throws 400 for too many. */
 function referencesIn(graph: PortableGraph): Reference[] {
-  const found: Reference[] = [];
+  const references: Reference[] = [];
   for (const { kind, sourceId, required, occurrence } of referencesOf(graph, REFERENCE_KINDS)) {
-    found.push({ kind, sourceId, required, occurrence });
-    if (found.length > MAX_OCCURRENCES)
+    references.push({ kind, sourceId, required, occurrence });
+    if (references.length > MAX_OCCURRENCES)
       throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
   }
-  expectFewPositions(found.map(({ occurrence }) => occurrence));
-  return found;
+  expectFewPositions(references.map(({ occurrence }) => occurrence));
+  return references;
 }
 
 /**
- * Returns the references that the manifest names in fields that the export has cleared. Places that the graph does not
- * have, or that have ids of another kind, are left out: a manifest is a claim of the file.
+ * Returns the references that the manifest names in fields that the export has cleared. A manifest may be wrong: places
+ * that the graph does not have, or that hold ids of another kind, are left out.
  */
 export function strippedReferences({ graph, manifest }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
   if (!manifest) return [];
@@ -166,19 +167,19 @@ function isRequired(kind: KindName, slot: Slot): boolean {
 type Existing = ReadonlyMap<KindName, ReadonlySet<string>>;
 
 async function existingIds(
-  wanted: readonly { kind: KindName; id: string }[],
+  references: readonly { kind: KindName; id: string }[],
   { destination, lookups }: { destination: Destination; lookups: Lookups },
 ): Promise<Existing> {
   const existing = new Map<KindName, ReadonlySet<string>>();
-  for (const [kind, ids] of Map.groupBy(wanted, (each) => each.kind)) {
+  for (const [kind, ids] of Map.groupBy(references, (each) => each.kind)) {
     const unique = [...new Set(ids.map(({ id }) => id))];
     existing.set(kind, (await lookups[kind]?.(unique, destination)) ?? new Set());
   }
   return existing;
 }
 
-/** Returns the targets of a reference: one for all positions with the same target. */
-function resolvedAt(
+/** Resolves a reference. Returns one result for each target, with all its positions. */
+function resolve(
   reference: Reference,
   instructions: Instructions,
   existing: Existing,
@@ -186,26 +187,26 @@ function resolvedAt(
   const { occurrence } = reference;
   const { positions } = occurrence;
   const targetAt = instructions.for(reference);
-  if (!positions) return [resolvedTo(reference, targetAt(undefined), existing)];
+  if (!positions) return [resolveTo(reference, targetAt(undefined), existing)];
   const byTarget = Map.groupBy(positions, targetAt);
-  return [...byTarget].map(([target, at]) =>
-    resolvedTo({ ...reference, occurrence: { ...occurrence, positions: at } }, target, existing),
+  return [...byTarget].map(([target, targetPositions]) =>
+    resolveTo({ ...reference, occurrence: { ...occurrence, positions: targetPositions } }, target, existing),
   );
 }
 
-function resolvedTo(reference: Reference, target: Target, existing: Existing): ResolvedReference {
+function resolveTo(reference: Reference, target: Target, existing: Existing): ResolvedReference {
   const { kind, sourceId } = reference;
-  const has = (id: string): boolean => existing.get(kind)?.has(id) === true;
+  const exists = (id: string): boolean => existing.get(kind)?.has(id) === true;
   if (target === null) return { reference, target, state: 'cleared' };
   // A file could name any credential that the importing person may use, so its credentials are never bound without instructions.
   const id = target ?? (kind === 'credential' ? undefined : sourceId);
-  return id !== undefined && has(id)
+  return id !== undefined && exists(id)
     ? { reference, target: id, state: 'bound' }
     : { reference, target: null, state: 'unresolved' };
 }
 
-/** Returns the references of bindings for fields that are empty in the file. */
-function boundPlaces(
+/** Resolves the bindings of fields that are empty in the file. */
+function resolveBindings(
   graph: PortableGraph,
   bindings: readonly Binding[],
   existing: Existing,
@@ -214,13 +215,13 @@ function boundPlaces(
   const fields = fieldsByPlace(graph);
   return bindings.map(({ kind, targetId, ...occurrence }) => {
     const slot = slotOf(fields, occurrence, kind);
-    if (!slot) throw badRequest(`${named(occurrence)} cannot have a ${kind}`);
+    if (!slot) throw badRequest(`${placeName(occurrence)} cannot have a ${kind}`);
     const reference = { kind, sourceId: targetId ?? '', required: isRequired(kind, slot), occurrence };
-    return resolvedTo(reference, targetId, existing);
+    return resolveTo(reference, targetId, existing);
   });
 }
 
-/** Also assigns a target that equals the id in the file, because the export may have cleared the field. */
+/** Returns the assignment of a reference, even of the id in the file, because the export may have cleared the field. */
 function assignmentOf({ reference: { occurrence }, target, state }: ResolvedReference): Assignment[] {
   return state === 'unresolved' ? [] : [{ occurrence, targetId: target }];
 }
@@ -255,7 +256,7 @@ export function withoutForeignCredentials(graph: PortableGraph): PortableGraph {
   const assignments = [...referencesOf(graph, REFERENCE_KINDS)]
     .filter(({ kind }) => kind === 'credential')
     .map(({ occurrence }) => ({ occurrence, targetId: null }));
-  return rewritten(graph, assignments);
+  return rewriteReferences(graph, assignments);
 }
 
 /** Returns whether the plan can be carried out. */

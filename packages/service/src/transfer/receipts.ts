@@ -33,7 +33,7 @@ export async function receiptOf(
   throw new ApiError(409, 'requestId has been used for another request: choose a new one');
 }
 
-/** Adds a receipt. Returns false if the workspace has one for this request id, possibly a concurrent one. */
+/** Adds a receipt. Returns false if the workspace has one for this request id, possibly from a concurrent request. */
 export async function addReceipt(db: Db, row: ReceiptRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('operation_receipts')
@@ -71,10 +71,10 @@ export async function pageOfReceipts(
   );
 }
 
-/** Receipts that one statement deletes. */
+/** Maximum number of receipts that one statement deletes. */
 const BATCH = 500;
 
-/** Deletes receipts that were created before that time, oldest first. Returns their number; 0: there are no more. */
+/** Deletes a batch of the receipts created before this time, oldest first. Returns their number; 0: none is left. */
 export async function deleteReceipts(db: Db, before: string): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('operation_receipts')

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { REFERENCE_KINDS } from './kinds.ts';
 import { manifestOf, referencesOf } from './references.ts';
 import type { FoundReference } from './references.ts';
-import { rewritten } from './rewrite.ts';
+import { rewriteReferences } from './rewrite.ts';
 
 type FieldRow = [key: string, type: string, value: Json];
 
@@ -36,7 +36,7 @@ function replaced(type: string, fields: FieldRow[], targets: { [id: string]: str
   const assignments = [...referencesOf(graph, REFERENCE_KINDS)].flatMap(({ sourceId, occurrence }) =>
     Object.hasOwn(targets, sourceId) ? [{ occurrence, targetId: targets[sourceId] ?? null }] : [],
   );
-  const { subBlocks } = rewritten(graph, assignments).blocks['b'] as {
+  const { subBlocks } = rewriteReferences(graph, assignments).blocks['b'] as {
     subBlocks: { [key: string]: { value: Json } };
   };
   return Object.values(subBlocks).map(({ value }) => value);
@@ -190,7 +190,7 @@ describe('manifestOf', () => {
   });
 });
 
-describe('rewritten', () => {
+describe('rewriteReferences', () => {
   it('replaces ids in every encoding', () => {
     const rows: FieldRow[] = [
       ['credential', 'oauth-input', 'a'],
@@ -239,7 +239,7 @@ describe('rewritten', () => {
         occurrence,
         targetId,
       }));
-      return rewritten(graph, assignments).blocks['b']?.['type'];
+      return rewriteReferences(graph, assignments).blocks['b']?.['type'];
     };
     expect([typeAfter('custom_block_b2'), typeAfter(null)]).toEqual(['custom_block_b2', 'custom_block_a1']);
   });
@@ -252,7 +252,7 @@ describe('rewritten', () => {
     ]);
     const at = (subBlockKey: string, rest: object) =>
       ({ blockId: 'b', subBlockKey, valuePath: [], ...rest }) as never;
-    const after = rewritten(graph, [
+    const after = rewriteReferences(graph, [
       { occurrence: at('credential', { encoding: 'scalar' }), targetId: 'C' },
       { occurrence: at('knowledgeBaseIds', { encoding: 'csv', positions: [1] }), targetId: 'B' },
       { occurrence: at('knowledgeBaseIds', { encoding: 'csv', positions: [0] }), targetId: 'A' },
@@ -274,10 +274,10 @@ describe('rewritten', () => {
     ];
     for (const valuePath of paths) {
       const occurrence = { blockId: 'b', subBlockKey: 'body', valuePath, encoding: 'scalar' as const };
-      expect(rewritten(graph, [{ occurrence, targetId: 'Z' }])).toEqual(graph);
+      expect(rewriteReferences(graph, [{ occurrence, targetId: 'Z' }])).toEqual(graph);
     }
     const elsewhere = { blockId: '__proto__', subBlockKey: 'x', valuePath: [], encoding: 'scalar' as const };
-    expect(rewritten(graph, [{ occurrence: elsewhere, targetId: 'Z' }])).toEqual(graph);
+    expect(rewriteReferences(graph, [{ occurrence: elsewhere, targetId: 'Z' }])).toEqual(graph);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
@@ -291,7 +291,7 @@ describe('rewritten', () => {
       occurrence,
       targetId: 'Z',
     }));
-    expect(JSON.stringify(rewritten(graph, assignments))).not.toContain('{{a}}');
+    expect(JSON.stringify(rewriteReferences(graph, assignments))).not.toContain('{{a}}');
     expect(performance.now() - started).toBeLessThan(2000);
   });
 });

@@ -4,7 +4,7 @@ import { fieldsOf, textOf } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import { isChosenFromList } from './kinds.ts';
 import type { KindName, ReferenceKind, Slot } from './kinds.ts';
-import { isToolList, parsedList } from './sanitize.ts';
+import { isToolList, parseList } from './sanitize.ts';
 
 /** How a value encodes the ids of an occurrence. */
 export type Encoding = 'scalar' | 'array' | 'csv' | 'files' | 'environment';
@@ -49,12 +49,12 @@ export const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
 type Kinds = readonly Pick<ReferenceKind, 'kind' | 'holds' | 'isRequired'>[];
 
-/** Returns every reference of a graph that a manifest can name, in the order of the graph. */
+/** Yields every reference of a graph that a manifest can name, in the order of the graph. */
 export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<FoundReference> {
   for (const field of fieldsOf(graph)) {
     if (!isKey(field.blockId) || !isKey(field.key)) continue;
     for (const place of findIds(field, kinds)) yield* idsAt(field, place);
-    for (const { path, text } of textsOf(structured(field), [])) yield* namesAt(field, path, text);
+    for (const { path, text } of textsOf(structuredValue(field), [])) yield* namesAt(field, path, text);
   }
 }
 
@@ -63,29 +63,29 @@ export function manifestOf(references: Iterable<FoundReference>): {
   manifest: ReferenceManifest;
   isComplete: boolean;
 } {
-  const found = new Map<string, ReferenceManifest['references'][number]>();
+  const byId = new Map<string, ReferenceManifest['references'][number]>();
   let count = 0;
   for (const { kind, sourceId, required, occurrence } of references) {
     if (count === MAX_OCCURRENCES)
-      return { manifest: { version: 1, references: [...found.values()] }, isComplete: false };
+      return { manifest: { version: 1, references: [...byId.values()] }, isComplete: false };
     count += 1;
     const key = `${kind} ${sourceId}`;
-    const reference = found.get(key);
+    const reference = byId.get(key);
     if (reference) {
       reference.occurrences.push(occurrence);
       reference.required ||= required;
     } else {
-      found.set(key, { kind, sourceId, required, occurrences: [occurrence] });
+      byId.set(key, { kind, sourceId, required, occurrences: [occurrence] });
     }
   }
-  return { manifest: { version: 1, references: [...found.values()] }, isComplete: true };
+  return { manifest: { version: 1, references: [...byId.values()] }, isComplete: true };
 }
 
 /** Returns the slot at a path of a field; undefined when the field has none there. */
 export function slotAt(field: Field, path: readonly (string | number)[]): Slot | undefined {
   const [index, ...rest] = path;
   if (index === undefined) return { owner: field.blockType, key: field.key, type: field.type };
-  const list = structured(field);
+  const list = structuredValue(field);
   const item = Array.isArray(list) && typeof index === 'number' ? list[index] : undefined;
   const key = rest.at(-1);
   const isInItem = rest.length === 1 || (rest.length === 2 && rest[0] === 'params');
@@ -93,19 +93,19 @@ export function slotAt(field: Field, path: readonly (string | number)[]): Slot |
   return { owner: textOf(item, 'type'), key, type: '' };
 }
 
-interface FoundIds {
+interface FieldIds {
   kind: Kinds[number];
   slot: Slot;
   path: (string | number)[];
   value: Json;
 }
 
-/** Returns the places of a field that have ids: the field itself, or members of tools and skills. */
-function* findIds(field: Field, kinds: Kinds): Generator<FoundIds> {
-  const whole = { owner: field.blockType, key: field.key, type: field.type };
-  const kind = kinds.find(({ holds }) => holds(whole));
-  if (kind) yield { kind, slot: whole, path: [], value: field.value };
-  const list = structured(field);
+/** Yields the places of a field that have ids: the field itself, or members of tools and skills. */
+function* findIds(field: Field, kinds: Kinds): Generator<FieldIds> {
+  const fieldSlot = { owner: field.blockType, key: field.key, type: field.type };
+  const kind = kinds.find(({ holds }) => holds(fieldSlot));
+  if (kind) yield { kind, slot: fieldSlot, path: [], value: field.value };
+  const list = structuredValue(field);
   if (kind || !isList(field) || !Array.isArray(list)) return;
   for (const [index, item] of list.entries()) {
     if (!isJsonObject(item)) continue;
@@ -116,22 +116,23 @@ function* findIds(field: Field, kinds: Kinds): Generator<FoundIds> {
     for (const [prefix, object] of members) {
       for (const [key, value] of Object.entries(object)) {
         const slot = { owner, key, type: '' };
-        const inner = kinds.find(({ holds }) => holds(slot));
-        if (inner && isKey(key)) yield { kind: inner, slot, path: [index, ...prefix, key], value };
+        const memberKind = kinds.find(({ holds }) => holds(slot));
+        if (memberKind && isKey(key))
+          yield { kind: memberKind, slot, path: [index, ...prefix, key], value };
       }
     }
   }
 }
 
-function* idsAt(field: Field, { kind, slot, path, value }: FoundIds): Generator<FoundReference> {
+function* idsAt(field: Field, { kind, slot, path, value }: FieldIds): Generator<FoundReference> {
   const required = kind.isRequired?.(slot) ?? false;
-  const { encoding, ids } = decodedIds(value);
+  const { encoding, ids } = decodeIds(value);
   const positions = new Map<string, number[]>();
   for (const [position, id] of ids.entries()) {
     if (id === undefined || id.length > MAX_ID) continue;
-    const known = positions.get(id);
-    if (known && known.length < MAX_POSITIONS) known.push(position);
-    else if (!known) positions.set(id, [position]);
+    const idPositions = positions.get(id);
+    if (idPositions && idPositions.length < MAX_POSITIONS) idPositions.push(position);
+    else if (!idPositions) positions.set(id, [position]);
   }
   for (const [sourceId, at] of positions) {
     const occurrence = { ...placeOf(field, path), encoding, ...(encoding !== 'scalar' && { positions: at }) };
@@ -140,7 +141,7 @@ function* idsAt(field: Field, { kind, slot, path, value }: FoundIds): Generator<
 }
 
 /** Returns the ids in a value by their position, undefined where there is none. */
-export function decodedIds(value: Json): { encoding: Encoding; ids: (string | undefined)[] } {
+export function decodeIds(value: Json): { encoding: Encoding; ids: (string | undefined)[] } {
   if (typeof value === 'string') {
     if (!value.includes(',')) return { encoding: 'scalar', ids: [idIn(value)] };
     return { encoding: 'csv', ids: value.split(',', MAX_POSITIONS).map((part) => idIn(part.trim())) };
@@ -156,25 +157,25 @@ export function decodedIds(value: Json): { encoding: Encoding; ids: (string | un
   return { encoding: isFiles ? 'files' : 'array', ids };
 }
 
-/** Returns the text unless it is blank, or has a reference or placeholder: those are filled in when the block runs. */
+/** Returns the text unless it is blank, or has a reference or placeholder, which is filled in when the block runs. */
 function idIn(text: string): string | undefined {
-  return text.trim() === '' || HOLE.test(text) ? undefined : text;
+  return text.trim() === '' || REFERENCE_OR_PLACEHOLDER.test(text) ? undefined : text;
 }
 
-const HOLE = /\{\{[^{}]+\}\}|<[^<>]+>/;
+const REFERENCE_OR_PLACEHOLDER = /\{\{[^{}]+\}\}|<[^<>]+>/;
 
 function fileId(file: JsonObject): string | undefined {
   return idIn(textOf(file, 'key') || textOf(file, 'id'));
 }
 
-/** Returns the environment names in a string. */
+/** Yields the environment names in a string. */
 function* namesAt(field: Field, path: (string | number)[], text: string): Generator<FoundReference> {
   const positions = new Map<string, number[]>();
   let position = 0;
   for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {
     if (position === MAX_POSITIONS) break;
-    const known = positions.get(name);
-    if (known) known.push(position);
+    const namePositions = positions.get(name);
+    if (namePositions) namePositions.push(position);
     else if (name.length <= MAX_ID) positions.set(name, [position]);
     position += 1;
   }
@@ -184,7 +185,7 @@ function* namesAt(field: Field, path: (string | number)[], text: string): Genera
   }
 }
 
-/** Returns all strings of a value with their paths, up to the maximum depth of a path. */
+/** Yields the strings of a value that may have placeholders, with their paths, up to the maximum length of a path. */
 function* textsOf(
   value: Json,
   path: (string | number)[],
@@ -212,9 +213,9 @@ function isList(field: Field): boolean {
 }
 
 /** Returns the value that paths lead into: the parsed list for a list that is stored as JSON text. */
-export function structured(field: Field): Json {
+export function structuredValue(field: Field): Json {
   if (typeof field.value !== 'string' || !isList(field)) return field.value;
-  return parsedList(field.value) ?? field.value;
+  return parseList(field.value) ?? field.value;
 }
 
 function isKey(key: string): boolean {

@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { fieldsOf, isEmpty, withFieldValues } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
-import { MAX_PATH, PLACEHOLDER, structured } from './references.ts';
+import { MAX_PATH, PLACEHOLDER, structuredValue } from './references.ts';
 import type { Occurrence } from './references.ts';
 
 /** An occurrence with its new target; null clears it. */
@@ -13,7 +13,7 @@ export interface Assignment {
 
 type Path = readonly (string | number)[];
 
-/** The assignments that change one value. They are made together, because each may change the length of a list. */
+/** The assignments that change one value. They are applied together, because each may change the length of a list. */
 interface Edit {
   path: Path;
   encoding: Occurrence['encoding'];
@@ -22,15 +22,15 @@ interface Edit {
 }
 
 /** Returns the graph with the references replaced. Occurrences that the graph does not have change nothing. */
-export function rewritten(graph: PortableGraph, assignments: readonly Assignment[]): PortableGraph {
+export function rewriteReferences(graph: PortableGraph, assignments: readonly Assignment[]): PortableGraph {
   const edits = editsByField(assignments);
   if (edits.size === 0) return graph;
   const values = new Map<string, Map<string, Json>>();
   for (const field of fieldsOf(graph)) {
-    const ofField = edits.get(fieldKey(field.blockId, field.key));
-    if (!ofField) continue;
-    const inBlock = values.get(field.blockId) ?? new Map<string, Json>();
-    values.set(field.blockId, inBlock.set(field.key, editedValue(field, [...ofField.values()])));
+    const fieldEdits = edits.get(fieldKey(field.blockId, field.key));
+    if (!fieldEdits) continue;
+    const blockValues = values.get(field.blockId) ?? new Map<string, Json>();
+    values.set(field.blockId, blockValues.set(field.key, editField(field, [...fieldEdits.values()])));
   }
   return withFieldValues(graph, values);
 }
@@ -43,40 +43,40 @@ function editsByField(assignments: readonly Assignment[]): Map<string, Map<strin
   const fields = new Map<string, Map<string, Edit>>();
   for (const { occurrence, targetId } of assignments) {
     const { blockId, subBlockKey, valuePath: path, encoding, positions } = occurrence;
-    const ofField = fields.get(fieldKey(blockId, subBlockKey)) ?? new Map<string, Edit>();
+    const fieldEdits = fields.get(fieldKey(blockId, subBlockKey)) ?? new Map<string, Edit>();
     const key = JSON.stringify([path, encoding]);
-    const edit = ofField.get(key) ?? {
+    const edit = fieldEdits.get(key) ?? {
       path,
       encoding,
       targets: new Map<number | undefined, string | null>(),
     };
     for (const position of positions ?? [undefined]) edit.targets.set(position, targetId);
-    fields.set(fieldKey(blockId, subBlockKey), ofField.set(key, edit));
+    fields.set(fieldKey(blockId, subBlockKey), fieldEdits.set(key, edit));
   }
   return fields;
 }
 
-function editedValue(field: Field, edits: readonly Edit[]): Json {
-  const inner = edits.filter(({ path }) => path.length > 0);
-  const whole = edits.filter(({ path }) => path.length === 0);
-  if (inner.length === 0) return editedAll(field.value, whole);
-  const before = structured(field);
-  const after = editedAll(before, inner);
-  // A reference to the whole value refers to its text if the value is text.
-  return editedAll(before === field.value ? after : JSON.stringify(after), whole);
+function editField(field: Field, edits: readonly Edit[]): Json {
+  const innerEdits = edits.filter(({ path }) => path.length > 0);
+  const wholeEdits = edits.filter(({ path }) => path.length === 0);
+  if (innerEdits.length === 0) return applyEdits(field.value, wholeEdits);
+  const value = structuredValue(field);
+  const edited = applyEdits(value, innerEdits);
+  // Edits of the whole value apply to its text if the value is text.
+  return applyEdits(value === field.value ? edited : JSON.stringify(edited), wholeEdits);
 }
 
-function editedAll(value: Json, edits: readonly Edit[]): Json {
+function applyEdits(value: Json, edits: readonly Edit[]): Json {
   // One copy for all edits: a long list is not copied for each of its items.
   const root: { value: Json } = { value: structuredClone(value) };
   for (const edit of edits.toSorted((a, b) => orderOf(b) - orderOf(a))) {
     const [parent, key] = placeOf(root, edit.path) ?? [];
-    if (parent && key !== undefined) parent[key] = editedIds(parent[key] ?? null, edit);
+    if (parent && key !== undefined) parent[key] = replaceIds(parent[key] ?? null, edit);
   }
   return root.value;
 }
 
-/** Strings come first, then deeper values, because removing items of a list changes the positions of the others. */
+/** Returns the rank of an edit. Higher ranks come first: removing items of a list changes the positions of the others. */
 function orderOf({ path, encoding }: Edit): number {
   return encoding === 'environment' ? MAX_PATH + 1 : path.length;
 }
@@ -90,47 +90,47 @@ function placeOf(
   let key: string | number = 'value';
   for (const step of path) {
     const value: Json | undefined = parent[key];
-    const isThere = Array.isArray(value)
+    const exists = Array.isArray(value)
       ? typeof step === 'number' && step < value.length
       : isJsonObject(value) && typeof step === 'string' && Object.hasOwn(value, step);
-    if (!isThere) return undefined;
+    if (!exists) return undefined;
     parent = value as { [key: string | number]: Json };
     key = step;
   }
   return [parent, key];
 }
 
-function editedIds(value: Json, { encoding, targets }: Edit): Json {
+function replaceIds(value: Json, { encoding, targets }: Edit): Json {
   switch (encoding) {
     case 'scalar':
       return [...targets.values()].at(-1) ?? null;
     case 'environment':
-      return typeof value === 'string' ? renamed(value, targets) : value;
+      return typeof value === 'string' ? replacePlaceholders(value, targets) : value;
     case 'csv': {
-      return replacedItems(partsOf(value), targets, itself).join(',') || null;
+      return replaceItems(partsOf(value), targets, targetOnly).join(',') || null;
     }
     case 'array':
-      return replacedItems(listOf(value), targets, itself);
+      return replaceItems(listOf(value), targets, targetOnly);
     case 'files': {
-      if (!isJsonObject(value)) return replacedItems(listOf(value), targets, fileOf);
-      return replacedItems([value], targets, fileOf)[0] ?? null;
+      if (!isJsonObject(value)) return replaceItems(listOf(value), targets, fileOf);
+      return replaceItems([value], targets, fileOf)[0] ?? null;
     }
   }
 }
 
 /** Returns the list with the items at these positions replaced, without those that are cleared. */
-function replacedItems<T extends Json, M extends Json>(
+function replaceItems<T extends Json, M extends Json>(
   items: readonly T[],
   targets: Edit['targets'],
   make: (target: string, item: T | undefined) => M,
 ): (T | M)[] {
-  const after = new Map<number, T | M>(items.entries());
-  for (const [given, target] of targets) {
-    const position = given ?? items.length;
-    if (target === null) after.delete(position);
-    else after.set(position, make(target, items[position]));
+  const byPosition = new Map<number, T | M>(items.entries());
+  for (const [index, target] of targets) {
+    const position = index ?? items.length;
+    if (target === null) byPosition.delete(position);
+    else byPosition.set(position, make(target, items[position]));
   }
-  return [...after].toSorted(([a], [b]) => a - b).map(([, item]) => item);
+  return [...byPosition].toSorted(([a], [b]) => a - b).map(([, item]) => item);
 }
 
 function partsOf(value: Json): string[] {
@@ -141,20 +141,20 @@ function listOf(value: Json): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-const itself = (target: string): string => target;
+const targetOnly = (target: string): string => target;
 
-/** Returns the value of a field for another file, without data that describes the old file, such as its address. */
+/** Returns the value of a field for another file, without data that describes the old file, such as its URL. */
 function fileOf(target: string, item: Json | undefined): JsonObject {
   const name = isJsonObject(item ?? null) ? own(item as JsonObject, 'name') : undefined;
   return { key: target, ...(name !== undefined && { name }) };
 }
 
-function renamed(text: string, targets: Edit['targets']): string {
-  const all = targets.get(undefined);
+function replacePlaceholders(text: string, targets: Edit['targets']): string {
+  const commonTarget = targets.get(undefined);
   let position = -1;
   return text.replaceAll(PLACEHOLDER, (placeholder) => {
     position += 1;
-    const target = targets.has(position) ? targets.get(position) : all;
+    const target = targets.has(position) ? targets.get(position) : commonTarget;
     if (target === undefined) return placeholder;
     return target === null ? '' : `{{${target}}}`;
   });

@@ -6,7 +6,7 @@ import type { PortableGraph } from './graph.ts';
 import { readPayload } from './payload.ts';
 import { manifestOf, referencesOf } from './references.ts';
 import { regenerateIds } from '../workflows/duplicate.ts';
-import { rewritten } from './rewrite.ts';
+import { rewriteReferences } from './rewrite.ts';
 import { sanitize } from './sanitize.ts';
 
 const uuid = (head: string, number: number): string =>
@@ -134,7 +134,7 @@ describe('export and import', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const found = [...referencesOf(graph, REFERENCE_KINDS)];
-        const same = rewritten(
+        const same = rewriteReferences(
           graph,
           found.map(({ sourceId, occurrence }) => ({ occurrence, targetId: sourceId })),
         );
@@ -147,7 +147,7 @@ describe('export and import', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const found = [...referencesOf(graph, REFERENCE_KINDS)];
-        const cleared = rewritten(
+        const cleared = rewriteReferences(
           graph,
           found.map(({ occurrence }) => ({ occurrence, targetId: null })),
         );

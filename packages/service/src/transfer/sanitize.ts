@@ -4,7 +4,7 @@ import { isEmpty, isReference, textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import type { Slot } from './kinds.ts';
-import { clearedSecret, isSecretName, withoutSecrets } from './secrets.ts';
+import { clearSecret, isSecretName, withoutSecrets } from './secrets.ts';
 
 /** A field whose value the export has cleared. */
 export interface ClearedField {
@@ -16,12 +16,12 @@ export interface ClearedField {
 export interface SanitizedGraph {
   graph: PortableGraph;
   cleared: ClearedField[];
-  /** A line for everything that was dropped because it has no meaning in any draft. */
+  /** A line for each malformed field, which was dropped. */
   warnings: string[];
 }
 
 /** Types of sub-blocks that choose something from an account or workspace. */
-const SELECTORS: ReadonlySet<string> = new Set([
+const SELECTOR_TYPES: ReadonlySet<string> = new Set([
   'channel-selector',
   'column-selector',
   'document-tag-entry',
@@ -41,7 +41,7 @@ const SELECTOR_KEYS: ReadonlySet<string> = new Set([
   'projectId',
   'tagFilters',
 ]);
-/** Addresses that a deployment made. */
+/** Keys of URLs that a deployment has created. */
 const RUNTIME_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
 
 /**
@@ -56,16 +56,16 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
     const { subBlocks, ...rest } = block;
     const clean = withoutSecrets(rest) as JsonObject;
     if (!isJsonObject(subBlocks)) return [id, clean];
-    const about = { blockId: id, blockName: textOf(block, 'name') || id };
+    const owner = { blockId: id, blockName: textOf(block, 'name') || id };
     const fields = Object.entries(subBlocks).flatMap(([key, field]): [string, Json][] => {
       if (!isJsonObject(field) || key === 'undefined' || field['type'] === 'unknown') {
-        warnings.push(`${about.blockName}: the field "${key.slice(0, 100)}" is malformed and was dropped.`);
+        warnings.push(`${owner.blockName}: the field "${key.slice(0, 100)}" is malformed and was dropped.`);
         return [];
       }
-      const before = own(field, 'value') ?? null;
+      const original = own(field, 'value') ?? null;
       const slot = { owner: textOf(block, 'type'), key, type: textOf(field, 'type') };
-      const value = sanitizedValue(before, slot, keepBindings);
-      if (isEmpty(value) && !isEmpty(before)) cleared.push({ ...about, key });
+      const value = sanitizeValue(original, slot, keepBindings);
+      if (isEmpty(value) && !isEmpty(original)) cleared.push({ ...owner, key });
       return [[key, { ...field, value }]];
     });
     return [id, { ...clean, subBlocks: Object.fromEntries(fields) }];
@@ -82,19 +82,19 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
   };
 }
 
-function sanitizedValue(value: Json, slot: Slot, keepBindings: boolean): Json {
+function sanitizeValue(value: Json, slot: Slot, keepBindings: boolean): Json {
   if (slot.type === 'table' || RUNTIME_KEY.test(slot.key)) return null;
   if (isCleared(slot, keepBindings)) return isReference(value) ? value : null;
-  if (slot.type === 'password' || isSecretName(slot.key)) return clearedSecret(value);
-  const clean = withoutSecrets(slot.type === 'file-upload' ? withoutAddresses(value) : value);
-  return isToolList(slot) ? sanitizedTools(clean, keepBindings) : clean;
+  if (slot.type === 'password' || isSecretName(slot.key)) return clearSecret(value);
+  const clean = withoutSecrets(slot.type === 'file-upload' ? withoutUrls(value) : value);
+  return isToolList(slot) ? sanitizeTools(clean, keepBindings) : clean;
 }
 
 function isCleared(slot: Slot, keepBindings: boolean): boolean {
   const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
   if (kind?.cleared === 'always') return true;
   if (keepBindings) return false;
-  return kind?.cleared !== undefined || SELECTORS.has(slot.type) || SELECTOR_KEYS.has(slot.key);
+  return kind?.cleared !== undefined || SELECTOR_TYPES.has(slot.type) || SELECTOR_KEYS.has(slot.key);
 }
 
 /** Returns whether the field has tools of an agent, even if it has another type. */
@@ -103,10 +103,10 @@ export function isToolList({ key, type }: Pick<Slot, 'key' | 'type'>): boolean {
 }
 
 /** Clears references in the parameters of tools. The list may be JSON text. */
-function sanitizedTools(value: Json, keepBindings: boolean): Json {
+function sanitizeTools(value: Json, keepBindings: boolean): Json {
   if (typeof value === 'string') {
-    const list = parsedList(value);
-    return list === undefined ? value : JSON.stringify(sanitizedTools(list, keepBindings));
+    const list = parseList(value);
+    return list === undefined ? value : JSON.stringify(sanitizeTools(list, keepBindings));
   }
   if (!Array.isArray(value)) return value;
   return value.map((tool) => {
@@ -123,7 +123,7 @@ function sanitizedTools(value: Json, keepBindings: boolean): Json {
 }
 
 /** Returns a list that is stored as JSON text; undefined for other text. */
-export function parsedList(text: string): Json[] | undefined {
+export function parseList(text: string): Json[] | undefined {
   if (!text.trimStart().startsWith('[')) return undefined;
   try {
     const value = JSON.parse(text) as Json;
@@ -133,12 +133,12 @@ export function parsedList(text: string): Json[] | undefined {
   }
 }
 
-/** Removes addresses of files: an address gives access to the file. */
-function withoutAddresses(value: Json): Json {
-  if (Array.isArray(value)) return value.map((file) => (isJsonObject(file) ? withoutAddress(file) : file));
-  return isJsonObject(value) ? withoutAddress(value) : value;
+/** Removes the URLs of files, because a URL gives access to the file. */
+function withoutUrls(value: Json): Json {
+  if (Array.isArray(value)) return value.map((file) => (isJsonObject(file) ? withoutUrl(file) : file));
+  return isJsonObject(value) ? withoutUrl(value) : value;
 }
 
-function withoutAddress({ url: _url, ...file }: JsonObject): JsonObject {
+function withoutUrl({ url: _url, ...file }: JsonObject): JsonObject {
   return file;
 }

@@ -2,7 +2,7 @@ import { workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 import { key, kindName, manifest, occurrence, resourceId } from './payload.ts';
 
-const open = z.record(z.string(), z.unknown());
+const anyRecord = z.record(z.string(), z.unknown());
 
 export const none = z.strictObject({});
 export const workflowPath = z.strictObject({ workflowId: z.string().min(1).max(255) });
@@ -30,12 +30,12 @@ export const exportPayload = z.object({
     folderPath: z.string(),
   }),
   state: z.object({
-    blocks: open,
-    edges: z.array(open),
-    loops: open,
-    parallels: open,
-    variables: open,
-    metadata: open.optional(),
+    blocks: anyRecord,
+    edges: z.array(anyRecord),
+    loops: anyRecord,
+    parallels: anyRecord,
+    variables: anyRecord,
+    metadata: anyRecord.optional(),
   }),
   warnings: z.array(z.string()),
   referenceManifest: manifest.optional(),
@@ -48,13 +48,13 @@ const requestId = z
   .regex(/^[A-Za-z0-9._:-]+$/);
 const fingerprint = z
   .string()
-  .regex(/^[0-9a-f]{64}$/, 'previewFingerprint is 64 lower-case hexadecimal digits');
+  .regex(/^[0-9a-f]{64}$/, 'previewFingerprint must be 64 lower-case hexadecimal digits');
 const target = resourceId.nullish().meta({ description: 'null: the reference is cleared' });
 
 export const previewBody = z.strictObject({
   workspaceId,
   workflow: z
-    .union([open, z.string()])
+    .union([anyRecord, z.string()])
     .meta({ description: 'An exported workflow or its state, as an object or as JSON text' }),
   folderPath: z.string().min(1).max(4096).optional(),
   name: z.string().regex(/\S/, 'name is required').trim().min(1, 'name is required').max(200).optional(),

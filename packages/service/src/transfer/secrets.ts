@@ -6,17 +6,17 @@ import { isReference } from './graph.ts';
 
 // Recognizes secrets by the name of their field, and by their form.
 
-/** Names that look like those of secrets, without separators, of fields that only select the secrets of a function block. */
+/** Names, without separators, of fields that only select the secrets of a function block and have none themselves. */
 const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
 
 /** Takes the place of a secret inside other text. */
 const REMOVED = 'REMOVED';
 
 /**
- * Secrets that can be recognized by their form, with the part that is kept. Every quantifier before a required character is
- * bounded or starts at the beginning of a token, so that the time grows with the length of the text.
+ * Patterns of secrets that can be recognized by their form, each with its replacement. Every quantifier before a required
+ * character is bounded or starts at the beginning of a token, so that the time grows with the length of the text.
  */
-const FORMS: readonly (readonly [RegExp, string])[] = [
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, REMOVED],
   [/(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,}/g, REMOVED],
   [/(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}/g, REMOVED],
@@ -37,7 +37,7 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Deeper values are not checked, so they are removed. */
+/** Maximum depth of a value that is checked. Deeper values are removed. */
 const MAX_DEPTH = 100;
 
 /** Returns whether a field, variable, header or parameter of this name has a secret. */
@@ -45,29 +45,29 @@ export function isSecretName(name: string): boolean {
   return isCredential(name) && !NOT_SECRET.test(name.replaceAll(/[^a-zA-Z0-9]/g, ''));
 }
 
-/** Returns null for a secret, or the value if it only refers to one (`{{NAME}}`, `<block.output>`) or is a switch. */
-export function clearedSecret(value: Json): Json {
+/** Returns null for a secret, or the value if it only refers to one (`{{NAME}}`, `<block.output>`) or is a boolean. */
+export function clearSecret(value: Json): Json {
   return typeof value === 'boolean' || isReference(value) ? value : null;
 }
 
 /** Returns the value without secrets, including those in JSON text, in rows of tables and in named values. */
 export function withoutSecrets(value: Json, depth = 0): Json {
-  if (typeof value === 'string') return cleanedText(value, depth);
+  if (typeof value === 'string') return cleanText(value, depth);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= MAX_DEPTH) return null;
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, depth + 1));
-  return cleanedObject(value, depth);
+  return cleanObject(value, depth);
 }
 
-function cleanedObject(object: JsonObject, depth: number): JsonObject {
+function cleanObject(object: JsonObject, depth: number): JsonObject {
   const secretKey = SECRET_VALUES.find(([nameKey, valueKey]) => {
     const name = Object.hasOwn(object, nameKey) ? object[nameKey] : undefined;
     return typeof name === 'string' && isSecretName(name) && Object.hasOwn(object, valueKey);
   })?.[1];
   const entries = Object.entries(object).map(([key, value]): [string, Json] => {
-    if (key === secretKey) return [key, clearedSecret(value)];
+    if (key === secretKey) return [key, clearSecret(value)];
     if (!isSecretName(key)) return [key, withoutSecrets(value, depth + 1)];
-    return [key, isSchema(value) ? withoutExamples(value, depth + 1) : clearedSecret(value)];
+    return [key, isSchema(value) ? withoutExamples(value, depth + 1) : clearSecret(value)];
   });
   return Object.fromEntries(entries);
 }
@@ -92,7 +92,7 @@ const SCHEMA_TYPES: ReadonlySet<unknown> = new Set([
   'any',
 ]);
 
-/** Returns whether the value of a field that is named like a secret describes it, as in the schema of a tool. */
+/** Returns whether the value of a field with the name of a secret is a schema, as in the definition of a tool. */
 function isSchema(value: Json): value is JsonObject {
   return isJsonObject(value) && Object.hasOwn(value, 'type') && SCHEMA_TYPES.has(value['type']);
 }
@@ -114,20 +114,20 @@ function withoutExamples(schema: JsonObject, depth: number): Json {
   );
 }
 
-function cleanedText(text: string, depth: number): Json {
-  const before = /^\s*[[{]/.test(text) ? parsed(text) : undefined;
-  if (before !== undefined) {
-    const after = withoutSecrets(before, depth + 1);
-    if (!isDeepStrictEqual(after, before)) return JSON.stringify(after);
+function cleanText(text: string, depth: number): Json {
+  const original = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
+  if (original !== undefined) {
+    const copy = withoutSecrets(original, depth + 1);
+    if (!isDeepStrictEqual(copy, original)) return JSON.stringify(copy);
     return text;
   }
   let clean = text;
-  for (const [form, rest] of FORMS) clean = clean.replaceAll(form, rest);
+  for (const [pattern, replacement] of PATTERNS) clean = clean.replaceAll(pattern, replacement);
   return clean.trim() === REMOVED ? null : clean;
 }
 
 /** Returns the text parsed as JSON; undefined for text that only looks like JSON, such as an expression or code. */
-function parsed(text: string): Json | undefined {
+function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {

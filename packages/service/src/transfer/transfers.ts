@@ -10,7 +10,7 @@ import { readGraph } from '../workflows/graph.ts';
 import type { Db } from '../workflows/folders.ts';
 import { addWorkflow, namesIn } from '../workflows/store.ts';
 import { exportOf } from './export.ts';
-import type { Exported, ExportOptions } from './export.ts';
+import type { ExportOptions, WorkflowExport } from './export.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
@@ -40,7 +40,7 @@ export interface TransferOptions {
   now: () => number;
 }
 
-/** The importing caller, and the function that records the import. */
+/** The caller who imports a workflow, and the function that records the import. */
 interface Importer {
   principal: Principal;
   record: Record;
@@ -69,7 +69,7 @@ export class Transfers {
     row: WorkflowRow,
     options: Omit<ExportOptions, 'exportedAt'>,
     record: Record,
-  ): Promise<Exported> {
+  ): Promise<WorkflowExport> {
     const { id, name, description, workspace_id: workspaceId, folder_path: folderPath } = row;
     const exported = exportOf(
       { id, name, description, workspaceId, folderPath },
@@ -86,32 +86,32 @@ export class Transfers {
     expectMayBind(request, principal);
     await expectFolder(this.#db, { workspaceId, path: canonicalPath(folderPath) });
     const plan = await this.#plan(request, readFile(request.workflow), principal);
-    const { graph: _graph, cleared: _cleared, ...shown } = plan;
+    const { graph: _graph, cleared: _cleared, ...preview } = plan;
     return {
       previewFingerprint: previewFingerprint(request, plan),
       ready: isReady(plan),
-      ...shown,
+      ...preview,
     };
   }
 
   /**
-   * Makes a draft of a file. With a request id, the import follows its preview and stores a receipt, which a repeated
-   * request returns. Throws 409 for a request id that another request has used, a stale preview and an import that is not
-   * ready, 404 and 423 for the folder.
+   * Creates a workflow from a file. With a request id, the import follows its preview and stores a receipt, which a
+   * repeated request returns. Throws 409 for a request id that another request has used, for a stale preview, and for an
+   * import that is not ready; 404 and 423 for the folder.
    */
-  async import(given: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {
-    const { workspaceId, requestId } = given;
-    expectMayBind(given, principal);
-    const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(given) };
+  async import(body: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {
+    const { workspaceId, requestId } = body;
+    expectMayBind(body, principal);
+    const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
     const earlier = request && (await this.#earlier(workspaceId, request));
     if (earlier) return earlier;
-    const file = readFile(given.workflow);
+    const file = readFile(body.workflow);
     // Without a preview, the caller has not seen the changes that a manifest would make.
-    const plan = await this.#plan(given, request ? file : { graph: file.graph }, principal);
-    if (request) expectApplicable(plan, given.previewFingerprint, previewFingerprint(given, plan));
-    const made = await this.#apply(given, { file, plan, request, record });
+    const plan = await this.#plan(body, request ? file : { graph: file.graph }, principal);
+    if (request) expectApplicable(plan, body.previewFingerprint, previewFingerprint(body, plan));
+    const applied = await this.#apply(body, { file, plan, request, record });
     // Another call with the same request id has stored its receipt first.
-    const result = made ?? (request && (await this.#earlier(workspaceId, request)));
+    const result = applied ?? (request && (await this.#earlier(workspaceId, request)));
     if (!result) throw new Error('The receipt of an import is missing.');
     return result;
   }
@@ -122,7 +122,7 @@ export class Transfers {
     return row && (JSON.parse(row.report) as Report);
   }
 
-  /** Returns a page of reports, newest first, and the position of its last one if more follow. */
+  /** Returns a page of reports, newest first, and the position of the last report if more follow. */
   async reports(query: ReceiptsQuery): Promise<{ reports: Report[]; next: ReceiptPosition | undefined }> {
     const { rows, next } = await pageOfReceipts(this.#receipts(this.#db), query);
     return { reports: rows.map(({ report }) => JSON.parse(report) as Report), next };
@@ -144,25 +144,25 @@ export class Transfers {
 
   /** Adds the workflow and the receipt. Adds nothing and returns undefined if the request id has a receipt. */
   async #apply(
-    given: ImportRequest,
-    { file, plan, request, record }: Applied,
+    body: ImportRequest,
+    { file, plan, request, record }: ApplyOptions,
   ): Promise<ImportResult | undefined> {
     const warnings = warningsOf(file, plan);
     const graph = request ? plan.graph : withoutForeignCredentials(plan.graph);
-    const { graph: fresh, idMap } = regenerateIds(graph, randomUUID);
-    const draft: PortableGraph = { ...fresh, ...(graph.metadata && { metadata: graph.metadata }) };
+    const { graph: newGraph, idMap } = regenerateIds(graph, randomUUID);
+    const draft: PortableGraph = { ...newGraph, ...(graph.metadata && { metadata: graph.metadata }) };
     const operationId = randomUUID();
     return this.#db.transaction().execute(async (tx) => {
-      const { workspaceId } = given;
+      const { workspaceId } = body;
       // Inserted first, so that a second call with the same request id waits here for the end of the first.
       if (request && !(await this.#reserve(tx, operationId, { workspaceId, ...request }))) return undefined;
-      const row = await this.#add(tx, given, { file, draft });
-      const shown = { ...shownImport(row, draft), warnings };
+      const row = await this.#add(tx, body, { file, draft });
+      const view = { ...viewOf(row, draft), warnings };
       await record({ resourceId: row.id }, tx);
-      if (!request) return shown;
-      const about = { operationId, requestId: request.requestId, workspaceId, workflowId: row.id };
-      const report = reportOf({ ...about, plan, warnings, idMap });
-      const result = { ...report, ...shown };
+      if (!request) return view;
+      const ids = { operationId, requestId: request.requestId, workspaceId, workflowId: row.id };
+      const report = reportOf({ ...ids, plan, warnings, idMap });
+      const result = { ...report, ...view };
       await this.#receipts(tx)
         .updateTable('operation_receipts')
         .set({ report: JSON.stringify(report), result: JSON.stringify(result) })
@@ -191,13 +191,13 @@ export class Transfers {
 
   async #add(
     tx: Db,
-    given: ImportRequest,
+    body: ImportRequest,
     { file, draft }: { file: ImportFile; draft: PortableGraph },
   ): Promise<WorkflowRow> {
-    const { workspaceId } = given;
-    const folderPath = canonicalPath(given.folderPath ?? '/');
-    const name = given.name ?? freeName(file.name, await namesIn(tx, workspaceId, folderPath));
-    const description = given.description ?? file.description ?? null;
+    const { workspaceId } = body;
+    const folderPath = canonicalPath(body.folderPath ?? '/');
+    const name = body.name ?? freeName(file.name, await namesIn(tx, workspaceId, folderPath));
+    const description = body.description ?? file.description ?? null;
     return addWorkflow(tx, { workspaceId, name, description, folderPath, graph: draft, now: this.#time() });
   }
 
@@ -210,14 +210,14 @@ export class Transfers {
   }
 }
 
-interface Applied {
+interface ApplyOptions {
   file: ImportFile;
   plan: ImportPlan;
   request: Request | undefined;
   record: Record;
 }
 
-function shownImport(row: WorkflowRow, { blocks }: PortableGraph) {
+function viewOf(row: WorkflowRow, { blocks }: PortableGraph) {
   return {
     id: row.id,
     name: row.name,

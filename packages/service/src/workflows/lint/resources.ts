@@ -7,7 +7,7 @@ import type { Graph } from '../graph.ts';
 import { fieldsOf, objectOf, textOf } from '../../transfer/graph.ts';
 import { REFERENCE_KINDS } from '../../transfer/kinds.ts';
 import { inChunks, storeLookups } from '../../transfer/lookups.ts';
-import { MAX_OCCURRENCES, referencesOf, structured } from '../../transfer/references.ts';
+import { MAX_OCCURRENCES, referencesOf, structuredValue } from '../../transfer/references.ts';
 import type { FoundReference } from '../../transfer/references.ts';
 import { isToolList } from '../../transfer/sanitize.ts';
 import { refOf } from './block-ref.ts';
@@ -44,7 +44,7 @@ const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * have, at most 500.
  */
 export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
-  const { sandboxes, tools } = workspace.compared;
+  const { sandboxes, tools } = workspace.context;
   const kinds = sandboxes ? KINDS_WITH_SANDBOXES : KINDS;
   const byKind = Map.groupBy(takeFirst(referencesOf(graph, kinds)), ({ kind }) => kind);
   const unresolved: Unresolved[] = [];
@@ -143,7 +143,7 @@ function* unknownTools(graph: Graph, tools: LintContext['tools']): Generator<Unr
   const registered = new Set(tools.map(({ id }) => id));
   for (const field of fieldsOf(graph)) {
     if (!isToolList(field)) continue;
-    const list = structured(field);
+    const list = structuredValue(field);
     for (const tool of Array.isArray(list) ? list : []) {
       const fault = toolFault(tool, registered);
       if (fault) yield { ...refOf(graph, field.blockId), field: field.key, ...fault };
