@@ -11,7 +11,7 @@ export interface ComparedGraph {
   variables?: JsonObject | undefined;
 }
 
-/** The differences of two graphs. Every list is sorted by id, so equal inputs give equal answers. */
+/** The differences between two graphs. Every list is sorted, so equal inputs have equal results. */
 export interface GraphDifference {
   identical: boolean;
   blocks: { added: BlockRef[]; removed: BlockRef[]; changed: BlockChange[] };
@@ -47,11 +47,11 @@ export interface EntryDifference {
   changed: string[];
 }
 
-/** Fields that place a block on the screen, or that name it by its key. */
-const NOT_COMPARED: ReadonlySet<string> = new Set(['id', 'position', 'height', 'subBlocks']);
+/** Fields that are ignored, or compared separately. */
+const EXCLUDED_FIELDS: ReadonlySet<string> = new Set(['id', 'position', 'height', 'subBlocks']);
 /** Fields of `data` that place a container on the screen. */
-const SIZES: ReadonlySet<string> = new Set(['width', 'height']);
-/** The values of a block that does not set them. */
+const SIZE_FIELDS: ReadonlySet<string> = new Set(['width', 'height']);
+/** Default values of fields that a block does not set. */
 const DEFAULTS: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['enabled', true],
   ['horizontalHandles', true],
@@ -66,16 +66,16 @@ const DEFAULTS: ReadonlyMap<string, Json> = new Map<string, Json>([
  * absent field equals one that is null or has its default.
  */
 export function compareGraphs(base: ComparedGraph, target: ComparedGraph): GraphDifference {
-  const blocks = comparedBlocks(base.blocks, target.blocks);
-  const edges = comparedEdges(base.edges, target.edges);
-  const loops = comparedEntries(base.loops ?? {}, target.loops ?? {});
-  const parallels = comparedEntries(base.parallels ?? {}, target.parallels ?? {});
-  const variables = comparedEntries(byName(base.variables ?? {}), byName(target.variables ?? {}));
+  const blocks = compareBlocks(base.blocks, target.blocks);
+  const edges = compareEdges(base.edges, target.edges);
+  const loops = compareEntries(base.loops ?? {}, target.loops ?? {});
+  const parallels = compareEntries(base.parallels ?? {}, target.parallels ?? {});
+  const variables = compareEntries(byName(base.variables ?? {}), byName(target.variables ?? {}));
   const lists = [blocks, edges, loops, parallels, variables].flatMap((part) => Object.values(part));
   return { identical: lists.every((list) => list.length === 0), blocks, edges, loops, parallels, variables };
 }
 
-function comparedBlocks(base: JsonObject, target: JsonObject): GraphDifference['blocks'] {
+function compareBlocks(base: JsonObject, target: JsonObject): GraphDifference['blocks'] {
   const { added, removed, shared } = keysOf(base, target);
   const changed = shared.flatMap((id): BlockChange[] => {
     const [before, after] = [objectOf(base, id), objectOf(target, id)];
@@ -106,32 +106,32 @@ function valuesOf(block: JsonObject): JsonObject {
 
 function fieldsOf(block: JsonObject): JsonObject {
   const entries = Object.entries(block)
-    .filter(([key]) => !NOT_COMPARED.has(key))
+    .filter(([key]) => !EXCLUDED_FIELDS.has(key))
     .map(([key, value]): [string, Json] => [key, key === 'data' ? withoutSizes(value) : value])
     .filter(([key, value]) => !isDeepStrictEqual(DEFAULTS.get(key), value));
   return Object.fromEntries(entries);
 }
 
-/** Returns the data of a block without sizes; null when nothing is left. */
+/** Returns the data of a block without sizes; null if nothing is left. */
 function withoutSizes(data: Json): Json {
   if (!isJsonObject(data)) return data;
-  const kept = Object.entries(data).filter(([key, value]) => !SIZES.has(key) && value !== null);
-  return kept.length === 0 ? null : Object.fromEntries(kept);
+  const entries = Object.entries(data).filter(([key, value]) => !SIZE_FIELDS.has(key) && value !== null);
+  return entries.length === 0 ? null : Object.fromEntries(entries);
 }
 
-function comparedEdges(base: readonly Json[], target: readonly Json[]): GraphDifference['edges'] {
+function compareEdges(base: readonly Json[], target: readonly Json[]): GraphDifference['edges'] {
   const [before, after] = [edgesOf(base), edgesOf(target)];
-  const missing = (from: Map<string, EdgeRef>, there: Map<string, EdgeRef>) =>
-    [...from.keys()]
-      .filter((key) => !there.has(key))
+  const onlyIn = (edges: Map<string, EdgeRef>, others: Map<string, EdgeRef>) =>
+    [...edges.keys()]
+      .filter((key) => !others.has(key))
       .toSorted()
-      .flatMap((key) => from.get(key) ?? []);
-  return { added: missing(after, before), removed: missing(before, after) };
+      .flatMap((key) => edges.get(key) ?? []);
+  return { added: onlyIn(after, before), removed: onlyIn(before, after) };
 }
 
-/** Returns the edges by the ports that they connect. Two equal edges are one. */
+/** Returns the edges by the ports that they connect. Equal edges have one entry. */
 function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
-  const found = new Map<string, EdgeRef>();
+  const byPorts = new Map<string, EdgeRef>();
   for (const edge of edges) {
     if (!isJsonObject(edge)) continue;
     const ref = {
@@ -140,40 +140,40 @@ function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
       sourceHandle: handleOf(edge, 'sourceHandle', 'source'),
       targetHandle: handleOf(edge, 'targetHandle', 'target'),
     };
-    found.set(JSON.stringify(Object.values(ref)), ref);
+    byPorts.set(JSON.stringify(Object.values(ref)), ref);
   }
-  return found;
+  return byPorts;
 }
 
 /** Returns the handle; null for the default one, which has several spellings. */
-function handleOf(edge: JsonObject, key: string, usual: string): string | null {
+function handleOf(edge: JsonObject, key: string, defaultHandle: string): string | null {
   const handle = textOf(edge, key);
-  return handle === undefined || handle === '' || handle === usual ? null : handle;
+  return handle === undefined || handle === '' || handle === defaultHandle ? null : handle;
 }
 
-function comparedEntries(base: JsonObject, target: JsonObject): EntryDifference {
+function compareEntries(base: JsonObject, target: JsonObject): EntryDifference {
   const { added, removed, shared } = keysOf(base, target);
-  const changed = shared.filter((key) => !same(own(base, key), own(target, key)));
+  const changed = shared.filter((key) => !isEqual(own(base, key), own(target, key)));
   return { added, removed, changed };
 }
 
-/** Returns variables by their name, which is how workflows refer to them. Further ones of a name also get their id. */
+/** Returns variables by name, because workflows refer to them by name. For a taken name, the key also has the id. */
 function byName(variables: JsonObject): JsonObject {
-  const named = new Map<string, Json>();
+  const variablesByName = new Map<string, Json>();
   for (const [id, variable] of Object.entries(variables)) {
     const { id: _id, workflowId: _workflowId, ...rest } = isJsonObject(variable) ? variable : {};
     const name = textOf(rest, 'name') ?? id;
-    named.set(named.has(name) ? `${name} (${id})` : name, rest);
+    variablesByName.set(variablesByName.has(name) ? `${name} (${id})` : name, rest);
   }
-  return Object.fromEntries(named);
+  return Object.fromEntries(variablesByName);
 }
 
 function changedKeys(base: JsonObject, target: JsonObject): string[] {
   const keys = new Set([...Object.keys(base), ...Object.keys(target)]);
-  return [...keys].filter((key) => !same(own(base, key), own(target, key))).toSorted();
+  return [...keys].filter((key) => !isEqual(own(base, key), own(target, key))).toSorted();
 }
 
-function same(a: Json | undefined, b: Json | undefined): boolean {
+function isEqual(a: Json | undefined, b: Json | undefined): boolean {
   return isDeepStrictEqual(a ?? null, b ?? null);
 }
 

@@ -47,7 +47,7 @@ export const deployWorkflow = defineChange({
   async handle(services, { body, principal, record }, row) {
     const { warnings, ...deployed } = await deployToEngine(services, row, row.state);
     const created_at = new Date(services.now()).toISOString();
-    const added = await services.store.workflows.addVersion(
+    const newVersion = await services.store.workflows.addVersion(
       {
         workflow_id: row.id,
         name: body.name ?? null,
@@ -63,8 +63,8 @@ export const deployWorkflow = defineChange({
       },
     );
     services.triggers.changed();
-    const live = { ...row, active_version: added.version, deployed_at: created_at };
-    return { data: await liveState(services, live, { version: added, warnings }) };
+    const live = { ...row, active_version: newVersion.version, deployed_at: created_at };
+    return { data: await liveState(services, live, { version: newVersion, warnings }) };
   },
 });
 
@@ -83,8 +83,8 @@ export const undeployWorkflow = defineChange({
   errors: [400, 401, 403, 404, 423, 429],
   async handle(services, { record }, row) {
     await services.store.workflows.undeploy(row.id, async (tx) => {
-      const about = { workflowId: row.id, workspaceId: row.workspace_id, nowMs: services.now() };
-      await services.triggers.deactivate(tx, about);
+      const workflow = { workflowId: row.id, workspaceId: row.workspace_id, nowMs: services.now() };
+      await services.triggers.deactivate(tx, workflow);
       await record({ resourceId: row.id }, tx);
     });
     services.triggers.changed();
@@ -110,11 +110,11 @@ export const getWorkflowDeployment = define({
     const state = { ...deploymentOf(row, active, triggers), warnings };
     const isPrepared = state.latestDeploymentAttempt?.status !== 'preparing';
     const needsRedeploy = isPrepared && needsRedeployment(row, active);
-    const shown = webhooks.map(({ blockId, provider, path }) => ({
+    const withUrls = webhooks.map(({ blockId, provider, path }) => ({
       ...{ blockId, provider, url: origin + WEBHOOK_PREFIX + path },
     }));
     const isPublicApi = row.public_api === 1;
-    return { data: { ...state, needsRedeployment: needsRedeploy, isPublicApi, webhooks: shown } };
+    return { data: { ...state, needsRedeployment: needsRedeploy, isPublicApi, webhooks: withUrls } };
   },
 });
 
@@ -205,40 +205,41 @@ export const activateWorkflowVersion = defineChange({
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle(services, { path, record }, row) {
-    const found = await services.store.workflows.version(row.id, Number(path.version));
-    if (!found) throw notFound('Version');
-    return { data: await madeLive(services, { row, version: found }, record) };
+    const version = await services.store.workflows.version(row.id, Number(path.version));
+    if (!version) throw notFound('Version');
+    return { data: await makeLive(services, { row, version }, record) };
   },
 });
 
 /** Makes a stored version live. Returns the state of the deployment. Throws 400 for a version that cannot run. */
-export async function madeLive(
+export async function makeLive(
   services: WorkflowServices,
-  { row, version: found }: { row: WorkflowRow; version: VersionRow },
+  { row, version: stored }: { row: WorkflowRow; version: VersionRow },
   record: Call<unknown, unknown, unknown>['record'],
 ): Promise<z.output<typeof schemas.deployResult>> {
-  // Compiled again, so that a version that this engine cannot run is refused now and not at each run.
-  const { warnings, ...deployed } = await deployToEngine(services, row, found.state);
-  const at = new Date(services.now()).toISOString();
-  const { version } = found;
-  await services.store.workflows.activate({ ...found, engine_version: deployed.version }, at, async (tx) => {
+  // The version is compiled again: if this engine cannot run it, it is refused now and not at each run.
+  const { warnings, ...deployed } = await deployToEngine(services, row, stored.state);
+  const deployedAt = new Date(services.now()).toISOString();
+  const { version } = stored;
+  const compiled = { ...stored, engine_version: deployed.version };
+  await services.store.workflows.activate(compiled, deployedAt, async (tx) => {
     await activate(services, tx, { row, version, deployed });
     await record({ resourceId: row.id, details: { version } }, tx);
   });
   services.triggers.changed();
-  const live = { ...row, active_version: version, deployed_at: at };
-  return liveState(services, live, { version: found, warnings });
+  const live = { ...row, active_version: version, deployed_at: deployedAt };
+  return liveState(services, live, { version: stored, warnings });
 }
 
-/** Returns the state of a deployment that has become live, with the warnings about its triggers. */
+/** Returns the state of the deployment of a version that has become live, with the warnings about its triggers. */
 async function liveState(
   { store, triggers }: WorkflowServices,
   row: WorkflowRow,
   { version, warnings }: { version: VersionRow; warnings: readonly string[] },
 ): Promise<z.output<typeof schemas.deployResult>> {
   const state = await triggers.stateOf(store.database, row.id);
-  const about = deploymentOf(row, version, state);
-  return { ...about, warnings: [...warnings, ...state.warnings], version: version.version };
+  const deployment = deploymentOf(row, version, state);
+  return { ...deployment, warnings: [...warnings, ...state.warnings], version: version.version };
 }
 
 /** A version in the engine. */
@@ -250,8 +251,9 @@ interface DeployedVersion {
 }
 
 /**
- * Compiles the graph and stores it in the engine. The engine's store and ours share no transaction, so this comes first:
- * a version that is then not recorded never runs. Throws 400 with every diagnostic, and for triggers that cannot fire.
+ * Compiles the graph and stores it in the engine. The engine's store and ours share no transaction, so this comes
+ * first: if the version is not recorded afterwards, it never runs. Throws 400 with every diagnostic, and for triggers
+ * that cannot fire.
  */
 async function deployToEngine(
   { engine, compat, triggers }: WorkflowServices,
@@ -274,7 +276,7 @@ async function activate(
   transaction: unknown,
   { row, version, deployed }: { row: WorkflowRow; version: number; deployed: DeployedVersion },
 ): Promise<void> {
-  const about = { workflowId: row.id, workspaceId: row.workspace_id, version };
+  const target = { workflowId: row.id, workspaceId: row.workspace_id, version };
   const { triggers: planned, version: engineVersion } = deployed;
-  await triggers.activate(transaction, { ...about, engineVersion, triggers: planned, nowMs: now() });
+  await triggers.activate(transaction, { ...target, engineVersion, triggers: planned, nowMs: now() });
 }

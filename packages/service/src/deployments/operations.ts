@@ -8,12 +8,12 @@ import { workflowPath } from '../workflows/schemas.ts';
 import { compareGraphs } from './compare.ts';
 import type { ComparedGraph } from './compare.ts';
 
-const number = versionPath.shape.version;
+const versionNumber = versionPath.shape.version;
 
 const compareQuery = z.strictObject({
-  base: z.union([number, z.literal('active')]).describe('A version, or the live one'),
+  base: z.union([versionNumber, z.literal('active')]).describe('A version, or the live one'),
   target: z
-    .union([number, z.enum(['active', 'draft'])])
+    .union([versionNumber, z.enum(['active', 'draft'])])
     .default('draft')
     .describe('A version, the live one, or the draft'),
 });
@@ -56,12 +56,12 @@ export const compareWorkflowVersions = define({
   success: [{ status: 200, schema: difference, description: 'How the target differs from the base' }],
   errors: READ_ERRORS,
   async handle({ store }, { query: { base, target } }, row) {
-    const stateOf = async (which: string): Promise<string> => {
-      if (which === 'draft') return row.state;
-      const version = which === 'active' ? row.active_version : Number(which);
+    const stateOf = async (side: string): Promise<string> => {
+      if (side === 'draft') return row.state;
+      const version = side === 'active' ? row.active_version : Number(side);
       const found = version === null ? undefined : await store.workflows.version(row.id, version);
       if (found) return found.state;
-      throw new ApiError(404, which === 'active' ? 'The workflow has no live version' : 'Version not found');
+      throw new ApiError(404, side === 'active' ? 'The workflow has no live version' : 'Version not found');
     };
     const [from, to] = [graphOf(await stateOf(base)), graphOf(await stateOf(target))];
     return { data: { id: row.id, base, target, ...compareGraphs(from, to) } };

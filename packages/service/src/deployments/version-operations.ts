@@ -11,7 +11,7 @@ import {
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
 import { readGraph } from '../workflows/graph.ts';
-import { madeLive } from './live-operations.ts';
+import { makeLive } from './live-operations.ts';
 
 const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE, errors: WRITE_ERRORS } as const;
 export const rollbackWorkflow = defineChange({
@@ -33,15 +33,16 @@ export const rollbackWorkflow = defineChange({
         ? await versionBeforeLive(services, row)
         : await services.store.workflows.version(row.id, body.version);
     if (!version) throw notFound('Version');
-    return { data: await madeLive(services, { row, version }, record) };
+    return { data: await makeLive(services, { row, version }, record) };
   },
 });
 
+/** Returns the version before the live one. Throws 409 if there is none. */
 async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow): Promise<VersionRow> {
   const { id, active_version: live } = row;
   if (live === null) throw conflict('The workflow has no live version: specify the version to make live.');
-  const [before] = await store.workflows.versions(id, 1, live);
-  if (before) return before;
+  const [previous] = await store.workflows.versions(id, 1, live);
+  if (previous) return previous;
   throw conflict(`Version ${live} is live, and there is none before it.`);
 }
 
@@ -86,9 +87,9 @@ export const revertWorkflowVersion = defineChange({
   async handle(services, { path, record }, row) {
     const { store, now } = services;
     const number = path.version === 'active' ? row.active_version : Number(path.version);
-    const found = number === null ? undefined : await store.workflows.version(row.id, number);
-    if (!found) throw notFound('Version');
-    const { state, version } = found;
+    const stored = number === null ? undefined : await store.workflows.version(row.id, number);
+    if (!stored) throw notFound('Version');
+    const { state, version } = stored;
     await replaceDraft(services, row, {
       edit: () => ({ graph: readGraph(state) }),
       record: (tx) => record({ resourceId: row.id, details: { version } }, tx),

@@ -3,10 +3,10 @@ import { inputSchema } from '@heddle/core/fields';
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
 import { reportProgress } from './run-progress.ts';
 
-const PATH = /^\/api\/mcp\/serve\/([^/]+)$/;
+const SERVER_PATH = /^\/api\/mcp\/serve\/([^/]+)$/;
 /** Headers that identify the caller. */
 const CALLER_HEADERS = ['authorization', 'x-api-key', 'x-forwarded-for', 'x-sim-via'];
-const MAX_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
 type Fetch = (request: Request) => Promise<Response>;
 
@@ -21,7 +21,7 @@ export interface WorkflowTools {
 }
 
 /** The workflow as the API describes it. */
-interface ShownWorkflow {
+interface WorkflowData {
   id: string;
   name: string;
   description: string | null;
@@ -29,54 +29,55 @@ interface ShownWorkflow {
   inputs: { name: string; type: string; description: string | null; required: boolean }[];
 }
 
-interface ShownRun {
+interface RunData {
   runId: string;
   status: string;
   output: unknown;
   error: { code?: string; message?: string } | null;
 }
 
-type Ask = (path: string, init?: AskInit) => Promise<Response>;
+type CallApi = (path: string, init?: CallInit) => Promise<Response>;
 
-interface AskInit {
+interface CallInit {
   body?: string;
   signal: AbortSignal;
-  /** The id of the run, as the caller chooses it. */
+  /** An id for the run, which the caller chooses. */
   runId?: string;
 }
 
 /**
- * Returns `fetch` with an MCP server for each row of `servers`, at `/api/mcp/serve/{id}`. A call of a tool is a call of the
- * API's execute operation by the same caller, so its access checks, limits and audit apply.
+ * Returns `fetch` with an MCP server for each entry of `servers`, at `/api/mcp/serve/{id}`. A tool call executes a
+ * workflow through the API as the same caller, so the access checks, limits and audit of the API apply.
  */
 export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): Promise<Fetch> {
   const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
   const { servers, madeFor, onError } = options;
   return async (request) => {
-    const id = PATH.exec(new URL(request.url).pathname)?.[1];
+    const id = SERVER_PATH.exec(new URL(request.url).pathname)?.[1];
     const workflows = id !== undefined && Object.hasOwn(servers, id) ? servers[id] : undefined;
     if (!workflows) return fetch(request);
-    const ask: Ask = (path, init) => {
+    const callApi: CallApi = (path, init) => {
       const inner = innerRequest(request, path, init);
       madeFor?.(inner, request);
       return fetch(inner);
     };
-    // A key is needed, even for public workflows, and a wrong one is refused before the protocol begins.
-    const access = await ask(`/api/v2/workflows/${encodeURIComponent(workflows[0] ?? '')}`);
+    // A key is needed, even for public workflows. An invalid key is refused before the protocol begins.
+    const access = await callApi(`/api/v2/workflows/${encodeURIComponent(workflows[0] ?? '')}`);
     if (access.status === 401) return access;
     await access.body?.cancel();
     const handler = createMcpHandler(
       () => {
         const server = new Server({ name: 'heddle', version: '1' }, { capabilities: { tools: {} } });
         server.setRequestHandler('tools/list', async () => ({
-          tools: (await offered(workflows, ask)).map(({ tool }) => tool),
+          tools: (await listTools(workflows, callApi)).map(({ tool }) => tool),
         }));
         server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-          const found = (await offered(workflows, ask)).find(({ tool }) => tool.name === params.name);
+          const found = (await listTools(workflows, callApi)).find(({ tool }) => tool.name === params.name);
           if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
           // Clients of earlier protocol versions have no session here, so only the end of their connection cancels.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
-          return run(found.id, params.arguments ?? {}, { ask, signal, report: progressOf(mcpReq), onError });
+          const report = progressOf(mcpReq);
+          return run(found.id, params.arguments ?? {}, { callApi, signal, report, onError });
         });
         return server;
       },
@@ -86,7 +87,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
   };
 }
 
-function innerRequest(outer: Request, path: string, init: Partial<AskInit> = {}): Request {
+function innerRequest(outer: Request, path: string, init: Partial<CallInit> = {}): Request {
   const { body, signal, runId } = init;
   const headers = new Headers();
   for (const name of CALLER_HEADERS) {
@@ -106,16 +107,19 @@ function innerRequest(outer: Request, path: string, init: Partial<AskInit> = {})
 }
 
 /** Returns the tools of deployed workflows that the caller can see. */
-async function offered(workflows: readonly string[], ask: Ask): Promise<{ id: string; tool: Tool }[]> {
+async function listTools(
+  workflows: readonly string[],
+  callApi: CallApi,
+): Promise<{ id: string; tool: Tool }[]> {
   const tools = new Map<string, { id: string; tool: Tool }>();
   for (const id of workflows) {
-    const answer = await ask(`/api/v2/workflows/${encodeURIComponent(id)}`);
-    if (answer.status === 403 || answer.status === 404) {
-      await answer.body?.cancel();
+    const response = await callApi(`/api/v2/workflows/${encodeURIComponent(id)}`);
+    if (response.status === 403 || response.status === 404) {
+      await response.body?.cancel();
       continue;
     }
-    if (!answer.ok) throw new Error(await messageOf(answer));
-    const { data } = (await answer.json()) as { data: ShownWorkflow };
+    if (!response.ok) throw new Error(await messageOf(response));
+    const { data } = (await response.json()) as { data: WorkflowData };
     if (!data.isDeployed) continue;
     const name = freeName(data.name, tools);
     tools.set(name, { id, tool: toolOf(data, name) });
@@ -123,7 +127,7 @@ async function offered(workflows: readonly string[], ask: Ask): Promise<{ id: st
   return [...tools.values()];
 }
 
-function toolOf({ name: title, description, inputs }: ShownWorkflow, name: string): Tool {
+function toolOf({ name: title, description, inputs }: WorkflowData, name: string): Tool {
   const fields = inputs.map((input) => ({ ...input, description: input.description ?? undefined }));
   return {
     name,
@@ -134,13 +138,13 @@ function toolOf({ name: title, description, inputs }: ShownWorkflow, name: strin
 }
 
 function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
-  const plain =
+  const baseName =
     title
       .toLowerCase()
       .replaceAll(/[^a-z0-9]+/g, '_')
-      .slice(0, MAX_NAME - 4) || 'workflow';
+      .slice(0, MAX_NAME_LENGTH - 4) || 'workflow';
   for (let number = 1; ; number++) {
-    const name = number === 1 ? plain : `${plain}_${number}`;
+    const name = number === 1 ? baseName : `${baseName}_${number}`;
     if (!taken.has(name)) return name;
   }
 }
@@ -158,7 +162,7 @@ function progressOf({ _meta, notify }: ServerContext['mcpReq']): Report | undefi
 }
 
 interface RunOptions {
-  ask: Ask;
+  callApi: CallApi;
   signal: AbortSignal;
   report: Report | undefined;
   onError: (error: unknown) => void;
@@ -166,32 +170,32 @@ interface RunOptions {
 
 /** Runs a workflow to its end, or until a person must answer. An aborted call cancels the run. */
 async function run(id: string, input: object, options: RunOptions): Promise<CallToolResult> {
-  const { ask, signal, report, onError } = options;
+  const { callApi, signal, report, onError } = options;
   const path = `/api/v2/workflows/${encodeURIComponent(id)}/execute`;
   const body = JSON.stringify({ input });
-  if (!report) return answered(await ask(path, { body, signal }));
+  if (!report) return toolResult(await callApi(path, { body, signal }));
   const runId = `mcp-${randomUUID()}`;
-  const ended = new AbortController();
-  const following = { signal: AbortSignal.any([signal, ended.signal]) };
+  const runEnd = new AbortController();
+  const progressInit = { signal: AbortSignal.any([signal, runEnd.signal]) };
   const reporting = reportProgress({
-    ...{ workflowId: id, runId, report, onError, ...following },
-    ask: (of) => ask(of, following),
+    ...{ workflowId: id, runId, report, onError, ...progressInit },
+    callApi: (progressPath) => callApi(progressPath, progressInit),
   });
   try {
-    return await answered(await ask(path, { body, signal, runId }));
+    return await toolResult(await callApi(path, { body, signal, runId }));
   } finally {
-    ended.abort();
+    runEnd.abort();
     await reporting;
   }
 }
 
-async function answered(answer: Response): Promise<CallToolResult> {
-  if (!answer.ok) return failure(await messageOf(answer));
-  const { data } = (await answer.json()) as { data: ShownRun };
+async function toolResult(response: Response): Promise<CallToolResult> {
+  if (!response.ok) return failure(await messageOf(response));
+  const { data } = (await response.json()) as { data: RunData };
   return { ...resultOf(data), _meta: { runId: data.runId } };
 }
 
-function resultOf({ status, runId, output, error }: ShownRun): CallToolResult {
+function resultOf({ status, runId, output, error }: RunData): CallToolResult {
   if (status === 'completed') {
     const text = typeof output === 'string' ? output : JSON.stringify(output);
     return { content: [{ type: 'text', text }] };
@@ -208,7 +212,7 @@ function failure(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true };
 }
 
-async function messageOf(answer: Response): Promise<string> {
-  const body = (await answer.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
-  return body?.error?.message ?? `The request was refused with status ${answer.status}.`;
+async function messageOf(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
+  return body?.error?.message ?? `The request was refused with status ${response.status}.`;
 }

@@ -11,18 +11,18 @@ import { expectSameSite } from '../chats/same-site.ts';
 import { shownFields } from '../workflows/input-fields.ts';
 import { closedPage, notificationsOf, resumePage, valuesOf } from './html.ts';
 
-/** Time for which the address of a pause is valid after the pause began. */
+/** Time for which the link to a pause is valid after the pause began. */
 const LINK_MS = 30 * 24 * 3_600_000;
-/** Rate limits: requests per client address, and answers per pause. */
-const ANSWERS = { capacity: 30, perMinute: 30 };
-const OF_ADDRESS = { capacity: 60, perMinute: 60 };
+/** Rate limits: answers per pause, and requests per client address. */
+const ANSWER_LIMIT = { capacity: 30, perMinute: 30 };
+const ADDRESS_LIMIT = { capacity: 60, perMinute: 60 };
 const BODY_BYTES = 1024 * 1024;
 
 const answerBody = z.strictObject({ input: z.record(z.string(), z.json()) });
 
-/** Returns the handlers that serve the page of pauses and accept its answers. */
+/** Returns the handlers that serve the pages of pauses and accept their answers. */
 export function resumeHandlers(services: AreaContext): AreaHandler[] {
-  const limiter = memoryLimiter({ operation: ANSWERS, address: OF_ADDRESS }, services.now);
+  const limiter = memoryLimiter({ operation: ANSWER_LIMIT, address: ADDRESS_LIMIT }, services.now);
   const handler = new ResumeHandler(services, limiter);
   return [
     {
@@ -30,8 +30,8 @@ export function resumeHandlers(services: AreaContext): AreaHandler[] {
       async fetch(request, { address, prefix }) {
         const headers = { 'X-Request-Id': randomUUID() };
         try {
-          const rest = new URL(request.url).pathname.slice(prefix.length);
-          return await handler.answer(request, { rest, address });
+          const path = new URL(request.url).pathname.slice(prefix.length);
+          return await handler.answer(request, { path, address });
         } catch (error) {
           return respondError(error, headers, services.report);
         }
@@ -52,46 +52,46 @@ class ResumeHandler {
   /** Answers a request for WORKFLOW/RUN/TOKEN, or for a script or style in the same folder. */
   async answer(
     request: Request,
-    { rest, address }: { rest: string; address: string | undefined },
+    { path, address }: { path: string; address: string | undefined },
   ): Promise<Response> {
     const { method } = request;
-    const parts = rest.split('/');
+    const parts = path.split('/');
     const isRead = method === 'GET' || method === 'HEAD';
     const asset = isRead ? await assetAt(parts) : undefined;
     if (asset) return asset;
-    const now = { nowMs: this.#services.now() };
-    if (address !== undefined) await takeFrom(this.#limiter, 'address', [address], now);
-    const found = parts.length === 3 ? await this.#find(parts) : undefined;
-    if (isRead) return found ? pageResponse(pageOf(found)) : pageResponse(closedPage(), 404);
-    if (method !== 'POST' || !found) throw notFound('Question');
-    return this.#submit(request, found);
+    const time = { nowMs: this.#services.now() };
+    if (address !== undefined) await takeFrom(this.#limiter, 'address', [address], time);
+    const page = parts.length === 3 ? await this.#find(parts) : undefined;
+    if (isRead) return page ? pageResponse(pageOf(page)) : pageResponse(closedPage(), 404);
+    if (method !== 'POST' || !page) throw notFound('Question');
+    return this.#submit(request, page);
   }
 
-  async #submit(request: Request, found: PagePause): Promise<Response> {
+  async #submit(request: Request, page: PagePause): Promise<Response> {
     expectSameSite(request);
     const { publicInputs: limits, every, now } = this.#services;
-    await takeFrom(this.#limiter, 'operation', [found.pause.token], { nowMs: now() });
+    await takeFrom(this.#limiter, 'operation', [page.pause.token], { nowMs: now() });
     const { input } = await readJson(request, answerBody, { limits, maxBytes: BODY_BYTES, every });
-    await answerOnPage(this.#services, found, input as JsonObject);
+    await answerOnPage(this.#services, page, input as JsonObject);
     return Response.json({ success: true }, { headers: { 'Cache-Control': 'no-store' } });
   }
 
-  /** Also undefined for an expired address. */
+  /** Returns the pause; undefined if it is unknown or its link has expired. */
   async #find(parts: readonly string[]): Promise<PagePause | undefined> {
-    const names = parts.map(decoded);
-    if (names.some((name) => name === undefined || !/^[\w.:-]{1,200}$/.test(name))) return undefined;
-    const [workflowId = '', runId = '', token = ''] = names;
-    const found = await findPause(this.#services, { workflowId, runId, token });
-    return found && endOf(found) > this.#services.now() ? found : undefined;
+    const ids = parts.map(decodePart);
+    if (ids.some((id) => id === undefined || !/^[\w.:-]{1,200}$/.test(id))) return undefined;
+    const [workflowId = '', runId = '', token = ''] = ids;
+    const page = await findPause(this.#services, { workflowId, runId, token });
+    return page && endOf(page) > this.#services.now() ? page : undefined;
   }
 }
 
-/** Scripts and styles are in the folder of the page. */
+/** Returns a script or a style; undefined for other paths. They are in the folder of the page. */
 async function assetAt(parts: readonly string[]): Promise<Response | undefined> {
   return parts.length === 4 && parts[2] === 'assets' ? assetResponse(parts[3] ?? '') : undefined;
 }
 
-function decoded(text: string): string | undefined {
+function decodePart(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -103,14 +103,14 @@ function endOf({ pause }: PagePause): number {
   return Date.parse(pause.pausedAt) + LINK_MS;
 }
 
-function pageOf(found: PagePause): string {
-  const { pause } = found;
-  const { run } = found.found;
+function pageOf(page: PagePause): string {
+  const { pause } = page;
+  const { run } = page.found;
   return resumePage({
     title: pause.blockName,
     workflowName: run.workflowName,
     pausedAt: pause.pausedAt,
-    endsAt: new Date(endOf(found)).toISOString(),
+    endsAt: new Date(endOf(page)).toISOString(),
     values: valuesOf(pause.output),
     notifications: notificationsOf(pause.output),
     // Files cannot be uploaded on this page, so they are entered as JSON.

@@ -20,7 +20,7 @@ export interface ShownPause {
   title: string;
   workflowName: string;
   pausedAt: string;
-  /** When the address expires. */
+  /** When the link expires. */
   endsAt: string;
   values: readonly ShownValue[];
   notifications: readonly ShownNotification[];
@@ -41,7 +41,7 @@ export function resumePage(pause: ShownPause): string {
   return documentOf(
     'resume',
     { title, description: `${workflowName} waits for an answer.` },
-    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This address expires on ${timeHtml(endsAt)}.</p>
+    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This link expires on ${timeHtml(endsAt)}.</p>
 ${notificationsHtml(pause)}<form id="form">
 ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 <div class="buttons"><button type="submit">Answer</button><button type="button" id="stop" hidden>Stop</button></div>
@@ -51,14 +51,14 @@ ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
   );
 }
 
-/** Returns the page for an address without an open pause. It never says why. */
+/** Returns the page for a link without an open pause. It does not tell which of the possible reasons applies. */
 export function closedPage(): string {
   const texts = { title: 'Nothing to answer', description: null };
-  const text = 'The question at this address was answered, its run has ended, or the address has expired.';
+  const text = 'The question at this link was answered, its run has ended, or the link has expired.';
   return documentOf(undefined, texts, `<p>${text}</p>`);
 }
 
-/** The values of the field `builderData` in the output of a pause. */
+/** Returns the values of the field `builderData` in the output of a pause. */
 export function valuesOf(output: Json): ShownValue[] {
   const structure = valueAtKeys(output, ['response', 'data', 'responseStructure']);
   if (!Array.isArray(structure)) return [];
@@ -69,7 +69,7 @@ export function valuesOf(output: Json): ShownValue[] {
   });
 }
 
-/** The notifications in the output of a pause. */
+/** Returns the notifications in the output of a pause. */
 export function notificationsOf(output: Json): ShownNotification[] {
   const rows = valueAtKeys(output, ['response', 'data', 'notifications']);
   if (!Array.isArray(rows)) return [];
@@ -89,19 +89,19 @@ const STATUSES: ReadonlyMap<Json, string> = new Map([
 
 function notificationsHtml({ notifications }: ShownPause): string {
   if (notifications.length === 0) return '';
-  const shown = notifications.map(
+  const lines = notifications.map(
     ({ name, status }) => `${escape(name)}: ${STATUSES.get(status) ?? 'not sent'}`,
   );
-  return `<p class="about">Notifications: ${shown.join('; ')}.</p>\n`;
+  return `<p class="about">Notifications: ${lines.join('; ')}.</p>\n`;
 }
 
 function valueHtml(value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-  const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-  return `<p>${escape(shown)}</p>`;
+  const shownText = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return `<p>${escape(shownText)}</p>`;
 }
 
 function timeHtml(time: string): string {
-  const shown = time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
-  return `<time datetime="${escape(time)}">${escape(shown)}</time>`;
+  const shownTime = time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
+  return `<time datetime="${escape(time)}">${escape(shownTime)}</time>`;
 }

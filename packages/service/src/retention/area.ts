@@ -13,7 +13,7 @@ import type { RunLimits } from './runs.ts';
 import { RetentionSweep } from './sweep.ts';
 import type { RetentionJob } from './sweep.ts';
 
-/** Retention of records. */
+/** Retention times of records, and the size limit of runs. */
 export interface RetentionLimits extends RunLimits {
   /** Milliseconds for which runs of callers without a credential are kept after they end. Default: 30 days; Infinity: forever. */
   publicRunsMs?: number | undefined;
@@ -22,7 +22,7 @@ export interface RetentionLimits extends RunLimits {
 }
 
 const DEFAULT_RETENTION_MS = 30 * 24 * 3_600_000;
-/** The engine keeps values that are younger, because a run that starts may use them. */
+/** Minimum retention time. The engine keeps younger values, because a run that starts may use them. */
 const MIN_RETENTION_MS = 3_600_000;
 /** Pause between two deletions, in which runs continue. */
 const PAUSE_MS = 5;
@@ -38,7 +38,7 @@ export function retention({
 }: {
   store: Pick<ServiceStore, 'database' | 'publicRuns'>;
   limits?: RetentionLimits | undefined;
-  /** The same as in the areas of workflows and triggers. */
+  /** The same object as in the areas of workflows and triggers. */
   triggers?: Triggers;
 }): Area<RetentionSweep, Record<never, never>> {
   expectLimits(limits);
@@ -64,7 +64,7 @@ function openSweep(
 ): RetentionSweep {
   const { publicRunsMs = DEFAULT_RETENTION_MS, receiptsMs = DEFAULT_RETENTION_MS } = limits;
   const db = database as Kysely<LogTables>;
-  // Reads the changes of deleted runs; the area of the log has an index that follows all changes.
+  // This indexer reads the changes of deleted runs. The area of the log has its own, which follows all changes.
   const indexer = new LogIndexer({ engine, db, every: () => () => undefined, report, now, triggers });
   const index = () => indexer.updateAll();
   return new RetentionSweep({

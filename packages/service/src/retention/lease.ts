@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { LogTables } from '../logs/tables.ts';
 
-/** A job that at most one process does at a time. */
+/** A lease for a job that at most one process does at a time. */
 export interface LeaseRequest {
   name: string;
   /** Id of the process. */
@@ -29,7 +29,7 @@ export async function takeLease(
   return Number(result.numInsertedOrUpdatedRows ?? 0) > 0;
 }
 
-/** Frees the lease for other processes. */
-export async function freeLease(db: Kysely<LogTables>, { name, owner }: LeaseRequest): Promise<void> {
+/** Releases the lease for other processes. */
+export async function releaseLease(db: Kysely<LogTables>, { name, owner }: LeaseRequest): Promise<void> {
   await db.deleteFrom('leases').where('name', '=', name).where('owner', '=', owner).execute();
 }

@@ -6,7 +6,7 @@ import type { PublicRunRow } from '../store/schema.ts';
 import type { RetentionJob } from './sweep.ts';
 
 /** Maximum number of rows of one query. */
-const PAGE = 200;
+const PAGE_SIZE = 200;
 
 interface PublicRunOptions {
   engine: Pick<Engine, 'getRun' | 'deleteRun' | 'deleteFiles'>;
@@ -18,7 +18,7 @@ interface PublicRunOptions {
   report: (error: unknown) => void;
 }
 
-/** Returns the job that deletes runs of callers without a credential, with their reservations, some time after they ended. */
+/** Returns the job that deletes runs of callers without a credential, and their reservations, `maxAgeMs` after their end. */
 export function publicRunRetention(options: PublicRunOptions): RetentionJob {
   const { publicRuns, maxAgeMs, now, report } = options;
   return async (sweeping) => {
@@ -26,12 +26,12 @@ export function publicRunRetention(options: PublicRunOptions): RetentionJob {
     const before = new Date(beforeMs).toISOString();
     let last: PublicRunRow | undefined;
     do {
-      const page = await publicRuns.page(before, last, PAGE);
+      const page = await publicRuns.page(before, last, PAGE_SIZE);
       for (const row of page) {
         if (!(await sweeping.next())) return;
         await deleteExpired(options, row, beforeMs).catch(report);
       }
-      last = page.length === PAGE ? page.at(-1) : undefined;
+      last = page.length === PAGE_SIZE ? page.at(-1) : undefined;
     } while (last);
   };
 }
@@ -50,7 +50,7 @@ async function deleteExpired(
   await publicRuns.remove(runId);
 }
 
-/** Returns when the run ended; null: it is open; undefined: it does not exist. */
+/** Returns when the run ended; null if it has not ended; undefined if it does not exist. */
 async function endOf(engine: Pick<Engine, 'getRun'>, runId: string): Promise<string | null | undefined> {
   try {
     return (await engine.getRun(runId)).endedAt;

@@ -8,11 +8,11 @@ import type { RetentionJob, Sweeping } from './sweep.ts';
 
 type Db = Kysely<LogTables>;
 
-/** Retention of runs after their end. Absent: forever, regardless of their size. */
+/** Limits of runs that have ended. Absent: no limit. */
 export interface RunLimits {
-  /** Milliseconds, at least an hour. */
+  /** Maximum age after the end, in milliseconds; at least an hour. */
   maxAgeMs?: number | undefined;
-  /** Bytes of all runs together. The oldest runs that have ended are deleted first. */
+  /** Maximum size of all runs together, in bytes. The oldest runs that have ended are deleted first. */
   maxBytes?: number | undefined;
 }
 
@@ -27,7 +27,7 @@ interface RunOptions {
   engine: Pick<Engine, 'deleteRun' | 'runSizes'>;
   db: Db;
   limits: RunLimits;
-  /** Milliseconds after their end in which runs are kept, even if all runs exceed `maxBytes`. */
+  /** Milliseconds for which runs are kept after their end, even if all runs exceed `maxBytes`. */
   minAgeMs: number;
   now: () => number;
   /** Updates the log. */
@@ -52,7 +52,7 @@ async function deleteOlder(options: RunOptions, sweeping: Sweeping, beforeMs: nu
   while (last);
 }
 
-/** Deletes the oldest runs until all take at most `maxBytes`. May delete up to a batch more, because children are deleted too. */
+/** Deletes the oldest runs until all take at most `maxBytes`. Children are deleted too, possibly beyond that. */
 async function deleteUntil(options: RunOptions, sweeping: Sweeping, maxBytes: number): Promise<void> {
   const beforeMs = options.now() - options.minAgeMs;
   let last: EndedRun | undefined;
@@ -87,7 +87,7 @@ async function deleteBatch(
   return runs.length === BATCH ? last : undefined;
 }
 
-/** False if the run, or a child of it, has not ended. */
+/** Deletes a run. Returns false if the run or one of its children has not ended. */
 async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<boolean> {
   try {
     await engine.deleteRun(engineId);
@@ -100,10 +100,10 @@ async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<
   return true;
 }
 
-/** Measures ended runs that are not measured yet. Returns false if the sweep must end. */
+/** Stores the sizes of ended runs that have none yet. Returns false if the sweep must end. */
 async function measure({ engine, db }: RunOptions, sweeping: Sweeping): Promise<boolean> {
   for (;;) {
-    const ids = await unmeasured(db);
+    const ids = await unmeasuredRuns(db);
     if (ids.length === 0) return true;
     const sizes = await engine.runSizes(ids);
     // A deleted run has size 0: its row is removed with the next changes.
@@ -138,7 +138,7 @@ async function endedRuns(db: Db, beforeMs: number, last: EndedRun | undefined): 
   }));
 }
 
-async function unmeasured(db: Db): Promise<string[]> {
+async function unmeasuredRuns(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('run_logs')
     .select('engine_id')

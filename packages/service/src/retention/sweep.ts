@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { LogTables } from '../logs/tables.ts';
-import { freeLease, takeLease } from './lease.ts';
+import { releaseLease, takeLease } from './lease.ts';
 
 /** A running sweep. */
 export interface Sweeping {
@@ -44,7 +44,7 @@ export class RetentionSweep {
     this.#beat();
   }
 
-  /** Deletes the records beyond the limits now, unless another process does. */
+  /** Deletes the records beyond the limits now, unless another process is doing so. */
   sweep(): Promise<void> {
     return (this.#sweeping ??= this.#sweepLeased().finally(() => {
       this.#sweeping = undefined;
@@ -68,11 +68,11 @@ export class RetentionSweep {
     try {
       for (const job of jobs) {
         if (this.#isClosed || !(await this.#hasLease())) return;
-        // Another kind of records is not kept longer because this one cannot be deleted.
+        // After a failed job, the other jobs still run.
         await job({ next: () => this.#next() }).catch(report);
       }
     } finally {
-      await freeLease(db, this.#lease());
+      await releaseLease(db, this.#lease());
     }
   }
 
@@ -82,7 +82,7 @@ export class RetentionSweep {
     return !this.#isClosed && (await this.#hasLease());
   }
 
-  /** Extends the lease when half of it has elapsed. */
+  /** Returns whether this process holds the lease. Extends the lease when half of it has elapsed. */
   async #hasLease(): Promise<boolean> {
     return this.#options.now() < this.#renewAtMs || this.#takeLease();
   }

@@ -19,14 +19,14 @@ import type { SandboxTables } from './tables.ts';
 
 export const SANDBOXES = { listSandboxes, createSandbox, getSandbox, updateSandbox, deleteSandbox } as const;
 
-/** The parts of the sandboxes of workspaces. */
+/** The options of the sandboxes of workspaces. */
 export interface SandboxOptions {
   store: Pick<ServiceStore, 'database'>;
   /** Opens the image store when it is first needed. The caller closes it, before the sandboxes. */
   images: () => Promise<ImageStore>;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
-  /** Blocks wait for the build of their sandbox, within their timeout. Default: they fail until it has ended. */
+  /** If true, blocks wait for the build of their sandbox, within their timeout. Default: they fail until it has ended. */
   waitsForBuilds?: boolean;
 }
 
@@ -54,7 +54,7 @@ export function openSandboxes({
       operations: SANDBOXES,
       migrations: SANDBOX_MIGRATIONS,
       services({ now, report }) {
-        // Continues the builds that an earlier process has not finished.
+        // Queues the builds again that an earlier process has not finished.
         images.recover().catch(report);
         return { db, images, budget: memoryLimiter({ operation: WRITES }, now), now };
       },

@@ -19,18 +19,18 @@ interface BuildsOptions {
   waits?: boolean | undefined;
 }
 
-/** A build that waits for its turn, or runs. */
+/** A queued or running build. */
 interface QueuedBuild {
   spec: ImageSpec;
-  /** Resolved when it has ended, or was given up. */
+  /** Resolved when the build has ended or was cancelled. */
   end: PromiseWithResolvers<void>;
 }
 
-/** Maximum number of builds that one process runs at once. */
+/** Maximum number of builds that one process runs at the same time. */
 const MAX_BUILDS = 2;
 
-/** Codes of builds that were stopped intentionally. */
-const ENDINGS: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_FOUND']);
+/** Error codes of builds that were stopped intentionally. */
+const STOPPED_CODES: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_FOUND']);
 
 /** The form of an image's id, and of its prefixes. */
 const IMAGE_ID = /^[0-9a-f]{7,64}$/;
@@ -41,7 +41,7 @@ const IMAGE_ID = /^[0-9a-f]{7,64}$/;
  */
 export class SandboxImages implements ImageSource {
   readonly #options: BuildsOptions;
-  /** Builds that wait for their turn, by the id of the image. */
+  /** Builds that wait for their turn, by image id. */
   readonly #waiting = new Map<string, QueuedBuild>();
   readonly #running = new Map<string, QueuedBuild>();
   #isClosed = false;
@@ -94,10 +94,10 @@ export class SandboxImages implements ImageSource {
     return record?.state === 'failed' && this.#isQueued(imageId) ? undefined : record;
   }
 
-  /** Releases the image of a sandbox that was changed or deleted, unless another sandbox or a name has it. */
+  /** Releases the image of a sandbox that was changed or deleted, unless another sandbox or a name uses it. */
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
-    this.#giveUp(imageId);
+    this.#cancelQueued(imageId);
     const images = await this.#options.images();
     const record = await images.get(imageId);
     if (record && record.names.length === 0 && record.state !== 'building') images.remove(imageId);
@@ -122,13 +122,13 @@ export class SandboxImages implements ImageSource {
 
   async #openSandbox(row: SandboxRow): Promise<LoadedImage> {
     const { name, image_id: imageId } = row;
-    const what = `The sandbox ${JSON.stringify(name)}`;
+    const subject = `The sandbox ${JSON.stringify(name)}`;
     if (imageId === null)
-      throw new SandboxError('IMAGE_NOT_FOUND', `${what} has no packages: remove it from the block.`);
+      throw new SandboxError('IMAGE_NOT_FOUND', `${subject} has no packages: remove it from the block.`);
     const images = await this.#options.images();
     let record = await this.describe(imageId);
     if (this.#options.waits && (!record || (record.imageId === null && record.state !== 'failed'))) {
-      await this.#built(imageId, storedSpec(row));
+      await this.#whenBuilt(imageId, storedSpec(row));
       record = await this.describe(imageId);
     }
     if (record?.state === 'failed' && record.imageId === null) {
@@ -136,21 +136,21 @@ export class SandboxImages implements ImageSource {
       const { errorCode, errorMessage } = record;
       throw new SandboxError(
         'IMAGE_FAILED',
-        `${what} could not be built (${errorCode}): ${errorMessage} Save it again to repeat the build.`,
+        `${subject} could not be built (${errorCode}): ${errorMessage} Save it again to repeat the build.`,
       );
     }
     if (!record || record.imageId === null) {
       await this.request(imageId, storedSpec(row));
       throw new SandboxError(
         'IMAGE_NOT_READY',
-        `${what} is being built. Try again when its build has ended.`,
+        `${subject} is being built. Try again when its build has ended.`,
       );
     }
     return images.open(imageId);
   }
 
   /** Resolves when the build of an image has ended. */
-  async #built(imageId: string, spec: ImageSpec): Promise<void> {
+  async #whenBuilt(imageId: string, spec: ImageSpec): Promise<void> {
     await this.request(imageId, spec);
     await (this.#running.get(imageId) ?? this.#waiting.get(imageId))?.end.promise;
   }
@@ -168,7 +168,7 @@ export class SandboxImages implements ImageSource {
     }
   }
 
-  #giveUp(imageId: string): void {
+  #cancelQueued(imageId: string): void {
     this.#waiting.get(imageId)?.end.resolve();
     this.#waiting.delete(imageId);
   }
@@ -179,15 +179,15 @@ export class SandboxImages implements ImageSource {
       await (await this.#options.images()).build(spec);
     } catch (error) {
       // The image store was closed, or the image was released in the meantime.
-      if (isSandboxError(error) && ENDINGS.has(error.code)) return;
+      if (isSandboxError(error) && STOPPED_CODES.has(error.code)) return;
       this.#options.report(error);
     }
   }
 
-  /** Starts no more builds and waits for those that run. Close the image store first: it stops them. */
+  /** Starts no more builds and waits for the running ones. Close the image store first: it stops them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const imageId of [...this.#waiting.keys()]) this.#giveUp(imageId);
+    for (const imageId of [...this.#waiting.keys()]) this.#cancelQueued(imageId);
     await Promise.all([...this.#running.values()].map(({ end }) => end.promise));
   }
 }

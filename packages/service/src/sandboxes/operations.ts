@@ -36,7 +36,7 @@ export interface SandboxServices {
   now: () => number;
 }
 
-type Shown = z.output<typeof schemas.sandbox>;
+type SandboxView = z.output<typeof schemas.sandbox>;
 
 const define = operationsOf<SandboxServices>();
 const TAG = 'Sandboxes';
@@ -65,7 +65,7 @@ export const listSandboxes = define({
     const after = cursors.decode(query.cursor, query);
     const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
     await expectImages(services, rows);
-    const page: Shown[] = [];
+    const page: SandboxView[] = [];
     for (const row of rows) page.push(await viewOf(services, row));
     return { page, nextCursor: cursors.encode(next, query) };
   },
@@ -87,11 +87,11 @@ export const createSandbox = define({
   errors: WRITE_ERRORS,
   async handle(services, { body, record }) {
     const { db, images, now } = services;
-    const { workspaceId, name, ...given } = body;
-    const specification = specificationOf(given);
-    const at = new Date(now()).toISOString();
+    const { workspaceId, name, ...input } = body;
+    const specification = specificationOf(input);
+    const time = new Date(now()).toISOString();
     const row: SandboxRow = {
-      ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: at, updated_at: at },
+      ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: time, updated_at: time },
       ...columnsOf(specification),
     };
     await expectImages(services, [row]);
@@ -142,16 +142,16 @@ export const updateSandbox = define({
   async handle(services, { path, body, record }) {
     const { db, images, now } = services;
     const { workspaceId, name, ...changes } = body;
-    const before = await findSandbox(db, { id: path.sandboxId, workspaceId });
-    if (!before) throw notFound('Sandbox');
-    const specification = specificationOf({ ...storedSpec(before), ...defined(changes) });
+    const current = await findSandbox(db, { id: path.sandboxId, workspaceId });
+    if (!current) throw notFound('Sandbox');
+    const specification = specificationOf({ ...storedSpec(current), ...omitUndefined(changes) });
     const row: SandboxRow = {
-      ...before,
+      ...current,
       ...(name !== undefined && { name }),
       ...columnsOf(specification),
       updated_at: new Date(now()).toISOString(),
     };
-    await expectImages(services, [before, row]);
+    await expectImages(services, [current, row]);
     await takeBudget(services, workspaceId);
     const replace = db.transaction().execute(async (tx) => {
       if (!(await replaceSandbox(tx, row))) throw notFound('Sandbox');
@@ -161,7 +161,8 @@ export const updateSandbox = define({
       throw (await isNameTaken(db, row)) ? nameTaken(row.name) : error;
     });
     if (row.image_id !== null) await images.request(row.image_id, specification.spec);
-    if (before.image_id !== null && before.image_id !== row.image_id) await images.release(before.image_id);
+    const { image_id: oldImage } = current;
+    if (oldImage !== null && oldImage !== row.image_id) await images.release(oldImage);
     return { data: await viewOf(services, row) };
   },
 });
@@ -195,12 +196,12 @@ export const deleteSandbox = define({
 });
 
 /** Returns the fields that are not undefined. */
-function defined<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never;
+function omitUndefined<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
 }
 
 /** Returns the sandbox as callers see it. */
-async function viewOf({ images }: SandboxServices, row: SandboxRow): Promise<Shown> {
+async function viewOf({ images }: SandboxServices, row: SandboxRow): Promise<SandboxView> {
   const record = row.image_id === null ? undefined : await images.describe(row.image_id);
   return {
     id: row.id,
@@ -219,7 +220,7 @@ async function viewOf({ images }: SandboxServices, row: SandboxRow): Promise<Sho
 
 function failureOf(
   record: ImageRecord | undefined,
-): Pick<Shown, 'errorCode' | 'errorMessage' | 'errorDetail'> {
+): Pick<SandboxView, 'errorCode' | 'errorMessage' | 'errorDetail'> {
   if (record?.state !== 'failed') return { errorCode: null, errorMessage: null, errorDetail: null };
   const { errorCode: code, errorMessage, errorDetail } = record;
   const errorCode = schemas.ERROR_CODES.find((known) => known === code) ?? 'install_failed';

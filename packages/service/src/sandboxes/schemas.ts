@@ -55,7 +55,7 @@ export const updateBody = z
     },
   );
 
-/** Codes of failed builds. Others of the image builder are `install_failed`, with the code in `errorDetail`. */
+/** Codes of failed builds. Other codes of the image builder become `install_failed`, with the code in `errorDetail`. */
 export const ERROR_CODES = [
   'package_not_found',
   'version_not_found',

@@ -9,23 +9,23 @@ export interface Specification {
   imageId: string | null;
 }
 
-/** Returns the specification in canonical form. Throws 400 with all refused lines. */
-export function specificationOf(given: ImageSpec): Specification {
-  const isEmpty = [given.dependencies, given.cliTools, given.systemPackages].every((lines) =>
+/** Returns the specification in canonical form. Throws 400 with all invalid lines of the first field that has any. */
+export function specificationOf(input: ImageSpec): Specification {
+  const isEmpty = [input.dependencies, input.cliTools, input.systemPackages].every((lines) =>
     lines.every((line) => line.trim() === '' || line.trim().startsWith('#')),
   );
   if (isEmpty) {
-    const { language } = given;
+    const { language } = input;
     return { spec: { language, dependencies: [], cliTools: [], systemPackages: [] }, imageId: null };
   }
-  const read = readSpec(given);
-  if (read.ok) return { spec: read.spec, imageId: specHash(read.spec) };
-  const [first] = read.issues;
-  const issueField = first?.field ?? 'dependencies';
-  const issues = read.issues
+  const parsed = readSpec(input);
+  if (parsed.ok) return { spec: parsed.spec, imageId: specHash(parsed.spec) };
+  const [firstIssue] = parsed.issues;
+  const issueField = firstIssue?.field ?? 'dependencies';
+  const issues = parsed.issues
     .filter(({ field }) => field === issueField)
     .map(({ line, value, reason }) => ({ line, value, reason }));
-  throw new ApiError(400, `${issueField}, line ${first?.line}: ${first?.reason}`, {
+  throw new ApiError(400, `${issueField}, line ${firstIssue?.line}: ${firstIssue?.reason}`, {
     details: { issueField, issues },
   });
 }

@@ -13,10 +13,10 @@ export interface SandboxesQuery {
   after?: SandboxPosition | undefined;
 }
 
-/** The sorted value and the id of a page's last row. */
+/** The sort value and the id of a page's last row. */
 export type SandboxPosition = readonly [value: string, id: string];
 
-const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
 /** Adds a sandbox. Returns false if the workspace has one with this name. */
 export async function addSandbox(db: Db, row: SandboxRow): Promise<boolean> {
@@ -115,7 +115,7 @@ export async function pageOfSandboxes(
   query: SandboxesQuery,
 ): Promise<{ rows: SandboxRow[]; next: SandboxPosition | undefined }> {
   const { workspaceId, search } = query;
-  const column = SORTED[query.sortBy];
+  const column = SORT_COLUMNS[query.sortBy];
   let select = db.selectFrom('sandboxes').selectAll().where('workspace_id', '=', workspaceId);
   if (search !== undefined) select = select.where(contains('name', search));
   return readPage(select, [column, 'id'], query, (row): SandboxPosition => [row[column], row.id]);

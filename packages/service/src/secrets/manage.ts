@@ -5,7 +5,7 @@ import { countSecrets, pageOfSecrets, removeSecret, setSecret } from './store.ts
 import type { SecretPosition } from './store.ts';
 import type { SecretTables } from './tables.ts';
 
-// Management of secrets by the administrator of an installation, without the HTTP API.
+// Functions with which the administrator of an installation manages secrets without the HTTP API.
 
 /** A database with the tables of the service. */
 type Database = Kysely<unknown>;
@@ -18,13 +18,13 @@ export interface StoredSecret {
   updatedAt: string;
 }
 
-/** A name in a workspace. */
+/** A workspace, and the name of a secret in it. */
 export interface SecretOwner {
   workspaceId: string;
   name: string;
 }
 
-/** Secrets that one step reads. */
+/** Number of secrets that one query reads. */
 const BATCH = 100;
 
 function tables(database: Database): Kysely<SecretTables> {
@@ -57,7 +57,7 @@ export async function setStoredSecret(
     });
 }
 
-/** Returns the secrets of a workspace by name, without their values. */
+/** Returns the secrets of a workspace, sorted by name, without their values. */
 export async function listSecrets(database: Database, workspaceId: string): Promise<StoredSecret[]> {
   const secrets: StoredSecret[] = [];
   const query = { workspaceId, userIds: [''], sortBy: 'name', sortOrder: 'asc', limit: BATCH } as const;

@@ -19,7 +19,7 @@ export interface SecretServices {
 }
 
 type Scope = 'workspace' | 'personal';
-type Shown = z.output<typeof schemas.secret>;
+type SecretView = z.output<typeof schemas.secret>;
 
 const SHARED = { tag: 'Secrets', role: 'read', principals: PEOPLE } as const;
 const READ = { ...SHARED, scope: 'api:read' } as const;
@@ -122,7 +122,7 @@ export const deleteSecret = define({
   },
 });
 
-/** Returns the owner in rows: the calling person, or empty for the workspace. */
+/** Returns the owner, as rows have it: the id of the calling person; empty for the workspace. */
 function ownerOf(scope: Scope, { userId }: Principal): string {
   if (scope === 'workspace') return '';
   if (userId !== null && userId !== '') return userId;
@@ -147,7 +147,7 @@ async function expectSecretAdmin(
   });
 }
 
-function viewOf(row: SecretInfo, isAdmin: boolean): Shown {
+function viewOf(row: SecretInfo, isAdmin: boolean): SecretView {
   const isPersonal = row.user_id !== '';
   return {
     name: row.name,

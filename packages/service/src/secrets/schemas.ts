@@ -12,7 +12,7 @@ const MAX_NAME_CHARS = 255;
 const MAX_VALUE_CHARS = 65_536;
 const MAX_DESCRIPTION_CHARS = 500;
 
-/** Written out, because not every consumer of the schema supports `\p{Cc}`, the class of control characters. */
+/** The control characters, written out because not every consumer of the schema supports `\p{Cc}`. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 /** The names that `{{NAME}}` in a workflow can contain: no braces, control characters or outer white space. */
 const NAME = new RegExp(String.raw`^[^{}\s${CONTROL}](?:[^{}${CONTROL}]*[^{}\s${CONTROL}])?$`, 'u');
@@ -21,9 +21,9 @@ export const secretName = z
   .string()
   .min(1)
   .max(MAX_NAME_CHARS)
-  .regex(NAME, 'a name has no braces, no control characters and no white space at its ends');
+  .regex(NAME, 'a name cannot have braces, control characters, or white space at its ends');
 
-/** A string of one unpaired surrogate cannot be stored as UTF-8, and would come back as another value. */
+/** A string with an unpaired surrogate cannot be stored as UTF-8: it would be read back as another string. */
 export const secretValue = z
   .string()
   .min(1)

@@ -32,11 +32,11 @@ export interface SecretsQuery {
   after?: SecretPosition | undefined;
 }
 
-/** The sorted value, the name and the owner of a page's last row. */
+/** The sort value, the name and the owner of a page's last row. */
 export type SecretPosition = readonly [value: string, name: string, userId: string];
 
 const COLUMNS = ['workspace_id', 'user_id', 'name', 'description', 'created_at', 'updated_at'] as const;
-const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
 /** Maximum number of names in one statement. */
 const CHUNK = 500;
@@ -113,7 +113,7 @@ export async function pageOfSecrets(
   query: SecretsQuery,
 ): Promise<{ rows: SecretInfo[]; next: SecretPosition | undefined }> {
   const { workspaceId, userIds, search } = query;
-  const column = SORTED[query.sortBy];
+  const column = SORT_COLUMNS[query.sortBy];
   let select = db
     .selectFrom('secrets')
     .select(COLUMNS)
@@ -166,8 +166,8 @@ export async function keyIdsInUse(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Seals up to `limit` values of other keys with the current key. Returns how many it found; 0: all have the current
- * key. A value that is replaced at the same time is not changed.
+ * Seals up to `limit` values that other keys have sealed again, with the current key. Returns how many it found; 0: all
+ * have the current key. A value that is replaced at the same time is not changed.
  */
 export async function resealBatch(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const current = sealer.currentKeyId();
