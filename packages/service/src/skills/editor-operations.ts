@@ -39,11 +39,11 @@ export const listSkillEditors = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query }) {
     const key = { workspaceId: query.workspaceId, id: path.skillId };
-    const of = { ...query, ...path };
-    const after = cursors.decode(query.cursor, of);
+    const scope = { ...query, ...path };
+    const after = cursors.decode(query.cursor, scope);
     await existingSkill(services, key);
     const { editors, next } = await pageOfEditors(tablesOf(services), key, { ...query, after });
-    return { page: editors.map(viewOf), nextCursor: cursors.encode(next, of) };
+    return { page: editors.map(viewOf), nextCursor: cursors.encode(next, scope) };
   },
 });
 
@@ -64,7 +64,7 @@ export const grantSkillEditor = define({
   async handle(services, { path, body: { workspaceId, email }, principal, record }) {
     const key = { workspaceId, id: path.skillId };
     await editableSkill(services, principal, key);
-    const member = await grantable(services, { workspaceId, email });
+    const member = await grantableMember(services, { workspaceId, email });
     const { userId } = member;
     const isNew = await tablesOf(services)
       .transaction()
@@ -86,7 +86,7 @@ export const revokeSkillEditor = define({
   id: 'revokeSkillEditor',
   audit: { resourceType: 'skill', actions: ['SKILL_EDITOR_REVOKED'] },
   method: 'DELETE',
-  summary: 'No longer let a member change a skill',
+  summary: 'Revoke the right of a member to change a skill',
   resource: workspace('query'),
   query: schemas.editorQuery,
   success: [{ status: 200, schema: schemas.revokedEditor, description: 'The member is not an editor' }],
@@ -94,7 +94,7 @@ export const revokeSkillEditor = define({
   async handle(services, { path, query: { workspaceId, email }, principal, record }) {
     const key = { workspaceId, id: path.skillId };
     await editableSkill(services, principal, key);
-    const { userId } = await grantable(services, { workspaceId, email });
+    const { userId } = await grantableMember(services, { workspaceId, email });
     await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -105,8 +105,8 @@ export const revokeSkillEditor = define({
   },
 });
 
-/** Returns the member with this address. Throws 404 if the workspace has none, and 400 for an admin. */
-async function grantable(
+/** Returns the member with this email address. Throws 404 if the workspace has none, and 400 for an admin. */
+async function grantableMember(
   services: SkillServices,
   { workspaceId, email }: { workspaceId: string; email: string },
 ): Promise<SkillEditor> {

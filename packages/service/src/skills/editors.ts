@@ -42,7 +42,7 @@ export async function pageOfEditors(
   return { editors: rows.map(editorOf), next };
 }
 
-/** Returns the member of the workspace with exactly this address; undefined if there is none. */
+/** Returns the member of the workspace with exactly this email address; undefined if there is none. */
 export async function memberWithEmail(
   db: Db,
   workspaceId: string,
@@ -54,8 +54,8 @@ export async function memberWithEmail(
 
 /** Returns whether the skill was granted to the person. */
 export async function isGranted(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
-  const granted = grants(db, skill).select('user_id').where('user_id', '=', userId);
-  return (await granted.executeTakeFirst()) !== undefined;
+  const query = grants(db, skill).select('user_id').where('user_id', '=', userId);
+  return (await query.executeTakeFirst()) !== undefined;
 }
 
 /** Grants the skill to a person. Returns whether it was not granted before. */

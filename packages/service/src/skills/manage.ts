@@ -6,7 +6,7 @@ import { addSkill, changeSkill, countSkills, findSkill, pageOfSkills, removeSkil
 import type { Db, SkillPosition } from './store.ts';
 import type { SkillInfo, SkillRow } from './tables.ts';
 
-// Management of skills by the administrator of an installation, without the HTTP API.
+// Functions with which the administrator of an installation manages skills without the HTTP API.
 
 /** A database with the tables of the service. */
 type Database = Kysely<unknown>;
@@ -20,12 +20,13 @@ export interface StoredSkill {
   updatedAt: string;
 }
 
-/** A name in a workspace. */
+/** A workspace, and the name of a skill in it. */
 export interface SkillOwner {
   workspaceId: string;
   name: string;
 }
 
+/** Number of skills that one query reads. */
 const BATCH = 100;
 
 function tables(database: Database): Db {
@@ -33,14 +34,14 @@ function tables(database: Database): Db {
 }
 
 /**
- * Stores a skill of a workspace, or replaces the content of the one with this name, and its description if there is a new one.
- * Throws a RangeError for an invalid part, for a new skill without a description, and for too many skills.
+ * Stores a skill of a workspace. If the name exists, replaces the content of the skill, and its description if there is a
+ * new one. Throws a RangeError for an invalid part, for a new skill without a description, and for too many skills.
  */
 export async function storeSkill(
   database: Database,
-  given: SkillOwner & { content: string; description?: string | undefined },
+  input: SkillOwner & { content: string; description?: string | undefined },
 ): Promise<{ skill: StoredSkill; isNew: boolean }> {
-  const { workspaceId, name, description, content } = given;
+  const { workspaceId, name, description, content } = input;
   expectValid('name', skillName, name);
   expectValid('content', skillContent, content);
   if (description !== undefined) expectValid('description', skillDescription, description);
@@ -48,15 +49,15 @@ export async function storeSkill(
     .transaction()
     .execute(async (db) => {
       const now = new Date().toISOString();
-      const present = await findSkill(db, { workspaceId, name });
-      if (present) {
+      const existing = await findSkill(db, { workspaceId, name });
+      if (existing) {
         const changes = { content, ...(description !== undefined && { description }), now };
-        const changed = await changeSkill(db, { workspaceId, id: present.id }, changes);
+        const changed = await changeSkill(db, { workspaceId, id: existing.id }, changes);
         if (changed) return { skill: viewOf(changed), isNew: false };
       }
       if (description === undefined)
         throw new RangeError(
-          'A new skill needs a description: models decide by it when they read the skill.',
+          'A new skill needs a description: models use it to decide when to read the skill.',
         );
       const added = await addSkill(db, { workspaceId, id: randomUUID(), name, description, content, now });
       if (!added) throw new RangeError(`Another process has just stored a skill named "${name}": try again.`);
@@ -67,12 +68,12 @@ export async function storeSkill(
 }
 
 /** Throws a RangeError for a value that does not match. */
-function expectValid(what: string, schema: ZodType, value: unknown): void {
-  const read = schema.safeParse(value);
-  if (!read.success) throw new RangeError(`The ${what} is invalid: ${read.error.issues[0]?.message}.`);
+function expectValid(part: string, schema: ZodType, value: unknown): void {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new RangeError(`The ${part} is invalid: ${parsed.error.issues[0]?.message}.`);
 }
 
-/** Returns the skills of a workspace by name, without their content. */
+/** Returns the skills of a workspace, sorted by name, without their content. */
 export async function listStoredSkills(database: Database, workspaceId: string): Promise<StoredSkill[]> {
   const skills: StoredSkill[] = [];
   const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', limit: BATCH } as const;

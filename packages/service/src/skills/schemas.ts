@@ -17,19 +17,19 @@ export const skillName = z
   .max(MAX_NAME_CHARS)
   .regex(
     /^[a-z0-9]+(?:-[a-z0-9]+)*$/,
-    'a name has lowercase letters, digits and single hyphens between them only',
+    'a name must consist of lowercase letters and digits, with single hyphens between them',
   );
 
 export const skillDescription = storable(MAX_DESCRIPTION_CHARS, 'the description');
 export const skillContent = storable(MAX_CONTENT_CHARS, 'the content');
 
-function storable(max: number, what: string) {
+function storable(max: number, subject: string) {
   return z
     .string()
     .min(1)
     .max(max)
-    .regex(/\S/, `${what} is blank`)
-    .refine(isStorable, `${what} is not valid Unicode, or has the character U+0000`);
+    .regex(/\S/, `${subject} is blank`)
+    .refine(isStorable, `${subject} is not valid Unicode, or contains the character U+0000`);
 }
 
 const id = z.string().min(1).max(128);
@@ -69,7 +69,7 @@ export const updateBody = z
 export const skillSummary = z.object({
   id: z.string(),
   name: z.string(),
-  description: z.string().meta({ description: 'What the skill is for. Models decide by it' }),
+  description: z.string().meta({ description: 'What the skill is for. Models choose skills by it' }),
   readOnly: z.boolean(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -105,5 +105,5 @@ export const editor = z.object({
 
 export const revokedEditor = z.object({ email: z.string(), revoked: z.literal(true) });
 
-/** The sorted value and the id of the last row of a page. */
+/** The sort value and the id of a page's last row. */
 export const position = z.tuple([z.string(), z.string()]);

@@ -39,15 +39,15 @@ export interface SkillsQuery {
   after?: SkillPosition | undefined;
 }
 
-/** The sorted value and the id of a page's last row. */
+/** The sort value and the id of a page's last row. */
 export type SkillPosition = readonly [value: string, id: string];
 
 const COLUMNS = ['workspace_id', 'id', 'name', 'description', 'created_at', 'updated_at'] as const;
-const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
 /** Adds a skill. Returns undefined if the workspace has one with this name. */
-export function addSkill(db: Db, given: NewSkill): Promise<SkillRow | undefined> {
-  const { workspaceId, id, name, description, content, now } = given;
+export function addSkill(db: Db, skill: NewSkill): Promise<SkillRow | undefined> {
+  const { workspaceId, id, name, description, content, now } = skill;
   return db
     .insertInto('skills')
     .values({ workspace_id: workspaceId, id, name, description, content, created_at: now, updated_at: now })
@@ -77,8 +77,8 @@ export function changeSkill(
 }
 
 /**
- * Locks a skill until the transaction ends. Returns whether it exists. An editor cannot be added to a skill that another
- * transaction deletes at the same time.
+ * Locks a skill until the transaction ends, so that no other transaction deletes it while an editor is added.
+ * Returns whether it exists.
  */
 export async function lockSkill(db: Db, { workspaceId, id }: SkillKey): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -103,9 +103,9 @@ export function removeSkill(db: Db, { workspaceId, id }: SkillKey): Promise<Skil
 /** Returns the skill with this id or this name; undefined if the workspace has none. */
 export function findSkill(
   db: Db,
-  { workspaceId, ...which }: { workspaceId: string } & ({ id: string } | { name: string }),
+  { workspaceId, ...key }: { workspaceId: string } & ({ id: string } | { name: string }),
 ): Promise<SkillRow | undefined> {
-  const [column, value] = 'id' in which ? (['id', which.id] as const) : (['name', which.name] as const);
+  const [column, value] = 'id' in key ? (['id', key.id] as const) : (['name', key.name] as const);
   return db
     .selectFrom('skills')
     .selectAll()
@@ -135,7 +135,7 @@ export async function pageOfSkills(
   query: SkillsQuery,
 ): Promise<{ rows: SkillInfo[]; next: SkillPosition | undefined }> {
   const { workspaceId, search } = query;
-  const column = SORTED[query.sortBy];
+  const column = SORT_COLUMNS[query.sortBy];
   let select = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (search !== undefined)
     select = select.where((or) => or.or([contains('name', search), contains('description', search)]));

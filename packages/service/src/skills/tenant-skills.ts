@@ -12,9 +12,9 @@ export function storedSkills(database: Kysely<unknown>): TenantSkills {
   const db = database as Db;
   return {
     async find(workspaceId, references) {
-      const findable = references.filter(isStorable);
-      if (workspaceId === undefined || findable.length === 0) return [];
-      return (await findSkills(db, workspaceId, findable)).map(({ id, name, description }) => ({
+      const storable = references.filter(isStorable);
+      if (workspaceId === undefined || storable.length === 0) return [];
+      return (await findSkills(db, workspaceId, storable)).map(({ id, name, description }) => ({
         ...{ id, name, description },
       }));
     },

@@ -284,7 +284,7 @@ export const rollbackBody = z.strictObject({
     .min(1)
     .max(999_999_999)
     .optional()
-    .meta({ description: 'Default: the one before the live one' }),
+    .meta({ description: 'Default: the version before the live one' }),
 });
 
 export const versionChange = z

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { readPage } from '../paging.ts';
 import type { WorkspaceTables } from './directory.ts';
 
-/** The events to list. */
+/** Filters of the list of events. */
 export interface EventFilters {
   workspaceId: string;
   action?: string | undefined;
@@ -12,7 +12,7 @@ export interface EventFilters {
   endDate?: string | undefined;
 }
 
-/** An event of the audit log, with the names of who acted. */
+/** An event of the audit log, with the names of the person and the key that acted. */
 export interface EventInfo {
   id: string;
   workspaceId: string;
@@ -24,7 +24,7 @@ export interface EventInfo {
   actorEmail: string | null;
   /** The name of the API key; null for other credentials. */
   apiKeyName: string | null;
-  /** False: its process ended before it was known whether the action has happened. */
+  /** False: the process ended before it was known whether the action had happened. */
   isConfirmed: boolean;
   metadata: object;
   createdAt: string;
@@ -33,7 +33,7 @@ export interface EventInfo {
 /** The time and the id of a page's last event. */
 type EventPosition = readonly [createdAt: string, id: string];
 
-/** Returns a page of the events, newest first, and the position of its last one if more follow. */
+/** Returns a page of the events, newest first, and the position of its last event if more follow. */
 export async function pageOfEvents(
   db: Kysely<WorkspaceTables>,
   { workspaceId, action, resourceType, resourceId, startDate, endDate }: EventFilters,

@@ -22,9 +22,9 @@ export const listWorkspaceAuditLogs = operationsOf<WorkspaceServices>()({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }, workspaceId) {
     const { limit, cursor, ...filters } = query;
-    const of = { workspaceId, ...filters };
-    const after = cursors.decode(cursor, of);
-    const { page, next } = await pageOfEvents(tablesOf(services), of, { limit, after });
-    return { page, nextCursor: cursors.encode(next, of) };
+    const scope = { workspaceId, ...filters };
+    const after = cursors.decode(cursor, scope);
+    const { page, next } = await pageOfEvents(tablesOf(services), scope, { limit, after });
+    return { page, nextCursor: cursors.encode(next, scope) };
   },
 });

@@ -10,7 +10,7 @@ export interface WorkspaceTables {
   workspaces: {
     id: string;
     name: string;
-    /** True if the workspace accepts personal keys. */
+    /** 1 if the workspace accepts personal keys. */
     personal_keys: number;
     created_at: string;
     /** Null: never changed. */
@@ -54,21 +54,21 @@ export interface WorkspacesQuery {
   after?: WorkspacePosition | undefined;
 }
 
-/** The sorted value and the id of a page's last row. */
+/** The sort value and the id of a page's last row. */
 export type WorkspacePosition = readonly [value: string, id: string];
 
-const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 const COLORS = ['#2563eb', '#0d9488', '#7c3aed', '#c2410c', '#be185d', '#4d7c0f', '#0369a1', '#a16207'];
 
-/** Returns a page of the workspaces that the caller can enter, and the position of its last one if more follow. */
+/** Returns a page of the workspaces that the caller can access, and the position of its last row if more follow. */
 export async function pageOfWorkspaces(
   db: Db,
   principal: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>,
   query: WorkspacesQuery,
 ): Promise<{ page: WorkspaceInfo[]; next: WorkspacePosition | undefined }> {
-  const column = SORTED[query.sortBy];
+  const column = SORT_COLUMNS[query.sortBy];
   const { rows, next } = await readPage(
-    db.selectFrom(infos(db).as('w')).selectAll().where(isVisible(principal)),
+    db.selectFrom(infoQuery(db).as('w')).selectAll().where(isVisible(principal)),
     [column, 'id'],
     query,
     (row): WorkspacePosition => [row[column], row.id],
@@ -76,13 +76,13 @@ export async function pageOfWorkspaces(
   return { page: rows.map(infoOf), next };
 }
 
-/** Returns the workspace; undefined when there is none. */
+/** Returns the workspace; undefined if there is none. */
 export async function findWorkspace(db: Db, id: string): Promise<WorkspaceInfo | undefined> {
-  const row = await db.selectFrom(infos(db).as('w')).selectAll().where('id', '=', id).executeTakeFirst();
+  const row = await db.selectFrom(infoQuery(db).as('w')).selectAll().where('id', '=', id).executeTakeFirst();
   return row && infoOf(row);
 }
 
-/** Returns a page of the members by address, and the address of its last one if more follow. */
+/** Returns a page of the members, sorted by email address, and the email address of its last one if more follow. */
 export async function pageOfMembers(
   db: Db,
   workspaceId: string,
@@ -94,16 +94,16 @@ export async function pageOfMembers(
     .select(['users.id', 'users.email', 'users.name', 'members.role', 'members.created_at'])
     .where('members.workspace_id', '=', workspaceId);
   if (after !== undefined) select = select.where('users.email', '>', after);
-  const found = await select
+  const members = await select
     .orderBy('users.email')
     .limit(limit + 1)
     .execute();
-  const { rows, next } = pageOf(found, limit, ({ email }) => email);
+  const { rows, next } = pageOf(members, limit, ({ email }) => email);
   return { page: rows.map(memberOf), next };
 }
 
-/** The columns of workspaces that callers see. */
-function infos(db: Db) {
+/** Returns a query of the columns of workspaces that callers see. */
+function infoQuery(db: Db) {
   return db
     .selectFrom('workspaces')
     .select((eb) => [
@@ -120,7 +120,7 @@ function infos(db: Db) {
     ]);
 }
 
-/** A workspace key opens its workspace, a person's credential the person's workspaces, a personal key those that accept it. */
+/** Returns a condition for the workspaces that the caller can access. Not all of them accept personal keys. */
 function isVisible({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
   if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
   const accepted = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;
@@ -132,7 +132,7 @@ interface InfoRow {
   name: string;
   created_at: string;
   updated_at: string;
-  /** PostgreSQL returns counts as text. */
+  /** PostgreSQL returns counts as strings. */
   member_count: number | string | bigint | null;
 }
 
@@ -158,7 +158,7 @@ interface MemberRow {
   created_at: string;
 }
 
-/** There are no organizations, so no member is external. */
+/** Returns the member. There are no organizations, so no member is external. */
 function memberOf({ id, email, name, role, created_at }: MemberRow): MemberInfo {
   return { userId: id, email, name, image: null, role, isExternal: false, joinedAt: created_at };
 }

@@ -25,11 +25,11 @@ export const listWorkspaceApiKeys = define({
   success: [{ status: 200, schema: schemas.apiKey, page: true, description: 'A page of keys, oldest first' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ store }, { query: { limit, cursor } }, workspaceId) {
-    const of = { workspaceId };
-    const after = cursors.decode(cursor, of);
-    const found = await store.keys.ofWorkspace(workspaceId, { limit: limit + 1, after });
-    const { rows, next } = pageOf(found, limit, (row): [string, string] => [row.created_at, row.id]);
-    return { page: rows.map(viewOf), nextCursor: cursors.encode(next, of) };
+    const scope = { workspaceId };
+    const after = cursors.decode(cursor, scope);
+    const keys = await store.keys.ofWorkspace(workspaceId, { limit: limit + 1, after });
+    const { rows, next } = pageOf(keys, limit, (row): [string, string] => [row.created_at, row.id]);
+    return { page: rows.map(viewOf), nextCursor: cursors.encode(next, scope) };
   },
 });
 
@@ -53,11 +53,11 @@ export const createWorkspaceApiKey = define({
       throw badRequest('expiresAt must be in the future');
     const data = await (store.database as Db).transaction().execute(async (tx) => {
       const created = await store.keys.create({ workspaceId }, name, expiresAt, tx);
-      const valid = await store.keys.ofWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
-      if (valid.length > MAX_KEYS)
+      const validKeys = await store.keys.ofWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
+      if (validKeys.length > MAX_KEYS)
         throw badRequest(`There are ${MAX_KEYS} keys already: revoke one that is not used`);
       await record({ resourceId: created.id, details: { name } }, tx);
-      const row = valid.find(({ id }) => id === created.id) as ApiKeyInfo;
+      const row = validKeys.find(({ id }) => id === created.id) as ApiKeyInfo;
       return { ...viewOf(row), key: created.key };
     });
     return { status: 201, data };

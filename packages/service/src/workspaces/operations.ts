@@ -68,9 +68,9 @@ export const listWorkspaceMembers = define({
   success: [{ status: 200, schema: schemas.member, page: true, description: 'A page of members' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query: { limit, cursor } }, workspaceId) {
-    const of = { workspaceId };
-    const [after] = memberCursors.decode(cursor, of) ?? [];
+    const scope = { workspaceId };
+    const [after] = memberCursors.decode(cursor, scope) ?? [];
     const { page, next } = await pageOfMembers(tablesOf(services), workspaceId, { limit, after });
-    return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], of) };
+    return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], scope) };
   },
 });

@@ -39,9 +39,9 @@ export const createKeyBody = z.strictObject({
 /** The time and the id of the last event, or key, of a page. */
 export const position = z.tuple([z.string(), z.string()]);
 
-/** The sorted value and the id of the last workspace of a page. */
+/** The sort value and the id of the last workspace of a page. */
 export const workspacePosition = z.tuple([z.string(), z.string()]);
-/** The address of the last member of a page. */
+/** The email address of the last member of a page. */
 export const memberPosition = z.tuple([z.string()]);
 
 export const workspace = z.object({
