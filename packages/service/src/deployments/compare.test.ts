@@ -73,10 +73,10 @@ describe('compareGraphs', () => {
   it('compares edges by the blocks and handles that they connect', () => {
     const base = graph([], { edges: [{ id: '1', source: 'a', target: 'b' }] });
     const target = graph([], { edges: [{ id: '1', source: 'a', target: 'b', sourceHandle: 'error' }] });
-    const usual = { source: 'a', target: 'b', sourceHandle: null, targetHandle: null };
+    const defaults = { source: 'a', target: 'b', sourceHandle: null, targetHandle: null };
     expect(compareGraphs(base, target).edges).toEqual({
-      added: [{ ...usual, sourceHandle: 'error' }],
-      removed: [usual],
+      added: [{ ...defaults, sourceHandle: 'error' }],
+      removed: [defaults],
     });
   });
 
@@ -106,17 +106,17 @@ describe('compareGraphs', () => {
   });
 
   it('reads names of Object.prototype as ordinary keys', () => {
-    const named = JSON.parse('{"__proto__":{"type":"api"},"constructor":{"type":"api"}}') as JsonObject;
-    const { blocks } = compareGraphs({ blocks: {}, edges: [] }, { blocks: named, edges: [] });
+    const byName = JSON.parse('{"__proto__":{"type":"api"},"constructor":{"type":"api"}}') as JsonObject;
+    const { blocks } = compareGraphs({ blocks: {}, edges: [] }, { blocks: byName, edges: [] });
     expect(blocks.added.map(({ id }) => id)).toEqual(['__proto__', 'constructor']);
     expect(
-      compareGraphs({ blocks: named, edges: [] }, { blocks: {}, edges: [] }).blocks.removed,
+      compareGraphs({ blocks: byName, edges: [] }, { blocks: {}, edges: [] }).blocks.removed,
     ).toHaveLength(2);
   });
 
   it('accepts stored graphs with values that are not objects', () => {
-    const odd: ComparedGraph = { blocks: { a: null, b: [1] }, edges: [null, 'x'], variables: { v: 3 } };
-    expect(compareGraphs(odd, odd).identical).toBe(true);
+    const malformed: ComparedGraph = { blocks: { a: null, b: [1] }, edges: [null, 'x'], variables: { v: 3 } };
+    expect(compareGraphs(malformed, malformed).identical).toBe(true);
   });
 
   it('compares the largest drafts in linear time', () => {
@@ -125,11 +125,11 @@ describe('compareGraphs', () => {
       source: `b${n % 2000}`,
       target: `b${n % 1999}`,
     }));
-    const started = performance.now();
+    const startMs = performance.now();
     expect(
       compareGraphs(graph(blocks, { edges }), graph(blocks.toReversed(), { edges: edges.toReversed() }))
         .identical,
     ).toBe(true);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - startMs).toBeLessThan(2000);
   });
 });

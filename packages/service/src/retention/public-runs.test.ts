@@ -17,10 +17,10 @@ const LARGE = { text: 'x'.repeat(20_000) };
 interface Setup extends TestApi {
   clock: TestClock;
   /** Advances the clock and starts a sweep. */
-  pass(days: number): void;
+  advanceDays(days: number): void;
   /** Resolves when a sweep has released the reservation of the run. */
   untilReleased(runId: string): Promise<void>;
-  published(exported: Json): Promise<string>;
+  deployPublic(definition: Json): Promise<string>;
   run(path: string, input?: { [name: string]: Json }, key?: null): Promise<{ status: number; runId: string }>;
   statusOf(path: string, runId: string): Promise<number>;
 }
@@ -41,7 +41,7 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
   return {
     ...api,
     clock,
-    pass: (days) => {
+    advanceDays: (days) => {
       clock.advance(days * DAY_MS);
       sweep();
     },
@@ -49,18 +49,18 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
       // A sweep that began before the clock was advanced may still be running.
       await expect.poll(() => (sweep(), reservationOf(api.store, runId))).toBeUndefined();
     },
-    published: async (exported) => {
-      const path = `/api/v2/workflows/${await api.deployed(exported)}`;
+    deployPublic: async (definition) => {
+      const path = `/api/v2/workflows/${await api.deployed(definition)}`;
       await api.call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
       return path;
     },
     run: async (path, input = {}, key) => {
       const body = { input, includeFileBase64: false };
-      const sent = await api.call<ShownRun>('POST', `${path}/execute`, {
+      const response = await api.call<ShownRun>('POST', `${path}/execute`, {
         body,
         ...(key === null && { key }),
       });
-      return { status: sent.status, runId: sent.headers.get('x-run-id') ?? '' };
+      return { status: response.status, runId: response.headers.get('x-run-id') ?? '' };
     },
     statusOf: async (path, runId) => (await api.call('GET', `${path}/runs/${runId}`)).status,
   };
@@ -68,62 +68,62 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
 
 describe('runs of anonymous callers', () => {
   it('are deleted 30 days after their end with their inputs and files; other runs are kept', async () => {
-    const { pass, untilReleased, published, run, statusOf, engine, call } = await setup();
-    const path = await published(ECHO);
-    const mine = await run(path, { any: LARGE });
-    const theirs = await run(path, { any: LARGE }, null);
-    const withFile = await run(path, { doc: FILE, any: LARGE }, null);
-    const output = (await engine.getRun(withFile.runId)).output;
+    const { advanceDays, untilReleased, deployPublic, run, statusOf, engine, call } = await setup();
+    const path = await deployPublic(ECHO);
+    const keyRun = await run(path, { any: LARGE });
+    const anonymousRun = await run(path, { any: LARGE }, null);
+    const fileRun = await run(path, { doc: FILE, any: LARGE }, null);
+    const output = (await engine.getRun(fileRun.runId)).output;
     const [file] = filesIn(output);
     if (!file) throw new Error('There is no file.');
-    expect(await (await engine.fileReader(mine.runId))(file)).toBe('YWJj');
-    pass(29);
-    await expect.poll(() => statusOf(path, theirs.runId)).toBe(200);
-    pass(2);
-    for (const { runId } of [theirs, withFile]) {
+    expect(await (await engine.fileReader(keyRun.runId))(file)).toBe('YWJj');
+    advanceDays(29);
+    await expect.poll(() => statusOf(path, anonymousRun.runId)).toBe(200);
+    advanceDays(2);
+    for (const { runId } of [anonymousRun, fileRun]) {
       await untilReleased(runId);
       expect(await statusOf(path, runId)).toBe(404);
     }
-    expect(await (await engine.fileReader(mine.runId))(file)).toBeUndefined();
-    const { data } = await call<{ output: Json }>('GET', `${path}/runs/${mine.runId}?includeOutput=true`);
+    expect(await (await engine.fileReader(keyRun.runId))(file)).toBeUndefined();
+    const { data } = await call<{ output: Json }>('GET', `${path}/runs/${keyRun.runId}?includeOutput=true`);
     expect(data.output).toMatchObject({ data: { any: LARGE } });
-    expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId: mine.runId }] });
+    expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId: keyRun.runId }] });
   });
 
-  it('are kept while they wait for a person, and deleted some time after their end', async () => {
-    const { pass, untilReleased, published, run, statusOf, engine } = await setup();
-    const path = await published(APPROVAL);
+  it('are kept while they wait for a person, and deleted 30 days after their end', async () => {
+    const { advanceDays, untilReleased, deployPublic, run, statusOf, engine } = await setup();
+    const path = await deployPublic(APPROVAL);
     const { runId } = await run(path, {}, null);
-    const ended = await run(await published(ECHO), {}, null);
-    pass(400);
+    const ended = await run(await deployPublic(ECHO), {}, null);
+    advanceDays(400);
     await untilReleased(ended.runId);
     expect(await statusOf(path, runId)).toBe(200);
     await engine.resume(runId, { input: { ok: true } });
-    pass(29);
+    advanceDays(29);
     expect(await statusOf(path, runId)).toBe(200);
-    pass(2);
+    advanceDays(2);
     await untilReleased(runId);
     expect(await statusOf(path, runId)).toBe(404);
   });
 
-  it('leave neither reservation nor files when they did not start', async () => {
-    const { pass, untilReleased, published, run, store } = await setup();
-    const path = await published(ECHO);
+  it('leave neither a reservation nor files if they did not start', async () => {
+    const { advanceDays, untilReleased, deployPublic, run, store } = await setup();
+    const path = await deployPublic(ECHO);
     const { status, runId } = await run(path, { doc: [FILE, { ...FILE, data: 'broken' }] }, null);
     expect(status).toBe(400);
     const [row] = await store.publicRuns.page('2027-01-01', undefined, 10);
     const [key = ''] = JSON.parse(row?.files ?? '[]') as string[];
     expect([row?.run_id, key]).toEqual([runId, expect.stringContaining('sha256:')]);
-    pass(31);
+    advanceDays(31);
     await untilReleased(runId);
     expect(await store.publicRuns.page('2027-01-01', undefined, 10)).toEqual([]);
   });
 
-  it('are kept for the retention of the host, at least an hour', async () => {
+  it('are kept for the retention time that the host sets, which is at least an hour', async () => {
     const forever = await setup({ retention: { publicRunsMs: Infinity } });
-    const path = await forever.published(ECHO);
+    const path = await forever.deployPublic(ECHO);
     const { runId } = await forever.run(path, {}, null);
-    forever.pass(10_000);
+    forever.advanceDays(10_000);
     expect(await forever.statusOf(path, runId)).toBe(200);
     for (const publicRunsMs of [0, 3_599_999, Number.NaN])
       await expect(testApi({ retention: { publicRunsMs } })).rejects.toThrow('publicRunsMs');
@@ -132,19 +132,19 @@ describe('runs of anonymous callers', () => {
   it('are deleted by the next process, even if one of them cannot be deleted', async () => {
     const data = dataFolder(afterAll);
     const first = await setup({ storeOptions: { data } });
-    const path = await first.published(ECHO);
+    const path = await first.deployPublic(ECHO);
     const runs = [await first.run(path, {}, null), await first.run(path, {}, null)];
     first.clock.advance(31 * DAY_MS);
-    const failing = overriding(first.engine, {
+    const failingEngine = overriding(first.engine, {
       deleteRun: async (runId: string): Promise<void> => {
         if (runId === runs[0]?.runId) throw new Error('The disk is full.');
         await first.engine.deleteRun(runId);
       },
     });
-    const next = await setup({ engine: failing, store: first.store, now: () => first.clock.now() });
+    const next = await setup({ engine: failingEngine, store: first.store, now: () => first.clock.now() });
     await next.untilReleased(runs[1]?.runId ?? '');
     expect(await reservationOf(next.store, runs[0]?.runId ?? '')).toBeDefined();
-    // Each sweep reports it.
+    // Each sweep reports the error.
     expect(new Set(next.faults.map((fault) => (fault as Error).message))).toEqual(
       new Set(['The disk is full.']),
     );

@@ -5,7 +5,7 @@ import { TestClock } from '../../../../test/support/test-clock.ts';
 const DAY_MS = 24 * 3_600_000;
 const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 
-it('a receipt is deleted 30 days after its import; then its request id is free again', async () => {
+it('a receipt is deleted 30 days after its import; then its request id can be used again', async () => {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
   const beats: (() => void)[] = [];
   const { call, workspaceId } = await testApi({
@@ -17,7 +17,7 @@ it('a receipt is deleted 30 days after its import; then its request id is free a
     },
   });
   const file = { workspaceId, workflow: FILE };
-  async function imported(requestId: string): Promise<string> {
+  async function importFile(requestId: string): Promise<string> {
     const path = '/api/v2/workflows/import';
     const preview = await call<{ previewFingerprint: string }>('POST', `${path}/preview`, { body: file });
     const { previewFingerprint } = preview.data;
@@ -29,15 +29,15 @@ it('a receipt is deleted 30 days after its import; then its request id is free a
     return (await call('GET', `/api/v2/workspaces/${workspaceId}/operations/${id}`)).status;
   }
 
-  const old = await imported('first');
-  expect(await imported('first')).toBe(old);
+  const oldId = await importFile('first');
+  expect(await importFile('first')).toBe(oldId);
   clock.advance(20 * DAY_MS);
-  expect(await statusOf(old)).toBe(200);
-  const young = await imported('second');
+  expect(await statusOf(oldId)).toBe(200);
+  const newerId = await importFile('second');
   clock.advance(11 * DAY_MS);
-  await expect.poll(() => statusOf(old)).toBe(404);
-  expect(await statusOf(young)).toBe(200);
-  const again = await imported('first');
-  expect(again).not.toBe(old);
-  expect(await statusOf(again)).toBe(200);
+  await expect.poll(() => statusOf(oldId)).toBe(404);
+  expect(await statusOf(newerId)).toBe(200);
+  const repeatedId = await importFile('first');
+  expect(repeatedId).not.toBe(oldId);
+  expect(await statusOf(repeatedId)).toBe(200);
 });

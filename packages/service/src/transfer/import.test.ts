@@ -18,13 +18,13 @@ function fileOf(blocks: JsonObject[], more: JsonObject = {}): JsonObject {
   };
 }
 
-async function warned(given: JsonObject): Promise<string[]> {
-  const file = readFile(given);
+async function warningLines(source: JsonObject): Promise<string[]> {
+  const file = readFile(source);
   return warningsOf(file, await planImport(file, {}, { destination, lookups: {} }));
 }
 
 describe('the file of an import', () => {
-  it('is a draft: unknown keys are dropped with a warning, and containers follow from the blocks', () => {
+  it('is a draft: unknown keys are dropped with a warning, and containers are derived from the blocks', () => {
     const loop = { ...block('l'), type: 'loop', data: { count: 3 }, strange: 1 };
     const { graph, warnings } = readFile(fileOf([loop]));
     expect(graph.blocks['l']).not.toHaveProperty('strange');
@@ -37,7 +37,7 @@ describe('the file of an import', () => {
     ['  Trimmed ', 'Trimmed'],
     ['n'.repeat(300), 'n'.repeat(200)],
     [`${'n'.repeat(199)}😀`, `${'n'.repeat(199)}\ufffd`],
-  ])('named %j gives the name %j', (name, expected) => {
+  ])('with the name %j is imported as %j', (name, expected) => {
     expect(readFile(fileOf([], { workflow: { name } })).name).toBe(expected);
   });
 });
@@ -48,17 +48,17 @@ describe('the warnings of an import', () => {
       workflowId: ['workflow-selector', null] as [string, Json],
       manual: ['workflow-selector', second] as [string, Json],
     });
-    expect(await warned(fileOf([block('B', fields(''))]))).toEqual([
+    expect(await warningLines(fileOf([block('B', fields(''))]))).toEqual([
       'B: workflowId was stripped by export; set it before running',
     ]);
-    expect(await warned(fileOf([block('B', fields('<start.id>'))]))).toEqual([]);
+    expect(await warningLines(fileOf([block('B', fields('<start.id>'))]))).toEqual([]);
   });
 
   it('are at most 1,000 lines', async () => {
     const many = Array.from({ length: 1500 }, (_, at) =>
       block(`b${at}`, { workflowId: ['workflow-selector', null] }),
     );
-    const lines = await warned(fileOf(many));
+    const lines = await warningLines(fileOf(many));
     expect(lines).toHaveLength(1000);
     expect(lines.at(-1)).toBe('501 more warnings');
   });
@@ -69,13 +69,13 @@ describe('the report of an import', () => {
     const file = readFile(fileOf([block('B', { workflowId: ['workflow-selector', 'w1'] })]));
     const mappings = [{ kind: 'workflow' as const, sourceId: 'w1', targetId: null }];
     const plan = await planImport(file, { mappings }, { destination, lookups: {} });
-    const about = { operationId: 'o', requestId: 'r', workspaceId: 'w', workflowId: 'made' };
-    const report = reportOf({ ...about, plan, warnings: [], idMap: new Map([['B', 'new']]) });
+    const ids = { operationId: 'o', requestId: 'r', workspaceId: 'w', workflowId: 'made' };
+    const report = reportOf({ ...ids, plan, warnings: [], idMap: new Map([['B', 'new']]) });
     expect(report).toMatchObject({
       ...{ operationId: 'o', status: 'requires_configuration', resourceIds: ['made'], idMap: { B: 'new' } },
       issues: [{ code: 'REFERENCE_CLEARED', workflowId: 'made', blockId: 'new', subBlockKey: 'workflowId' }],
     });
-    const warned = reportOf({ ...about, plan: { ...plan, cleared: [] }, warnings: ['x'], idMap: new Map() });
+    const warned = reportOf({ ...ids, plan: { ...plan, cleared: [] }, warnings: ['x'], idMap: new Map() });
     expect([warned.status, warned.issues[0]?.message]).toEqual(['completed_with_warnings', 'x']);
   });
 });

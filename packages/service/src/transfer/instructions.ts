@@ -50,7 +50,7 @@ export class Instructions {
    * Returns a function that looks up the target for the id at a position of a reference. It throws 400 if the
    * instructions contradict each other or the reference.
    */
-  for({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {
+  lookupFor({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {
     const mapped = this.#mappings.get(idKey(kind, sourceId));
     const byPosition = this.#bindings.get(bindingKey(occurrence));
     if (!byPosition) return () => mapped;

@@ -10,17 +10,17 @@ describe('readPayload', () => {
     ['an export', { version: '1.0', workflow: { name: 'W' }, state }],
     ['an export within data', { data: { version: '1.0', workflow: { name: 'W' }, state } }],
     ['a state with its name', { state: { ...state, metadata: { name: 'W' } } }],
-    ['a bare state', { ...state, metadata: { name: 'W' } }],
+    ['a state', { ...state, metadata: { name: 'W' } }],
     ['JSON text', JSON.stringify({ version: '1.0', workflow: { name: 'W' }, state })],
   ];
-  it.each(forms)('reads %s', (_, given) => {
-    const { name, graph } = readPayload(given);
+  it.each(forms)('reads %s', (_, input) => {
+    const { name, graph } = readPayload(input);
     expect(name).toBe('W');
     expect(graph.blocks).toEqual({ b: block });
     expect(graph.edges).toHaveLength(1);
   });
 
-  it('reads variables as an object, a list or text', () => {
+  it('reads variables as an object, an array or JSON text', () => {
     const variable = { id: 'v', name: 'n', type: 'string', value: 1 };
     for (const variables of [{ v: variable }, [variable], JSON.stringify({ v: variable })]) {
       expect(readPayload({ ...state, variables }).graph.variables).toEqual({ v: variable });
@@ -38,7 +38,7 @@ describe('readPayload', () => {
 
   const refused: [string, Json, string][] = [
     ['text that is not JSON', '{', 'a string that is not JSON'],
-    ['a list', [], 'workflow must be an object'],
+    ['an array', [], 'workflow must be an object'],
     ['a state without blocks', { edges: [] }, 'state.blocks'],
     ['a state without edges', { blocks: {} }, 'state.edges'],
     ['a block without a type', { blocks: { b: { name: 'x' } }, edges: [] }, 'blocks.b.type'],
@@ -88,11 +88,11 @@ describe('readPayload', () => {
       '10000 occurrences',
     ],
   ];
-  it.each(refused)('refuses %s', (_, given, message) => {
-    expect(() => readPayload(given)).toThrow(message);
+  it.each(refused)('refuses %s', (_, input, message) => {
+    expect(() => readPayload(input)).toThrow(message);
   });
 
-  it('refuses a file that is nested too deeply, as value and as text', () => {
+  it('refuses a file that is nested too deeply, as a value and as JSON text', () => {
     let deep: Json = 1;
     for (let n = 0; n < 200; n++) deep = [deep];
     const text = `{"blocks":{},"edges":[],"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;

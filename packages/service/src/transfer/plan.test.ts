@@ -21,14 +21,14 @@ function graphOf(blocks: { [id: string]: [type: string, fields: Fields] }): Port
   return { blocks: Object.fromEntries(entries), edges: [], variables: {} };
 }
 
-const has =
+const lookupOf =
   (...known: string[]) =>
   (ids: readonly string[]): Promise<Set<string>> =>
     Promise.resolve(new Set(ids.filter((id) => known.includes(id))));
 
 /** Every kind has an area, in which the workspace has `mine` and `other`. */
-const ALL = Object.fromEntries(
-  REFERENCE_KINDS.map(({ kind }) => [kind, has('mine', 'other')]),
+const ALL_LOOKUPS = Object.fromEntries(
+  REFERENCE_KINDS.map(({ kind }) => [kind, lookupOf('mine', 'other')]),
 ) as unknown as Lookups;
 
 const destination = { workspaceId: 'w', principal: {} as Principal };
@@ -36,7 +36,7 @@ const destination = { workspaceId: 'w', principal: {} as Principal };
 function plan(
   graph: PortableGraph,
   options: ImportOptions = {},
-  { lookups = ALL, manifest }: { lookups?: Lookups; manifest?: ReferenceManifest } = {},
+  { lookups = ALL_LOOKUPS, manifest }: { lookups?: Lookups; manifest?: ReferenceManifest } = {},
 ) {
   return planImport({ graph, manifest }, options, { destination, lookups });
 }
@@ -145,7 +145,7 @@ describe('an import plan', () => {
 
   it('restores ids that the manifest names in fields that the export has cleared', async () => {
     const graph = graphOf({ b: ['knowledge', { knowledgeBaseIds: ['x', null] }] });
-    const at = { blockId: 'b', subBlockKey: 'knowledgeBaseIds', valuePath: [], encoding: 'csv' as const };
+    const place = { blockId: 'b', subBlockKey: 'knowledgeBaseIds', valuePath: [], encoding: 'csv' as const };
     const manifest: ReferenceManifest = {
       version: 1,
       references: [
@@ -153,13 +153,13 @@ describe('an import plan', () => {
           kind: 'knowledge-base',
           sourceId: 'one',
           required: false,
-          occurrences: [{ ...at, positions: [0] }],
+          occurrences: [{ ...place, positions: [0] }],
         },
         {
           kind: 'knowledge-base',
           sourceId: 'mine',
           required: false,
-          occurrences: [{ ...at, positions: [1] }],
+          occurrences: [{ ...place, positions: [1] }],
         },
       ],
     };
@@ -188,24 +188,24 @@ describe('an import plan', () => {
     expect(planned.graph).toEqual(workflow);
   });
 
-  const bound = (rest: object) =>
+  const bindingWith = (rest: object) =>
     ({
       ...{ kind: 'workflow', blockId: 'b', subBlockKey: 'workflowId', valuePath: [], encoding: 'scalar' },
       ...rest,
     }) as NonNullable<ImportOptions['bindings']>[number];
 
   it('binds one place, even an empty one', async () => {
-    const one = await plan(workflow, { bindings: [bound({ targetId: 'other' })] });
+    const one = await plan(workflow, { bindings: [bindingWith({ targetId: 'other' })] });
     expect(valueOf(one.graph, 'b', 'workflowId')).toBe('other');
     const empty = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', null] }] });
-    const other = await plan(empty, { bindings: [bound({ targetId: 'other' })] });
+    const other = await plan(empty, { bindings: [bindingWith({ targetId: 'other' })] });
     expect(valueOf(other.graph, 'b', 'workflowId')).toBe('other');
     expect(isReady(other)).toBe(true);
   });
 
   it('binds single items of a list', async () => {
     const graph = graphOf({ b: ['knowledge', { knowledgeBaseIds: ['x', 'mine,mine,mine'] }] });
-    const binding = bound({
+    const binding = bindingWith({
       ...{ kind: 'knowledge-base', subBlockKey: 'knowledgeBaseIds', encoding: 'csv', positions: [1] },
       targetId: 'other',
     });
@@ -230,34 +230,34 @@ describe('an import plan', () => {
     ],
     [
       'two bindings of one place',
-      { bindings: [bound({ targetId: 'mine' }), bound({ targetId: 'other' })] },
+      { bindings: [bindingWith({ targetId: 'mine' }), bindingWith({ targetId: 'other' })] },
       'contradicting instructions for "workflowId" of block "b"',
     ],
     [
       'a binding of a whole value and one of an item',
-      { bindings: [bound({ targetId: 'mine' }), bound({ targetId: 'mine', positions: [0] })] },
+      { bindings: [bindingWith({ targetId: 'mine' }), bindingWith({ targetId: 'mine', positions: [0] })] },
       'contradicting',
     ],
     [
       'a mapping and a binding of one place',
       {
         mappings: [{ kind: 'workflow', sourceId: 'mine', targetId: 'mine' }],
-        bindings: [bound({ targetId: 'other' })],
+        bindings: [bindingWith({ targetId: 'other' })],
       },
       'contradicting',
     ],
     [
       'a binding of another kind',
-      { bindings: [bound({ kind: 'table', targetId: 'mine' })] },
+      { bindings: [bindingWith({ kind: 'table', targetId: 'mine' })] },
       'has a workflow',
     ],
     [
       'a binding of an unknown place',
-      { bindings: [bound({ blockId: 'x', targetId: 'mine' })] },
+      { bindings: [bindingWith({ blockId: 'x', targetId: 'mine' })] },
       'cannot have a',
     ],
     [
-      'a dependent value of another field',
+      'a dependent value for a field that depends on no other',
       { dependentValues: [{ blockId: 'b', subBlockKey: 'workflowId', value: 'x' }] },
       'is not a choice',
     ],
@@ -272,7 +272,7 @@ describe('an import plan', () => {
   it('keeps the target if an instruction has none', async () => {
     const planned = await plan(workflow, {
       mappings: [{ kind: 'workflow', sourceId: 'mine' }],
-      bindings: [bound({})],
+      bindings: [bindingWith({})],
     });
     expect(planned.bindings).toMatchObject([{ targetId: 'mine' }]);
   });
@@ -287,10 +287,10 @@ describe('an import plan', () => {
       },
     ],
   });
-  const account = { kind: 'credential' as const, sourceId: 'theirs', targetId: 'mine' };
+  const credentialMapping = { kind: 'credential' as const, sourceId: 'theirs', targetId: 'mine' };
 
   it('clears choices that depend on a changed reference, and applies the choices of the caller', async () => {
-    const changed = await plan(mail, { mappings: [account] });
+    const changed = await plan(mail, { mappings: [credentialMapping] });
     expect(valueOf(changed.graph, 'm', 'label')).toBeNull();
     expect(changed.configuration).toEqual([
       {
@@ -299,7 +299,7 @@ describe('an import plan', () => {
       },
     ]);
     const dependentValues = [{ blockId: 'm', subBlockKey: 'label', value: 'SENT' }];
-    const chosen = await plan(mail, { mappings: [account], dependentValues });
+    const chosen = await plan(mail, { mappings: [credentialMapping], dependentValues });
     expect(valueOf(chosen.graph, 'm', 'label')).toBe('SENT');
     expect(chosen.configuration).toMatchObject([{ configured: true }]);
     expect(valueOf(chosen.graph, 'm', 'to')).toBe('a');

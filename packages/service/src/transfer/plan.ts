@@ -186,7 +186,7 @@ function resolve(
 ): ResolvedReference[] {
   const { occurrence } = reference;
   const { positions } = occurrence;
-  const targetAt = instructions.for(reference);
+  const targetAt = instructions.lookupFor(reference);
   if (!positions) return [resolveTo(reference, targetAt(undefined), existing)];
   const byTarget = Map.groupBy(positions, targetAt);
   return [...byTarget].map(([target, targetPositions]) =>

@@ -22,8 +22,8 @@ function referencesIn(type: string, fields: FieldRow[], rest?: JsonObject): Foun
   return [...referencesOf(graphOf(type, fields, rest), REFERENCE_KINDS)];
 }
 
-/** The references in short form: kind, id, key, path, encoding and positions. */
-function brief(type: string, fields: FieldRow[], rest?: JsonObject) {
+/** Returns the references in short form: kind, id, key, path, encoding and positions. */
+function summaries(type: string, fields: FieldRow[], rest?: JsonObject) {
   return referencesIn(type, fields, rest).map(
     ({ kind, sourceId, occurrence: { subBlockKey, valuePath, encoding, positions } }) =>
       [kind, sourceId, [subBlockKey, ...valuePath].join('.'), encoding, ...(positions ?? [])].join(' '),
@@ -31,7 +31,7 @@ function brief(type: string, fields: FieldRow[], rest?: JsonObject) {
 }
 
 /** Returns the values of the block's fields with each id replaced by its target. */
-function replaced(type: string, fields: FieldRow[], targets: { [id: string]: string | null }): Json[] {
+function valuesOf(type: string, fields: FieldRow[], targets: { [id: string]: string | null }): Json[] {
   const graph = graphOf(type, fields);
   const assignments = [...referencesOf(graph, REFERENCE_KINDS)].flatMap(({ sourceId, occurrence }) =>
     Object.hasOwn(targets, sourceId) ? [{ occurrence, targetId: targets[sourceId] ?? null }] : [],
@@ -88,7 +88,7 @@ describe('referencesOf', () => {
     ],
   ];
   it.each(kinds)('finds a %s', (_, type, row, expected) => {
-    expect(brief(type, [row])[0]).toBe(expected);
+    expect(summaries(type, [row])[0]).toBe(expected);
   });
 
   it('finds the definition of a custom block in its type, and no sub-block with the key of another field', () => {
@@ -96,11 +96,11 @@ describe('referencesOf', () => {
       ['block.type', 'oauth-input', 'c'],
       ['data.count', 'oauth-input', 'c'],
     ];
-    expect(brief('custom_block_a1', rows)).toEqual(['custom-block custom_block_a1 block.type scalar']);
-    expect(brief('api', rows)).toEqual([]);
+    expect(summaries('custom_block_a1', rows)).toEqual(['custom-block custom_block_a1 block.type scalar']);
+    expect(summaries('api', rows)).toEqual([]);
   });
 
-  it('is tested here for every kind', () => {
+  it('is tested for every kind', () => {
     expect(kinds.map(([kind]) => kind)).toEqual(REFERENCE_KINDS.map(({ kind }) => kind));
   });
 
@@ -117,31 +117,31 @@ describe('referencesOf', () => {
       'workflow w1 tools.2.params.workflowId scalar',
       'env-var TO tools.0.params.to environment 0',
     ];
-    expect(brief('agent', [['tools', 'tool-input', tools]])).toEqual(expected);
-    expect(brief('agent', [['tools', 'short-input', JSON.stringify(tools)]])).toEqual(expected);
+    expect(summaries('agent', [['tools', 'tool-input', tools]])).toEqual(expected);
+    expect(summaries('agent', [['tools', 'short-input', JSON.stringify(tools)]])).toEqual(expected);
   });
 
   it('finds several ids in lists and comma-separated text', () => {
-    expect(brief('knowledge', [['knowledgeBaseIds', 'x', 'a, b,,a']])).toEqual([
+    expect(summaries('knowledge', [['knowledgeBaseIds', 'x', 'a, b,,a']])).toEqual([
       'knowledge-base a knowledgeBaseIds csv 0 3',
       'knowledge-base b knowledgeBaseIds csv 1',
     ]);
-    expect(brief('knowledge', [['knowledgeBaseIds', 'x', ['a', '<start.kb>', 'b']]])).toEqual([
+    expect(summaries('knowledge', [['knowledgeBaseIds', 'x', ['a', '<start.kb>', 'b']]])).toEqual([
       'knowledge-base a knowledgeBaseIds array 0',
       'knowledge-base b knowledgeBaseIds array 2',
     ]);
   });
 
   it('does not treat references or placeholders as ids', () => {
-    expect(brief('gmail', [['credential', 'oauth-input', '<start.credential>']])).toEqual([]);
-    expect(brief('gmail', [['credential', 'oauth-input', '{{C}}']])).toEqual([
+    expect(summaries('gmail', [['credential', 'oauth-input', '<start.credential>']])).toEqual([]);
+    expect(summaries('gmail', [['credential', 'oauth-input', '{{C}}']])).toEqual([
       'env-var C credential environment 0',
     ]);
-    expect(brief('gmail', [['credential', 'oauth-input', ' ']])).toEqual([]);
+    expect(summaries('gmail', [['credential', 'oauth-input', ' ']])).toEqual([]);
   });
 
   it('finds placeholders in fields of containers', () => {
-    expect(brief('loop', [], { data: { collection: '{{ITEMS}}', width: 3 } })).toEqual([
+    expect(summaries('loop', [], { data: { collection: '{{ITEMS}}', width: 3 } })).toEqual([
       'env-var ITEMS data.collection environment 0',
     ]);
   });
@@ -163,7 +163,7 @@ describe('referencesOf', () => {
       ['k'.repeat(300), 'code', '{{E}}'],
       ['prototype', 'code', '{{F}}'],
     ];
-    expect(brief('api', rows)).toEqual(['env-var C body.ok environment 0']);
+    expect(summaries('api', rows)).toEqual(['env-var C body.ok environment 0']);
   });
 });
 
@@ -199,7 +199,7 @@ describe('rewriteReferences', () => {
       ['files', 'file-upload', [{ key: 'a', name: 'n', url: 'u' }, { key: 'b' }]],
       ['text', 'long-input', 'x {{a}} {{b}} {{a}}'],
     ];
-    expect(replaced('x', rows, { a: 'Z' })).toEqual([
+    expect(valuesOf('x', rows, { a: 'Z' })).toEqual([
       'Z',
       'Z,b,Z',
       ['b', 'Z', '<start.kb>'],
@@ -216,18 +216,18 @@ describe('rewriteReferences', () => {
       ['files', 'file-upload', { key: 'a' }],
       ['text', 'long-input', 'x {{a}}!'],
     ];
-    expect(replaced('x', rows, { a: null })).toEqual([null, 'b', [], null, 'x !']);
+    expect(valuesOf('x', rows, { a: null })).toEqual([null, 'b', [], null, 'x !']);
   });
 
-  it('replaces several ids of one list at once, even if they swap places', () => {
-    expect(replaced('x', [['knowledgeBaseIds', 'x', 'a,b,c']], { a: 'b', b: 'a', c: null })).toEqual(['b,a']);
-    expect(replaced('x', [['text', 'code', '{{a}}{{b}}']], { a: 'b', b: 'a' })).toEqual(['{{b}}{{a}}']);
+  it('replaces several ids of one list together, even if they swap places', () => {
+    expect(valuesOf('x', [['knowledgeBaseIds', 'x', 'a,b,c']], { a: 'b', b: 'a', c: null })).toEqual(['b,a']);
+    expect(valuesOf('x', [['text', 'code', '{{a}}{{b}}']], { a: 'b', b: 'a' })).toEqual(['{{b}}{{a}}']);
   });
 
-  it('replaces ids in tools that are JSON text, and keeps them text', () => {
+  it('replaces ids in tools that are JSON text, which they remain', () => {
     const tools = [{ type: 'gmail', params: { credential: 'a' } }];
     const after = [{ type: 'gmail', params: { credential: 'Z' } }];
-    expect(replaced('agent', [['tools', 'x', JSON.stringify(tools)]], { a: 'Z' })).toEqual([
+    expect(valuesOf('agent', [['tools', 'x', JSON.stringify(tools)]], { a: 'Z' })).toEqual([
       JSON.stringify(after),
     ]);
   });
@@ -262,7 +262,7 @@ describe('rewriteReferences', () => {
     expect(Object.values(subBlocks).map(({ value }) => value)).toEqual(['C', 'A,B', ['D']]);
   });
 
-  it('changes no absent place of the graph, and no prototype', () => {
+  it('ignores places that the graph does not have, and changes no prototype', () => {
     const graph = graphOf('api', [['body', 'code', { a: 'x', list: ['y'] }]]);
     const paths = [
       ['b'],
@@ -276,8 +276,8 @@ describe('rewriteReferences', () => {
       const occurrence = { blockId: 'b', subBlockKey: 'body', valuePath, encoding: 'scalar' as const };
       expect(rewriteReferences(graph, [{ occurrence, targetId: 'Z' }])).toEqual(graph);
     }
-    const elsewhere = { blockId: '__proto__', subBlockKey: 'x', valuePath: [], encoding: 'scalar' as const };
-    expect(rewriteReferences(graph, [{ occurrence: elsewhere, targetId: 'Z' }])).toEqual(graph);
+    const unknown = { blockId: '__proto__', subBlockKey: 'x', valuePath: [], encoding: 'scalar' as const };
+    expect(rewriteReferences(graph, [{ occurrence: unknown, targetId: 'Z' }])).toEqual(graph);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
@@ -286,12 +286,12 @@ describe('rewriteReferences', () => {
       ['text', 'code', '{{a}}'.repeat(2000)],
       ...Array.from({ length: 8000 }, (_, n): FieldRow => [`k${n}`, 'code', '{{a}}']),
     ]);
-    const started = performance.now();
+    const startMs = performance.now();
     const assignments = [...referencesOf(graph, REFERENCE_KINDS)].map(({ occurrence }) => ({
       occurrence,
       targetId: 'Z',
     }));
     expect(JSON.stringify(rewriteReferences(graph, assignments))).not.toContain('{{a}}');
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - startMs).toBeLessThan(2000);
   });
 });

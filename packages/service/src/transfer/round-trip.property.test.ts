@@ -87,7 +87,7 @@ const graphs: fc.Arbitrary<PortableGraph> = fc
       }));
   });
 
-function exported(graph: PortableGraph): PortableGraph {
+function exportGraph(graph: PortableGraph): PortableGraph {
   return sanitize(graph).graph;
 }
 
@@ -95,20 +95,20 @@ describe('export and import', () => {
   it('return the same export, except for ids', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
-        const first = exported(graph);
+        const first = exportGraph(graph);
         const file = JSON.parse(JSON.stringify({ version: '1.0', state: first })) as Json;
         let last = 0;
         const imported = regenerateIds(readPayload(file).graph, () => uuid('b', (last += 1)));
-        const second = exported(imported.graph);
-        // Restores the old ids with the function that made the new ones.
-        const old = new Map([...imported.idMap].map(([before, after]) => [after, before]));
+        const second = exportGraph(imported.graph);
+        // Restores the old ids with the function that created the new ones.
+        const oldIds = new Map([...imported.idMap].map(([before, after]) => [after, before]));
         const order = [
           ...Object.keys(second.blocks),
           ...second.edges.map((edge) => (edge as { id: string }).id),
         ];
-        let at = 0;
-        const back = regenerateIds(second, () => old.get(order[at++] ?? '') ?? '');
-        const { blocks, edges, variables } = back.graph;
+        let index = 0;
+        const restored = regenerateIds(second, () => oldIds.get(order[index++] ?? '') ?? '');
+        const { blocks, edges, variables } = restored.graph;
         expect(JSON.parse(JSON.stringify({ blocks, edges, variables }))).toEqual(
           JSON.parse(JSON.stringify(first)),
         );
@@ -125,7 +125,7 @@ describe('export and import', () => {
         const field = { id: name, type: 'short-input', value: secret };
         const tools = { type: 'tool-input', value: [{ type: 'slack', params: { [name]: secret } }] };
         const blocks = { ...graph.blocks, [id]: { ...block, subBlocks: { [name]: field, tools } } };
-        expect(JSON.stringify(exported({ ...graph, blocks }))).not.toContain(secret);
+        expect(JSON.stringify(exportGraph({ ...graph, blocks }))).not.toContain(secret);
       }),
     );
   });
@@ -133,12 +133,12 @@ describe('export and import', () => {
   it('find the same references after each was replaced with itself', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
-        const found = [...referencesOf(graph, REFERENCE_KINDS)];
+        const references = [...referencesOf(graph, REFERENCE_KINDS)];
         const same = rewriteReferences(
           graph,
-          found.map(({ sourceId, occurrence }) => ({ occurrence, targetId: sourceId })),
+          references.map(({ sourceId, occurrence }) => ({ occurrence, targetId: sourceId })),
         );
-        expect(manifestOf(referencesOf(same, REFERENCE_KINDS))).toEqual(manifestOf(found));
+        expect(manifestOf(referencesOf(same, REFERENCE_KINDS))).toEqual(manifestOf(references));
       }),
     );
   });
@@ -146,18 +146,20 @@ describe('export and import', () => {
   it('leave no reference that was cleared', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
-        const found = [...referencesOf(graph, REFERENCE_KINDS)];
+        const references = [...referencesOf(graph, REFERENCE_KINDS)];
         const cleared = rewriteReferences(
           graph,
-          found.map(({ occurrence }) => ({ occurrence, targetId: null })),
+          references.map(({ occurrence }) => ({ occurrence, targetId: null })),
         );
         const ids = new Set(
-          found.filter(({ kind }) => kind !== 'env-var').map(({ kind, sourceId }) => `${kind} ${sourceId}`),
+          references
+            .filter(({ kind }) => kind !== 'env-var')
+            .map(({ kind, sourceId }) => `${kind} ${sourceId}`),
         );
-        const left = [...referencesOf(cleared, REFERENCE_KINDS)].map(
+        const remaining = [...referencesOf(cleared, REFERENCE_KINDS)].map(
           ({ kind, sourceId }) => `${kind} ${sourceId}`,
         );
-        expect(left.filter((each) => ids.has(each))).toEqual([]);
+        expect(remaining.filter((each) => ids.has(each))).toEqual([]);
       }),
     );
   });

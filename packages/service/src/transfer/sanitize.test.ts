@@ -80,12 +80,15 @@ describe('sanitize', () => {
       { type: 'mcp', params: { serverId: 's', toolName: 't' } },
       'odd',
     ];
-    const expected = (kept: boolean) => [
+    const expected = (keepBindings: boolean) => [
       {
         type: 'slack',
-        params: { credential: null, apiKey: null, channelId: kept ? 'C1' : null, text: 'hi' },
+        params: { credential: null, apiKey: null, channelId: keepBindings ? 'C1' : null, text: 'hi' },
       },
-      { type: 'knowledge', params: { knowledgeBaseId: kept ? 'kb' : null, documentId: kept ? 'd' : null } },
+      {
+        type: 'knowledge',
+        params: { knowledgeBaseId: keepBindings ? 'kb' : null, documentId: keepBindings ? 'd' : null },
+      },
       { type: 'mcp', params: { serverId: 's', toolName: 't' } },
       'odd',
     ];
@@ -95,7 +98,7 @@ describe('sanitize', () => {
     expect(text).toEqual({ tools: JSON.stringify(expected(false)) });
   });
 
-  it('removes the addresses of files that it keeps', () => {
+  it('removes the URLs of files that it keeps', () => {
     const file = { key: 'k', name: 'n', url: 'https://files.test/?sig=1' };
     expect(valuesOf('x', [['files', 'file-upload', [file]]], true)).toEqual({
       files: [{ key: 'k', name: 'n' }],
@@ -130,7 +133,7 @@ describe('sanitize', () => {
     ]);
   });
 
-  it('does not change the given graph, and changes nothing the second time', () => {
+  it('does not change its input, and changes nothing the second time', () => {
     const source = graphOf('slack', [
       ['credential', 'oauth-input', 'c'],
       ['text', 'long-input', `Bearer abc${'0'.repeat(20)}`],

@@ -19,28 +19,28 @@ const mine = await testApi({ store, engine });
 const theirs = await testApi({ store, engine });
 
 /** Runs a workflow of `api` that calls `reference`. Returns its result. */
-async function calling(api: TestApi, reference: string): Promise<unknown> {
+async function callResult(api: TestApi, reference: string): Promise<unknown> {
   const caller = await api.deployed(
     workflow([block('Call', 'workflow', { workflowId: reference })], ['Start -> Call']),
   );
   return (await api.call('POST', `/api/v2/workflows/${caller}/execute`, { body: {} })).data;
 }
 
-async function deployedAs(api: TestApi, name: string, exported: Json): Promise<void> {
+async function deployAs(api: TestApi, name: string, definition: Json): Promise<void> {
   const body = { workspaceId: api.workspaceId, name };
-  const made = await api.call<{ id: string }>('POST', '/api/v2/workflows', { body });
-  const at = `/api/v2/workflows/${made.data.id}`;
-  await api.call('PUT', `${at}/state`, { body: draftOf(exported) });
-  expect((await api.call('POST', `${at}/deploy`)).status).toBe(200);
+  const created = await api.call<{ id: string }>('POST', '/api/v2/workflows', { body });
+  const path = `/api/v2/workflows/${created.data.id}`;
+  await api.call('PUT', `${path}/state`, { body: draftOf(definition) });
+  expect((await api.call('POST', `${path}/deploy`)).status).toBe(200);
 }
 
-const NOT_THERE = {
+const CHILD_NOT_FOUND = {
   status: 'failed',
   error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
 };
 
 /** A workflow that responds with this text. */
-const saying = (words: string, drawing: Drawing = {}): Json =>
+const replyWith = (words: string, drawing: Drawing = {}): Json =>
   workflow(
     [block('Reply', 'response', { dataMode: 'json', data: JSON.stringify({ words }) })],
     ['Start -> Reply'],
@@ -57,9 +57,9 @@ async function callerOf(api: TestApi, child: string): Promise<() => Promise<stri
   };
 }
 
-async function redraft(api: TestApi, id: string, drawn: Json): Promise<string> {
+async function replaceDraft(api: TestApi, id: string, definition: Json): Promise<string> {
   const path = `/api/v2/workflows/${id}`;
-  expect((await api.call('PUT', `${path}/state`, { body: draftOf(drawn) })).status).toBe(200);
+  expect((await api.call('PUT', `${path}/state`, { body: draftOf(definition) })).status).toBe(200);
   return path;
 }
 
@@ -67,40 +67,40 @@ describe('a workflow that runs another one', () => {
   it('finds workflows of its workspace', async () => {
     const child = await mine.deployed(GREETING);
     expect(await store.definitions.tenant(child)).toBe(mine.workspaceId);
-    expect(await store.definitions.tenant('of another place')).toBeUndefined();
-    expect(await calling(mine, child)).toMatchObject({ status: 'completed', output: { success: true } });
+    expect(await store.definitions.tenant('unknown')).toBeUndefined();
+    expect(await callResult(mine, child)).toMatchObject({ status: 'completed', output: { success: true } });
   });
 
   it('resolves a name in its own workspace', async () => {
     const name = 'Greeting of both';
-    await deployedAs(mine, name, GREETING);
-    await deployedAs(theirs, name, APPROVAL);
-    expect(await calling(mine, name)).toMatchObject({ status: 'completed', output: { success: true } });
-    expect(await calling(theirs, name)).toMatchObject({ status: 'paused' });
+    await deployAs(mine, name, GREETING);
+    await deployAs(theirs, name, APPROVAL);
+    expect(await callResult(mine, name)).toMatchObject({ status: 'completed', output: { success: true } });
+    expect(await callResult(theirs, name)).toMatchObject({ status: 'paused' });
   });
 
   it('does not find workflows of another workspace, by id or name', async () => {
     const child = await theirs.deployed(GREETING);
     const { data } = await theirs.call<{ name: string }>('GET', `/api/v2/workflows/${child}`);
-    expect(await calling(mine, child)).toMatchObject(NOT_THERE);
-    expect(await calling(mine, data.name)).toMatchObject(NOT_THERE);
+    expect(await callResult(mine, child)).toMatchObject(CHILD_NOT_FOUND);
+    expect(await callResult(mine, data.name)).toMatchObject(CHILD_NOT_FOUND);
   });
 
   it('does not find an undeployed workflow, and runs the live version after a rollback', async () => {
     const child = await mine.deployed(GREETING);
     await mine.call('DELETE', `/api/v2/workflows/${child}/deploy`);
-    expect(await calling(mine, child)).toMatchObject(NOT_THERE);
-    await mine.call('PUT', `/api/v2/workflows/${child}/state`, { body: await draftWithout(child) });
+    expect(await callResult(mine, child)).toMatchObject(CHILD_NOT_FOUND);
+    await mine.call('PUT', `/api/v2/workflows/${child}/state`, { body: await onlyStartBlock(child) });
     await mine.call('POST', `/api/v2/workflows/${child}/deploy`);
     await mine.call('POST', `/api/v2/workflows/${child}/versions/1/activate`);
-    const result = await calling(mine, child);
+    const result = await callResult(mine, child);
     expect(JSON.stringify(result)).toContain('hello');
   });
 
   it('runs the live version when a deployment has stopped between its two writes', async () => {
-    const child = await mine.deployed(saying('live'));
-    const said = await callerOf(mine, child);
-    const path = await redraft(mine, child, saying('lost'));
+    const child = await mine.deployed(replyWith('live'));
+    const runCaller = await callerOf(mine, child);
+    const path = await replaceDraft(mine, child, replyWith('lost'));
     const { addVersion } = mine.store.workflows;
     mine.store.workflows.addVersion = () => Promise.reject(new Error('The store is unavailable.'));
     const stopped = await mine.call('POST', `${path}/deploy`);
@@ -108,14 +108,14 @@ describe('a workflow that runs another one', () => {
     expect(stopped.status).toBe(500);
     expect(mine.faults.splice(0)).toHaveLength(1);
     expect(await engine.execute(child)).toMatchObject({ output: { data: { words: 'lost' } } });
-    expect(await said()).toBe('live');
+    expect(await runCaller()).toBe('live');
     expect(await mine.call('GET', `${path}/versions`)).toMatchObject({ data: [{ version: 1 }] });
     expect(await mine.call('POST', `${path}/deploy`)).toMatchObject({ data: { version: 2 } });
-    expect(await said()).toBe('lost');
+    expect(await runCaller()).toBe('lost');
   });
 
   it('runs a deployment even if a draft cannot be read', async () => {
-    const child = await mine.deployed(saying('live'));
+    const child = await mine.deployed(replyWith('live'));
     const { database } = mine.store;
     await sql`update workflows set state = 'no graph' where id = ${child}`.execute(database);
     const run = await mine.call('POST', `/api/v2/workflows/${child}/execute`, { body: {} });
@@ -126,21 +126,21 @@ describe('a workflow that runs another one', () => {
   });
 
   it('runs the version that is shown as live when several are activated at the same time', async () => {
-    const child = await mine.deployed(saying('first'));
-    const said = await callerOf(mine, child);
-    const path = await redraft(mine, child, saying('second'));
+    const child = await mine.deployed(replyWith('first'));
+    const runCaller = await callerOf(mine, child);
+    const path = await replaceDraft(mine, child, replyWith('second'));
     await mine.call('POST', `${path}/deploy`);
     const { workflows } = mine.store;
     const activate = workflows.activate.bind(workflows);
-    const last = Promise.withResolvers<void>();
-    let begun = 0;
+    const secondActivated = Promise.withResolvers<void>();
+    let callCount = 0;
     // The second call creates the engine's newest version, the first call writes the record last.
-    workflows.activate = async (...given) => {
-      begun += 1;
-      const isFirst = begun === 1;
-      if (isFirst) await last.promise;
-      await activate(...given);
-      if (!isFirst) last.resolve();
+    workflows.activate = async (...args) => {
+      callCount += 1;
+      const isFirst = callCount === 1;
+      if (isFirst) await secondActivated.promise;
+      await activate(...args);
+      if (!isFirst) secondActivated.resolve();
     };
     const answers = await Promise.all(
       [1, 2].map((version) => mine.call('POST', `${path}/versions/${version}/activate`)),
@@ -148,7 +148,7 @@ describe('a workflow that runs another one', () => {
     workflows.activate = activate;
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     const { data } = await mine.call<{ activeDeployment: { version: number } }>('GET', `${path}/deployment`);
-    expect(await said()).toBe(data.activeDeployment.version === 1 ? 'first' : 'second');
+    expect(await runCaller()).toBe(data.activeDeployment.version === 1 ? 'first' : 'second');
   });
 
   it('without a workspace can run every workflow of the engine', async () => {
@@ -164,40 +164,40 @@ describe('a workflow that runs another one', () => {
         id: 'x',
       },
     );
-    await deployedAs(theirs, 'Secret of theirs', GREETING);
+    await deployAs(theirs, 'Secret of theirs', GREETING);
     expect(await engine.execute({ workflow: theirsByName })).toMatchObject({
       error: { code: 'CHILD_NOT_FOUND' },
     });
-    expect(await calling(mine, 'alone')).toMatchObject(NOT_THERE);
+    expect(await callResult(mine, 'alone')).toMatchObject(CHILD_NOT_FOUND);
   });
 });
 
 describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store rejects', () => {
   it('does not change the version that children run', async () => {
     const url = await postgresDatabase();
-    const records = await openServiceStore({
+    const serviceStore = await openServiceStore({
       postgres: { url },
       secret: 'a secret of more than thirty-two characters',
     });
     const api = await testApi({
-      store: records,
+      store: serviceStore,
       engine: await createEngine({
         postgres: { url },
-        ...ownership(records),
+        ...ownership(serviceStore),
       }),
     });
-    const child = await api.deployed(saying('live'));
-    const said = await callerOf(api, child);
-    const path = await redraft(api, child, saying('lost'));
+    const child = await api.deployed(replyWith('live'));
+    const runCaller = await callerOf(api, child);
+    const path = await replaceDraft(api, child, replyWith('lost'));
     // PostgreSQL cannot store this character.
     const refused = await api.call('POST', `${path}/deploy`, { body: { name: 'x\u0000' } });
     expect(refused.status).toBeGreaterThanOrEqual(400);
-    expect(await said()).toBe('live');
+    expect(await runCaller()).toBe('live');
   });
 });
 
-/** The draft with only its start block. */
-async function draftWithout(id: string): Promise<object> {
+/** Returns the draft with only its start block. */
+async function onlyStartBlock(id: string): Promise<object> {
   const { data } = await mine.call<{ blocks: { [id: string]: { type: string } } }>(
     'GET',
     `/api/v2/workflows/${id}/state`,

@@ -15,79 +15,79 @@ import { addWorkflow, changeWorkflow } from './store.ts';
 const NOW = '2026-01-01T00:00:00.000Z';
 const SECRET = 'a secret that is only for the tests of this file';
 
-interface World {
+interface Setup {
   /** Two connections on PostgreSQL, one on SQLite. */
   writer: Db;
   host: Db;
   workspaceId: string;
   /** Resolves when this number of statements wait for a row. On SQLite immediately: transactions wait for each other there. */
-  blocked: (statements: number) => Promise<void>;
+  untilBlocked: (statements: number) => Promise<void>;
 }
 
-function opened(options: ServiceStoreOptions): Promise<ServiceStore> {
+function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
   const store = openServiceStore(options);
   afterAll(async () => (await store).close());
   return store;
 }
 
-async function worldOf(store: ServiceStore, other: ServiceStore): Promise<Omit<World, 'blocked'>> {
+async function workspaceIn(store: ServiceStore, other: ServiceStore): Promise<Omit<Setup, 'untilBlocked'>> {
   const workspaceId = crypto.randomUUID();
   const row = { id: workspaceId, name: 'Looms', personal_keys: 1, created_at: NOW };
   await (store.database as Kysely<Tables>).insertInto('workspaces').values(row).execute();
   return { writer: store.database as Db, host: other.database as Db, workspaceId };
 }
 
-async function onSqlite(): Promise<World> {
-  const store = await opened({ data: dataFolder(afterAll) });
-  return { ...(await worldOf(store, store)), blocked: () => Promise.resolve() };
+async function onSqlite(): Promise<Setup> {
+  const store = await openStore({ data: dataFolder(afterAll) });
+  return { ...(await workspaceIn(store, store)), untilBlocked: () => Promise.resolve() };
 }
 
-async function onPostgres(): Promise<World> {
+async function onPostgres(): Promise<Setup> {
   const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
-  const [store, other] = [await opened(options), await opened(options)];
-  const blocked = async (statements: number): Promise<void> => {
+  const [store, other] = [await openStore(options), await openStore(options)];
+  const untilBlocked = async (statements: number): Promise<void> => {
     const waiting = sql<{ count: string }>`select count(*) as count from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     const count = async () => Number((await waiting.execute(other.database)).rows[0]?.count);
     await expect.poll(count).toBe(statements);
   };
-  return { ...(await worldOf(store, other)), blocked };
+  return { ...(await workspaceIn(store, other)), untilBlocked };
 }
 
-const DATABASES: { [name: string]: () => Promise<World> } = {
+const DATABASES: { [name: string]: () => Promise<Setup> } = {
   SQLite: onSqlite,
   ...(hasPostgres && { PostgreSQL: onPostgres }),
 };
 
 describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, open) => {
-  const world = open();
+  const setup = open();
 
   async function folders(...paths: string[]): Promise<void> {
-    const { host, workspaceId } = await world;
+    const { host, workspaceId } = await setup;
     for (const path of paths) await createFolder(host, { workspaceId, path }, NOW);
   }
 
   async function workflowIn(folderPath: string): Promise<string> {
-    const { host, workspaceId } = await world;
-    const about = { workspaceId, name: crypto.randomUUID(), description: null, folderPath };
-    return (await addWorkflow(host, { ...about, graph: seededGraph(), now: NOW })).id;
+    const { host, workspaceId } = await setup;
+    const workflow = { workspaceId, name: crypto.randomUUID(), description: null, folderPath };
+    return (await addWorkflow(host, { ...workflow, graph: seededGraph(), now: NOW })).id;
   }
 
   async function rename(id: string): Promise<void> {
-    const { writer, workspaceId } = await world;
-    const about = { id, workspace_id: workspaceId, name: 'before' };
+    const { writer, workspaceId } = await setup;
+    const workflow = { id, workspace_id: workspaceId, name: 'before' };
     await changeUnlocked(writer, id, async (tx) => {
-      await changeWorkflow(tx, about, { change: { name: `renamed ${id}` }, now: NOW });
+      await changeWorkflow(tx, workflow, { change: { name: `renamed ${id}` }, now: NOW });
     });
   }
 
   async function nameOf(id: string): Promise<string> {
-    const { host } = await world;
+    const { host } = await setup;
     const query = host.selectFrom('workflows').select('name').where('id', '=', id);
     return (await query.executeTakeFirstOrThrow()).name;
   }
 
-  function locking(db: Db, workspaceId: string, path: string) {
+  function lockFolder(db: Db, workspaceId: string, path: string) {
     return db
       .updateTable('workflow_folders')
       .set({ locked: 1 })
@@ -97,16 +97,16 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
   }
 
   it('that began while a host locks an enclosing folder waits for the host, and is refused', async () => {
-    const { host, workspaceId, blocked } = await world;
+    const { host, workspaceId, untilBlocked } = await setup;
     await folders('/one', '/one/in');
     const id = await workflowIn('/one/in');
     const written = await host.transaction().execute(async (tx) => {
-      await locking(tx, workspaceId, '/one');
+      await lockFolder(tx, workspaceId, '/one');
       const writing = rename(id).then(
         () => undefined,
         (error: unknown) => error,
       );
-      await blocked(1);
+      await untilBlocked(1);
       return { writing };
     });
     expect(await written.writing).toMatchObject({ status: 423, message: 'The folder "/one" is locked' });
@@ -114,13 +114,13 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
   });
 
   it('makes a host that locks an enclosing folder wait for its end', async () => {
-    const { writer, host, workspaceId, blocked } = await world;
+    const { writer, host, workspaceId, untilBlocked } = await setup;
     await folders('/two', '/two/in');
     const id = await workflowIn('/two/in');
     const order: string[] = [];
     const { lock } = await changeUnlocked(writer, id, async () => {
-      const locked = locking(host, workspaceId, '/two').then(() => order.push('locked'));
-      await blocked(1);
+      const locked = lockFolder(host, workspaceId, '/two').then(() => order.push('locked'));
+      await untilBlocked(1);
       order.push('written');
       return { lock: locked };
     });
@@ -130,37 +130,37 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
   });
 
   it('is checked against the folder that the workflow has been moved to in the meantime', async () => {
-    const { host, workspaceId, blocked } = await world;
+    const { host, workspaceId, untilBlocked } = await setup;
     await folders('/three', '/four');
     const id = await workflowIn('/three');
     const written = await host.transaction().execute(async (tx) => {
-      await locking(tx, workspaceId, '/four');
+      await lockFolder(tx, workspaceId, '/four');
       await tx.updateTable('workflows').set({ folder_path: '/four' }).where('id', '=', id).execute();
       const writing = rename(id).then(
         () => undefined,
         (error: unknown) => error,
       );
-      await blocked(1);
+      await untilBlocked(1);
       return { writing };
     });
     expect(await written.writing).toMatchObject({ status: 423, message: 'The folder "/four" is locked' });
   });
 
   it('to an archived workflow is refused', async () => {
-    const { host } = await world;
+    const { host } = await setup;
     const id = await workflowIn('/');
     await host.updateTable('workflows').set({ archived_at: NOW }).where('id', '=', id).execute();
     await expect(rename(id)).rejects.toMatchObject({ status: 404, message: 'Workflow not found' });
   });
 
   it('that moves it to another folder does not deadlock with a move in the other direction', async () => {
-    const { writer, host, workspaceId } = await world;
+    const { writer, host, workspaceId } = await setup;
     await folders('/five', '/six');
     const [first, second] = [await workflowIn('/five'), await workflowIn('/six')];
     async function move(db: Db, id: string, folderPath: string): Promise<void> {
-      const about = { id, workspace_id: workspaceId, name: id };
+      const workflow = { id, workspace_id: workspaceId, name: id };
       const write = async (tx: Db): Promise<void> => {
-        await changeWorkflow(tx, about, { change: { folderPath }, now: NOW });
+        await changeWorkflow(tx, workflow, { change: { folderPath }, now: NOW });
       };
       await changeUnlocked(db, id, write, folderPath);
     }
@@ -182,7 +182,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
   });
 
   it('creates only one of two folders with the same path at the same time', async () => {
-    const { writer, host, workspaceId } = await world;
+    const { writer, host, workspaceId } = await setup;
     const create = (db: Db) =>
       db.transaction().execute((tx) => createFolder(tx, { workspaceId, path: '/seven' }, NOW));
     const results = await Promise.allSettled([create(writer), create(host)]);

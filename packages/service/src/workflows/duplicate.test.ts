@@ -6,7 +6,7 @@ import { freeName, withNewIds } from './duplicate.ts';
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'aaaaaaaa-0000-4000-8000-000000000002';
 
-function ids(): () => string {
+function sequentialIds(): () => string {
   let next = 0;
   return () => `bbbbbbbb-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`;
 }
@@ -15,7 +15,7 @@ const field = (value: unknown) => ({ subBlocks: { x: { id: 'x', type: 'code', va
 
 describe('a copy of a draft', () => {
   it('has no id of the original, and containers that agree with its blocks', () => {
-    const copy = withNewIds(NESTED, ids());
+    const copy = withNewIds(NESTED, sequentialIds());
     const before = [...Object.keys(NESTED.blocks), ...NESTED.edges.map(({ id }) => id)];
     const after = [...Object.keys(copy.blocks), ...copy.edges.map(({ id }) => id)];
     expect(after.filter((id) => before.includes(id as string))).toEqual([]);
@@ -26,7 +26,7 @@ describe('a copy of a draft', () => {
     expect(copy.edges[0]).toMatchObject({ source: idOf('start'), target: idOf('Outer') });
   });
 
-  it('replaces UUIDs in fields and inside texts, and leaves words, names and foreign ids', () => {
+  it('replaces UUIDs in fields and inside strings, but not words, names and foreign ids', () => {
     const graph = graphOf([
       block(A, 'function', {
         name: B,
@@ -35,7 +35,7 @@ describe('a copy of a draft', () => {
       block(B, 'function', field({ deep: [A] })),
       block('start', 'function'),
     ]);
-    const copy = withNewIds(graph, ids());
+    const copy = withNewIds(graph, sequentialIds());
     const [a, b] = Object.keys(copy.blocks);
     expect(copy.blocks[a!]).toMatchObject({
       name: B,
@@ -46,7 +46,7 @@ describe('a copy of a draft', () => {
 
   it.each([
     ['derived from the id of the block', [{ title: 'if', value: 'true' }], 'condition-c-if'],
-    ['with ids', [{ id: 'row', title: 'if', value: 'true' }], 'condition-row'],
+    ['of their own', [{ id: 'row', title: 'if', value: 'true' }], 'condition-row'],
   ])('keeps branches whose rows have ids %s', (_, rows, handle) => {
     const conditions = {
       subBlocks: { conditions: { id: 'conditions', type: 'x', value: JSON.stringify(rows) } },
@@ -55,17 +55,17 @@ describe('a copy of a draft', () => {
       [block('c', 'condition', conditions), block('d', 'function')],
       [edge('c', 'd', handle)],
     );
-    const copy = withNewIds(graph, ids());
+    const copy = withNewIds(graph, sequentialIds());
     const [c] = Object.keys(copy.blocks);
     expect(copy.edges[0]?.['sourceHandle']).toBe(handle === 'condition-row' ? handle : `condition-${c}-if`);
   });
 
-  it('has new variables, which fields name by id', () => {
+  it('has new ids of variables, also in fields', () => {
     const graph = {
       ...graphOf([block('v', 'variables', field([{ variableId: 'rate' }]))]),
       variables: { rate: { id: 'rate', name: 'Rate', type: 'number', value: 1 } },
     };
-    const copy = withNewIds(graph, ids());
+    const copy = withNewIds(graph, sequentialIds());
     const [variable] = Object.keys(copy.variables);
     expect(copy.variables).toEqual({ [variable!]: { ...graph.variables.rate, id: variable } });
     expect(Object.values(copy.blocks)[0]).toMatchObject({
@@ -79,7 +79,7 @@ describe('a copy of a draft', () => {
       block('b', 'loop', inside('a')),
     ]);
     const before = JSON.stringify(graph);
-    const copy = withNewIds(graph, ids());
+    const copy = withNewIds(graph, sequentialIds());
     expect(JSON.stringify(graph)).toBe(before);
     expect(Object.getPrototypeOf(Object.values(copy.blocks)[0]?.['data'])).toBe(Object.prototype);
   });

@@ -39,7 +39,7 @@ describe('variables of a draft', () => {
     expect(same).toEqual({ variables: BEFORE, changed: false });
   });
 
-  it('have the type string if drafts do not have their type', () => {
+  it('become strings if their type is unknown', () => {
     const before = { a: { id: 'a', name: 'Old', type: 'text', value: '' } };
     const { variables } = apply([{ operation: 'edit', name: 'Old', value: 7 }], before);
     expect(variables['a']).toMatchObject({ type: 'string', value: '7' });
@@ -72,7 +72,7 @@ describe('variables of a draft', () => {
     [[{ operation: 'delete', name: 'x', value: 1 }]],
     [[{ operation: 'add', name: ' ', type: 'string', value: '' }]],
     [[{ operation: 'add', name: 'x', type: 'text', value: '' }]],
-  ])('refuse a wrong list of operations', (operations) => {
+  ])('refuse an invalid list of operations', (operations) => {
     expect(variablesBody.safeParse({ operations }).success).toBe(false);
   });
 });
@@ -92,7 +92,7 @@ describe('a value of a type', () => {
     [5, 'string', '5'],
     [{ a: 1 }, 'string', '{"a":1}'],
     [null, 'string', null],
-  ])('%j as %s is %j', (given, type, value) => {
-    expect(coerce(given, type)).toEqual(value);
+  ])('%j as %s is %j', (input, type, value) => {
+    expect(coerce(input, type)).toEqual(value);
   });
 });

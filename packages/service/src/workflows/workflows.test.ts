@@ -15,7 +15,7 @@ interface CreatedWorkflow {
   blocks: { id: string; type: string; name: string }[];
 }
 
-async function created(name: string = crypto.randomUUID()): Promise<CreatedWorkflow> {
+async function createWorkflow(name: string = crypto.randomUUID()): Promise<CreatedWorkflow> {
   return (await call<CreatedWorkflow>('POST', '/api/v2/workflows', { body: { workspaceId, name } })).data;
 }
 
@@ -64,7 +64,7 @@ describe('workflows', () => {
   });
 
   it('have unique names in a folder', async () => {
-    await created('Twice');
+    await createWorkflow('Twice');
     const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, name: 'Twice' } });
     expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
   });
@@ -101,8 +101,8 @@ describe('workflows', () => {
   });
 
   it('refuse a forged cursor, and the cursor of another query', async () => {
-    await created();
-    await created();
+    await createWorkflow();
+    await createWorkflow();
     const path = `/api/v2/workflows?workspaceId=${workspaceId}&limit=1`;
     const { nextCursor } = (await call('GET', path)).body as { nextCursor: string };
     expect(await call('GET', `${path}&cursor=${nextCursor}`)).toMatchObject({ status: 200 });
@@ -120,7 +120,7 @@ describe('workflows', () => {
 
 describe('a draft', () => {
   it('is replaced as a whole; its blocks define the containers, and its variables stay', async () => {
-    const { id } = await created();
+    const { id } = await createWorkflow();
     const path = `/api/v2/workflows/${id}/state`;
     const variables = { v1: { id: 'v1', name: 'thread', type: 'string', value: 'red' } };
     const loop = { type: 'loop', name: 'L', data: { loopType: 'for', count: 3 } };
@@ -142,7 +142,7 @@ describe('a draft', () => {
   });
 
   it('warns about dropped and replaced keys', async () => {
-    const { id } = await created();
+    const { id } = await createWorkflow();
     const path = `/api/v2/workflows/${id}/state`;
     const mark = crypto.randomUUID();
     const blocks = {
@@ -171,7 +171,7 @@ describe('a draft', () => {
   });
 
   it('can be the state of an exported file', async () => {
-    const { id } = await created();
+    const { id } = await createWorkflow();
     const exported = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
     const own = draftOf(exported as never);
     const body = {
@@ -195,7 +195,7 @@ describe('a draft', () => {
   });
 
   it('is linted, and saved with problems', async () => {
-    const { id } = await created();
+    const { id } = await createWorkflow();
     const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
     const answer = await call<{ lint: { [list: string]: unknown } }>('PUT', `/api/v2/workflows/${id}/state`, {
       body,
@@ -208,7 +208,7 @@ describe('a draft', () => {
   });
 
   it('does not change in a dry run, whose response is the same', async () => {
-    const { id } = await created();
+    const { id } = await createWorkflow();
     const path = `/api/v2/workflows/${id}/state`;
     const before = await call('GET', path);
     const body = draftOf(GREETING);
@@ -222,8 +222,8 @@ describe('a draft', () => {
 
   it('refuses ids of another workflow, even in a dry run', async () => {
     const body = draftOf(GREETING);
-    const { id } = await created();
-    const { id: other } = await created();
+    const { id } = await createWorkflow();
+    const { id: other } = await createWorkflow();
     await call('PUT', `/api/v2/workflows/${id}/state`, { body });
     for (const query of ['', '?dryRun=true']) {
       const answer = await call('PUT', `/api/v2/workflows/${other}/state${query}`, { body });
@@ -234,8 +234,8 @@ describe('a draft', () => {
 
   it('can use an id that another workflow no longer uses', async () => {
     const body = draftOf(GREETING);
-    const { id } = await created();
-    const { id: other } = await created();
+    const { id } = await createWorkflow();
+    const { id: other } = await createWorkflow();
     await call('PUT', `/api/v2/workflows/${id}/state`, { body });
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
     expect(await call('PUT', `/api/v2/workflows/${other}/state`, { body })).toMatchObject({ status: 200 });
@@ -243,8 +243,8 @@ describe('a draft', () => {
 });
 
 describe('deployments', () => {
-  it('warn about misspelt fields, wrong values and syntax errors, as drafts do', async () => {
-    const { id } = await created();
+  it('warn about misspelt fields, invalid values and syntax errors, as drafts do', async () => {
+    const { id } = await createWorkflow();
     const [s, f, w] = [`${id}-s`, `${id}-f`, `${id}-w`];
     const blocks = {
       [s]: { type: 'start_trigger', name: 'Start' },
@@ -275,7 +275,7 @@ describe('deployments', () => {
     expect(deployed.data.warnings.toSorted()).toEqual(diagnostics.map(({ message }) => message).toSorted());
   });
 
-  it('create a version each, and the newest is live', async () => {
+  it('each create a version, of which the newest is live', async () => {
     const id = await api.deployed(GREETING);
     const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
     expect(again).toMatchObject({
@@ -338,7 +338,7 @@ describe('deployments', () => {
     expect(await call('GET', `/api/v2/workflows/${id}/versions`)).toMatchObject({ body: { data: [] } });
   });
 
-  it('can be undone, and a version activated again', async () => {
+  it('can be undone, and a version can be activated again', async () => {
     const id = await api.deployed(GREETING);
     const undeployed = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     expect(undeployed).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });

@@ -17,7 +17,7 @@ describe('a hostile batch', () => {
     ['too many operations', { operations: Array.from({ length: 201 }, () => change('a', {})) }],
     [
       'too many nested blocks',
-      { operations: Array.from({ length: 5 }, () => change('a', { nestedNodes: many(500) })) },
+      { operations: Array.from({ length: 5 }, () => change('a', { nestedNodes: emptyNodes(500) })) },
     ],
     [
       'too many connections',
@@ -35,7 +35,7 @@ describe('a hostile batch', () => {
   });
 });
 
-function many(count: number): JsonObject {
+function emptyNodes(count: number): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, {}]));
 }
 
@@ -92,7 +92,7 @@ describe('any sequence of operations', () => {
     }),
   );
 
-  it('does not change the given graph, and returns a valid one, whose containers and edges agree with its blocks', () => {
+  it('does not change the original graph, and returns a valid one, whose containers and edges match its blocks', () => {
     fc.assert(
       fc.property(fc.array(operation, { minLength: 1, maxLength: 12 }), (operations) => {
         const before = JSON.stringify(NESTED);
@@ -108,10 +108,10 @@ describe('any sequence of operations', () => {
           expect(Object.hasOwn(graph.blocks, target as string)).toBe(true);
         }
         for (const [key, each] of Object.entries({ ...graph.loops, ...graph.parallels })) {
-          const named = Object.entries(graph.blocks).filter(
+          const children = Object.entries(graph.blocks).filter(
             ([, { data }]) => (data as JsonObject | undefined)?.['parentId'] === key,
           );
-          expect((each as JsonObject)['nodes']).toEqual(named.map(([child]) => child));
+          expect((each as JsonObject)['nodes']).toEqual(children.map(([child]) => child));
         }
         for (const { data } of Object.values(graph.blocks)) {
           const parent = (data as JsonObject | undefined)?.['parentId'];

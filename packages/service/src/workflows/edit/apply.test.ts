@@ -65,9 +65,9 @@ describe('add', () => {
   });
 
   it('refuses the id of an existing block, and accepts it after that block was deleted', () => {
-    const again = add('start', { type: 'function', name: 'Other' });
-    expect(skips(edit(START, [again]))).toEqual(['duplicate_block_name']);
-    const outcome = edit(START, [{ operation_type: 'delete', block_id: 'start' }, again]);
+    const sameId = add('start', { type: 'function', name: 'Other' });
+    expect(skips(edit(START, [sameId]))).toEqual(['duplicate_block_name']);
+    const outcome = edit(START, [{ operation_type: 'delete', block_id: 'start' }, sameId]);
     expect(Object.keys(outcome.graph.blocks)).toEqual(['new-1']);
   });
 
@@ -79,7 +79,7 @@ describe('add', () => {
     ['invalid_edge_target', { connections: { source: 'start' } }],
     ['invalid_edge_target', { connections: { source: 'self' } }],
     ['invalid_target_handle', { connections: { source: { block: 'z', handle: 'left' } } }],
-  ])('skips the part that does not fit with %s and adds the block: %j', (type, params) => {
+  ])('skips an invalid part with %s and adds the block: %j', (type, params) => {
     const outcome = edit(START, [
       add('z', { type: 'function', name: 'Z' }),
       add('self', { type: 'function', name: 'Self', ...params }),
@@ -139,14 +139,14 @@ describe('add', () => {
   it('gives new blocks free positions, right of the block that leads to them', () => {
     const operations = ['a', 'b', 'c'].map((id) => add(id, { type: 'function', name: id }));
     const wired = [...operations, change('start', { connections: { source: ['a', 'b', 'c'] } })];
-    const at = (outcome: ReturnType<typeof edit>) =>
+    const positions = (outcome: ReturnType<typeof edit>) =>
       ['new-1', 'new-2', 'new-3'].map((id) => outcome.graph.blocks[id]?.['position']);
-    expect(at(edit(START, wired))).toEqual([
+    expect(positions(edit(START, wired))).toEqual([
       { x: 400, y: 0 },
       { x: 400, y: 200 },
       { x: 400, y: 400 },
     ]);
-    expect(at(edit(START, wired, { layout: 'none' }))).toEqual(Array(3).fill({ x: 0, y: 0 }));
+    expect(positions(edit(START, wired, { layout: 'none' }))).toEqual(Array(3).fill({ x: 0, y: 0 }));
   });
 });
 

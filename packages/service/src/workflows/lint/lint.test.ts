@@ -12,7 +12,7 @@ const engine = await createEngine({ ...ownership(store), blocks: [letter] });
 const environments = { names: async () => ['KNOWN'] };
 const api = await testApi({ store, engine, environments });
 
-type Written = { lint: LintReport; removedBindings: RemovedBinding[] };
+type WriteResult = { lint: LintReport; removedBindings: RemovedBinding[] };
 type Blocks = { [id: string]: JsonObject };
 
 interface Draft {
@@ -33,13 +33,13 @@ function ids<const Names extends readonly string[]>(...names: Names): { [Name in
   return Object.fromEntries(names.map((name) => [name, `${scope}-${name}`])) as never;
 }
 
-async function created(name: string = crypto.randomUUID()): Promise<string> {
+async function createWorkflow(name: string = crypto.randomUUID()): Promise<string> {
   const body = { workspaceId: api.workspaceId, name };
   return (await api.call<{ id: string }>('POST', '/api/v2/workflows', { body })).data.id;
 }
 
-async function put(workflowId: string, { blocks, edges = [] }: Draft): Promise<Written> {
-  const answer = await api.call<Written>('PUT', `/api/v2/workflows/${workflowId}/state`, {
+async function put(workflowId: string, { blocks, edges = [] }: Draft): Promise<WriteResult> {
+  const answer = await api.call<WriteResult>('PUT', `/api/v2/workflows/${workflowId}/state`, {
     body: { blocks, edges },
   });
   expect(answer.status).toBe(200);
@@ -47,7 +47,7 @@ async function put(workflowId: string, { blocks, edges = [] }: Draft): Promise<W
 }
 
 async function lintOf(draft: Draft): Promise<LintReport> {
-  return (await put(await created(), draft)).lint;
+  return (await put(await createWorkflow(), draft)).lint;
 }
 
 describe('the lint of a draft', () => {
@@ -97,7 +97,7 @@ describe('the lint of a draft', () => {
     const { fieldIssues, diagnostics } = await lintOf({
       blocks: {
         ...{ [s]: block('start_trigger'), [a]: block('letter'), [b]: block('api') },
-        // The catalog describes it, and this engine has no executor for it.
+        // The catalog describes this type, but this engine has no executor for it.
         [t]: block('translate', { context: ' ', targetLanguage: 'Dutch' }),
       },
       edges: [
@@ -117,7 +117,7 @@ describe('the lint of a draft', () => {
     expect(unknown.map(({ blockId }) => blockId)).toEqual([t]);
   });
 
-  it('names line and column of a syntax error, and no column if references shift it', async () => {
+  it('names the line and column of a syntax error, but no column if references shift it', async () => {
     const { s, a, b } = ids('s', 'a', 'b');
     const { codeIssues } = await lintOf({
       blocks: {
@@ -136,7 +136,7 @@ describe('the lint of a draft', () => {
     ]);
   });
 
-  it('lists outputs that no block has, and names blocks that cannot have run', async () => {
+  it('lists references to unknown outputs and blocks, and to blocks that cannot have run', async () => {
     const { s, a, b } = ids('s', 'a', 'b');
     const { unresolvedReferences } = await lintOf({
       blocks: {
@@ -155,16 +155,16 @@ describe('the lint of a draft', () => {
   });
 
   it('lists workflows that the workspace does not have, or that are not deployed, by id or name', async () => {
-    const [present, live] = [await created(), await created('Live child')];
+    const [undeployed, live] = [await createWorkflow(), await createWorkflow('Live child')];
     await api.call('POST', `/api/v2/workflows/${live}/deploy`);
     const other = await store.workspaces.createWorkspace('Other', api.userId);
     const foreign = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
       body: { workspaceId: other, name: 'Foreign' },
     });
-    const wanted = ['Live child', present, 'Nobody', foreign.data.id, '<start.id>'];
+    const references = ['Live child', undeployed, 'Nobody', foreign.data.id, '<start.id>'];
     const { unresolvedReferences } = await lintOf({
       blocks: Object.fromEntries(
-        wanted.map((workflowId, index) => {
+        references.map((workflowId, index) => {
           const { w } = ids('w');
           return [w, block('workflow', { workflowId }, { name: `w${index}` })];
         }),
@@ -175,7 +175,7 @@ describe('the lint of a draft', () => {
         .filter(({ kind }) => kind === 'resource')
         .map(({ field, value, reason }) => [field, value, reason]),
     ).toEqual([
-      ['workflowId', present, `The workflow "${present}" is not deployed.`],
+      ['workflowId', undeployed, `The workflow "${undeployed}" is not deployed.`],
       ['workflowId', 'Nobody', 'The workspace has no workflow with the id or name "Nobody".'],
       [
         'workflowId',
@@ -185,7 +185,7 @@ describe('the lint of a draft', () => {
     ]);
   });
 
-  it('lists unknown secrets, sandboxes, skills and tools, and no text in braces of other templates', async () => {
+  it('lists unknown secrets, sandboxes, skills and tools, but no text in the braces of other templates', async () => {
     const { f, a } = ids('f', 'a');
     const sandboxId = crypto.randomUUID();
     const tools = [
@@ -231,18 +231,18 @@ describe('the lint of a draft', () => {
   });
 
   it('reveals no names of secrets to a workspace key, which may not list secrets', async () => {
-    const id = await created();
+    const id = await createWorkflow();
     const { f } = ids('f');
     const blocks = { [f]: block('function', { code: 'return {{KNOWN}} + {{MISSING}}' }) };
     expect((await put(id, { blocks })).lint.unresolvedReferences).toHaveLength(1);
     const { key } = await store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
-    const answer = await api.call<Written>('GET', `/api/v2/workflows/${id}/inspect`, { key });
+    const answer = await api.call<WriteResult>('GET', `/api/v2/workflows/${id}/inspect`, { key });
     expect(answer.data.lint.unresolvedReferences).toEqual([]);
-    const compared = answer.data.lint.checks.find(({ name }) => name === 'credential-resource-references');
-    expect(compared?.detail).not.toContain('{{');
+    const check = answer.data.lint.checks.find(({ name }) => name === 'credential-resource-references');
+    expect(check?.detail).not.toContain('{{');
   });
 
-  it('does not fail a write when the names or the schemas cannot be read, and reports it', async () => {
+  it('does not fail a write if the names or the schemas cannot be read, and reports the errors', async () => {
     const broken = await testApi({
       ...{ store, engine },
       environments: { names: () => Promise.reject(new Error('no names')) },
@@ -252,7 +252,7 @@ describe('the lint of a draft', () => {
     const { data } = await broken.call<{ id: string }>('POST', '/api/v2/workflows', { body });
     const { f } = ids('f');
     const blocks = { [f]: block('function', { code: 'return {{MISSING}}' }) };
-    const answer = await broken.call<Written>('PUT', `/api/v2/workflows/${data.id}/state`, {
+    const answer = await broken.call<WriteResult>('PUT', `/api/v2/workflows/${data.id}/state`, {
       body: { blocks, edges: [] },
     });
     expect(answer.status).toBe(200);
@@ -263,23 +263,23 @@ describe('the lint of a draft', () => {
     expect(broken.faults.map(String)).toEqual(['Error: no names', 'Error: no schemas']);
   });
 
-  it('reports that a draft that cannot be read was not checked, and that a long list is cut', async () => {
+  it('skips the checks of a draft that cannot be read, and truncates long lists', async () => {
     const { a } = ids('a');
     const deep = JSON.parse(`${'['.repeat(120)}${']'.repeat(120)}`) as never;
-    const unread = await lintOf({ blocks: { [a]: block('function', { code: deep }) } });
-    expect(unread.checks.find(({ name }) => name === 'fields')?.status).toBe('skipped');
+    const unreadable = await lintOf({ blocks: { [a]: block('function', { code: deep }) } });
+    expect(unreadable.checks.find(({ name }) => name === 'fields')?.status).toBe('skipped');
     const many = Object.fromEntries(
       Array.from({ length: 600 }, (_, index) => [
         `${a}-${index}`,
         block('workflow', { workflowId: `nobody ${index}` }, { name: `n${index}` }),
       ]),
     );
-    const cut = await lintOf({ blocks: many });
-    expect(cut.unresolvedReferences).toHaveLength(500);
+    const truncated = await lintOf({ blocks: many });
+    expect(truncated.unresolvedReferences).toHaveLength(500);
   });
 
   it('lists credentials and tables that a write removes, even in a dry run and in operations', async () => {
-    const id = await created();
+    const id = await createWorkflow();
     const { x, t } = ids('x', 't');
     const before = {
       [x]: block('gmail', { credential: 'c1', tools: [{ type: 'gmail', params: { credential: 'c2' } }] }),
@@ -297,7 +297,7 @@ describe('the lint of a draft', () => {
       },
       { blockId: t, blockName: 'table', field: 'tableId', valuePath: [], kind: 'table', resourceId: 't1' },
     ];
-    const dry = await api.call<Written>('POST', `/api/v2/workflows/${id}/operations?dryRun=true`, {
+    const dry = await api.call<WriteResult>('POST', `/api/v2/workflows/${id}/operations?dryRun=true`, {
       body: { operations: [{ operation_type: 'delete', block_id: t }] },
     });
     expect(dry.data.removedBindings).toEqual(removed.slice(1));
