@@ -18,7 +18,7 @@ interface PublicRunOptions {
   report: (error: unknown) => void;
 }
 
-/** Returns the job that deletes runs of callers without a credential, and their reservations, `maxAgeMs` after their end. */
+/** Returns the job that deletes runs of callers without a credential and their reservations after a retention time. */
 export function publicRunRetention(options: PublicRunOptions): RetentionJob {
   const { publicRuns, maxAgeMs, now, report } = options;
   return async (sweeping) => {

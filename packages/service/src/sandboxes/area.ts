@@ -26,7 +26,7 @@ export interface SandboxOptions {
   images: () => Promise<ImageStore>;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
-  /** If true, blocks wait for the build of their sandbox, within their timeout. Default: they fail until it has ended. */
+  /** True if blocks wait for the build of their sandbox within their timeout. Default: they fail until it has ended. */
   waitsForBuilds?: boolean;
 }
 

@@ -34,8 +34,8 @@ function tables(database: Database): Db {
 }
 
 /**
- * Stores a skill of a workspace. If the name exists, replaces the content of the skill, and its description if there is a
- * new one. Throws a RangeError for an invalid part, for a new skill without a description, and for too many skills.
+ * Stores a skill of a workspace. If the name exists, replaces the content of the skill, and its description if there is
+ * a new one. Throws a RangeError for an invalid part, for a new skill without a description, and for too many skills.
  */
 export async function storeSkill(
   database: Database,

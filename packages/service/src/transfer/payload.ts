@@ -67,7 +67,8 @@ export const manifest = z.strictObject({
 
 /**
  * Returns the workflow of an imported file: an export, an export within `data`, an object with only `state`, a
- * state, or the JSON text of any of these. Throws `PayloadError` for anything else, and for a file that is too large or too deep.
+ * state, or the JSON text of any of these. Throws `PayloadError` for anything else, and for a file that is too large or
+ * too deep.
  */
 export function readPayload(input: Json): Payload {
   const file = typeof input === 'string' ? parseJson(input) : input;

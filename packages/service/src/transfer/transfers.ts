@@ -96,8 +96,8 @@ export class Transfers {
 
   /**
    * Creates a workflow from a file. With a request id, the import follows its preview and stores a receipt, which a
-   * repeated request returns. Throws 409 for a request id that another request has used, for a stale preview, and for an
-   * import that is not ready; 404 and 423 for the folder.
+   * repeated request returns. Throws 409 for a request id that another request has used, for a stale preview, and for
+   * an import that is not ready; 404 and 423 for the folder.
    */
   async import(body: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {
     const { workspaceId, requestId } = body;

@@ -23,7 +23,7 @@ import { usePlaces } from './use-places.ts';
 const READABLE_ZOOM = 25 / BLOCK_HEIGHT;
 const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
-/** With more blocks than this, those that are too small to read are drawn as a few paths, not as thousands of elements. */
+/** With more blocks, those that are too small to read are drawn as a few paths, not as thousands of elements. */
 const MAX_ELEMENTS = 300;
 /** Windows up to this width show only the beginning of a graph whose names would be too small to read. */
 const NARROW_PX = 600;

@@ -16,7 +16,7 @@ interface IterationsProps {
 /** The statuses by which the list can be filtered. */
 const STATUSES = ['running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
-/** The iterations of a loop or the branches of a parallel: counts by status, a list, and a field to jump to a number. */
+/** The iterations of a loop or branches of a parallel: counts by status, a list, and a field to jump to a number. */
 export function Iterations({ runId, state, open }: IterationsProps) {
   const [status, setStatus] = useState<Span['status']>();
   const filters = { under: state.spanId, direct: true, limit: 100, ...(status && { status }) };

@@ -68,7 +68,7 @@ function typeOf(type: unknown, value: unknown): string {
   return type === undefined && typeof value === 'string' ? 'string' : 'object';
 }
 
-/** Returns a decision for each call. Throws an Error that names a call without a decision or a field that is not JSON. */
+/** Returns a decision for each call. Throws an Error that names a call without one, or a field that is not JSON. */
 export function decisionsOf(
   calls: readonly PauseCall[],
   decisions: { readonly [id: string]: CallDecision },

@@ -58,7 +58,7 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
   );
 }
 
-/** Returns a span; null if it does not exist. Reads the spans of its scope; for an iteration, only those of its number. */
+/** Returns a span; null if it does not exist. Reads its scope; for an iteration, only the spans with its number. */
 async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
   const scope = scopeOf(run.graph, spanId);
   const isIteration = scope === spanId;

@@ -33,10 +33,8 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
     isApplicable: (row: LogEntry) => boolean,
     act: (row: LogEntry) => Promise<unknown>,
   ) => {
-    const targets = isSelection
-      ? rows.filter(({ runId }) => selected.has(runId))
-      : await matchingRuns(filters);
-    const outcome = await actOn(targets.filter(isApplicable), act);
+    const runs = isSelection ? rows.filter(({ runId }) => selected.has(runId)) : await matchingRuns(filters);
+    const outcome = await actOn(runs.filter(isApplicable), act);
     setReport(
       `${verb}: ${outcome.done}. ${outcome.failed > 0 ? `Refused: ${outcome.failed} (${outcome.reason}).` : ''}`,
     );
