@@ -117,8 +117,7 @@ function* findIds(field: Field, kinds: Kinds): Generator<FieldIds> {
       for (const [key, value] of Object.entries(object)) {
         const slot = { owner, key, type: '' };
         const memberKind = kinds.find(({ holds }) => holds(slot));
-        if (memberKind && isKey(key))
-          yield { kind: memberKind, slot, path: [index, ...prefix, key], value };
+        if (memberKind && isKey(key)) yield { kind: memberKind, slot, path: [index, ...prefix, key], value };
       }
     }
   }

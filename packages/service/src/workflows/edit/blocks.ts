@@ -92,9 +92,7 @@ function isAllowedType(step: Step, type: string, parent: string | undefined): bo
   }
   const exists =
     SINGLE_TRIGGERS.has(type) && [...editor.blocks.values()].some((each) => each['type'] === type);
-  return (
-    !exists || skip(step, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`)
-  );
+  return !exists || skip(step, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`);
 }
 
 /** Returns true if the block can have the name. Otherwise records a skip. */

@@ -177,7 +177,6 @@ function customToolFault(tool: JsonObject): Pick<Unresolved, 'kind' | 'value' | 
   return {
     kind: 'custom-tool',
     value,
-    reason:
-      'The tool has no code. This service supports only custom tools with their code in the agent.',
+    reason: 'The tool has no code. This service supports only custom tools with their code in the agent.',
   };
 }
