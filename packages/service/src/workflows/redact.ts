@@ -22,9 +22,7 @@ export function withoutCredentials(graph: Graph): Graph {
     const fields = Object.entries(subBlocks).map(([key, field]) => [key, redactField(key, field)] as const);
     return [id, { ...block, subBlocks: Object.fromEntries(fields) }];
   });
-  const variables = Object.entries(graph.variables).map(
-    ([id, variable]) => [id, redact(variable)] as const,
-  );
+  const variables = Object.entries(graph.variables).map(([id, variable]) => [id, redact(variable)] as const);
   return { ...graph, blocks: Object.fromEntries(blocks), variables: Object.fromEntries(variables) };
 }
 

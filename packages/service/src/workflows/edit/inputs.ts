@@ -17,7 +17,8 @@ const tool = z.looseObject({
   params: z.record(z.string(), z.unknown()).nullish(),
 });
 
-const needed: Readonly<Record<string, z.ZodType>> = {
+/** The schemas of the fields that tools need, by type of tool. */
+const requirements: Readonly<Record<string, z.ZodType>> = {
   'custom-tool': z.union([
     z.looseObject({ customToolId: z.string().min(1) }),
     z.looseObject({ schema: z.looseObject({}), code: z.string() }),
