@@ -244,7 +244,7 @@ async function liveState(
 
 /** A version in the engine. */
 interface DeployedVersion {
-  /** Its number in the engine. */
+  /** The number of the version in the engine. */
   version: number;
   /** The triggers that are fired. */
   triggers: readonly PlannedTrigger[];

@@ -24,7 +24,7 @@ interface FollowedRun {
   onError: (error: unknown) => void;
 }
 
-/** Reports the progress of a run until it ends, if its caller may read it. Never rejects. */
+/** Reports the progress of a run until the run ends, if the caller may read it. Never rejects. */
 export async function reportProgress(run: FollowedRun): Promise<void> {
   try {
     const body = await openEvents(run);

@@ -15,7 +15,7 @@ import type { RetentionJob } from './sweep.ts';
 
 /** Retention times of records, and the size limit of runs. */
 export interface RetentionLimits extends RunLimits {
-  /** Milliseconds for which runs of callers without a credential are kept after they end. Default: 30 days; Infinity: forever. */
+  /** Milliseconds for which runs without a credential are kept after their end. Default: 30 days; Infinity: forever. */
   publicRunsMs?: number | undefined;
   /** Milliseconds for which receipts of imports are kept. Default: 30 days; Infinity: forever. */
   receiptsMs?: number | undefined;
@@ -28,8 +28,8 @@ const MIN_RETENTION_MS = 3_600_000;
 const PAUSE_MS = 5;
 
 /**
- * Returns the area that deletes runs and receipts beyond the limits, in one background sweep. It has no operations. Throws a
- * RangeError for a limit that is too small.
+ * Returns the area that deletes runs and receipts beyond the limits, in one background sweep. It has no operations.
+ * Throws a RangeError for a limit that is too small.
  */
 export function retention({
   store,

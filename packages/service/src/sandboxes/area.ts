@@ -54,7 +54,7 @@ export function openSandboxes({
       operations: SANDBOXES,
       migrations: SANDBOX_MIGRATIONS,
       services({ now, report }) {
-        // Queues the builds again that an earlier process has not finished.
+        // Queues again the builds that an earlier process has not finished.
         images.recover().catch(report);
         return { db, images, budget: memoryLimiter({ operation: WRITES }, now), now };
       },

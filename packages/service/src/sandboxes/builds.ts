@@ -36,8 +36,8 @@ const STOPPED_CODES: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_
 const IMAGE_ID = /^[0-9a-f]{7,64}$/;
 
 /**
- * The images of sandboxes. Sandboxes with the same specification share an image, across workspaces; the image store runs
- * one build of it at a time, across processes.
+ * The images of sandboxes. Sandboxes with the same specification share an image, across workspaces. The image store runs
+ * one build of an image at a time, across processes.
  */
 export class SandboxImages implements ImageSource {
   readonly #options: BuildsOptions;
@@ -74,7 +74,7 @@ export class SandboxImages implements ImageSource {
     return this.#running.has(imageId) || this.#waiting.has(imageId);
   }
 
-  /** Queues the builds that an earlier process has not finished. */
+  /** Queues again the builds that an earlier process has not finished. */
   async recover(): Promise<void> {
     const rows = await sandboxesByImage(this.#options.db);
     if (rows.length === 0) return;

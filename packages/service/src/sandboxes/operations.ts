@@ -228,7 +228,7 @@ function failureOf(
   return { errorCode, errorMessage, errorDetail: `${code}\n${errorDetail ?? ''}` };
 }
 
-/** Throws 503 if one of the sandboxes has an image, and the image store cannot be opened. Call it before anything is stored. */
+/** Throws 503 if a sandbox has an image and the image store cannot be opened. Call it before anything is stored. */
 async function expectImages({ images }: SandboxServices, rows: readonly SandboxRow[]): Promise<void> {
   if (rows.every(({ image_id: image }) => image === null) || (await images.isAvailable())) return;
   throw unavailable('Packages cannot be used now: the image store of this server cannot be opened');

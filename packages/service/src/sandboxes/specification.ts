@@ -3,7 +3,7 @@ import { readSpec, specHash } from '@heddle/images';
 import type { ImageSpec } from '@heddle/images';
 import type { SandboxRow } from './tables.ts';
 
-/** The specification of a sandbox in canonical form, and the id of its image; null: it has no packages. */
+/** The specification of a sandbox in canonical form, and the id of its image; null without packages. */
 export interface Specification {
   spec: ImageSpec;
   imageId: string | null;

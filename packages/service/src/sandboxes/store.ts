@@ -75,7 +75,7 @@ export async function findSandbox(
     .executeTakeFirst();
 }
 
-/** Returns the image of a sandbox of any workspace, for the operator; null if it has none, undefined for no sandbox. */
+/** Returns the image of a sandbox of any workspace; null if it has none, undefined if there is no such sandbox. */
 export async function imageOfSandbox(
   database: Kysely<unknown>,
   sandboxId: string,

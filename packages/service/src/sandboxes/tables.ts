@@ -9,7 +9,7 @@ export interface SandboxRow {
   dependencies: string;
   cli_tools: string;
   system_packages: string;
-  /** The image of the specification; null: it is empty and nothing is built. */
+  /** The image of the specification; null if the specification is empty, so that nothing is built. */
   image_id: string | null;
   created_at: string;
   updated_at: string;

@@ -6,7 +6,7 @@ import type { SecretTables } from './tables.ts';
 
 /**
  * Returns the environments of workspaces from their secrets: a run reads `{{NAME}}` of its own workspace. The engine
- * redacts the values in everything that the run records. Secrets of persons are not in them.
+ * redacts the values in everything that the run records. Personal secrets are not included.
  */
 export function secretEnvironments(database: Kysely<unknown>, sealer: Sealer): TenantEnvironments {
   const db = database as Kysely<SecretTables>;

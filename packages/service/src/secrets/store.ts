@@ -23,7 +23,7 @@ export interface NewSecret extends SecretKey {
 
 export interface SecretsQuery {
   workspaceId: string;
-  /** The owner of the secrets; empty: the workspace. */
+  /** The owners of the secrets. An empty id is the workspace. */
   userIds: readonly string[];
   search?: string | undefined;
   sortBy: 'name' | 'createdAt' | 'updatedAt';
@@ -41,7 +41,7 @@ const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'update
 /** Maximum number of names in one statement. */
 const CHUNK = 500;
 
-/** The binding of a sealed value to its row. */
+/** Returns the data that binds a sealed value to its row. */
 function bindingOf({ workspaceId, userId, name }: SecretKey): string[] {
   return ['secret', workspaceId, userId, name];
 }
@@ -166,8 +166,8 @@ export async function keyIdsInUse(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Seals up to `limit` values that other keys have sealed again, with the current key. Returns how many it found; 0: all
- * have the current key. A value that is replaced at the same time is not changed.
+ * Reseals up to `limit` values of other keys with the current key. Returns how many it found; 0: all have the current
+ * key. A value that is replaced at the same time is not changed.
  */
 export async function resealBatch(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const current = sealer.currentKeyId();

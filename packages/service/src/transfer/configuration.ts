@@ -9,10 +9,10 @@ export interface ConfigurationField {
   blockId: string;
   subBlockKey: string;
   title: string;
-  /** True if the block cannot run without it. */
+  /** True if the block cannot run without the field. */
   required: boolean;
   configured: boolean;
-  /** True: `dependentValues` gives several ids, separated by commas. */
+  /** Present if `dependentValues` can give several ids, separated by commas. */
   multiSelect?: true;
   /** The targets of the block's references, on which the choice depends. */
   context: { [name: string]: string };
@@ -49,7 +49,7 @@ const CONTEXT_NAMES: { readonly [K in KindName]?: string } = {
   table: 'tableId',
 };
 
-/** The targets of a block's references, and the kinds whose targets differ from the file. */
+/** The targets of a block's references, and the kinds whose targets differ from those in the file. */
 export interface BlockTargets {
   targets: ReadonlyMap<KindName, string>;
   changed: ReadonlySet<KindName>;

@@ -72,7 +72,7 @@ function withChanges(block: JsonObject, changes: ReadonlyMap<string, Json>): Jso
   const type = changes.get(BLOCK_TYPE);
   return {
     ...block,
-    // A block needs a type, so it keeps one that is cleared.
+    // A block needs a type, so clearing the type has no effect.
     ...(typeof type === 'string' && { type }),
     ...(Object.hasOwn(block, 'subBlocks') && { subBlocks: Object.fromEntries(subBlocks) }),
     ...(isJsonObject(block['data']) && { data: Object.fromEntries(data) }),
@@ -97,7 +97,7 @@ export function objectOf(object: JsonObject, key: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Returns an own property that is text; '' otherwise. */
+/** Returns an own property that is a string; '' otherwise. */
 export function textOf(object: JsonObject, key: string): string {
   const value = own(object, key);
   return typeof value === 'string' ? value : '';

@@ -23,7 +23,7 @@ const DEFAULT_NAME = 'Imported workflow';
 const MAX_WARNINGS = 1000;
 const MAX_ISSUES = 2000;
 
-/** A file as an import uses it. */
+/** An imported file, with the name and description of its workflow. */
 export interface ImportFile extends Payload {
   name: string;
   description: string | undefined;
@@ -119,7 +119,7 @@ export interface ReportData {
   workflowId: string;
   plan: ImportPlan;
   warnings: readonly string[];
-  /** New ids by those of the file. */
+  /** The new id of each id in the file. */
   idMap: ReadonlyMap<string, string>;
 }
 

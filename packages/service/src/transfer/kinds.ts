@@ -57,7 +57,7 @@ function listCommand(path: string, humanAuthorizationMayBeRequired = false) {
   return { command: `GET /api/v2/${path}`, humanAuthorizationMayBeRequired };
 }
 
-/** All kinds. A parameter of a tool has no type, so its key decides. */
+/** All kinds. A parameter of a tool has no type, so its key determines its kind. */
 export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   {
     kind: 'credential',

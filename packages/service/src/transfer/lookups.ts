@@ -28,7 +28,7 @@ export type Lookups = { readonly [K in KindName]?: Lookup };
 
 type Db = Kysely<WorkflowTables & SecretTables & SandboxTables & CredentialTables>;
 
-/** Number of ids per statement, below the parameter limits of both databases. */
+/** Maximum number of ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
 
 /** Returns the lookups of the resources in the store. */

@@ -198,7 +198,7 @@ function resolveTo(reference: Reference, target: Target, existing: Existing): Re
   const { kind, sourceId } = reference;
   const exists = (id: string): boolean => existing.get(kind)?.has(id) === true;
   if (target === null) return { reference, target, state: 'cleared' };
-  // A file could name any credential that the importing person may use, so its credentials are never bound without instructions.
+  // A file could name any credential that the importing person may use, so credentials are bound only by instructions.
   const id = target ?? (kind === 'credential' ? undefined : sourceId);
   return id !== undefined && exists(id)
     ? { reference, target: id, state: 'bound' }

@@ -33,7 +33,7 @@ const SELECTOR_TYPES: ReadonlySet<string> = new Set([
   'sheet-selector',
   'user-selector',
 ]);
-/** Keys of such choices in tools, and in sub-blocks that are typed by hand. */
+/** Keys of such choices in tools, and in sub-blocks whose value is typed by hand. */
 const SELECTOR_KEYS: ReadonlySet<string> = new Set([
   'channelId',
   'documentTags',

@@ -24,7 +24,7 @@ export function parentIdOf(block: JsonObject): string | undefined {
   return typeof parentId === 'string' && parentId !== '' ? parentId : undefined;
 }
 
-/** Returns the value if it is an object, else an empty one. */
+/** Returns the value if it is an object, otherwise an empty object. */
 export function objectOr(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

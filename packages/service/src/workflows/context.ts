@@ -13,7 +13,7 @@ import { idsOf } from './graph.ts';
 import type { Graph } from './graph.ts';
 import type { RequiredFields } from './lint/required-fields.ts';
 
-/** The resources that drafts are compared with, besides the workflows of the store. Absent ones are not checked. */
+/** What drafts are checked against, besides the workflows of the store. Absent parts are not checked. */
 export interface LintSources {
   /** The types of blocks with their required fields. */
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
@@ -37,7 +37,7 @@ export interface WorkflowServices {
   types?: readonly string[] | undefined;
   sources: LintSources;
   triggers: Triggers;
-  /** Returns the required fields of the described types. */
+  /** Returns the required fields of block types. */
   requiredFields: () => Promise<RequiredFields | undefined>;
   /** Reports errors that reach no caller. */
   report: (error: unknown) => void;
@@ -89,7 +89,7 @@ export const anyWorkflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store
   },
 };
 
-/** The workflow that `workflowId` in the path names, with its draft. Archived ones are not found. */
+/** The workflow that `workflowId` in the path names, with its draft. Archived workflows are not found. */
 export const workflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
   kind: 'workflow',
   noun: 'Workflow',

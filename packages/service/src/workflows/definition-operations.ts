@@ -115,7 +115,7 @@ export const replaceWorkflowState = defineChange({
   },
 });
 
-/** Returns the input fields of the live version's trigger. */
+/** Returns the input fields of the live version. */
 function inputsOf(state: string | undefined) {
   if (state === undefined) return [];
   return shownInputs(state).map(({ name, type, description, isRequired }) => ({

@@ -200,7 +200,7 @@ const removedBinding = z.object({
 
 export type RemovedBinding = z.output<typeof removedBinding>;
 
-/** The fields that the results of all writes of drafts have. */
+/** The fields that every result of a write of a draft has. */
 export const draftReport = {
   lint: lintReport,
   removedBindings: z

@@ -65,7 +65,7 @@ export function regenerateIds(
   };
 }
 
-/** Returns the names that are defined. Names are copied, even if one looks like an id, because references use them. */
+/** Returns the defined entries. Names are copied even if they look like ids, because references use names. */
 function definedOf(names: { [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(names).filter((entry): entry is [string, Json] => entry[1] !== undefined),
@@ -105,7 +105,7 @@ function setOwn(object: JsonObject | Json[], key: string, value: Json): void {
   Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
 }
 
-/** Returns the name if it is free, else the name with the first number that makes it free. */
+/** Returns the name if it is free, otherwise the name with the first number that makes it free. */
 export function freeName(name: string, taken: ReadonlySet<string>): string {
   for (let number = 1; ; number += 1) {
     const suffix = number === 1 ? '' : ` (${number})`;

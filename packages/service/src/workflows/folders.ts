@@ -54,7 +54,7 @@ export interface FolderKeys {
   paths: readonly string[];
 }
 
-/** `read`: until the transaction ends, others cannot change the folders. `change`: others cannot lock them either. */
+/** `read`: until the transaction ends, others cannot change the folders. `change`: others cannot lock them at all. */
 type Access = 'read' | 'change';
 
 /**
@@ -81,7 +81,7 @@ export async function holdFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
 }
 
-/** Locks rows in a fixed order, so that transactions cannot deadlock. A transaction of SQLite locks the database. */
+/** Locks rows in a fixed order, so that transactions cannot deadlock. On SQLite, a transaction locks everything. */
 async function lockRows(
   db: Db,
   { workspaceId, paths }: FolderKeys,

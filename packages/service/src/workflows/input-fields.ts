@@ -12,9 +12,9 @@ export interface ShownInput {
   label: string;
   placeholder: string | null;
   isRequired: boolean;
-  /** The default; null: there is none. */
+  /** The default value; null if there is none. */
   value: Json;
-  /** The values to choose from; empty: any. */
+  /** The allowed values; empty: any. */
   options: string[];
 }
 
@@ -57,7 +57,7 @@ function formatOf(block: { [key: string]: Json }): Json | undefined {
   return isJsonObject(format) ? own(format, 'value') : undefined;
 }
 
-/** Options are strings, or objects with an id. */
+/** Returns the ids of options, which are strings, or objects with an id or a value. */
 function optionsOf(options: Json | undefined): string[] {
   if (!Array.isArray(options)) return [];
   return options.flatMap((option) => {

@@ -9,7 +9,7 @@ import { expectFolder } from './folders.ts';
 import type { Db } from './folders.ts';
 import { ROOT } from './folder-path.ts';
 
-/** Ids per statement, below the parameter limits of both databases. */
+/** Maximum number of ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
 
 /** The data of a new workflow. */
@@ -104,7 +104,7 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
 
 /**
  * Makes an archived workflow active again: in the root if its folder does not exist, and with a number after its name
- * if another workflow of the folder has this name. Throws 409 for one that is not archived, 423 for a locked folder.
+ * if another workflow of the folder has this name. Throws 409 if it is not archived, 423 for a locked folder.
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await existingFolder(db, row);

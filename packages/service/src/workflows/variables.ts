@@ -33,10 +33,10 @@ export class VariableError extends Error {
 }
 
 /**
- * Applies the operations in their order. Variables are found by name. The given variables are not changed.
+ * Applies the operations in order. Finds variables by name. Does not change `before`.
  *
  * @returns the variables by id, and whether they differ from before.
- * @throws {VariableError} when a variable to add exists already, one to edit does not, or there would be too many.
+ * @throws {VariableError} if a variable to add exists, a variable to edit does not exist, or there would be too many.
  */
 export function applyVariables(
   before: JsonObject,

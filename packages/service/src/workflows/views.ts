@@ -33,7 +33,7 @@ export function deploymentOf(
   { kinds, hooks }: Pick<TriggerState, 'kinds' | 'hooks'> = NO_TRIGGERS,
 ) {
   const deployedAt = row.deployed_at ?? active?.created_at ?? '';
-  // A deployed version is live from its creation. An activated one became live later.
+  // A deployed version is live from its creation. An activated version became live later.
   const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
   // Triggers are activated with the version, in one transaction. Hooks at providers follow.
@@ -91,12 +91,12 @@ export function versionOf(version: VersionRow, active: number | null) {
   };
 }
 
-/** True when the draft runs differently from the live version. */
+/** Returns whether the draft runs differently from the live version. */
 export function needsRedeployment(row: WorkflowRow, active: VersionRow | undefined): boolean {
   return active !== undefined && graphHash(readGraph(row.state)) !== graphHash(readGraph(active.state));
 }
 
-/** Returns the live version; undefined when the workflow is not deployed. */
+/** Returns the live version; undefined if the workflow is not deployed. */
 export async function activeVersion(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,

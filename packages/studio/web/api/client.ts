@@ -20,7 +20,7 @@ export class RequestError extends Error {
   }
 }
 
-/** True for the error of a request for which the user has no permission. */
+/** Returns whether a request failed because the user has no permission. */
 export function isForbidden(error: Error | null): boolean {
   return error instanceof RequestError && error.status === 403;
 }

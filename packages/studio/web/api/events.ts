@@ -32,7 +32,7 @@ export async function followRun(
         onEvent(data as RunEvent);
       }
     } catch (error) {
-      // An aborted request rejects as a lost connection does.
+      // An aborted request rejects like a lost connection.
       if (signal.aborted) return;
       if (!(error instanceof TypeError)) throw error;
     }

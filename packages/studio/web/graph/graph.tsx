@@ -41,8 +41,8 @@ interface GraphProps {
 }
 
 /**
- * The blocks, with their states in a run. Only blocks in view are mounted. Keyboards and screen readers use
- * the outline.
+ * The blocks, with their states in a run. Only blocks in view are mounted. The outline is for keyboards and
+ * screen readers.
  */
 export function BlockGraph(props: GraphProps) {
   const places = usePlaces(props.graph);
@@ -139,7 +139,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   return { fit, onMoved };
 }
 
-/** Returns the view of the whole graph, or, in a narrow window, of the beginning of a small graph, so that names are readable. */
+/** Returns the view of the whole graph; in a narrow window, of the beginning of a small graph, with readable names. */
 function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): Viewport {
   const bounds = boundsOf(boxes.values());
   const fullView = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);

@@ -5,7 +5,7 @@ import workerUrl from './layout-worker.ts?worker&url';
 
 type Places = ReadonlyMap<string, Box>;
 
-/** Returns the places of the blocks; undefined until a worker has laid them out, so that a slow layout does not stop the page. */
+/** Returns the places of the blocks. A slow layout is done by a worker; until it has ended, the result is undefined. */
 export function usePlaces(graph: LayoutGraph): Places | undefined {
   const quickPlaces = useMemo(() => (isSlowToPlace(graph) ? undefined : placesOf(graph)), [graph]);
   const [workerPlaces, setWorkerPlaces] = useState<{ graph: LayoutGraph; places: Places }>();

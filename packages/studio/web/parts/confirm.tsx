@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useState } from 'react';
 
 interface ConfirmProps {
-  /** The text of the button that opens the dialog, and of the one that confirms. */
+  /** The label of the button that opens the dialog, and of the button that confirms. */
   label: string;
   title: string;
   danger?: boolean;

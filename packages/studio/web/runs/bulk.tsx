@@ -19,7 +19,7 @@ interface BulkProps {
   hasFilters: boolean;
 }
 
-/** Cancels runs or starts them again: the selected ones, or all that match the filters. Without filters, only selected ones. */
+/** Buttons that cancel runs or start them again: the selected runs, or with filters all runs that match. */
 export function BulkActions({ rows, selected, select, filters, hasFilters }: BulkProps) {
   const queries = useQueryClient();
   const [report, setReport] = useState('');

@@ -9,7 +9,7 @@ import { MAX_ENTRIES, apiKeysQuery } from './queries.ts';
 
 const PATH = '/api/v2/workspaces/{workspaceId}/api-keys';
 
-/** The keys of the workspace by name. Only its admins see them, create and revoke them. */
+/** The keys of the workspace by name. Only admins of the workspace can see, create and revoke them. */
 export function ApiKeys({ workspaceId }: { workspaceId: string }) {
   const { data, error, refetch } = useQuery(apiKeysQuery(workspaceId));
   return (

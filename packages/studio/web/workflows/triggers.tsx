@@ -70,7 +70,7 @@ const HOOK_STATES: { readonly [state in NonNullable<Webhook['hook']>['state']]: 
   failed: 'failed',
 };
 
-/** The state of the webhook that Heddle has created at the provider, when it expires, and why it could not be created. */
+/** The state of the webhook at the provider, when it expires, and why it could not be created. */
 function Hook({ hook }: { hook: Webhook['hook'] | undefined }) {
   if (!hook) return '–';
   const { state, error, expiresAt } = hook;

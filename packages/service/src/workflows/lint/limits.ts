@@ -1,4 +1,4 @@
-/** Maximum length of lists of a report whose length the number of blocks does not bound. */
+/** Maximum length of each list of a report that can have more items than the draft has blocks. */
 export const MAX_LISTED = 500;
 
 /** Maximum length of a value of the draft that a report repeats. */

@@ -44,7 +44,7 @@ export function missingFields(graph: Graph, required: RequiredFields): MissingFi
   });
 }
 
-/** Returns the required properties of a schema without a default. */
+/** Returns the required properties of a schema that have no default. */
 function requiredIn(schema: JsonObject): string[] {
   const required = own(schema, 'required');
   const properties = objectOr(own(schema, 'properties'));

@@ -32,7 +32,7 @@ const KINDS_WITH_SANDBOXES = REFERENCE_KINDS.filter(
 
 /**
  * The names that a placeholder can have. Other text in double braces is not a placeholder: other template languages
- * use it too.
+ * use double braces too.
  */
 const PLACEHOLDER_NAME = /^[A-Za-z_]\w*$/;
 
