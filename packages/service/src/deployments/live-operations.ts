@@ -158,8 +158,8 @@ export const listWorkflowVersions = define({
   errors: READ_ERRORS,
   async handle(services, { query }, row) {
     const filters = { workflow: row.id };
-    const [before] = versionsCursor.decode(query.cursor, filters) ?? [];
-    const rows = await services.store.workflows.versions(row.id, query.limit, before);
+    const [lastVersion] = versionsCursor.decode(query.cursor, filters) ?? [];
+    const rows = await services.store.workflows.versions(row.id, query.limit, lastVersion);
     const page = rows.slice(0, query.limit).map((version) => versionOf(version, row.active_version));
     const last = rows.length > query.limit ? page.at(-1) : undefined;
     return { page, nextCursor: last ? versionsCursor.encode([last.version], filters) : null };

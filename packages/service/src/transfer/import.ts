@@ -94,18 +94,18 @@ export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
     `${names.get(blockId) ?? blockId}: ${subBlockKey}`;
   const planned = new Set(plan.bindings.map(({ occurrence }) => placeKey(occurrence)));
   const stripped = strippedReferences(file).filter(({ occurrence }) => !planned.has(placeKey(occurrence)));
-  const empty = new Set(stripped.map(({ occurrence }) => whereOf(occurrence)));
+  const emptyFields = new Set(stripped.map(({ occurrence }) => whereOf(occurrence)));
   const lines = [...file.warnings];
   for (const { occurrence, kind, sourceId } of plan.unresolvedBindings) {
     const where = whereOf(occurrence);
-    if (kind === 'credential') empty.add(where);
+    if (kind === 'credential') emptyFields.add(where);
     else
       lines.push(
         `${where} refers to the ${kind} "${sourceId.slice(0, 100)}", which this workspace does not have`,
       );
   }
-  for (const place of emptyPlaces(plan.graph)) empty.add(place);
-  for (const where of empty) lines.push(`${where} was stripped by export; set it before running`);
+  for (const place of emptyPlaces(plan.graph)) emptyFields.add(place);
+  for (const where of emptyFields) lines.push(`${where} was stripped by export; set it before running`);
   return lines.length <= MAX_WARNINGS
     ? lines
     : [...lines.slice(0, MAX_WARNINGS - 1), `${lines.length - MAX_WARNINGS + 1} more warnings`];
@@ -170,15 +170,15 @@ function namesOf({ blocks }: PortableGraph): Map<string, string> {
 /** Returns the required references that have no value in any field of their block, as `<block name>: <field>`. */
 function emptyPlaces(graph: PortableGraph): string[] {
   const places = new Map<string, string>();
-  const filled = new Set<string>();
+  const satisfied = new Set<string>();
   for (const { blockId, blockType, blockName, key, type, value } of fieldsOf(graph)) {
     const slot = { owner: blockType, key, type };
     const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
     const isAccount = kind?.kind === 'credential' && key === 'credential';
     if (!kind || (!isAccount && !kind.isRequired?.(slot))) continue;
     const need = `${kind.kind} ${blockId}`;
-    if (!isEmpty(value)) filled.add(need);
+    if (!isEmpty(value)) satisfied.add(need);
     else if (!places.has(need)) places.set(need, `${blockName}: ${key}`);
   }
-  return [...places].filter(([need]) => !filled.has(need)).map(([, place]) => place);
+  return [...places].filter(([need]) => !satisfied.has(need)).map(([, place]) => place);
 }

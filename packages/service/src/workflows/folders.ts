@@ -228,13 +228,13 @@ function isInsideSql(column: 'path' | 'folder_path', outer: string) {
 }
 
 async function expectFree(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
-  const taken = await db
+  const existing = await db
     .selectFrom('workflow_folders')
     .select('path')
     .where('workspace_id', '=', workspaceId)
     .where('path', '=', path)
     .executeTakeFirst();
-  if (taken) throw duplicateError(path);
+  if (existing) throw duplicateError(path);
 }
 
 /** Returns the result of `write`. Throws 409 if another process has added the folder since `expectFree`. */

@@ -42,11 +42,11 @@ export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warning
     if (block.id != null && block.id !== id) {
       warnings.push(`The block "${id}" contains the id "${block.id}": its key is used.`);
     }
-    return [id, plain({ ...dropped.drop(blockShape, block, `block "${block.name}"`), id })];
+    return [id, toJson({ ...dropped.drop(blockShape, block, `block "${block.name}"`), id })];
   });
   const edges = body.edges.map((edge, index) => {
     const id = edge.id ?? edgeId(edge, index);
-    return plain({ ...dropped.drop(edgeShape, edge, `edge "${id}"`), id });
+    return toJson({ ...dropped.drop(edgeShape, edge, `edge "${id}"`), id });
   });
   const newVariables = body.variables == null ? before.variables : variables(body.variables, dropped);
   const graph: Graph = {
@@ -54,7 +54,7 @@ export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warning
     edges,
     ...containers(blocks),
     variables: newVariables,
-    ...(body.metadata && { metadata: plain(body.metadata) }),
+    ...(body.metadata && { metadata: toJson(body.metadata) }),
   };
   for (const key of ['loops', 'parallels'] as const) {
     const differs = body[key] != null && !isDeepStrictEqual(body[key], graph[key]);
@@ -125,8 +125,8 @@ export function engineFormat(
   { id, name, description }: { id: string; name: string; description: string | null },
   graph: Graph,
 ): JsonObject {
-  const about: JsonObject = { id, name, ...(description !== null && { description }) };
-  return { version: '1.0', workflow: about, state: graph as unknown as JsonObject };
+  const header: JsonObject = { id, name, ...(description !== null && { description }) };
+  return { version: '1.0', workflow: header, state: graph as unknown as JsonObject };
 }
 
 /** Derives loops and parallels from the blocks. Those in a request body are ignored. */
@@ -152,7 +152,7 @@ function containers(blocks: readonly [string, JsonObject][]): { loops: JsonObjec
 type Container = { data: JsonObject; nodes: string[]; enabled: boolean };
 
 function loop(id: string, { data, nodes, enabled }: Container): JsonObject {
-  return plain({
+  return toJson({
     id,
     nodes,
     iterations: data['count'] ?? 5,
@@ -165,7 +165,7 @@ function loop(id: string, { data, nodes, enabled }: Container): JsonObject {
 }
 
 function parallel(id: string, { data, nodes, enabled }: Container): JsonObject {
-  return plain({
+  return toJson({
     id,
     nodes,
     distribution: data['collection'],
@@ -184,7 +184,7 @@ function variables(rows: NonNullable<GraphBody['variables']>, dropped: DroppedKe
   return Object.fromEntries(
     keyed.map(([key, variable]): [string, Json] => {
       const known = dropped.drop(variableShape, variable, `variable "${variable.name}"`);
-      return [key, plain({ ...known, id: variable.id ?? key })];
+      return [key, toJson({ ...known, id: variable.id ?? key })];
     }),
   );
 }
@@ -211,8 +211,8 @@ export function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
-/** Returns the value without undefined keys. */
-function plain(value: object): JsonObject {
+/** Returns the value as JSON, without undefined keys. */
+function toJson(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 

@@ -151,9 +151,9 @@ export const duplicateWorkflow = define({
     const options = body as typeof body | undefined;
     const folderPath =
       options?.folderPath === undefined ? source.folder_path : canonicalPath(options.folderPath);
-    const before = readGraph(source.state);
+    const draft = readGraph(source.state);
     // Other data of a draft, such as its dialect, is copied unchanged.
-    const graph = { ...before, ...withNewIds(before, randomUUID) };
+    const graph = { ...draft, ...withNewIds(draft, randomUUID) };
     const copy = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
