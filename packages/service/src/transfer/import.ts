@@ -176,9 +176,9 @@ function emptyPlaces(graph: PortableGraph): string[] {
     const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
     const isAccount = kind?.kind === 'credential' && key === 'credential';
     if (!kind || (!isAccount && !kind.isRequired?.(slot))) continue;
-    const need = `${kind.kind} ${blockId}`;
-    if (!isEmpty(value)) satisfied.add(need);
-    else if (!places.has(need)) places.set(need, `${blockName}: ${key}`);
+    const requirement = `${kind.kind} ${blockId}`;
+    if (!isEmpty(value)) satisfied.add(requirement);
+    else if (!places.has(requirement)) places.set(requirement, `${blockName}: ${key}`);
   }
-  return [...places].filter(([need]) => !satisfied.has(need)).map(([, place]) => place);
+  return [...places].filter(([requirement]) => !satisfied.has(requirement)).map(([, place]) => place);
 }
