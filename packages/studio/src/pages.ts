@@ -39,7 +39,7 @@ interface Asset {
 /** Returns a function that serves the pages. Each file is read once. Throws a TypeError for an invalid base path. */
 export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
-    throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
+    throw new TypeError(`The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`);
   const assets = new Map<string, Promise<Asset | undefined>>();
   const assetOf = (name: string): Promise<Asset | undefined> => {
     const reading = assets.get(name) ?? readAsset(name);

@@ -58,17 +58,17 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
   );
 }
 
-/** Returns a span; null if it does not exist. Reads its scope; for an iteration, only the spans with its number. */
+/** Returns a span; null if it does not exist. Reads the spans of its scope with its block, or with its number for an iteration. */
 async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
   const scope = scopeOf(run.graph, spanId);
   const isIteration = scope === spanId;
   const under = isIteration ? spanId.slice(0, spanId.lastIndexOf('/')) : scope;
-  const number = Number(spanId.slice(spanId.lastIndexOf('/') + 1));
+  const last = spanId.slice(spanId.lastIndexOf('/') + 1);
   const query = {
     direct: true,
     limit: 1000,
     ...(under !== '' && { under }),
-    ...(isIteration && { index: number }),
+    ...(isIteration ? { index: Number(last) } : { blockId: last }),
   };
   const params = { path: { runId: run.runId }, query };
   const { data } = await dataOf(client.GET('/api/v2/logs/{runId}/spans', { params }));

@@ -27,17 +27,19 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
   const isEnabled = isSelection || hasFilters;
   const target = isSelection
     ? `${selected.size} selected ${selected.size === 1 ? 'run' : 'runs'}`
-    : 'all runs that match the filters';
+    : 'the runs that match the filters, at most the newest 1,000';
   const perform = async (
     verb: string,
     isApplicable: (row: LogEntry) => boolean,
     act: (row: LogEntry) => Promise<unknown>,
   ) => {
-    const runs = isSelection ? rows.filter(({ runId }) => selected.has(runId)) : await matchingRuns(filters);
-    const outcome = await actOn(runs.filter(isApplicable), act);
-    setReport(
-      `${verb}: ${outcome.done}. ${outcome.failed > 0 ? `Refused: ${outcome.failed} (${outcome.reason}).` : ''}`,
-    );
+    const { data: runs, nextCursor = null } = isSelection
+      ? { data: rows.filter(({ runId }) => selected.has(runId)) }
+      : await matchingRuns(filters);
+    const { done, failed, reason } = await actOn(runs.filter(isApplicable), act);
+    const refused = failed > 0 ? ` Refused: ${failed} (${reason}).` : '';
+    const more = nextCursor === null ? '' : ` Only the newest ${MAX_RUNS} runs were included.`;
+    setReport(`${verb}: ${done}.${refused}${more}`);
     select(new Set());
     await queries.invalidateQueries({ queryKey: ['runs'] });
   };
@@ -84,10 +86,10 @@ function refOf({ runId, workflowId }: LogEntry) {
   return { runId, workflowId: workflowId ?? '' };
 }
 
-/** Returns the runs that match the filters, newest first, at most a thousand. */
-async function matchingRuns(filters: RunFilters): Promise<LogEntry[]> {
+/** Returns the first page of the runs that match the filters, newest first. */
+function matchingRuns(filters: RunFilters) {
   const query = { ...filters, limit: MAX_RUNS };
-  return (await dataOf(client.GET('/api/v2/logs', { params: { query } }))).data;
+  return dataOf(client.GET('/api/v2/logs', { params: { query } }));
 }
 
 async function actOn(rows: readonly LogEntry[], act: (row: LogEntry) => Promise<unknown>) {
