@@ -230,7 +230,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
         ...{ code: 'PORT_UNKNOWN', severity: 'warning' as const, path: ['edges', index, 'sourceHandle'] },
         ...{ blockId: `b${index}`, message: '', hint: '' },
       }));
-      modules.lintReport(graph, { diagnostics, missing: [], resources: [], compared: NOTHING });
+      modules.lintReport(graph, { diagnostics, missing: [], resources: [], context: NOTHING });
     },
   }),
   'ports of a draft with unknown targets': grow({
@@ -241,7 +241,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
       return { blocks, edges, loops: {}, parallels: {}, variables: {} };
     },
     pass: (graph) =>
-      modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], compared: NOTHING }),
+      modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], context: NOTHING }),
   }),
   'tools and placeholders of a draft': grow({
     make: (n) => {
@@ -252,7 +252,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
     pass: (graph) =>
       modules.unresolvedResources(graph, {
         ...{ db: undefined as never, workspaceId: 'w' },
-        compared: { ...NOTHING, tools: [{ id: 'known' }], names: new Set<string>() },
+        context: { ...NOTHING, tools: [{ id: 'known' }], names: new Set<string>() },
       }),
   }),
   'bindings of a draft': grow({

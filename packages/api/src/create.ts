@@ -110,7 +110,9 @@ export async function createApi<const Areas extends readonly Area[]>(
     );
   }
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
-    throw new TypeError(`The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`);
+    throw new TypeError(
+      `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,
+    );
   expectOperations(areas, options.ports.access);
   const context = contextOf(options);
   expectKnownOperations(areas, context.bodyBytes);

@@ -39,7 +39,9 @@ interface Asset {
 /** Returns a function that serves the pages. Each file is read once. Throws a TypeError for an invalid base path. */
 export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
-    throw new TypeError(`The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`);
+    throw new TypeError(
+      `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,
+    );
   const assets = new Map<string, Promise<Asset | undefined>>();
   const assetOf = (name: string): Promise<Asset | undefined> => {
     const reading = assets.get(name) ?? readAsset(name);

@@ -107,8 +107,7 @@ function firstTarget(
 ): string | undefined {
   const entry = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
   sortedTargets.set(id, entry);
-  while (entry.next < entry.targets.length && !nodes.has(entry.targets[entry.next] as string))
-    entry.next++;
+  while (entry.next < entry.targets.length && !nodes.has(entry.targets[entry.next] as string)) entry.next++;
   return entry.targets[entry.next];
 }
 

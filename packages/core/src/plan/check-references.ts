@@ -189,8 +189,7 @@ class RunOrder {
     const { name } = place.block;
     const readerChain = this.#chain(reader);
     const targetChain = this.#chain(target);
-    if (!members.has(target) || this.#isCutOff(readerChain, targetChain))
-      return `no path leads to "${name}"`;
+    if (!members.has(target) || this.#isCutOff(readerChain, targetChain)) return `no path leads to "${name}"`;
     const sharedLength = sharedDepth(readerChain, targetChain);
     const containerCount = Math.min(sharedLength, readerChain.length - 1, targetChain.length - 1);
     if (this.#isInLoop(readerChain.slice(0, containerCount))) return undefined;

@@ -32,11 +32,7 @@ export function readPlan(json: Json): Plan {
   return json as unknown as Plan;
 }
 
-function unsupported(
-  part: 'format' | 'machine',
-  actual: Json | undefined,
-  supported: number,
-): EngineError {
+function unsupported(part: 'format' | 'machine', actual: Json | undefined, supported: number): EngineError {
   const version = JSON.stringify(actual ?? null);
   return new EngineError(
     'PLAN_FORMAT_UNSUPPORTED',

@@ -47,11 +47,7 @@ export class CodeRewriter {
     return { bare, env: site.name, form, name, text: site.text };
   }
 
-  #reference(
-    name: string,
-    { ref }: Extract<Site, { kind: 'reference' }>,
-    siteContext: SiteContext,
-  ): Binding {
+  #reference(name: string, { ref }: Extract<Site, { kind: 'reference' }>, siteContext: SiteContext): Binding {
     if (siteContext === 'pattern') return { form: 'pattern', name, ref };
     if (siteContext === 'code') return { form: this.#expression === 'loop' ? 'loop' : 'value', name, ref };
     if (this.#expression === undefined) return { form: 'json', name, ref };

@@ -269,10 +269,7 @@ export class JavaScriptScanner {
       const character = this.#text.charCodeAt(offset);
       if (character === BACKSLASH) offset++;
       if (character !== LESS && character !== OPEN_BRACE) continue;
-      if (
-        isRegex &&
-        (this.#text.startsWith('(?', offset - 2) || this.#text.startsWith('\\k', offset - 2))
-      )
+      if (isRegex && (this.#text.startsWith('(?', offset - 2) || this.#text.startsWith('\\k', offset - 2)))
         continue;
       const site = this.#finder.inText(offset, to);
       if (site === undefined) continue;

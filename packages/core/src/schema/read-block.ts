@@ -26,8 +26,7 @@ export function readBlock(key: string, value: Json, sink: DiagnosticSink): Block
   if (!raw) return undefined;
   const data = (raw.data ?? {}) as JsonObject;
   BLOCK_KEYS.check(value as JsonObject, { path: ['blocks', key], blockId: key }, sink);
-  if (isContainerType(raw.type))
-    DATA_KEYS.check(data, { path: ['blocks', key, 'data'], blockId: key }, sink);
+  if (isContainerType(raw.type)) DATA_KEYS.check(data, { path: ['blocks', key, 'data'], blockId: key }, sink);
   const { retry, timeoutMs } = raw as { retry?: Json; timeoutMs?: Json };
   return {
     id: key,

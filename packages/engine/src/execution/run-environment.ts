@@ -162,7 +162,10 @@ export class Environments {
         length < MIN_SECRET_CHARS
           ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`
           : `It has fewer than ${SHORT_SECRET_CHARS} characters: it can be guessed, and ordinary data that contains it is redacted.`;
-      this.#parts.report(new Error(`The secret {{${name}}} is too short to be protected. ${reason}`), undefined);
+      this.#parts.report(
+        new Error(`The secret {{${name}}} is too short to be protected. ${reason}`),
+        undefined,
+      );
     }
   }
 }

@@ -151,11 +151,7 @@ export interface TenantKnowledge {
     knowledgeBaseId: string,
     query: KnowledgeDocumentQuery,
   ): Answer<{ documents: KnowledgeDocument[]; total: number } | undefined>;
-  document(
-    this: void,
-    tenant: string | undefined,
-    ids: DocumentIds,
-  ): Answer<KnowledgeDocument | undefined>;
+  document(this: void, tenant: string | undefined, ids: DocumentIds): Answer<KnowledgeDocument | undefined>;
   /** Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents that it replaced. */
   createDocument(
     this: void,
@@ -194,12 +190,7 @@ export interface TenantKnowledge {
     key: string,
   ): Answer<KnowledgeChunk | undefined>;
   /** Deletes a chunk. A repeated call also returns true. */
-  deleteChunk(
-    this: void,
-    tenant: string | undefined,
-    ids: ChunkIds,
-    key: string,
-  ): Answer<true | undefined>;
+  deleteChunk(this: void, tenant: string | undefined, ids: ChunkIds, key: string): Answer<true | undefined>;
   /** Returns the tags that documents can have. */
   tags(this: void, tenant: string | undefined, knowledgeBaseId: string): Answer<JsonObject[] | undefined>;
   /** Returns the connectors that fill the knowledge base from other systems, without credentials. */

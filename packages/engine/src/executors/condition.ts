@@ -46,9 +46,13 @@ function rowsOf({ block }: EngineContext): readonly ConditionRow[] {
   if (block.conditions !== undefined) return block.conditions;
   const conditions = authoredValue(block.params['conditions']) ?? '';
   if (asText(conditions).trim() === '') return [];
-  throw new BlockError('CONDITION_INVALID', `The conditions are not a list of rows${jsonIssue(conditions)}.`, {
-    retryable: false,
-  });
+  throw new BlockError(
+    'CONDITION_INVALID',
+    `The conditions are not a list of rows${jsonIssue(conditions)}.`,
+    {
+      retryable: false,
+    },
+  );
 }
 
 function jsonIssue(conditions: Json): string {

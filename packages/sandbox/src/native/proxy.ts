@@ -136,7 +136,10 @@ export class Proxy {
     try {
       const body = await this.#bodyOf(request);
       if (body === undefined)
-        return refuse({ status: TOO_MANY, message: `More than ${this.#options.bytes} bytes were transferred.` });
+        return refuse({
+          status: TOO_MANY,
+          message: `More than ${this.#options.bytes} bytes were transferred.`,
+        });
       const egressRequest: EgressRequest = {
         url: request.url ?? '',
         method: request.method ?? 'GET',

@@ -119,7 +119,10 @@ export class Tools {
 
   async #load(): Promise<ReadonlyMap<string, ToolEntry>> {
     const described = await this.#describe();
-    return new Map([...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...this.#registered]);
+    return new Map([
+      ...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]),
+      ...this.#registered,
+    ]);
   }
 
   /** Returns a page of the tools, and the position of its last tool if more follow. */

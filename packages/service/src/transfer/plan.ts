@@ -179,11 +179,7 @@ async function existingIds(
 }
 
 /** Resolves a reference. Returns one result for each target, with all its positions. */
-function resolve(
-  reference: Reference,
-  instructions: Instructions,
-  existing: Existing,
-): ResolvedReference[] {
+function resolve(reference: Reference, instructions: Instructions, existing: Existing): ResolvedReference[] {
   const { occurrence } = reference;
   const { positions } = occurrence;
   const targetAt = instructions.lookupFor(reference);

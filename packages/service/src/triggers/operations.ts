@@ -238,14 +238,14 @@ function duesOf(
 }
 
 async function isClaimed(db: Db, row: LiveTrigger, dueMs: number): Promise<boolean> {
-  const row = await db
+  const fire = await db
     .selectFrom('trigger_fires')
     .select('run_id')
     .where('workflow_id', '=', row.workflow_id)
     .where('block_id', '=', row.block_id)
     .where('due_ms', '=', dueMs)
     .executeTakeFirst();
-  return row !== undefined;
+  return fire !== undefined;
 }
 
 /** A run that was queued, or waits for flow control. */

@@ -34,7 +34,7 @@ export function testOf({ name, input, status, output, errorCode }: CopiedRun): s
 import { createEngine } from '@heddle/engine';
 import { expect, it } from 'vitest';
 
-// Export the workflow to this file. Blocks that call other systems need the option `blocks` of createEngine, or mocks.
+// Export the workflow to this file. Blocks that call other systems need the option "blocks" of createEngine, or mocks.
 const workflow = JSON.parse(readFileSync('workflow.json', 'utf8'));
 
 it(${JSON.stringify(`${name} ends as ${status}`)}, async () => {

@@ -151,11 +151,7 @@ async function execute(services: AreaContext, workflow: Definition, call: Reserv
 /**
  * Starts or queues an admitted run. `release` is called when the run settles; if this throws, the caller must call it.
  */
-async function startOrQueue(
-  services: AreaContext,
-  runOrigin: RunOrigin,
-  call: AdmittedCall,
-): Promise<Reply> {
+async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: AdmittedCall): Promise<Reply> {
   const { signal, engineId, runId, origin, release, principal } = call;
   const { anonymous: isPublic = false } = principal;
   const ids = { engineId, runId };

@@ -180,13 +180,10 @@ export const resumeBody = z.strictObject({ contextId: z.string().min(1), input: 
 export const rerunBody = z.strictObject({
   blockId: blockId.optional().meta({ description: 'Where to start; default: at the beginning' }),
   iterations,
-  version: z
-    .enum(['run', 'live'])
-    .optional()
-    .meta({
-      description:
-        'The definition of the earlier run, or the live one. Default: `run` with `blockId`, else `live`',
-    }),
+  version: z.enum(['run', 'live']).optional().meta({
+    description:
+      'The definition of the earlier run, or the live one. Default: `run` with `blockId`, else `live`',
+  }),
   input: z.record(z.string(), json).optional().meta({ description: 'Default: the input of the earlier run' }),
   fields: z
     .record(z.string().min(1).max(128), json)

@@ -129,7 +129,10 @@ class Filler {
       return this.#put(end, (value) => requireMatch(value, HOST, 'the host', 'a host name'));
     return this.#put(end, (value) => {
       if (host.includes('.'))
-        throw addressError(value, 'directly follows the host: write a / before it, or pass it as a parameter');
+        throw addressError(
+          value,
+          'directly follows the host: write a / before it, or pass it as a parameter',
+        );
       return requireMatch(value, /^[\p{L}\p{N}\p{M}_-]+$/u, 'the host', 'part of a host name without dots');
     });
   }
@@ -138,7 +141,10 @@ class Filler {
     const firstValue = this.#values.at(-1);
     const filled = this.#put(segment, percentEncode);
     if (firstValue !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
-      throw addressError(firstValue, 'turns a segment of the path into "." or "..", which would lead to another path');
+      throw addressError(
+        firstValue,
+        'turns a segment of the path into "." or "..", which would lead to another path',
+      );
     return filled;
   }
 }

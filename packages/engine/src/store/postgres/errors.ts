@@ -49,7 +49,10 @@ const SCHEMA_CHANGED: Explanation = [
   ({ schema }) =>
     `the tables in the schema "${schema}" were changed outside Heddle. Restore the schema from a backup`,
 ];
-const FILES_DAMAGED: Explanation = ['JOURNAL_CORRUPT', () => 'its files are damaged. Restore it from a backup'];
+const FILES_DAMAGED: Explanation = [
+  'JOURNAL_CORRUPT',
+  () => 'its files are damaged. Restore it from a backup',
+];
 
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: [

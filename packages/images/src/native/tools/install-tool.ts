@@ -68,8 +68,7 @@ async function installDownload(
   });
   try {
     if (install.format === 'zip') await unpackZip(path, writer, home);
-    else if (install.format === 'tar.gz')
-      await untar(decompress(await readFile(path), '.gz'), writer, home);
+    else if (install.format === 'tar.gz') await untar(decompress(await readFile(path), '.gz'), writer, home);
     else
       for (const name of Object.values(install.programs)) {
         const bytes = await readFile(path);
