@@ -323,14 +323,14 @@ describe('an agent that has an invalid configuration', () => {
       'has an unknown effort',
       { reasoningEffort: 'huge' },
       'BLOCK_CONFIG_INVALID',
-      /"reasoningEffort" that is not one of auto, none, minimal/,
+      /has an invalid "reasoningEffort": it must be one of auto, none, minimal/,
     ],
     ['has an unknown length', { verbosity: 'long' }, 'BLOCK_CONFIG_INVALID', /"verbosity" that is not one/],
     [
       'has a tool with an unknown use',
       { tools: [{ type: 'custom-tool', title: 'Mine', usageControl: 'never' }] },
       'BLOCK_CONFIG_INVALID',
-      /"usageControl" is none of auto, force and none/,
+      /has a tool with an invalid "usageControl": it must be auto, force or none/,
     ],
     [
       'has a tool that does not exist',

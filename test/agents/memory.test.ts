@@ -160,12 +160,12 @@ describe('an agent with a memory', () => {
     [
       'has a memory without a conversation',
       { memoryType: 'conversation' },
-      /"A" has a memory, and its "conversationId" is empty/,
+      /"A" has a memory but no "conversationId"/,
     ],
     [
       'has an unknown memory',
       { memoryType: 'elephant', conversationId: 'c' },
-      /"A" has the memory "elephant": it must be none, conversation/,
+      /"A" has the unknown memory type "elephant": it must be none, conversation/,
     ],
     [
       'has a conversation whose id is too long',
@@ -175,7 +175,7 @@ describe('an agent with a memory', () => {
     [
       'has a window without a size',
       { memoryType: 'sliding_window', conversationId: 'c', slidingWindowSize: 0 },
-      /"slidingWindowSize" that is not a number of at least 1/,
+      /has an invalid "slidingWindowSize": it must be a number from 1 to 10000/,
     ],
   ])('%s: fails before it calls the model', async (_why, fields, message) => {
     const server = await modelServer();

@@ -21,7 +21,7 @@ export interface BlockDefinition<
 > {
   /** What the block does, in one sentence. */
   summary: string;
-  /** The fields, each with a description. The type of a field determines how its text is read: see `readFields`. */
+  /** The fields, each with a description. The type of a field determines how it is read: see `readFields`. */
   fields: Fields;
   /** The output, each key with a description. */
   outputs: Outputs;
@@ -48,8 +48,9 @@ export async function runBlock(
 }
 
 /**
- * Returns the fields of a block by its schema. A text takes values of references as text; a list or an object may be JSON
- * text, whose structure values cannot change; anything else keeps the type of its value. Empty fields count as absent.
+ * Returns the fields of a block as its schema reads them. A string field takes values of references as text. An array or object
+ * field may be JSON text, whose structure these values cannot change. Any other field keeps the type of its value. Empty fields
+ * count as absent.
  *
  * Throws BLOCK_CONFIG_INVALID with all problems.
  */
@@ -59,9 +60,9 @@ export function readFields<Fields extends z.ZodObject>(schema: Fields, context: 
     const value = context.field(name, modeOf(field as z.ZodType)) ?? null;
     if (value !== null && !(typeof value === 'string' && value.trim() === '')) values[name] = value;
   }
-  const read = schema.safeParse(values);
-  if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path, message }) => {
+  const parsed = schema.safeParse(values);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => {
     const [name = ''] = path;
     const isMissing = path.length === 1 && !Object.hasOwn(values, name);
     return isMissing ? `"${String(name)}" is empty` : `"${path.join('.')}": ${message}`;

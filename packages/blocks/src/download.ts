@@ -5,7 +5,7 @@ import type { Context } from './define.ts';
 const DOWNLOAD_MS = 60_000;
 
 /** A file to download. */
-interface Wanted {
+interface DownloadRequest {
   url: URL;
   /** Subject of error messages: `The image at https://…`. */
   what: string;
@@ -19,7 +19,7 @@ interface Wanted {
  */
 export async function download(
   { services, signal, remainingMs = DOWNLOAD_MS }: Context,
-  { url, what, maxBytes, headers }: Wanted,
+  { url, what, maxBytes, headers }: DownloadRequest,
 ): Promise<{ bytes: Uint8Array; type: string | undefined }> {
   const egress = await services.egress();
   let response: Awaited<ReturnType<typeof egress.fetch>>;

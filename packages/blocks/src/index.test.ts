@@ -17,8 +17,8 @@ describe('the blocks', () => {
       const all = (types.includes(type) ? [fields, outputs] : [fields]).flatMap(({ properties }) =>
         Object.entries(properties as object),
       );
-      const bare = all.filter(([, schema]) => !isJsonObject(schema) || schema['description'] === undefined);
-      expect(bare, type).toEqual([]);
+      const undescribed = all.filter(([, schema]) => !isJsonObject(schema) || schema['description'] === undefined);
+      expect(undescribed, type).toEqual([]);
     }
   });
 });

@@ -78,8 +78,8 @@ function integrationBlock({ type, needs, uses }: BlockTypeInfo): BlockExecutor<E
 }
 
 /**
- * Makes a tool of each operation of an OpenAPI document, 3.0 to 3.2 or Swagger 2.0, as parsed JSON. References to other
- * documents are not followed. The file of the result is plain data, for `toolFiles` of `blocks`.
+ * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON. References to
+ * other documents are not followed. The file in the result is plain data, for `toolFiles` of `blocks`.
  *
  * Throws OPENAPI_INVALID, OPTIONS_INVALID.
  */
@@ -87,7 +87,7 @@ export async function importOpenApi(document: unknown, options: ImportOptions): 
   return (await import('./openapi/import.ts')).importOpenApi(document, options);
 }
 
-/** Returns a file of tools that has been read from JSON. `name` is its name in errors. Throws OPTIONS_INVALID. */
+/** Checks a tool file that was parsed from JSON, and returns it. `name` is its name in errors. Throws OPTIONS_INVALID. */
 export async function readToolFile(value: unknown, name?: string): Promise<ToolFile> {
   return (await import('./openapi/file.ts')).readToolFile(value, name);
 }
@@ -129,7 +129,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     import('./triggers/imap/imap.ts'),
     import('./triggers/events/workspace-event.ts'),
   ]);
-  const own = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
+  const definedBlocks = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
   return [
     ...describeBuiltIns(),
     describeBlock('schedule', scheduleSchema),
@@ -139,7 +139,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     describeBlock('sim_workspace_event', workspaceEventSchema),
     ...describeOthers(),
     describeBlock('agent', agentSchema),
-    ...(await Promise.all(own)),
+    ...(await Promise.all(definedBlocks)),
     ...(await describeIntegrations()),
   ];
 }

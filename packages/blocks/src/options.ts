@@ -10,29 +10,29 @@ export interface BlocksOptions {
   /** The fallback models, in this order, of blocks that list none. Models without a key are left out. Default: none. */
   fallbackModels?: readonly string[];
   /**
-   * Prices in dollars per million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They replace
-   * the prices of the table of models.
+   * Prices in dollars per million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They override
+   * the prices of the model catalog.
    */
   prices?: { readonly [model: string]: Prices };
-  /** The rates of requests and tokens of each key of a provider, by provider. All processes of the engine share it. */
+  /** Rate limits of each key of a provider, by provider. All processes of the engine share these limits. */
   rates?: { readonly [provider: string]: ModelRate };
   /**
-   * Variables in which keys of providers are looked up (`OPENAI_API_KEY`, …) if neither the engine nor a block has one.
-   * Default: none. Every workflow of the engine may use these keys.
+   * Variables with the keys of providers (`OPENAI_API_KEY`, …), used if neither the engine nor the block has a key. Default:
+   * none. Every workflow of the engine may use these keys.
    */
   variables?: { readonly [name: string]: string | undefined };
   /** Tools of agents, in addition to their code tools. */
   tools?: readonly AgentTool[];
-  /** Tools of services, as `importOpenApi` makes them. Files are checked when the first block uses them. */
+  /** Tools of services, as `importOpenApi` returns them. Files are checked when the first block uses them. */
   toolFiles?: readonly ToolFile[];
   /**
-   * Options of MCP servers, by their names. The server NAME has the address of the engine's service `mcp-NAME`. Its key is the
+   * Options of MCP servers, by their names. The base URL of the server NAME is that of the engine's service `mcp-NAME`. Its key is the
    * engine's credential `mcp-NAME`, or the tenant's stored credential of the provider `mcp-NAME`.
    */
   mcp?: { readonly [server: string]: McpServerOptions };
 }
 
-/** The rates of each key of a provider. */
+/** Rate limits of each key of a provider. */
 export interface ModelRate {
   requestsPerMinute?: number;
   tokensPerMinute?: number;
@@ -41,16 +41,16 @@ export interface ModelRate {
 /** Options of an MCP server. */
 export interface McpServerOptions {
   /**
-   * The program of a server that runs as a separate process, as an absolute path, and its arguments, instead of an address. Each
-   * run that uses the server starts it without a shell, and kills it at its end. It is not in the sandbox: it has the permissions
-   * of the engine's process.
+   * The command of a stdio server, instead of a base URL: the absolute path of a program, and its arguments. Each run that uses
+   * the server starts the program without a shell, and kills it at the end of the run. The program is not in the sandbox: it has
+   * the permissions of the engine's process.
    */
   command?: readonly [program: string, ...args: string[]];
   /** The environment of `command`. Default: empty. */
   env?: { readonly [name: string]: string };
   /** The names of the tools that workflows may call. Default: all. */
   tools?: readonly string[];
-  /** The header that has the key, without a prefix. Default: `Authorization`, with `Bearer` before the key. */
+  /** The header that carries the key, without a prefix. Default: `Authorization`, with `Bearer` before the key. */
   header?: string;
   /**
    * True: the server's statements about its tools are trusted, so interrupted calls of idempotent tools are repeated. Default
@@ -78,7 +78,7 @@ export interface AgentTool {
   run(args: JsonObject, call: AgentToolCall): Promise<Json>;
 }
 
-/** The context of a call of a tool. */
+/** The context of a tool call. */
 export interface AgentToolCall {
   /** Values that the author has set for the tool in the agent. The model does not see them. */
   params: JsonObject;

@@ -42,10 +42,10 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
   const memory = await memoryOf(context, models[0], skills.addTo(promptOf(context)));
   const prompt = await withFiles(memory.prompt, context);
   const approvals = await Approvals.open(context);
-  const ended = await new Agent({ context, models, format, tools, approvals }).run(prompt);
-  if ('pause' in ended) return { pause: ended.pause, continues: true };
-  await memory.keep(ended.text);
-  return { output: ended.output };
+  const result = await new Agent({ context, models, format, tools, approvals }).run(prompt);
+  if ('pause' in result) return { pause: result.pause, continues: true };
+  await memory.add(result.text);
+  return { output: result.output };
 }
 
 /**
@@ -60,9 +60,9 @@ export async function askModel(
   { prompt, format }: { prompt: LanguageModelV4Prompt; format?: ResponseFormat },
 ): Promise<JsonObject> {
   const models = await openModels(context, options);
-  const ended = await new Agent({ context, models, format, tools: new Map() }).run(prompt);
-  if ('pause' in ended) throw new InvariantError('A block without tools waits for the approval of a call.');
-  return ended.output;
+  const result = await new Agent({ context, models, format, tools: new Map() }).run(prompt);
+  if ('pause' in result) throw new InvariantError('A block without tools waits for the approval of a call.');
+  return result.output;
 }
 
 /** Returns the prompt with the files of the block in the last message of the user. Conversations do not store the files. */
@@ -81,7 +81,7 @@ interface AgentParts {
   models: OpenModels;
   format: ResponseFormat | undefined;
   tools: ReadonlyMap<string, ReadyTool>;
-  /** Absent: no call of a tool waits for a person. */
+  /** Absent: no tool call needs approval. */
   approvals?: Approvals;
 }
 
@@ -117,24 +117,24 @@ class Agent {
     return { output: { ...fieldsOf(formatted.value), ...this.#facts() }, text: formatted.text };
   }
 
-  /** Calls the model, and the tools that it asks for, until it answers without calling one. Adds all messages but the last. */
+  /** Calls the model, and the tools of its answers, until an answer calls none. Adds all other messages to `messages`. */
   async #converse(messages: LanguageModelV4Message[]): Promise<Answer | Paused> {
     const { tools, context } = this.#parts;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const answer = await this.#ask(`model ${round}`, messages, {
         ...(tools.size > 0 && {
-          tools: this.#calls.offered().map(({ definition }) => definition),
+          tools: this.#calls.offeredTools().map(({ definition }) => definition),
           toolChoice: toolChoice(tools, round),
         }),
       });
       const calls = answer.content.filter((part) => part.type === 'tool-call');
       if (calls.length === 0) return answer;
       if (textOf(answer) !== '') context.emit({ type: 'reset' });
-      const called = await this.#timed('toolMs', () => this.#calls.call(round, calls));
-      if ('pause' in called) return called;
+      const outcome = await this.#timed('toolMs', () => this.#calls.call(round, calls));
+      if ('pause' in outcome) return outcome;
       messages.push(
         { role: 'assistant', content: assistantContent(answer) },
-        { role: 'tool', content: called.results },
+        { role: 'tool', content: outcome.results },
       );
     }
     throw new BlockError(
@@ -147,11 +147,11 @@ class Agent {
   async #ask(
     key: string,
     prompt: LanguageModelV4Prompt,
-    more: Partial<LanguageModelV4CallOptions> = {},
+    extraOptions: Partial<LanguageModelV4CallOptions> = {},
   ): Promise<Answer> {
     const { context, format } = this.#parts;
-    const asked = { ...formatOptions(format), ...more, prompt: [...prompt] };
-    const { answer, opened } = await this.#timed('modelMs', () => this.#models.ask(key, asked));
+    const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
+    const { answer, opened } = await this.#timed('modelMs', () => this.#models.ask(key, callOptions));
     this.#tokens = addTokens(this.#tokens, answer.tokens);
     if (opened.prices) this.#cost = addCost(this.#cost, costOf(answer.tokens, opened.prices));
     if (answer.finishReason === 'content-filter')
@@ -173,12 +173,12 @@ class Agent {
   ): Promise<{ value: Json; text: string }> {
     const first = readFormatted(text, format);
     if ('value' in first) return { value: first.value, text };
-    const demand = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
+    const repairRequest = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
     this.#parts.context.emit({ type: 'reset' });
     const repaired = await this.#ask('repair', [
       ...messages,
       ...(text === '' ? [] : [{ role: 'assistant' as const, content: [{ type: 'text' as const, text }] }]),
-      { role: 'user', content: [{ type: 'text', text: demand }] },
+      { role: 'user', content: [{ type: 'text', text: repairRequest }] },
     ]);
     const second = readFormatted(textOf(repaired), format);
     if ('value' in second) return { value: second.value, text: textOf(repaired) };
@@ -193,19 +193,19 @@ class Agent {
     return {
       ...this.#models.facts(),
       tokens: { ...this.#tokens },
-      toolCalls: this.#calls.shown(),
+      toolCalls: this.#calls.output(),
       providerTiming: { ...this.#timing },
       ...(this.#cost && { cost: shownCost(this.#cost) }),
     };
   }
 
-  async #timed<T>(what: 'modelMs' | 'toolMs', work: () => Promise<T>): Promise<T> {
+  async #timed<T>(timer: 'modelMs' | 'toolMs', work: () => Promise<T>): Promise<T> {
     const { clock } = this.#parts.context;
     const startedMs = clock.now();
     try {
       return await work();
     } finally {
-      this.#timing[what] += clock.now() - startedMs;
+      this.#timing[timer] += clock.now() - startedMs;
     }
   }
 }

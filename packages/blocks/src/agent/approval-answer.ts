@@ -32,10 +32,10 @@ export type Decision = z.output<typeof decisionRow>;
 export function checkedAnswer({ block, paused, input }: ResumeContext): JsonObject {
   const calls = waitingCalls(paused);
   const { decisions, problems } = readAnswer(input, calls);
-  for (const { id, arguments: shown, parameters } of calls) {
+  for (const { id, arguments: requested, parameters } of calls) {
     const decision = decisions.get(id);
     const edited = decision?.decision === 'edit' ? decision.arguments : undefined;
-    const problem = edited && (problemOfEdit(edited, shown) ?? problemOfSchema(edited, parameters));
+    const problem = edited && (problemOfEdit(edited, requested) ?? problemOfSchema(edited, parameters));
     if (problem !== undefined) problems.push(`the arguments of call ${id} ${problem}`);
   }
   if (problems.length === 0) return { decisions: Object.fromEntries(decisions) as unknown as JsonObject };
@@ -71,15 +71,15 @@ export function readAnswer(
 /** Returns the rows of an answer by the ids of calls: one for each, or one for all. */
 function rowsOf(answer: Json, calls: readonly WaitingCall[], problems: string[]): [id: string, row: Json][] {
   const ids = calls.map(({ id }) => id);
-  const given = isJsonObject(answer) ? answer : {};
-  const decision = own(given, 'decision');
+  const fields = isJsonObject(answer) ? answer : {};
+  const decision = own(fields, 'decision');
   if (decision !== undefined) {
-    if (decision !== 'edit' || ids.length === 1) return ids.map((id) => [id, given]);
+    if (decision !== 'edit' || ids.length === 1) return ids.map((id) => [id, fields]);
     problems.push(`an edit names its call: {"decisions": {"${ids[0]}": {"decision": "edit", …}}}`);
     return [];
   }
-  const decisions = own(given, 'decisions');
-  if (isJsonObject(decisions) && Object.keys(given).length === 1) return namedRows(decisions, ids, problems);
+  const decisions = own(fields, 'decisions');
+  if (isJsonObject(decisions) && Object.keys(fields).length === 1) return namedRows(decisions, ids, problems);
   problems.push(
     'use {"decision": "approve"} or {"decision": "deny"} for all calls, or {"decisions": {"1.1": {"decision": …}}} for some',
   );
@@ -128,24 +128,24 @@ function readDecision(id: string, row: Json, problems: string[]): Decision | und
 /** Replaces a secret in recorded data. */
 const REDACTED = '«redacted:';
 const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
-/** A text that is exactly one reference. */
+/** A string that is exactly one reference. */
 const REFERENCE = /^\s*<[A-Za-z][\w-]{0,100}\.[\w.[\]-]{1,200}>\s*$/;
 
 /**
  * Returns why edited arguments cannot be used, apart from their schema: their size, or text that a person may take for a
- * template. Arguments are data: templates in them are not resolved. `shown`: the arguments of the model, whose templates may
- * stay.
+ * template. Arguments are data: templates in them are not resolved. `requested`: the arguments of the model, whose
+ * templates are allowed.
  */
-export function problemOfEdit(edited: JsonObject, shown: JsonObject): string | undefined {
-  const kept = new Set<string>();
-  walk(shown, (text) => {
-    for (const template of templatesIn(text)) kept.add(template);
+export function problemOfEdit(edited: JsonObject, requested: JsonObject): string | undefined {
+  const allowed = new Set<string>();
+  walk(requested, (text) => {
+    for (const template of templatesIn(text)) allowed.add(template);
     return undefined;
   });
   return walk(edited, (text) => {
     if (text.includes(REDACTED))
       return 'contain a secret, or the text that replaces it: secrets are not filled in here';
-    const added = templatesIn(text).find((template) => !kept.has(template));
+    const added = templatesIn(text).find((template) => !allowed.has(template));
     return added && `contain ${added}, which is not filled in here: enter the value itself`;
   });
 }
@@ -154,11 +154,11 @@ function templatesIn(text: string): string[] {
   return [...(text.match(PLACEHOLDER) ?? []), ...(REFERENCE.test(text) ? [text.trim()] : [])];
 }
 
-/** Returns the first problem of a text or key in `value`, or why it is too large. */
+/** Returns the first problem of a string or key in `value`, or why `value` is too large. */
 function walk(value: JsonObject, problemOf: (text: string) => string | undefined): string | undefined {
   let chars = 0;
-  const left: { value: Json; depth: number }[] = [{ value, depth: 1 }];
-  for (let next = left.pop(); next; next = left.pop()) {
+  const stack: { value: Json; depth: number }[] = [{ value, depth: 1 }];
+  for (let next = stack.pop(); next; next = stack.pop()) {
     const { value: item, depth } = next;
     chars += typeof item === 'string' ? item.length : 1;
     if (chars > MAX_EDITED_CHARS) return `have more than ${MAX_EDITED_CHARS} characters`;
@@ -168,7 +168,7 @@ function walk(value: JsonObject, problemOf: (text: string) => string | undefined
     if (depth > MAX_EDITED_DEPTH) return `are nested more than ${MAX_EDITED_DEPTH} levels deep`;
     if (Object.hasOwn(item, '__proto__')) return 'have a key "__proto__"';
     const keys = Array.isArray(item) ? [] : Object.keys(item);
-    for (const inner of [...keys, ...Object.values(item)]) left.push({ value: inner, depth: depth + 1 });
+    for (const inner of [...keys, ...Object.values(item)]) stack.push({ value: inner, depth: depth + 1 });
   }
   return undefined;
 }

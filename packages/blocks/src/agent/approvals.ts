@@ -4,7 +4,7 @@ import { readAnswer, waitingCalls } from './approval-answer.ts';
 import type { Decision, WaitingCall } from './approval-answer.ts';
 
 /** A decision, and the call as the person saw it. */
-export interface Decided {
+export interface DecidedCall {
   decision: Decision;
   call: WaitingCall;
 }
@@ -15,7 +15,7 @@ export interface Decided {
  */
 export class Approvals {
   readonly #context: Context;
-  readonly #decided: ReadonlyMap<string, Decided>;
+  readonly #decided: ReadonlyMap<string, DecidedCall>;
   /** The number of pauses that were answered. */
   readonly #answered: number;
   /** The reason why the last answer is invalid; undefined if it is valid. */
@@ -23,21 +23,21 @@ export class Approvals {
 
   private constructor(
     context: Context,
-    found: { decided: ReadonlyMap<string, Decided>; answered: number; problem: string | undefined },
+    state: { decided: ReadonlyMap<string, DecidedCall>; answered: number; problem: string | undefined },
   ) {
     this.#context = context;
-    this.#decided = found.decided;
-    this.#answered = found.answered;
-    this.#problem = found.problem;
+    this.#decided = state.decided;
+    this.#answered = state.answered;
+    this.#problem = state.problem;
   }
 
   /** Reads the answers to the earlier pauses of the block. */
   static async open(context: Context): Promise<Approvals> {
     const answers = await context.answers();
-    const decided = new Map<string, Decided>();
+    const decided = new Map<string, DecidedCall>();
     let problem: string | undefined;
     for (const [index, answer] of answers.entries()) {
-      const calls = waitingCalls(await recorded(context, index + 1, []));
+      const calls = waitingCalls(await recordedCalls(context, index + 1, []));
       // A process without agents records answers unchecked.
       const { decisions, problems } = readAnswer(answer, calls);
       problem = problems[0];
@@ -51,19 +51,19 @@ export class Approvals {
   }
 
   /** Returns the decision about a call; undefined if no person has decided about this call. */
-  of({ id, name }: Pick<WaitingCall, 'id' | 'name'>): Decided | undefined {
+  of({ id, name }: Pick<WaitingCall, 'id' | 'name'>): DecidedCall | undefined {
     const decided = this.#decided.get(id);
     return decided?.call.name === name ? decided : undefined;
   }
 
   /** Returns the output of a pause that asks about these calls. */
   async ask(calls: readonly WaitingCall[]): Promise<JsonObject> {
-    const shown = await recorded(this.#context, this.#answered + 1, calls);
-    return { ...shown, ...(this.#problem !== undefined && { problem: this.#problem }) };
+    const output = await recordedCalls(this.#context, this.#answered + 1, calls);
+    return { ...output, ...(this.#problem !== undefined && { problem: this.#problem }) };
   }
 }
 
-/** Returns the recorded calls of pause `number` of the block. Records `calls` if there are none yet. */
-function recorded(context: Context, number: number, calls: readonly WaitingCall[]): Promise<JsonObject> {
+/** Returns the recorded calls of pause `number` of the block. Records `calls` if none are recorded yet. */
+function recordedCalls(context: Context, number: number, calls: readonly WaitingCall[]): Promise<JsonObject> {
   return context.step(`approval ${number}`, () => ({ calls }) as unknown as JsonObject, { idempotent: true });
 }

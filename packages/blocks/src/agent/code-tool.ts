@@ -18,9 +18,9 @@ export interface ToolCode {
 /** Returns the tool whose code is in a row of the agent. Throws BLOCK_CONFIG_INVALID. */
 export function codeRow(context: Context, row: JsonObject): OfferedTool {
   const schema = isJsonObject(row['schema']) ? row['schema'] : {};
-  const given = isJsonObject(schema['function']) ? schema['function'] : {};
-  const { parameters } = given;
-  const [name, description] = [textOf(given['name']), textOf(given['description'])];
+  const definition = isJsonObject(schema['function']) ? schema['function'] : {};
+  const { parameters } = definition;
+  const [name, description] = [textOf(definition['name']), textOf(definition['description'])];
   const [code, language] = [textOf(row['code']), row['language'] ?? 'javascript'];
   if (name === '' || code.trim() === '') {
     const title = textOf(row['title']) || 'without a title';
@@ -53,7 +53,7 @@ function wallMsOf({ remainingMs, services }: Context): number {
 
 /**
  * Runs the code of a tool in the sandbox. The code gets all arguments as `params`, and declared arguments also as variables: an
- * undeclared argument could shadow a name that the code uses. Throws an error with the message of the code.
+ * undeclared argument could shadow a name that the code uses. Throws an error with the message of the code's error.
  */
 export async function runCode(
   context: Context,
@@ -63,7 +63,7 @@ export async function runCode(
 ): Promise<Json> {
   const sandbox = await context.services.sandbox();
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
-  const named = Object.entries(args).filter(
+  const variables = Object.entries(args).filter(
     ([name]) => IDENTIFIER.test(name) && Object.hasOwn(properties, name),
   );
   const outcome = await sandbox.run({
@@ -73,7 +73,7 @@ export async function runCode(
     values: {},
     globals: {
       params: JSON.stringify(args),
-      ...Object.fromEntries(named.map(([name, value]) => [name, JSON.stringify(value)])),
+      ...Object.fromEntries(variables.map(([name, value]) => [name, JSON.stringify(value)])),
     },
     limits: { wallMs: wallMsOf(context) },
     signal,

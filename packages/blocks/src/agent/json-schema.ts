@@ -15,24 +15,25 @@ export type SchemaCheck = (value: Json) => string | undefined;
 
 /**
  * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose check takes too long
- * does not match. Throws the error of `refuse` for a schema that could keep the validator busy, that it cannot read, or whose
- * patterns cannot be checked in linear time; `withCheckedPatterns` makes such a schema usable.
+ * does not match. Throws the error of `refuse` for a schema that is too large, that the validator cannot read or takes too long
+ * to check, or whose patterns cannot be checked in linear time; `withCheckedPatterns` removes such patterns.
  */
 export function compileSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
   const text = JSON.stringify(schema);
   if (text.length > MAX_SCHEMA_CHARS) throw refuse(`has more than ${MAX_SCHEMA_CHARS} characters`);
   if (depthOf(schema) > MAX_DEPTH) throw refuse(`is nested more than ${MAX_DEPTH} levels deep`);
-  const foreign = text.match(/"\$ref":"(?!#)[^"]*"/);
-  if (foreign) throw refuse(`refers to another document (${foreign[0].slice(0, 100)})`);
-  const budget: Budget = { left: 0, patterns: patternBudget() };
+  const externalReference = text.match(/"\$ref":"(?!#)[^"]*"/);
+  if (externalReference)
+    throw refuse(`refers to another document (${externalReference[0].slice(0, 100)})`);
+  const budget: Budget = { evaluations: 0, patterns: patternBudget() };
   let validator: Validator;
   const validate = (value: Json): ReturnType<Validator['validate']> => {
-    budget.left = MAX_EVALUATIONS;
+    budget.evaluations = MAX_EVALUATIONS;
     return validator.validate(value);
   };
   try {
     validator = new Validator(checkable(schema, budget) as never, '2020-12', false);
-    // Some faults of a schema appear only when it is used.
+    // The validator reports some errors of a schema only when it checks a value.
     validate(null);
   } catch (error) {
     if (error instanceof PatternError) throw refuse(error.message);
@@ -57,9 +58,10 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
   };
 }
 
-/** Remaining evaluations before the validator is stopped. */
+/** The remaining budget of a validator. */
 interface Budget {
-  left: number;
+  /** The number of evaluations after which the check is stopped. */
+  evaluations: number;
   patterns: PatternBudget;
 }
 
@@ -84,26 +86,26 @@ function depthOf(value: Json): number {
   return 1 + Object.values(value).reduce<number>((deepest, item) => Math.max(deepest, depthOf(item)), 0);
 }
 
-/** Keywords that an author could use to keep the validator busy with one small value. */
-const UNCHECKED: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
-/** Returns a function that counts each character of a text that is checked against a pattern as an evaluation. */
+/** Keywords that could keep the validator busy with one small value. */
+const REMOVED_KEYWORDS: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
+/** Returns a function that subtracts one evaluation for each character that is checked against a pattern. */
 const spendOf = (budget: Budget) => (chars: number) => {
-  budget.left -= chars;
-  if (budget.left < 0) throw new BudgetError();
+  budget.evaluations -= chars;
+  if (budget.evaluations < 0) throw new BudgetError();
 };
 /** A property that the validator reads once for each evaluated subschema, and never enumerates. */
 const READ_ONCE = '__absolute_recursive_ref__';
 
-/** Returns the schema without the keywords that are not checked. Counts the evaluations of each part. */
+/** Returns the schema without the keywords that are not checked. Each of its subschemas counts its evaluations. */
 function checkable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((item) => checkable(item, budget));
   if (isJsonObject(schema['patternProperties'])) return withNamePatterns(schema, budget);
-  const kept = Object.entries(schema).filter(
-    ([key, value]) => !UNCHECKED.has(key) || typeof value === 'object',
+  const entries = Object.entries(schema).filter(
+    ([key, value]) => !REMOVED_KEYWORDS.has(key) || typeof value === 'object',
   );
   const copy: { [key: string]: unknown } = Object.fromEntries(
-    kept.map(([key, value]) => [key, eachSchema(key, value, (part) => checkable(part, budget))]),
+    entries.map(([key, value]) => [key, eachSchema(key, value, (part) => checkable(part, budget))]),
   );
   const { pattern } = schema;
   if (typeof pattern === 'string') copy['format'] = checkedPattern(pattern, budget);
@@ -121,25 +123,25 @@ function eachSchema(keyword: string, value: Json, change: (schema: Json) => Json
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
 
-/** Returns the schema with a count of its evaluations. Calls `onEvaluation` at the beginning of each evaluation. */
+/** Makes a schema count its evaluations, and returns it. Calls `onEvaluation` at the beginning of each evaluation. */
 function counted(schema: object, budget: Budget, onEvaluation?: () => void): JsonObject {
   return Object.defineProperty(schema, READ_ONCE, {
     enumerable: false,
     get: () => {
-      if (--budget.left < 0) throw new BudgetError();
+      if (--budget.evaluations < 0) throw new BudgetError();
       onEvaluation?.();
       return undefined;
     },
   }) as JsonObject;
 }
 
-/** The key of the schemas of patterns of names, so that the validator resolves their references. */
-const PATTERNED = 'patterned';
+/** The key under which the validator finds the schemas of name patterns, to resolve references in them. */
+const NAME_PATTERN_SCHEMAS = 'patterned';
 
 /**
- * Returns a replacement for a schema with patterns of names, which the validator would check with an engine that backtracks. A
- * first part collects the matching names, and a second part gets patterns of exactly these names. The validator evaluates the
- * second part directly after the first.
+ * Returns a replacement for a schema with `patternProperties`, which the validator would check with a backtracking engine. The
+ * first part of the replacement collects the names that match. The second part has one pattern for exactly each of these names.
+ * The validator evaluates the second part directly after the first.
  */
 function withNamePatterns(schema: JsonObject, budget: Budget): Json {
   const { patternProperties, properties, additionalProperties, allOf, ...rest } = schema;
@@ -159,7 +161,7 @@ function withNamePatterns(schema: JsonObject, budget: Budget): Json {
       ...(additionalProperties !== undefined && {
         additionalProperties: checkable(additionalProperties, budget),
       }),
-      [PATTERNED]: schemas,
+      [NAME_PATTERN_SCHEMAS]: schemas,
     },
     budget,
   );
@@ -210,14 +212,14 @@ function shownPattern(pattern: string): string {
 }
 
 /**
- * Returns the schema of a foreign tool with its patterns, except those that cannot be checked: they are part of the descriptions
- * instead, so that models still read them. `noted` is called with each.
+ * Returns the schema of a third-party tool without the patterns that cannot be checked. The descriptions have them instead, so
+ * that models still read them. Calls `onUnchecked` with each.
  */
 export function withCheckedPatterns<Schema extends Json>(
   schema: Schema,
-  noted: (pattern: string) => void = () => {},
+  onUnchecked: (pattern: string) => void = () => {},
 ): Schema {
-  return rewritten(schema, patternBudget(), noted) as Schema;
+  return moveUncheckedPatterns(schema, patternBudget(), onUnchecked) as Schema;
 }
 
 /**
@@ -230,45 +232,50 @@ export function compileForeignSchema(schema: JsonObject, refuse: (why: string) =
 /** Keywords whose value is data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
 
-function rewritten(schema: Json, budget: PatternBudget, noted: (pattern: string) => void): Json {
+function moveUncheckedPatterns(
+  schema: Json,
+  budget: PatternBudget,
+  onUnchecked: (pattern: string) => void,
+): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
-  if (Array.isArray(schema)) return schema.map((item) => rewritten(item, budget, noted));
+  const rewrite = (part: Json): Json => moveUncheckedPatterns(part, budget, onUnchecked);
+  if (Array.isArray(schema)) return schema.map(rewrite);
   const copy = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [
       key,
-      DATA.has(key) ? value : eachSchema(key, value, (part) => rewritten(part, budget, noted)),
+      DATA.has(key) ? value : eachSchema(key, value, rewrite),
     ]),
   );
   const { pattern, patternProperties } = schema;
   let checked: JsonObject = copy;
   if (typeof pattern === 'string' && patternProblem(pattern, budget) !== undefined) {
-    noted(pattern);
+    onUnchecked(pattern);
     const { pattern: _, ...others } = checked;
-    checked = described(others, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
+    checked = withNote(others, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
   }
   const names = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
   const unchecked = names.filter((name) => patternProblem(name, budget) !== undefined);
-  for (const name of unchecked) noted(name);
+  for (const name of unchecked) onUnchecked(name);
   return unchecked.length > 0 ? withoutNamePatterns(checked, unchecked) : checked;
 }
 
 /** Returns the schema without these patterns, and without rules for additional properties, which depend on them. */
 function withoutNamePatterns(schema: JsonObject, patterns: readonly string[]): JsonObject {
   const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...others } = schema;
-  const kept = Object.entries(patternProperties as JsonObject).filter(([name]) => !patterns.includes(name));
+  const remaining = Object.entries(patternProperties as JsonObject).filter(([name]) => !patterns.includes(name));
   const shown = patterns.join(', ').slice(0, 200);
-  return described(
-    { ...others, ...(kept.length > 0 && { patternProperties: Object.fromEntries(kept) }) },
+  return withNote(
+    { ...others, ...(remaining.length > 0 && { patternProperties: Object.fromEntries(remaining) }) },
     `(Patterns of names, not checked: ${shown})`,
   );
 }
 
-function described(schema: JsonObject, note: string): JsonObject {
+function withNote(schema: JsonObject, note: string): JsonObject {
   const { description } = schema;
   return { ...schema, description: typeof description === 'string' ? `${description} ${note}` : note };
 }
 
-/** Throws for arguments that a model gave and that do not match. */
+/** Throws an error if the arguments of a model do not match the schema. */
 export function expectMatch(args: JsonObject, problemsOf: SchemaCheck): void {
   const problems = problemsOf(args);
   if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);

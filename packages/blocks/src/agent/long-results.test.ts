@@ -6,7 +6,7 @@ const signal = new AbortController().signal;
 describe('results that are too long', () => {
   it('are never cut within a character', () => {
     const long = new LongResults(1001, new Map());
-    const shown = long.shown('1.1', `a${'😀'.repeat(1000)}`);
+    const shown = long.textForModel('1.1', `a${'😀'.repeat(1000)}`);
     expect(shown.isWellFormed()).toBe(true);
     expect(shown.length).toBeLessThan(1200);
   });
@@ -14,15 +14,15 @@ describe('results that are too long', () => {
   it('are read by a tool with a unique name', () => {
     const long = new LongResults(1000, new Map([['read_result', {}]]));
     expect(long.tool()).toBeUndefined();
-    expect(long.shown('1.1', 'short')).toBe('short');
+    expect(long.textForModel('1.1', 'short')).toBe('short');
     expect(long.tool()).toBeUndefined();
-    expect(long.shown('1.1', 'x'.repeat(1001))).toContain('read_result_2: {"id": "1.1"');
+    expect(long.textForModel('1.1', 'x'.repeat(1001))).toContain('read_result_2: {"id": "1.1"');
     expect(long.tool()?.definition.name).toBe('read_result_2');
   });
 
   it('are read in parts that are short enough to be shown', async () => {
     const long = new LongResults(1000, new Map());
-    long.shown('1.1', 'x'.repeat(9_999_999));
+    long.textForModel('1.1', 'x'.repeat(9_999_999));
     const call = {
       idempotencyKey: 'k',
       signal,
@@ -31,6 +31,6 @@ describe('results that are too long', () => {
       othersDone: Promise.resolve(),
     };
     const read = await long.tool()?.run({ id: '1.1', offset: 5_000_000 }, call);
-    expect(long.shown('2.1', read as string)).toBe(read);
+    expect(long.textForModel('2.1', read as string)).toBe(read);
   });
 });

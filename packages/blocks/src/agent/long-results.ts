@@ -19,20 +19,20 @@ const NOTE_CHARS = 100;
 export class LongResults {
   readonly #maxChars: number;
   readonly #name: string;
-  /** The texts by the ids of their calls. */
+  /** The results, as text, by the ids of their calls. */
   readonly #texts = new Map<string, string>();
   #tool: ReadyTool | undefined;
 
-  /** `taken`: the names of the agent's tools. */
-  constructor(maxChars: number, taken: ReadonlyMap<string, unknown>) {
+  /** `tools`: the agent's tools by name. */
+  constructor(maxChars: number, tools: ReadonlyMap<string, unknown>) {
     this.#maxChars = maxChars;
     let name = NAME;
-    for (let number = 2; taken.has(name); number++) name = `${NAME}_${number}`;
+    for (let number = 2; tools.has(name); number++) name = `${NAME}_${number}`;
     this.#name = name;
   }
 
   /** Returns the text that the model gets for the result of a call. */
-  shown(id: string, text: string): string {
+  textForModel(id: string, text: string): string {
     if (text.length <= this.#maxChars) return text;
     this.#texts.set(id, text);
     const half = Math.floor(this.#maxChars / 2);
@@ -47,13 +47,13 @@ export class LongResults {
   }
 
   #readingTool(): ReadyTool {
-    const most = this.#maxChars - NOTE_CHARS;
+    const maxLength = this.#maxChars - NOTE_CHARS;
     const parameters: JsonObject = {
       type: 'object',
       properties: {
         id: { type: 'string', maxLength: 20, description: 'The id of the call' },
         offset: { type: 'integer', minimum: 0, description: 'The first character to read' },
-        length: { type: 'integer', minimum: 1, maximum: most, description: `Default: ${most}` },
+        length: { type: 'integer', minimum: 1, maximum: maxLength, description: `Default: ${maxLength}` },
       },
       required: ['id', 'offset'],
       additionalProperties: false,
@@ -69,7 +69,7 @@ export class LongResults {
       requiresApproval: false,
       forced: false,
       problemsOf: compileSchema(parameters, (why) => new Error(`The schema of ${NAME} ${why}.`)),
-      run: async ({ id = '', offset, length = most }) => this.#read(id, Number(offset), Number(length)),
+      run: async ({ id = '', offset, length = maxLength }) => this.#read(id, Number(offset), Number(length)),
     };
   }
 
@@ -85,7 +85,7 @@ export class LongResults {
   }
 }
 
-/** Returns a part of a text, without half a character at its ends, which providers refuse. */
+/** Returns a part of a text. Replaces halves of characters at its ends, because providers refuse them. */
 function part(text: string, start: number, end: number): string {
   return text.slice(start, end).toWellFormed();
 }

@@ -9,10 +9,10 @@ import { numberOf } from './settings.ts';
 
 /** Characters that count as one token. */
 const TOKEN_CHARS = 4;
-/** Context of a model that is not in the table, in tokens. */
+/** Context length, in tokens, of a model that is not in the catalog. */
 const UNKNOWN_CONTEXT = 32_000;
 /** The part of a model's context that earlier exchanges may fill. */
-const SHARE = 0.5;
+const HISTORY_SHARE = 0.5;
 const DEFAULT_MESSAGES = 10;
 const DEFAULT_TOKENS = 4000;
 
@@ -21,10 +21,10 @@ export interface Memory {
   /** The prompt, with earlier exchanges before the question. */
   prompt: LanguageModelV4Prompt;
   /** Adds the question and its answer to the conversation. Later attempts of the block do not add them again. */
-  keep(answer: string): Promise<void>;
+  add(answer: string): Promise<void>;
 }
 
-/** The limits of the conversation that the model gets: exchanges up to both limits. */
+/** The limits of the earlier exchanges that the model gets. Both apply. */
 interface Window {
   maxChars: number;
   maxMessages: number;
@@ -48,7 +48,7 @@ export async function memoryOf(
   prompt: LanguageModelV4Prompt,
 ): Promise<Memory> {
   const window = windowOf(context, info?.context ?? UNKNOWN_CONTEXT);
-  if (!window) return { prompt, keep: async () => undefined };
+  if (!window) return { prompt, add: async () => undefined };
   const conversation = conversationOf(context);
   const read = async (): Promise<Json[]> => conversation.newest(window.maxChars);
   const exchanges = (await context.step('memory', read, { idempotent: true })).map(messagesIn);
@@ -60,7 +60,7 @@ export async function memoryOf(
       ...newestWithin(exchanges, window.maxMessages).flat().map(messageOf),
       ...question,
     ],
-    async keep(answer) {
+    async add(answer) {
       // Providers refuse messages without text.
       if (answer.trim() === '') return;
       const messages = [...question.flatMap(storedMessages), { role: 'assistant' as const, text: answer }];
@@ -71,41 +71,41 @@ export async function memoryOf(
 
 function windowOf(context: Context, modelTokens: number): Window | undefined {
   const type = context.field('memoryType') ?? '';
-  const maxChars = Math.floor(modelTokens * SHARE) * TOKEN_CHARS;
-  const all = { maxChars, maxMessages: Infinity };
+  const maxChars = Math.floor(modelTokens * HISTORY_SHARE) * TOKEN_CHARS;
+  const wholeContext = { maxChars, maxMessages: Infinity };
   if (type === '' || type === 'none') return undefined;
-  if (type === 'conversation') return all;
+  if (type === 'conversation') return wholeContext;
   if (type === 'sliding_window')
-    return { ...all, maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MESSAGES };
+    return { ...wholeContext, maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MESSAGES };
   if (type === 'sliding_window_tokens') {
     const tokens = numberOf(context, 'slidingWindowTokens', 1, 10_000_000) ?? DEFAULT_TOKENS;
-    return { ...all, maxChars: Math.min(maxChars, Math.floor(tokens) * TOKEN_CHARS) };
+    return { ...wholeContext, maxChars: Math.min(maxChars, Math.floor(tokens) * TOKEN_CHARS) };
   }
   throw invalid(
     context,
-    `has the memory ${JSON.stringify(type)}: it must be none, conversation, sliding_window or sliding_window_tokens`,
+    `has the unknown memory type ${JSON.stringify(type)}: it must be none, conversation, sliding_window or sliding_window_tokens`,
   );
 }
 
 function conversationOf(context: Context): Conversation {
   const id = context.field('conversationId');
   if (typeof id !== 'string' || id.trim() === '')
-    throw invalid(context, 'has a memory, and its "conversationId" is empty');
+    throw invalid(context, 'has a memory but no "conversationId"');
   return context.services.conversation(id);
 }
 
-/** Returns where the question begins: the last messages of the user, and everything after them. Examples stay before them. */
+/** Returns the index of the question: the last consecutive messages of the user, and everything after them. */
 function questionStart(prompt: LanguageModelV4Prompt): number {
   let start = prompt.findLastIndex(({ role }) => role === 'user');
   while (prompt[start - 1]?.role === 'user') start -= 1;
   return start === -1 ? prompt.findIndex(({ role }) => role !== 'system') : start;
 }
 
-/** Returns the newest exchanges with at most this many messages, none of them cut. */
+/** Returns the newest whole exchanges that together have at most this many messages. */
 function newestWithin(exchanges: readonly StoredMessage[][], maxMessages: number): StoredMessage[][] {
   let first = exchanges.length;
-  let left = maxMessages;
-  while (first > 0 && (left -= exchanges[first - 1]?.length ?? 0) >= 0) first -= 1;
+  let remaining = maxMessages;
+  while (first > 0 && (remaining -= exchanges[first - 1]?.length ?? 0) >= 0) first -= 1;
   return exchanges.slice(first);
 }
 

@@ -5,7 +5,7 @@ const MAX_PATTERN_CHARS = 1000;
 /** Maximum number of instructions of a compiled pattern. The time of a check grows with it and with the length of the text. */
 const MAX_SIZE = 1000;
 /** Maximum number of instructions of all patterns of a schema. */
-const MAX_SIZES = 20_000;
+const MAX_TOTAL_SIZE = 20_000;
 /** Longer texts match no pattern. */
 const MAX_TEXT_CHARS = 20_000;
 
@@ -16,20 +16,20 @@ export interface PatternBudget {
 
 /** Returns the budget of one schema. */
 export function patternBudget(): PatternBudget {
-  return { instructions: MAX_SIZES };
+  return { instructions: MAX_TOTAL_SIZE };
 }
 
 /** Returns whether a text matches. Takes time in proportion to its length. */
 type Matcher = (text: string) => boolean;
 
-/** The name of the format that replaces patterns, because the validator would check patterns with an engine that backtracks. */
+/** The name of the format that replaces patterns, because the validator would check patterns with a backtracking engine. */
 const FORMAT = 'pattern';
-let current: Matcher | undefined;
+let lastMatcher: Matcher | undefined;
 /**
- * The validator looks up the format of a subschema and calls it at once, so the call belongs to the last format that was looked
- * up.
+ * The validator calls the format of a subschema immediately after it looks the format up, so the call belongs to the last format
+ * that was looked up.
  */
-format[FORMAT] = (text: string) => current?.(text) ?? true;
+format[FORMAT] = (text: string) => lastMatcher?.(text) ?? true;
 
 /**
  * Returns the format in place of a pattern, for a schema of the validator. `spend` is called with the length of each text
@@ -80,7 +80,7 @@ export function nameCollector(
 function formatWith(check: Matcher): object {
   return {
     toString: () => {
-      current = check;
+      lastMatcher = check;
       return FORMAT;
     },
   };
@@ -110,31 +110,31 @@ export function patternProblem(pattern: string, budget: PatternBudget): string |
 
 const REPEAT = /\{(\d{1,9})(?:,(\d{0,9}))?\}/y;
 
-/** Returns about how many instructions a pattern has. Each repetition counts, which is how small patterns become large. */
+/** Estimates the number of instructions of a pattern. A repetition multiplies the instructions of what it repeats. */
 function sizeOf(pattern: string): number {
-  const around: number[] = [];
+  const outerSizes: number[] = [];
   let size = 0;
-  let last = 0;
+  let lastSize = 0;
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at];
     REPEAT.lastIndex = at;
     const repeat = character === '{' ? REPEAT.exec(pattern) : null;
     if (repeat) {
-      const [text, least, most = ''] = repeat;
-      const times = Math.max(Number(least) + 1, Number(most));
-      size += last * (times - 1);
-      last *= times;
+      const [text, min, max = ''] = repeat;
+      const times = Math.max(Number(min) + 1, Number(max));
+      size += lastSize * (times - 1);
+      lastSize *= times;
       at += text.length - 1;
     } else if (character === '(') {
-      around.push(size);
+      outerSizes.push(size);
       size = 0;
     } else if (character === ')') {
-      last = size + 2;
-      size = (around.pop() ?? 0) + last;
+      lastSize = size + 2;
+      size = (outerSizes.pop() ?? 0) + lastSize;
     } else {
       if (character === '[') at = endOfClass(pattern, at);
       else if (character === '\\') at += 1;
-      last = 1;
+      lastSize = 1;
       size += 1;
     }
   }

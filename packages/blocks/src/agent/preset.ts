@@ -10,16 +10,16 @@ export interface Preset {
   schema: JsonObject;
 }
 
-/** Splits the arguments of a tool. Empty values count as not set, and values of names that the schema lacks are left out. */
-export function presetOf(schema: JsonObject, given: JsonObject): Preset {
+/** Splits the arguments of a tool. Empty values count as not set, and names that the schema lacks are ignored. */
+export function presetOf(schema: JsonObject, params: JsonObject): Preset {
   const declared = own(schema, 'properties');
   const properties = isJsonObject(declared) ? declared : {};
   const values: JsonObject = {};
   for (const [name, property] of Object.entries(properties)) {
-    const value = own(given, name);
+    const value = own(params, name);
     if (value === undefined || isEmpty(value)) continue;
     const types = isJsonObject(property) ? [property['type']].flat() : [];
-    // Fields of an editor are text.
+    // An editor stores the values of its fields as text.
     const isText = types.includes('string') || types.every((type) => type === undefined);
     values[name] = isText ? value : parsedText(value);
   }

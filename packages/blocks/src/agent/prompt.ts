@@ -14,20 +14,20 @@ export function promptOf(context: BlockContext): LanguageModelV4Prompt {
   const rows = [...listOf(context.field('memories', 'json')), ...listOf(context.field('messages', 'json'))];
   const system = textOf(context.field('systemPrompt', 'native') ?? null);
   const user = textOf(promptText(context.field('userPrompt', 'native') ?? null));
-  const written = [
+  const nonEmpty = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
     ...rows.map((row) => messageOf(row, context)),
     ...(user === '' ? [] : [{ role: 'user' as const, content: user }]),
   ].filter(({ content }) => content.trim() !== '');
-  if (written.length === 0) throw invalid(context, 'has no messages: write at least one');
+  if (nonEmpty.length === 0) throw invalid(context, 'has no messages: write at least one');
   // Providers accept instructions only at the beginning, and refuse a call without a user message.
-  const instructions = written.filter(({ role }) => role === 'system');
-  const talk = written.filter(({ role }) => role !== 'system');
-  if (talk.length === 0)
+  const instructions = nonEmpty.filter(({ role }) => role === 'system');
+  const dialog = nonEmpty.filter(({ role }) => role !== 'system');
+  if (dialog.length === 0)
     return [{ role: 'user', content: [part(instructions.map(({ content }) => content).join('\n\n'))] }];
   return [
     ...instructions.map(({ content }) => ({ role: 'system' as const, content })),
-    ...talk.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content: [part(content)] })),
+    ...dialog.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content: [part(content)] })),
   ];
 }
 
@@ -52,7 +52,7 @@ function messageOf(row: Json, context: BlockContext): { role: Role; content: str
   return { role, content: textOf(content) };
 }
 
-/** Returns the text of the older field, which is text or `{ input }`. */
+/** Returns the value of the older field `userPrompt`, which is text or `{ input }`. */
 function promptText(value: Json): Json {
   return isJsonObject(value) && value['input'] !== undefined ? value['input'] : value;
 }

@@ -12,7 +12,7 @@ export interface OfferedTool {
   isIdempotent(args: JsonObject): boolean;
   /** Whether a person approves each call. Absent: the row of the agent decides. */
   approval?: 'always' | 'never';
-  /** True: the model gets every result as a whole. */
+  /** True: results are not shortened for the model. */
   isWhole?: true;
   /** True: each call is a child run. */
   callsWorkflow?: true;
@@ -25,7 +25,7 @@ export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'sig
   step: string;
   /** The id that the model has given to the call. */
   toolCallId: string;
-  /** Resolves when all other calls of the answer have ended, or wait for child runs. */
+  /** Resolves when all calls of the answer that are not child runs have ended. */
   othersDone: Promise<unknown>;
 }
 

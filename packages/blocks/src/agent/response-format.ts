@@ -17,7 +17,7 @@ export interface ResponseFormat {
 }
 
 /**
- * Returns the format that the field `responseFormat` describes: `{ name, schema }`, the same below `json_schema`, or the
+ * Returns the format that the field `responseFormat` describes: `{ name, schema }`, the same under `json_schema`, or the
  * schema itself, as an object or as JSON text. Undefined for an empty field.
  *
  * Throws BLOCK_CONFIG_INVALID.
@@ -26,12 +26,12 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
   const value = context.field('responseFormat', 'json');
   const parsed = typeof value === 'string' ? parse(value, context) : (value ?? null);
   if (parsed === null || (isJsonObject(parsed) && Object.keys(parsed).length === 0)) return undefined;
-  if (!isJsonObject(parsed)) throw unusable(context, 'is not an object');
-  const named = isJsonObject(parsed['json_schema']) ? parsed['json_schema'] : parsed;
-  const schema = isJsonObject(named['schema']) ? named['schema'] : named;
-  const name = typeof named['name'] === 'string' ? named['name'] : '';
+  if (!isJsonObject(parsed)) throw invalidFormat(context, 'is not an object');
+  const definition = isJsonObject(parsed['json_schema']) ? parsed['json_schema'] : parsed;
+  const schema = isJsonObject(definition['schema']) ? definition['schema'] : definition;
+  const name = typeof definition['name'] === 'string' ? definition['name'] : '';
   return formatNamed(name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'answer', schema, (why) =>
-    unusable(context, why),
+    invalidFormat(context, why),
   );
 }
 
@@ -59,7 +59,7 @@ export function formatOptions(
   const providers = ['openai', 'azure', 'mistral', 'openaiCompatible'];
   return {
     responseFormat: { type: 'json', name, schema: schema as never },
-    // With a schema that is not strict, these providers would refuse the call.
+    // By default, these providers refuse a schema that is not strict.
     ...(!strict && {
       providerOptions: Object.fromEntries(
         providers.map((provider) => [provider, { strictJsonSchema: false, structuredOutputs: true }]),
@@ -88,11 +88,11 @@ function parse(text: string, context: BlockContext): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
-    throw unusable(context, `is not JSON: ${(error as Error).message}`);
+    throw invalidFormat(context, `is not JSON: ${(error as Error).message}`);
   }
 }
 
-function unusable(context: BlockContext, why: string): BlockError {
+function invalidFormat(context: BlockContext, why: string): BlockError {
   return invalid(context, `has a response format that ${why}`);
 }
 

@@ -49,17 +49,17 @@ function authoredParams(context: Context, field: string): ReadonlyMap<string, Te
 }
 
 /**
- * Returns the row with the values of its `params` that the author has written as JSON text with references: values of the
- * references cannot change their structure.
+ * Returns the row after parsing each of its `params` that the author has written as JSON text with references. Values of the
+ * references cannot change the structure of the JSON.
  */
 export function withStructure(context: Context, { row, authored }: ToolRow): JsonObject {
   const structured: JsonObject = {};
   for (const [name, template] of authored)
-    if (isMeantAsJson(template)) structured[name] = resolveJson(template, context.services.lookup);
+    if (isJsonWithReferences(template)) structured[name] = resolveJson(template, context.services.lookup);
   return isJsonObject(row['params']) ? { ...row, params: { ...row['params'], ...structured } } : row;
 }
 
-function isMeantAsJson(template: Template): boolean {
+function isJsonWithReferences(template: Template): boolean {
   if (template.kind !== 'text' || template.parts.length === 1) return false;
   const [first] = template.parts;
   return typeof first === 'string' && /^\s*[[{]/.test(first);

@@ -20,7 +20,7 @@ export const agentSchema = {
       .number()
       .optional()
       .describe(
-        'Characters of a result of a tool that the model gets at once. Default 20000; 1000 to 100000.',
+        'Maximum number of characters of one tool result that the model gets. Default 20000; 1000 to 100000.',
       ),
     skills: list
       .optional()
@@ -31,7 +31,7 @@ export const agentSchema = {
       .json()
       .optional()
       .describe(
-        'Images, PDF and texts for the question: a file or a list of files, such as <start.files>; or an address.',
+        'Images, PDF and text files for the question: a file or a list of files, such as <start.files>; or a URL.',
       ),
     memoryType: z
       .string()

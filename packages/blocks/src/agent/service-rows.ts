@@ -12,13 +12,13 @@ import type { OfferedTool } from './ready-tool.ts';
 import { idsOf, isEmpty } from './rows.ts';
 
 /** Maximum number of operations in one result of a search. */
-const MAX_FOUND = 10;
+const MAX_MATCHES = 10;
 /** Maximum number of characters of JSON in one result of a search, not counting the first operation. */
-const MAX_FOUND_CHARS = 20_000;
+const MAX_RESULT_CHARS = 20_000;
 
 /**
- * Returns the tools that a row of an agent names: one operation or code, by its id; or for a service, a search over its
- * operations and a tool that calls them. Undefined if the files of tools have neither.
+ * Returns the tools that a row of an agent names: the tool of one operation or of code, by its id; for a service, a tool that
+ * searches its operations and one that calls them. Undefined if the tool files have none of these.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */
@@ -53,17 +53,17 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
 /** Returns the arguments without nulls that the schema does not allow: models write null for omitted optional arguments. */
 function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
   const properties = (own(schema, 'properties') ?? {}) as JsonObject;
-  const isLeftOut = (name: string): boolean => {
+  const isOmitted = (name: string): boolean => {
     const property = own(properties, name);
     const type = isJsonObject(property) ? own(property, 'type') : undefined;
     return type !== undefined && ![type].flat().includes('null');
   };
   return Object.fromEntries(
-    Object.entries(args).filter(([name, value]) => value !== null || !isLeftOut(name)),
+    Object.entries(args).filter(([name, value]) => value !== null || !isOmitted(name)),
   );
 }
 
-/** Returns the tool of code from a file of tools. */
+/** Returns the tool of code from a tool file. */
 function codeTool(context: Context, tool: CodeTool, params: JsonObject): OfferedTool {
   const schema = tool.arguments as JsonObject;
   const { language, code } = tool;
@@ -82,11 +82,11 @@ function withFixed(
   params: JsonObject,
 ): { definition: OfferedTool['definition']; fixed: JsonObject } {
   const names = Object.keys((own(schema, 'properties') ?? {}) as JsonObject);
-  const set = names.filter((name) => name !== 'credential' && !isEmpty(own(params, name)));
-  const inputSchema = withoutArguments(schema, new Set(set)) as never;
+  const presetNames = names.filter((name) => name !== 'credential' && !isEmpty(own(params, name)));
+  const inputSchema = withoutArguments(schema, new Set(presetNames)) as never;
   return {
     definition: { type: 'function', name: id, description, inputSchema },
-    fixed: Object.fromEntries(set.map((name) => [name, params[name] as Json])),
+    fixed: Object.fromEntries(presetNames.map((name) => [name, params[name] as Json])),
   };
 }
 
@@ -96,7 +96,7 @@ interface SearchRow {
   tools: ServiceTools;
 }
 
-/** Returns a search and a call for all operations of a service that the row allows: two tools in the prompt instead of many. */
+/** Returns two tools, which search and call all operations that the row allows, so that the prompt stays short. */
 function searchTools(context: Context, { service, params, tools }: SearchRow): OfferedTool[] {
   const selection = selectionOf(context, params);
   const allowed = tools.selected(service, selection);
@@ -117,7 +117,7 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
         inputSchema: SEARCH_SCHEMA as never,
       },
       isIdempotent: () => true,
-      // It reads only the files of tools.
+      // It reads only tool files.
       approval: 'never',
       run: async (args) => searchResult(tools, tools.search(service, textOf(args, 'query'), selection)),
     },
@@ -138,9 +138,9 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
           throw new Error(
             `There is no operation "${textOf(args, 'operation').slice(0, 100)}" here. Find one with ${prefix}_search.`,
           );
-        const given = own(args, 'arguments');
-        const read = isJsonObject(given) ? withoutNulls(given, loaded.schema) : {};
-        return run(context, loaded, { ...call, params, args: read });
+        const requested = own(args, 'arguments');
+        const operationArgs = isJsonObject(requested) ? withoutNulls(requested, loaded.schema) : {};
+        return run(context, loaded, { ...call, params, args: operationArgs });
       },
     },
   ];
@@ -165,14 +165,14 @@ const CALL_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** Returns the first operations, with schemas as far as they fit. */
+/** Returns the first matches, with their schemas until these exceed the maximum length. */
 function searchResult(tools: ServiceTools, matches: readonly ServiceTool[]): Json {
-  let left = MAX_FOUND_CHARS;
-  const operations = matches.slice(0, MAX_FOUND).map(({ id, description }, index): Json => {
+  let remainingChars = MAX_RESULT_CHARS;
+  const operations = matches.slice(0, MAX_MATCHES).map(({ id, description }, index): Json => {
     const shown = { name: id, description };
     const schema = tools.get(id)?.schema ?? {};
-    left -= JSON.stringify(schema).length + description.length;
-    if (index === 0 || left > 0) return { ...shown, arguments: schema };
+    remainingChars -= JSON.stringify(schema).length + description.length;
+    if (index === 0 || remainingChars > 0) return { ...shown, arguments: schema };
     return { ...shown, note: 'The schema did not fit: search for this name alone.' };
   });
   const more = matches.length - operations.length;
@@ -186,7 +186,7 @@ function selectionOf(context: Context, params: JsonObject): Selection {
     if (isEmpty(value)) return undefined;
     const list = typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value;
     if (Array.isArray(list) && list.every((each) => typeof each === 'string')) return list;
-    throw invalid(context, `has a tool with "${name}" that is not a list of texts`);
+    throw invalid(context, `has a tool with "${name}" that is not a list of strings`);
   });
   const readOnly = own(params, 'readOnly');
   return { operations, tags, readOnly: readOnly === true || readOnly === 'true' };

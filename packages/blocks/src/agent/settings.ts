@@ -9,8 +9,8 @@ type Level = (typeof LEVELS)[number];
 const VERBOSITIES = ['low', 'medium', 'high'] as const;
 
 /**
- * Returns the settings of a model from the fields `temperature`, `maxTokens`, and `reasoningEffort` or `thinkingLevel`.
- * Fields that the model does not have are ignored: they stay in an exported workflow when its model changes.
+ * Returns the call options from the fields `temperature`, `maxTokens`, `verbosity`, and `reasoningEffort` or `thinkingLevel`.
+ * Options that the model does not support are ignored: an exported workflow keeps them when its model changes.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */
@@ -18,15 +18,15 @@ export function modelSettings(
   context: BlockContext,
   { info, model, provider }: Pick<OpenModel, 'info' | 'model' | 'provider'>,
 ): Partial<LanguageModelV4CallOptions> {
-  const abilities = info ?? servedModel(model.modelId);
+  const capabilities = info ?? servedModel(model.modelId);
   const temperature = numberOf(context, 'temperature', 0, 2);
   const maxOutputTokens = numberOf(context, 'maxTokens', 1, Number.MAX_SAFE_INTEGER);
   const reasoning = levelOf(context);
   const verbosity = choiceOf(context, 'verbosity', VERBOSITIES);
   return {
-    ...(temperature !== undefined && abilities?.temperature !== false && { temperature }),
+    ...(temperature !== undefined && capabilities?.temperature !== false && { temperature }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens: Math.floor(maxOutputTokens) }),
-    ...(abilities?.reasoning === true && reasoningOptions(provider, reasoning)),
+    ...(capabilities?.reasoning === true && reasoningOptions(provider, reasoning)),
     ...(info?.provider === 'openai' &&
       verbosity !== undefined && { providerOptions: { openai: { textVerbosity: verbosity } } }),
   };
@@ -48,11 +48,11 @@ export function numberOf(context: BlockContext, name: string, min: number, max: 
   if (value === null || value === '') return undefined;
   const number = Number(value);
   if (number >= min && number <= max) return number;
-  const limits = `at least ${min}${max < Number.MAX_SAFE_INTEGER ? ` and at most ${max}` : ''}`;
-  throw invalid(context, `has "${name}" that is not a number of ${limits}`);
+  const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of at least ${min}`;
+  throw invalid(context, `has an invalid "${name}": it must be a number ${range}`);
 }
 
-/** Returns the level. `max`, a level of some models, becomes `xhigh`, the highest level that all providers share. */
+/** Returns the reasoning level. `max`, which only some models have, becomes `xhigh`, the highest level of all providers. */
 function levelOf(context: BlockContext): Level | undefined {
   const [effort, thinking] = (['reasoningEffort', 'thinkingLevel'] as const).map((name) =>
     choiceOf(context, name, [...LEVELS, 'max'] as const),
@@ -62,7 +62,8 @@ function levelOf(context: BlockContext): Level | undefined {
 }
 
 /**
- * Returns the value of a field; undefined for an empty field and for `auto`: the provider decides. Throws BLOCK_CONFIG_INVALID.
+ * Returns the value of a field; undefined for an empty field and for `auto`, with which the provider decides. Throws
+ * BLOCK_CONFIG_INVALID.
  */
 function choiceOf<T extends string>(
   context: BlockContext,
@@ -73,5 +74,5 @@ function choiceOf<T extends string>(
   if (value === null || value === '' || value === 'auto') return undefined;
   const choice = choices.find((each) => each === value);
   if (choice !== undefined) return choice;
-  throw invalid(context, `has "${name}" that is not one of auto, ${choices.join(', ')}`);
+  throw invalid(context, `has an invalid "${name}": it must be one of auto, ${choices.join(', ')}`);
 }

@@ -75,7 +75,7 @@ function refuse({ block }: Context, why: string): BlockError {
   return new BlockError('SKILL_UNKNOWN', `The agent "${block.name}" ${why}`, { retryable: false });
 }
 
-/** Returns a tool that reads only skills of the agent: a text that makes the model read another skill gets an error. */
+/** Returns a tool that reads only the agent's skills: injected text cannot make the model read another one. */
 function readingTool(context: Context, skills: ReadonlyMap<string, SkillSummary>): OfferedTool {
   return {
     definition: {

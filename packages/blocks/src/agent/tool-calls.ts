@@ -5,7 +5,7 @@ import type { Context } from '../define.ts';
 import type { Answer } from '../models/call.ts';
 import { problemOfEdit } from './approval-answer.ts';
 import type { Decision, WaitingCall } from './approval-answer.ts';
-import type { Approvals, Decided } from './approvals.ts';
+import type { Approvals, DecidedCall } from './approvals.ts';
 import { DEFAULT_RESULT_CHARS, LongResults, MAX_RESULT_CHARS, MIN_RESULT_CHARS } from './long-results.ts';
 import type { ReadyTool, ToolRunCall } from './ready-tool.ts';
 import { numberOf } from './settings.ts';
@@ -32,7 +32,7 @@ interface CallResult {
 interface ShownCall extends CallResult {
   name: string;
   arguments: Json;
-  /** Present if a person decided about it. `requested`: the arguments of the model, if a person replaced them. */
+  /** Present if a person decided about the call. `requested`: the arguments of the model, if a person replaced them. */
   approval?: { decision: Decision['decision']; reason?: string; requested?: JsonObject };
 }
 
@@ -82,25 +82,25 @@ export class ToolCalls {
     round: number,
     calls: readonly ToolCall[],
   ): Promise<{ results: LanguageModelV4ToolResultPart[] } | { pause: JsonObject }> {
-    const making = calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call));
-    const others = making.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
+    const pending = calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call));
+    const others = pending.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
     this.#othersDone = Promise.allSettled(others);
-    const made = await Promise.all(making);
-    const waiting = made.filter((each) => 'parameters' in each);
+    const outcomes = await Promise.all(pending);
+    const waiting = outcomes.filter((each) => 'parameters' in each);
     if (waiting.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waiting) };
-    const ended = made.filter((each) => 'shown' in each);
+    const ended = outcomes.filter((each) => 'shown' in each);
     this.#ended.push(...ended.map(({ shown }) => shown));
     return { results: ended.map((call) => this.#resultForModel(call)) };
   }
 
   /** Returns the tools that the model may call now. */
-  offered(): ReadyTool[] {
+  offeredTools(): ReadyTool[] {
     const reader = this.#long.tool();
     return [...this.#tools.values(), ...(reader ? [reader] : [])];
   }
 
   /** Returns the calls so far, as the output of the block shows them. */
-  shown(): JsonObject {
+  output(): JsonObject {
     return { list: this.#ended.map((call) => ({ ...call })) as unknown as Json[], count: this.#ended.length };
   }
 
@@ -110,10 +110,10 @@ export class ToolCalls {
     { toolCallId, toolName: name, input }: ToolCall,
   ): Promise<EndedCall | WaitingCall> {
     const given = parsedInput(input);
-    const call = this.#ready({ id, toolCallId, name }, index, given);
+    const call = this.#prepare({ id, toolCallId, name }, index, given);
     if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: given ?? input, ...call } };
     const decided = this.#approvals?.of(call);
-    if (decided) return { id, toolCallId, shown: await this.#decided(call, decided) };
+    if (decided) return { id, toolCallId, shown: await this.#applyDecision(call, decided) };
     if (call.tool.requiresApproval) {
       const parameters = call.tool.definition.inputSchema as JsonObject;
       return { id, name, arguments: call.args, parameters };
@@ -122,38 +122,38 @@ export class ToolCalls {
   }
 
   /** Returns a call that can be made, or the error result of a call that cannot. */
-  #ready(
-    named: Pick<ReadyCall, 'id' | 'toolCallId' | 'name'>,
+  #prepare(
+    ids: Pick<ReadyCall, 'id' | 'toolCallId' | 'name'>,
     index: number,
     given: Json | undefined,
   ): ReadyCall | CallResult {
-    const offered = this.offered();
-    const tool = offered.find(({ definition }) => definition.name === named.name);
+    const offered = this.offeredTools();
+    const tool = offered.find(({ definition }) => definition.name === ids.name);
     if (index >= MAX_CALLS) return failed(`One answer may call at most ${MAX_CALLS} tools.`);
     if (!tool) {
       const names = offered.map(({ definition }) => definition.name).join(', ') || 'none';
-      return failed(`There is no tool "${named.name}". The tools are: ${names}.`);
+      return failed(`There is no tool "${ids.name}". The tools are: ${names}.`);
     }
     if (!isJsonObject(given)) return failed('The arguments are not a JSON object.');
     const args = tool.read?.(given) ?? given;
     const problems = tool.problemsOf(args);
     if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
-    return { ...named, tool, args };
+    return { ...ids, tool, args };
   }
 
   /**
    * Makes or denies a call as a person has decided, and returns it. An allowed call gets only the arguments that the person saw
    * or entered.
    */
-  async #decided(call: ReadyCall, { decision, call: seen }: Decided): Promise<ShownCall> {
+  async #applyDecision(call: ReadyCall, { decision, call: approved }: DecidedCall): Promise<ShownCall> {
     const { name, tool } = call;
     const isEdit = decision.decision === 'edit';
-    const args = isEdit ? decision.arguments : seen.arguments;
+    const args = isEdit ? decision.arguments : approved.arguments;
     const { reason } = decision;
     const approval = {
       decision: decision.decision,
       ...(reason !== undefined && { reason }),
-      ...(isEdit && { requested: seen.arguments }),
+      ...(isEdit && { requested: approved.arguments }),
     };
     const shown = { name, arguments: args, approval };
     if (decision.decision === 'deny')
@@ -162,7 +162,7 @@ export class ToolCalls {
         ...failed(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
       };
     // Recording the answer may have changed it: a secret was removed.
-    const problem = isEdit ? problemOfEdit(args, seen.arguments) : undefined;
+    const problem = isEdit ? problemOfEdit(args, approved.arguments) : undefined;
     const mismatch = tool.problemsOf(args);
     const why = problem ?? (mismatch && `do not match the schema: ${mismatch}`);
     if (why !== undefined)
@@ -194,8 +194,8 @@ export class ToolCalls {
   /** Returns the result of a call as the model gets it, with the arguments of a person if they replaced the model's. */
   #resultForModel({ id, toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
     const { name: toolName, result, success, approval } = shown;
-    const whole = typeof result === 'string' ? result : JSON.stringify(result);
-    const text = this.#tools.get(toolName)?.isWhole ? whole : this.#long.shown(id, whole);
+    const fullText = typeof result === 'string' ? result : JSON.stringify(result);
+    const text = this.#tools.get(toolName)?.isWhole ? fullText : this.#long.textForModel(id, fullText);
     const isEdited = approval?.requested !== undefined;
     const changed = isEdited
       ? `${CHANGED} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`

@@ -34,18 +34,18 @@ export async function toolsOf(
   context: Context,
   { options, skills }: ToolSources,
 ): Promise<Map<string, ReadyTool>> {
-  const used = toolRows(context, 'tools').filter(({ row }) => usageOf(context, row) !== 'none');
+  const usedRows = toolRows(context, 'tools').filter(({ row }) => usageOf(context, row) !== 'none');
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
-  const workflows = used.filter(({ row }) => isWorkflowRow(row));
-  for (const each of used.filter(({ row }) => !isMcpRow(row) && !isWorkflowRow(row)))
+  const workflows = usedRows.filter(({ row }) => isWorkflowRow(row));
+  for (const each of usedRows.filter(({ row }) => !isMcpRow(row) && !isWorkflowRow(row)))
     for (const tool of await offeredTools(context, each, options))
       addTool(context, tools, { tool, row: each.row });
-  const called = await workflowTools(context, workflows, new Set(tools.keys()));
-  for (const [at, tool] of called.entries())
-    addTool(context, tools, { tool, row: workflows[at]?.row as JsonObject });
+  const workflowCalls = await workflowTools(context, workflows, new Set(tools.keys()));
+  for (const [index, tool] of workflowCalls.entries())
+    addTool(context, tools, { tool, row: workflows[index]?.row as JsonObject });
   // MCP tools come last: a server must not take the name of another tool.
-  for (const each of used.filter(({ row }) => isMcpRow(row)))
+  for (const each of usedRows.filter(({ row }) => isMcpRow(row)))
     for (const tool of await mcpTools(context, options, withStructure(context, each), new Set(tools.keys())))
       addTool(context, tools, { tool, row: each.row });
   if (tools.size > MAX_TOOLS)
@@ -53,12 +53,12 @@ export async function toolsOf(
   return tools;
 }
 
-/** Returns how a tool is used. Throws BLOCK_CONFIG_INVALID: an unnoticed mistake would give the model a tool that it must not have. */
+/** Returns how a tool is used. Throws BLOCK_CONFIG_INVALID: a mistake would give the model a tool that it must not have. */
 export function usageOf(context: Context, row: JsonObject): 'auto' | 'force' | 'none' {
   const value = row['usageControl'] ?? '';
   if (value === 'force' || value === 'none') return value;
   if (value === 'auto' || value === '') return 'auto';
-  throw invalid(context, 'has a tool whose "usageControl" is none of auto, force and none');
+  throw invalid(context, 'has a tool with an invalid "usageControl": it must be auto, force or none');
 }
 
 /** Adds a tool whose name and schema can be used. Throws BLOCK_CONFIG_INVALID. */
@@ -88,7 +88,7 @@ export function withSchema(context: Context, tool: OfferedTool, row: JsonObject)
   return { ...tool, definition, problemsOf, forced, requiresApproval: required };
 }
 
-/** Whether the row asks for approval of each call. Any other value fails: an unnoticed mistake would let calls through. */
+/** Returns whether the row asks for approval of each call. Throws for other values: a mistake would let calls through. */
 function requiresApproval(context: Context, name: string, row: JsonObject): boolean {
   const value = row['requireApproval'] ?? '';
   if (value === true || value === 'true') return true;
