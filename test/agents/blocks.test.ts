@@ -193,7 +193,7 @@ describe('an evaluator', () => {
   it.each<[why: string, metrics: JsonObject[], message: RegExp]>([
     ['no metrics', [], /The block "B" has no metrics/],
     ['a metric without a name', [{ description: 'x' }], /"metrics\.0\.name"/],
-    ['the name of an output', [{ name: 'Cost' }], /a metric "Cost", whose name is an output/],
+    ['the name of an output', [{ name: 'Cost' }], /a metric "Cost", whose name is reserved for an output/],
     ['a name twice', [{ name: 'Tone' }, { name: 'tone' }], /two metrics "tone"/],
     ['an empty range', [{ name: 'Tone', range: { min: 3, max: 1 } }], /lowest score is above its highest/],
   ])('is refused with %s', async (_, given, message) => {

@@ -44,7 +44,7 @@ describe('guardrails with a regular expression', () => {
   });
 
   it.each<[fields: JsonObject, message: RegExp]>([
-    [{ regex: '(' }, /The block "G" has a regular expression that is not valid: .*Unterminated group/],
+    [{ regex: '(' }, /The block "G" has an invalid regular expression: .*Unterminated group/],
     [{}, /The block "G" has no regular expression/],
   ])('fail if the expression is invalid: %j', async (fields, message) => {
     const result = await check({ validationType: 'regex', ...fields }, 'x');
@@ -78,7 +78,7 @@ describe('guardrails for personal data', () => {
   it('fail for types of personal data that they cannot detect', async () => {
     const result = await check({ validationType: 'pii', piiEntityTypes: ['PERSON', 'URL'] }, text);
     expect(result.error?.message).toMatch(
-      /The block "G" looks for PERSON, which Heddle cannot find\. It can find EMAIL_ADDRESS, /,
+      /The block "G" checks for PERSON, which Heddle cannot detect\. It can detect EMAIL_ADDRESS, /,
     );
   });
 });

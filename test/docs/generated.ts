@@ -228,7 +228,7 @@ function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
     argument.required === true ? 'yes' : '',
     asMarkdown(argument.schema['description'] as Json),
   ]);
-  return rows.length === 0 ? [] : ['', ...tableOf(['argument', 'fields of blocks', 'required', ''], rows)];
+  return rows.length === 0 ? [] : ['', ...tableOf(['argument', 'block field', 'required', ''], rows)];
 }
 
 /** Returns the page of an integration with a client library. */
@@ -238,7 +238,7 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
     const only = Object.entries(tool.arguments).filter(
       ([, { blocksOnly, onlyWith }]) => blocksOnly ?? onlyWith,
     );
-    const hidden = only.map(([name]) => ` Models do not have \`${name}\`.`).join('');
+    const hidden = only.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
     return [
       ...['', `## ${id}`, ''],
       `${tool.description} Operation ${names.map((name) => `\`${name}\``).join(' or ')}.${hidden}`,
@@ -252,7 +252,7 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
     ...['', access],
     ...(Object.keys(settings).length === 0
       ? []
-      : ['', '## Fields of all operations', '', 'Models do not have them.', ...argumentsTable(settings)]),
+      : ['', '## Fields of all operations', '', 'Models cannot set them.', ...argumentsTable(settings)]),
     ...sections,
     '',
   ].join('\n');
@@ -262,8 +262,8 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
 function usedAs(types: readonly string[]): string {
   const named = types.map((type) => `\`${type}\``).join(', ');
   return types.length === 1
-    ? `Blocks of the type ${named}, and tools of agents with this type.`
-    : `Blocks of the types ${named}, and tools of agents with these types.`;
+    ? `Reference for blocks and agent tools of the type ${named}.`
+    : `Reference for blocks and agent tools of the types ${named}.`;
 }
 
 /** Returns the page of an integration, from its definition. */
@@ -295,12 +295,12 @@ function integrationPage({
     '',
     `${usedAs(types)} The definition follows the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
     '',
-    `The address is ${address === undefined ? `that of your account: \`--service ${service}=URL\`` : `\`${address}\`, or that of \`--service ${service}=URL\``}. The credential is the stored credential whose id is in the field \`credential\`, or the value of \`--credential ${service}=VALUE\`.`,
+    `Base URL: ${address === undefined ? `that of your account, which you set with \`--service ${service}=URL\`` : `\`${address}\`. Override it with \`--service ${service}=URL\``}. The credential is the stored credential whose id is in the field \`credential\`, or the value of \`--credential ${service}=VALUE\`.`,
     ...(account === undefined
       ? []
       : [
           '',
-          `A block whose field \`${account}\` is neither the host of the address nor the first part of this host is refused, so that no account gets the credential of another.`,
+          `A block whose field \`${account}\` is neither the host of the base URL nor the first part of this host is refused, so that no account gets the credential of another.`,
         ]),
     ...(scopes.length === 0 ? [] : ['', `Scopes: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`]),
     ...sections,

@@ -149,7 +149,7 @@ describe('a block of Supabase', () => {
       const { error } = await run({ operation: 'query', projectId });
       expect(error?.code).toBe('BLOCK_CONFIG_INVALID');
       expect(error?.message).toContain(
-        `has "${projectId}" in "projectId", but this engine has another address for Supabase`,
+        `has "${projectId}" in "projectId", but this engine uses another host for Supabase`,
       );
     }
     expect(asked).toEqual([]);

@@ -270,7 +270,7 @@ describe('files of the workspace', () => {
     [
       'a text that the file contains twice',
       { operation: 'file_edit', oldString: 'a', newString: 'b' },
-      /2 times, in the lines 1, 3/,
+      /2 times, on lines 1, 3/,
     ],
     ['a text that it does not contain', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
     ['a line after the last one', { operation: 'file_insert', afterLine: 9, insertContent: 'x' }, /3 lines/],
@@ -292,7 +292,7 @@ describe('files of the workspace', () => {
     const inserted = await run(engine, 'file_v5', { ...change, operation: 'file_insert', afterLine: 1 });
     expect(inserted.output).toMatchObject({ lineCount: 151_001 });
     const edited = await run(engine, 'file_v5', { ...change, operation: 'file_edit' });
-    expect(edited.error?.message).toMatch(/more than 20 times, in the lines 1, 2, 3/);
+    expect(edited.error?.message).toMatch(/more than 20 times, on lines 1, 2, 3/);
     const read = { operation: 'file_get_content', folderSelection: '/', contentOffset: 1 };
     expect((await run(engine, 'file_v5', read)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
   });
@@ -372,8 +372,8 @@ describe('files as tools of an agent', () => {
       [{ name: 'file_fetch', args: { fileUrl: 'http://x.example/', headers: { Host: 'y' } } }, /schema/],
       [read('http://127.0.0.1:1/'), /127\.0\.0\.1/],
       [read('file:///etc/passwd'), /http:\/\//],
-      [read('/etc/passwd'), /neither an address nor the id/],
-      [read('..\\..\\x'), /neither an address nor the id/],
+      [read('/etc/passwd'), /neither a URL nor the id/],
+      [read('..\\..\\x'), /neither a URL nor the id/],
       [read(theirs), /has no file "wf_1"/],
       [read(forged), /has no file "x"/],
       [write({ fileName: '../../etc/cron.d/x' }), /file name/],

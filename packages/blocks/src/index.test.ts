@@ -17,7 +17,9 @@ describe('the blocks', () => {
       const all = (types.includes(type) ? [fields, outputs] : [fields]).flatMap(({ properties }) =>
         Object.entries(properties as object),
       );
-      const undescribed = all.filter(([, schema]) => !isJsonObject(schema) || schema['description'] === undefined);
+      const undescribed = all.filter(
+        ([, schema]) => !isJsonObject(schema) || schema['description'] === undefined,
+      );
       expect(undescribed, type).toEqual([]);
     }
   });

@@ -129,7 +129,9 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     import('./triggers/imap/imap.ts'),
     import('./triggers/events/workspace-event.ts'),
   ]);
-  const definedBlocks = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
+  const definedBlocks = Object.entries(DEFINITIONS).map(async ([type, load]) =>
+    describeBlock(type, await load()),
+  );
   return [
     ...describeBuiltIns(),
     describeBlock('schedule', scheduleSchema),
@@ -144,7 +146,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
   ];
 }
 
-/** Returns the tools that agents and blocks can use, by id: those of all integrations, and of these files. Throws OPTIONS_INVALID. */
+/** Returns the tools of all integrations and of these files, which agents and blocks can use, by id. Throws OPTIONS_INVALID. */
 export async function describeTools(files: readonly ToolFile[] = []): Promise<ToolDescription[]> {
   return (await import('./describe/tools.ts')).describeTools(files);
 }

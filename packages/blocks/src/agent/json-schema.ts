@@ -23,8 +23,7 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
   if (text.length > MAX_SCHEMA_CHARS) throw refuse(`has more than ${MAX_SCHEMA_CHARS} characters`);
   if (depthOf(schema) > MAX_DEPTH) throw refuse(`is nested more than ${MAX_DEPTH} levels deep`);
   const externalReference = text.match(/"\$ref":"(?!#)[^"]*"/);
-  if (externalReference)
-    throw refuse(`refers to another document (${externalReference[0].slice(0, 100)})`);
+  if (externalReference) throw refuse(`refers to another document (${externalReference[0].slice(0, 100)})`);
   const budget: Budget = { evaluations: 0, patterns: patternBudget() };
   let validator: Validator;
   const validate = (value: Json): ReturnType<Validator['validate']> => {
@@ -60,7 +59,7 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
 
 /** The remaining budget of a validator. */
 interface Budget {
-  /** The number of evaluations after which the check is stopped. */
+  /** The number of evaluations that remain until the check is stopped. */
   evaluations: number;
   patterns: PatternBudget;
 }
@@ -262,7 +261,9 @@ function moveUncheckedPatterns(
 /** Returns the schema without these patterns, and without rules for additional properties, which depend on them. */
 function withoutNamePatterns(schema: JsonObject, patterns: readonly string[]): JsonObject {
   const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...others } = schema;
-  const remaining = Object.entries(patternProperties as JsonObject).filter(([name]) => !patterns.includes(name));
+  const remaining = Object.entries(patternProperties as JsonObject).filter(
+    ([name]) => !patterns.includes(name),
+  );
   const shown = patterns.join(', ').slice(0, 200);
   return withNote(
     { ...others, ...(remaining.length > 0 && { patternProperties: Object.fromEntries(remaining) }) },

@@ -72,14 +72,14 @@ export async function memoryOf(
 function windowOf(context: Context, modelTokens: number): Window | undefined {
   const type = context.field('memoryType') ?? '';
   const maxChars = Math.floor(modelTokens * HISTORY_SHARE) * TOKEN_CHARS;
-  const wholeContext = { maxChars, maxMessages: Infinity };
+  const limits = { maxChars, maxMessages: Infinity };
   if (type === '' || type === 'none') return undefined;
-  if (type === 'conversation') return wholeContext;
+  if (type === 'conversation') return limits;
   if (type === 'sliding_window')
-    return { ...wholeContext, maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MESSAGES };
+    return { ...limits, maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MESSAGES };
   if (type === 'sliding_window_tokens') {
     const tokens = numberOf(context, 'slidingWindowTokens', 1, 10_000_000) ?? DEFAULT_TOKENS;
-    return { ...wholeContext, maxChars: Math.min(maxChars, Math.floor(tokens) * TOKEN_CHARS) };
+    return { ...limits, maxChars: Math.min(maxChars, Math.floor(tokens) * TOKEN_CHARS) };
   }
   throw invalid(
     context,

@@ -4,7 +4,7 @@ import type { BlockContext, BlockError, Json, JsonObject } from '@heddle/core/bl
 import { invalid } from '../invalid.ts';
 import { compileForeignSchema } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
-import { unfillable } from './unfillable.ts';
+import { unsatisfiableReason } from './unsatisfiable.ts';
 
 /** The answer that an agent must give: JSON that matches a schema. */
 export interface ResponseFormat {
@@ -45,7 +45,7 @@ export function formatNamed(
   refuse: (why: string) => Error,
 ): ResponseFormat {
   const problemsOf = compileForeignSchema(schema, refuse);
-  const why = unfillable(schema);
+  const why = unsatisfiableReason(schema);
   if (why !== undefined) throw refuse(`no answer can match: ${why}`);
   return { name, schema, problemsOf, strict: isStrict(schema) };
 }

@@ -82,10 +82,10 @@ export class ToolCalls {
     round: number,
     calls: readonly ToolCall[],
   ): Promise<{ results: LanguageModelV4ToolResultPart[] } | { pause: JsonObject }> {
-    const pending = calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call));
-    const others = pending.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
+    const tasks = calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call));
+    const others = tasks.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
     this.#othersDone = Promise.allSettled(others);
-    const outcomes = await Promise.all(pending);
+    const outcomes = await Promise.all(tasks);
     const waiting = outcomes.filter((each) => 'parameters' in each);
     if (waiting.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waiting) };
     const ended = outcomes.filter((each) => 'shown' in each);

@@ -9,16 +9,16 @@ import type { OfferedTool } from './ready-tool.ts';
 import { idsOf } from './rows.ts';
 import type { ToolRow } from './rows.ts';
 
-const IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
+const TOOL_IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
 const MAX_NAME = 64;
 
 /** Returns whether a row of an agent's tools names a workflow. */
 export function isWorkflowRow(row: JsonObject): boolean {
-  return idsOf(row).some((id) => IDS.has(id));
+  return idsOf(row).some((id) => TOOL_IDS.has(id));
 }
 
 /**
- * Returns the tools of workflows, one for each row, with names that are not in `taken`. Each call is a child run. A later attempt
+ * Returns the tools of workflows, one for each row, with names that are not in `usedNames`. Each call is a child run. A later attempt
  * offers the same tools as the first one, even after a deployment.
  *
  * Throws BLOCK_CONFIG_INVALID, CHILD_NOT_FOUND.
@@ -26,19 +26,19 @@ export function isWorkflowRow(row: JsonObject): boolean {
 export async function workflowTools(
   context: Context,
   rows: readonly ToolRow[],
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
 ): Promise<OfferedTool[]> {
   if (rows.length === 0) return [];
   const references = rows.map(({ row }) => referenceOf(context, row));
-  const found = await context.step('workflows', () => describedWorkflows(context, references), {
+  const recorded = await context.step('workflows', () => describedWorkflows(context, references), {
     idempotent: true,
   });
-  const described = found as unknown as { [reference: string]: DescribedWorkflow };
-  const names = new Set(taken);
-  return rows.map(({ authored }, at) => {
-    const reference = references[at] as string;
+  const described = recorded as unknown as { [reference: string]: DescribedWorkflow };
+  const names = new Set(usedNames);
+  return rows.map(({ authored }, index) => {
+    const reference = references[index] as string;
     const { name: title, description, schema } = described[reference] as DescribedWorkflow;
-    const name = freeName(title, names);
+    const name = uniqueName(title, names);
     names.add(name);
     const preset = presetOf(schema, mappingOf(context, authored));
     return {
@@ -82,7 +82,7 @@ async function describedWorkflows(context: Context, references: readonly string[
     if (!found)
       throw new BlockError(
         'CHILD_NOT_FOUND',
-        `The agent "${context.block.name}" has the workflow "${reference.slice(0, 100)}" as a tool, and there is no such workflow: deploy it, or pass the folder that contains it.`,
+        `The agent "${context.block.name}" uses the workflow "${reference.slice(0, 100)}" as a tool, but there is no such workflow: deploy it, or pass the folder that contains it.`,
         { retryable: false, details: { workflow: reference } },
       );
     const { name, description, inputs } = found;
@@ -91,7 +91,7 @@ async function describedWorkflows(context: Context, references: readonly string[
   return Object.fromEntries(described);
 }
 
-/** Returns the inputs that the author has set for the tool. Values in JSON text cannot change its structure. */
+/** Returns the inputs that the author has set for the tool. Referenced values cannot change the structure of JSON text. */
 function mappingOf(context: Context, authored: ToolRow['authored']): JsonObject {
   const mapping = authored.get('inputMapping');
   const value = mapping ? resolveJson(mapping, context.services.lookup) : null;
@@ -100,12 +100,12 @@ function mappingOf(context: Context, authored: ToolRow['authored']): JsonObject 
   throw invalid(context, 'has a workflow as a tool with an "inputMapping" that is not an object');
 }
 
-function freeName(title: string, taken: ReadonlySet<string>): string {
+function uniqueName(title: string, usedNames: ReadonlySet<string>): string {
   const words = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
-  const plain = words.replaceAll(/^_|_$/g, '').slice(0, MAX_NAME) || 'workflow';
+  const base = words.replaceAll(/^_|_$/g, '').slice(0, MAX_NAME) || 'workflow';
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `_${number}`;
-    const name = `${plain.slice(0, MAX_NAME - suffix.length)}${suffix}`;
-    if (!taken.has(name)) return name;
+    const name = `${base.slice(0, MAX_NAME - suffix.length)}${suffix}`;
+    if (!usedNames.has(name)) return name;
   }
 }

@@ -9,7 +9,7 @@ import { defineOutside } from '../define.ts';
 export const credential = defineOutside({
   summary: 'Selects a stored credential for later blocks, by its id.',
   fields: z.object({
-    operation: z.literal('select').optional().describe('Only select.'),
+    operation: z.literal('select').optional().describe('The operation. Only select is supported.'),
     credentialId: z.string().optional().describe('The id of the credential.'),
     credential: z.string().optional().describe('The same as credentialId.'),
     manualCredential: z.string().optional().describe('The same as credentialId.'),

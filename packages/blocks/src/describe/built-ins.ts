@@ -7,9 +7,9 @@ import type { BlockDescription } from './describe.ts';
 const SUMMARIES: { readonly [type: string]: string } = {
   start_trigger: 'Starts a run with its input.',
   starter: 'Starts a run, in older workflows.',
-  api_trigger: 'Starts a run from a program.',
+  api_trigger: 'Starts a run through the API.',
   input_trigger: 'Starts a run with declared fields.',
-  chat_trigger: 'Starts a run with a message of a chat.',
+  chat_trigger: 'Starts a run with a chat message.',
   manual_trigger: 'Starts a run by hand.',
   function: 'Runs JavaScript, Python or a shell script in the sandbox.',
   condition: 'Takes the branch of the first true expression.',
@@ -17,12 +17,12 @@ const SUMMARIES: { readonly [type: string]: string } = {
   response: 'Ends the run with data, a status and headers.',
   api: 'Sends an HTTP request.',
   webhook_request: 'Sends a signed HTTP request.',
-  wait: 'Waits for some time.',
+  wait: 'Waits for a set time.',
   human_in_the_loop: 'Waits for a person.',
   workflow: 'Runs another workflow.',
   workflow_input: 'Runs another workflow, with a mapped input.',
-  loop: 'Runs the blocks inside again and again.',
-  parallel: 'Runs the blocks inside in several branches at the same time.',
+  loop: 'Runs the blocks inside repeatedly.',
+  parallel: 'Runs the blocks inside in several concurrent branches.',
 };
 
 /** Returns the descriptions of the blocks that every engine runs. Fields of loops and parallels are in their `data`. */
@@ -42,16 +42,16 @@ function objectOf(properties: [string, JsonObject][]): JsonObject {
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
-/** Returns the schema of a field after its conversion, or before it if only that schema declares values. */
+/** Returns the schema of a field's converted value, or of its input if only the input schema declares values. */
 function fieldSchema(field: z.ZodType): JsonObject {
-  const [after, before] = (['output', 'input'] as const).map((io) => {
+  const [output, input] = (['output', 'input'] as const).map((io) => {
     const { $schema: _, ...schema } = z.toJSONSchema(field, { io, unrepresentable: 'any' });
     return JSON.parse(JSON.stringify(schema)) as JsonObject;
   }) as [JsonObject, JsonObject];
   const hasValues = (schema: JsonObject): boolean =>
     ['type', 'enum', 'anyOf'].some((key) => Object.hasOwn(schema, key));
   const { description } = z.globalRegistry.get(field) ?? {};
-  return { ...(hasValues(after) ? after : before), ...(description !== undefined && { description }) };
+  return { ...(hasValues(output) ? output : input), ...(description !== undefined && { description }) };
 }
 
 /** Returns the schema of a declared output. `json` and `any` allow any value. */

@@ -22,6 +22,6 @@ export function describeBlock(
 }
 
 function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): JsonObject {
-  const { $schema: _, ...found } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return JSON.parse(JSON.stringify(found)) as JsonObject;
+  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
 }

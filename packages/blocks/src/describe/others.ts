@@ -10,7 +10,7 @@ const note = {
 };
 
 /** Triggers whose events Heddle does not receive. */
-const event = {
+const externalEvent = {
   summary: 'Starts a run with an event. Your program receives the event and starts the run.',
   fields: z.object({}),
   outputs: z.looseObject({}),
@@ -22,6 +22,6 @@ export function describeOthers(): BlockDescription[] {
     describeBlock('note', note),
     describeBlock('webhook', webhookSchema),
     describeBlock('circleback', circlebackSchema),
-    describeBlock('trigger', event),
+    describeBlock('trigger', externalEvent),
   ];
 }

@@ -13,11 +13,11 @@ export interface ToolDescription {
   id: string;
   /** The first line says what the tool does. */
   description: string;
-  /** The origin of the tool: shipped with Heddle, or a service or code of a file of tools. */
+  /** The origin of the tool: shipped with Heddle, or a service or code of a tool file. */
   source: 'integration' | 'service' | 'code';
   /** The name for `--service` and `--credential`; absent for code. */
   service?: string;
-  /** Types of blocks with the tool; empty for tools of files, which blocks of the type `tool` call. */
+  /** Types of blocks that have the tool; empty for tools of files, which blocks of the type `tool` call. */
   types: readonly string[];
   /** Absent for services that are called with a client library, and for code. */
   method?: string;
@@ -46,7 +46,7 @@ export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[]
   ];
 }
 
-/** Returns the tools of all integrations and of these files, by id. Throws OPTIONS_INVALID for two tools with one id in files. */
+/** Returns the tools of all integrations and of these files, sorted by id. Throws OPTIONS_INVALID for an id twice in files. */
 export async function describeTools(files: readonly ToolFile[]): Promise<ToolDescription[]> {
   const integrations = await byIntegration(integrationTypes, integrationOf);
   const drivers = await byIntegration(driverTypes, driverOf);
@@ -54,11 +54,11 @@ export async function describeTools(files: readonly ToolFile[]): Promise<ToolDes
     ...[...integrations].flatMap(([integration, types]) => shippedTools(integration, types)),
     ...[...drivers].flatMap(([driver, types]) => driverTools(driver, types)),
   ];
-  const own = describeToolFiles(files);
-  const ids = new Set(own.map(({ id }) => id));
+  const fileTools = describeToolFiles(files);
+  const ids = new Set(fileTools.map(({ id }) => id));
   // Agents and blocks use the tool of a file in place of a shipped tool with the same id.
-  return [...shipped.filter(({ id }) => !ids.has(id)), ...own].toSorted((one, other) =>
-    one.id < other.id ? -1 : 1,
+  return [...shipped.filter(({ id }) => !ids.has(id)), ...fileTools].toSorted((a, b) =>
+    a.id < b.id ? -1 : 1,
   );
 }
 
@@ -81,12 +81,12 @@ function shippedTools(integration: Integration, types: readonly string[]): ToolD
 
 function serviceTools(
   files: readonly ToolFile[],
-  of: Pick<ToolDescription, 'source' | 'types'>,
+  origin: Pick<ToolDescription, 'source' | 'types'>,
 ): ToolDescription[] {
   const loaded = new ServiceTools(files);
   return files.flatMap(({ tools }) =>
     tools.map(({ id, service, description, method, path, tags = [], readOnly, idempotent }) => ({
-      ...{ id, description, ...of, service, method, path },
+      ...{ id, description, ...origin, service, method, path },
       ...{ tags, readOnly, idempotent },
       parameters: loaded.get(id)?.schema ?? {},
     })),

@@ -1,4 +1,4 @@
-const WHY: { readonly [reason: string]: readonly string[] } = {
+const REASONS: { readonly [reason: string]: readonly string[] } = {
   'exported workflows do not say which credentials a group has': ['credential_group'],
   'it needs an index of documents, or a paid service': ['search', 'enrichment'],
   'Heddle stores no tables': ['table'],
@@ -8,13 +8,13 @@ const WHY: { readonly [reason: string]: readonly string[] } = {
     'image_generator',
     'video_generator',
   ],
-  'there is no client of the Agent2Agent protocol': ['a2a'],
-  'a workflow does not deploy workflows: use the HTTP interface': ['deployments'],
+  'Heddle has no client for the Agent2Agent protocol': ['a2a'],
+  'a workflow does not deploy workflows: use the HTTP API': ['deployments'],
   'it is a service of another product': ['mothership', 'pi'],
 };
 
 /** Returns why Heddle does not run a type of exported workflows; undefined for any other type. */
 export function whyUnsupported(type: string): string | undefined {
   if (type.startsWith('custom_block_')) return 'its definition is not part of an exported workflow';
-  return Object.entries(WHY).find(([, types]) => types.includes(type))?.[0];
+  return Object.entries(REASONS).find(([, types]) => types.includes(type))?.[0];
 }

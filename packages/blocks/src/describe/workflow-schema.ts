@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from './describe.ts';
 
-/** Every field may have a reference or a placeholder, and may be empty. */
+/** Every field may contain a reference or a placeholder, or be empty. */
 const REFERENCE_OR_EMPTY: JsonObject = { type: ['string', 'null'], pattern: '^\\s*$|<|\\{\\{' };
 const NUMBER_TEXT = '^\\s*$|^\\s*[-+.\\d]|<|\\{\\{';
 
@@ -53,8 +53,8 @@ const STATE_PROPERTIES: JsonObject = {
   variables: described('The variables by id, or a list, or either as JSON text.', {
     type: ['object', 'array', 'string', 'null'],
   }),
-  loops: described('Loops as stored; used only for what the blocks do not define.', {}),
-  parallels: described('Parallels as stored; used only for what the blocks do not define.', {}),
+  loops: described('Stored loops; used only for settings that the blocks do not define.', {}),
+  parallels: described('Stored parallels; used only for settings that the blocks do not define.', {}),
   metadata: described('Name and description, and engine: heddle for workflows that are made for Heddle.', {
     type: ['object', 'null'],
   }),
@@ -65,7 +65,7 @@ const EDGE: JsonObject = {
   required: ['source', 'target'],
   properties: {
     source: described('Id of the block that the edge leaves.', TEXT),
-    target: described('Id of the block that it leads to.', TEXT),
+    target: described('Id of the block that the edge leads to.', TEXT),
     sourceHandle: described(
       'The port: source (default), error, condition-ROW, router-ROUTE, loop-start-source, parallel-start-source.',
       TEXT_OR_NULL,
@@ -77,7 +77,7 @@ const RETRY: JsonObject = {
   type: ['object', 'null'],
   properties: {
     enabled: described('False: one attempt.', {}),
-    maxTries: described('Attempts in all.', {}),
+    maxTries: described('Maximum number of attempts.', {}),
     waitBetweenTriesMs: described('Milliseconds between attempts.', {}),
     backoffCoefficient: described('Factor by which the time between attempts grows.', {}),
     maxWaitMs: described('Longest time between attempts in milliseconds.', {}),
@@ -121,7 +121,7 @@ function blockSchema(blocks: readonly BlockDescription[]): JsonObject {
   };
 }
 
-/** Returns the schema of the place of a type's fields: values of sub-blocks, or the data of a container. */
+/** Returns the schema of the key that has a type's fields: `subBlocks`, or `data` of a container. */
 function fieldsOf({ type, summary, fields }: BlockDescription): JsonObject {
   const schemas = Object.entries((fields['properties'] ?? {}) as { [name: string]: JsonObject });
   if (type === 'loop' || type === 'parallel')
@@ -142,7 +142,7 @@ function described(description: string, schema: JsonObject): JsonObject {
   return { description, ...schema };
 }
 
-/** Returns a schema that also accepts what Heddle converts: numbers, switches, lists and objects as text, and references. */
+/** Returns a schema that also accepts what Heddle converts: numbers, booleans, arrays and objects as text, and references. */
 function lenient(schema: JsonObject): JsonObject {
   const { type, enum: values, const: value, anyOf, pattern: _, required: __, default: ___, ...rest } = schema;
   if (Array.isArray(values) || value !== undefined)
@@ -153,29 +153,29 @@ function lenient(schema: JsonObject): JsonObject {
   if (Array.isArray(anyOf))
     return { ...rest, anyOf: anyOf.map((each) => (isJsonObject(each) ? lenient(each) : each)) };
   // Every value becomes text.
-  if (type === 'string') return onlyTexts(rest);
+  if (type === 'string') return anyValue(rest);
   if (type === 'number' || type === 'integer')
     return { ...rest, type: ['number', 'string', 'null'], pattern: NUMBER_TEXT };
   if (type === 'boolean')
     return { ...rest, anyOf: [{ type: 'boolean' }, { enum: ['true', 'false'] }, REFERENCE_OR_EMPTY] };
-  if (type === 'array') return { ...inner(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
-  if (type === 'object') return { ...inner(rest, 'properties'), type: ['object', 'string', 'null'] };
-  return onlyTexts(rest);
+  if (type === 'array') return { ...withLenient(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
+  if (type === 'object') return { ...withLenient(rest, 'properties'), type: ['object', 'string', 'null'] };
+  return anyValue(rest);
 }
 
 /** Returns a schema of any value, with the description. */
-function onlyTexts({ description }: JsonObject): JsonObject {
+function anyValue({ description }: JsonObject): JsonObject {
   return description === undefined ? {} : { description };
 }
 
-function inner(schema: JsonObject, key: 'items' | 'properties'): JsonObject {
-  const { [key]: found, description } = schema;
-  const texts = description === undefined ? {} : { description };
-  if (!isJsonObject(found)) return texts;
-  if (key === 'items') return { ...texts, items: lenient(found) };
-  const properties = Object.entries(found).map(([name, each]) => [
+function withLenient(schema: JsonObject, key: 'items' | 'properties'): JsonObject {
+  const { [key]: parts, description } = schema;
+  const annotations = description === undefined ? {} : { description };
+  if (!isJsonObject(parts)) return annotations;
+  if (key === 'items') return { ...annotations, items: lenient(parts) };
+  const properties = Object.entries(parts).map(([name, each]) => [
     name,
     isJsonObject(each) ? lenient(each) : {},
   ]);
-  return { ...texts, properties: Object.fromEntries(properties) as JsonObject };
+  return { ...annotations, properties: Object.fromEntries(properties) as JsonObject };
 }

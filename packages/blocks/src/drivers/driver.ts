@@ -33,7 +33,7 @@ export interface DriverCall {
   args: JsonObject;
   /** The values of the references of statements, in the order of their numbers. */
   values: readonly Json[];
-  /** The address of the service and its authentication, as the author has set them. */
+  /** The server and the authentication, as the author has set them. */
   settings: JsonObject;
   /** Id of the stored credential that the author has named. */
   credentialId: string | undefined;
@@ -54,7 +54,7 @@ export interface DriverIntegration {
   summary?: string;
   /** The public documentation of the service. Absent: the tools use data of the host. */
   docs?: string;
-  /** Instructions for setting the address and the authentication, as Markdown, for its page. */
+  /** Instructions for setting the server and the authentication, as Markdown, for its page. */
   access: string;
   /** Types of blocks, and `type` of agents' tools. */
   types: readonly string[];
@@ -74,7 +74,7 @@ export function defineDriver(integration: DriverIntegration): DriverIntegration 
   return integration;
 }
 
-/** Returns the tools by operation. The first is the default for blocks of this type. */
+/** Returns the tools by operation. The first operation is the default for blocks of this type. */
 export function operationsOf(
   { operations, defaults = {} }: Pick<DriverIntegration, 'operations' | 'defaults'>,
   type: string,

@@ -13,7 +13,7 @@ import { argumentsSchema, operationsOf } from './driver.ts';
 import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';
 import { boundText } from './statement.ts';
 
-interface Found {
+interface SelectedTool {
   id: string;
   tool: DriverTool;
   schema: JsonObject;
@@ -21,7 +21,7 @@ interface Found {
 }
 
 /** Returns a tool by its operation or its id; without names, the first tool. */
-function toolOf(integration: DriverIntegration, names: readonly string[]): Found | undefined {
+function toolOf(integration: DriverIntegration, names: readonly string[]): SelectedTool | undefined {
   const selected = selectedTool(integration, names);
   if (!selected) return undefined;
   const schema = argumentsSchema(selected.tool);
@@ -33,7 +33,7 @@ function toolOf(integration: DriverIntegration, names: readonly string[]): Found
 }
 
 /** Returns the integration with the operations of this type of blocks and rows. */
-function ofType(integration: DriverIntegration, type: Json | undefined): DriverIntegration {
+function withOperationsOf(integration: DriverIntegration, type: Json | undefined): DriverIntegration {
   return typeof type === 'string'
     ? { ...integration, operations: operationsOf(integration, type) }
     : integration;
@@ -41,7 +41,7 @@ function ofType(integration: DriverIntegration, type: Json | undefined): DriverI
 
 /** Runs a block of an integration with a client library once. Throws a BlockError. */
 export async function runDriver(context: Context, driver: DriverIntegration): Promise<BlockResult> {
-  const integration = ofType(driver, context.block.type);
+  const integration = withOperationsOf(driver, context.block.type);
   const { id, tool, problemsOf } = operationOf(context, integration, (names) => toolOf(integration, names));
   const { args, values } = blockArguments(context, tool);
   expectArguments(context, args, { id, definition: tool, problemsOf });
@@ -66,8 +66,8 @@ function blockArguments(context: Context, tool: DriverTool): { args: JsonObject;
       statement ? fields : [],
     ),
   );
-  const given = context.field('params', 'json');
-  const first = Object.hasOwn(tool.arguments, 'params') && Array.isArray(given) ? given.length : 0;
+  const params = context.field('params', 'json');
+  const offset = Object.hasOwn(tool.arguments, 'params') && Array.isArray(params) ? params.length : 0;
   const values: Json[] = [];
   const unusable = (why: string): BlockError => invalid(context, why);
   const args = argumentsFrom(
@@ -75,7 +75,7 @@ function blockArguments(context: Context, tool: DriverTool): { args: JsonObject;
     (name, mode) => {
       const value = context.field(name, mode);
       if (!statements.has(name) || !Array.isArray(value)) return value;
-      return boundText(value, { values, first, refuse: (why) => unusable(`has a "${name}" that ${why}`) });
+      return boundText(value, { values, offset, refuse: (why) => unusable(`has a "${name}" that ${why}`) });
     },
     unusable,
   );
@@ -88,9 +88,9 @@ export function driverRow(
   row: JsonObject,
   integration: DriverIntegration,
 ): OfferedTool | undefined {
-  const found = toolOf(ofType(integration, row['type']), namesInRow(row));
-  if (!found) return undefined;
-  const { id, tool, schema, problemsOf } = found;
+  const selected = toolOf(withOperationsOf(integration, row['type']), namesInRow(row));
+  if (!selected) return undefined;
+  const { id, tool, schema, problemsOf } = selected;
   const params = isJsonObject(row['params']) ? row['params'] : {};
   const unusable = (why: string): BlockError => invalid(context, why);
   const read = (name: string): Json | undefined => own(params, name);
@@ -123,8 +123,8 @@ export function driverRow(
     },
     isIdempotent: () => tool.idempotent,
     run: async (given, { idempotencyKey }) => {
-      const own = Object.fromEntries(Object.entries(given).filter(([name]) => !hidden.includes(name)));
-      const args = { ...own, ...fixed };
+      const chosen = Object.fromEntries(Object.entries(given).filter(([name]) => !hidden.includes(name)));
+      const args = { ...chosen, ...fixed };
       expectMatch(args, problemsOf);
       return call(tool, { args, values: [], settings, credentialId, idempotencyKey, context });
     },

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { boundText, conditionProblem } from './statement.ts';
 
 /** Returns a statement with a reference to `value`, written in it as `@`. */
-function bound(authored: string, value: Json, first = 0) {
+function bound(authored: string, value: Json, offset = 0) {
   const values: Json[] = [];
   const refuse = (why: string) => new BlockError('BLOCK_CONFIG_INVALID', why);
   const parts = authored
     .split('@')
     .flatMap((part, index): Json[] => (index === 0 ? [part] : [{ value }, part]));
-  return { sql: boundText(parts, { values, first, refuse }), values };
+  return { sql: boundText(parts, { values, offset, refuse }), values };
 }
 
 /** Returns the statement, or why it is refused. */

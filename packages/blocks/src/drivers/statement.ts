@@ -7,16 +7,16 @@ interface Binding {
   /** Receives the value of each reference. */
   values: Json[];
   /** Number of parameters in the author's own list, which precede `values`. */
-  first: number;
+  offset: number;
   refuse: (why: string) => BlockError;
 }
 
-type State = 'code' | 'text' | 'escaped' | 'name' | 'line' | 'comment' | 'dollar';
+type State = 'code' | 'string' | 'escaped' | 'name' | 'line' | 'comment' | 'dollar';
 
 /** Tokens that can end each state, or look like its end. */
 const TOKENS: { readonly [state in Exclude<State, 'dollar'>]: RegExp } = {
   code: /'|"|--|\/\*|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/g,
-  text: /''|'/g,
+  string: /''|'/g,
   escaped: /\\[^]|''|'/g,
   name: /""|"/g,
   line: /[\n\r]/g,
@@ -26,23 +26,23 @@ const WORD_END = /[\w$\u0080-\uffff]$/;
 /** The prefix `E` of a string literal with backslash escapes. */
 const ESCAPE_PREFIX = /(?:^|[^\w$\u0080-\uffff])e$/i;
 
-/** Reads SQL piece by piece, and tracks whether a position is in code, a text, a name or a comment. */
+/** Reads SQL piece by piece, and tracks whether a position is in code, a string, a name or a comment. */
 class Reader {
   state: State = 'code';
   /** Open comments, which may be nested. */
   #depth = 0;
   #tag = '';
 
-  /** Calls `each` with the pieces of `text`, which are tokens and the text between them, and with the states before and after each. */
-  read(text: string, each: (piece: string, before: State, after: State) => void): void {
+  /** Splits `text` into tokens and the text between them. Calls `onPiece` with each piece and the states before and after it. */
+  read(text: string, onPiece: (piece: string, before: State, after: State) => void): void {
     for (let at = 0; at < text.length;) {
       const { index, token } = this.#token(text, at);
-      if (index > at) each(text.slice(at, index), this.state, this.state);
+      if (index > at) onPiece(text.slice(at, index), this.state, this.state);
       at = index + token.length;
       if (token === '') return;
       const before = this.state;
       this.#next(token, text.slice(Math.max(0, index - 2), index));
-      each(token, before, this.state);
+      onPiece(token, before, this.state);
     }
   }
 
@@ -66,7 +66,7 @@ class Reader {
   }
 
   #begin(token: string, before: string): void {
-    if (token === "'") this.state = ESCAPE_PREFIX.test(before) ? 'escaped' : 'text';
+    if (token === "'") this.state = ESCAPE_PREFIX.test(before) ? 'escaped' : 'string';
     else if (token === '"') this.state = 'name';
     else if (token === '--') this.state = 'line';
     else if (token === '/*') {
@@ -80,12 +80,12 @@ class Reader {
   }
 }
 
-/** Builds a statement from authored texts and values. */
+/** Builds a statement from authored SQL and values. */
 class StatementBinder {
   readonly #reader = new Reader();
   readonly #binding: Binding;
   readonly #sql: string[] = [];
-  /** The content of the open text, and the number of pieces before it. `isBound`: it contains a reference. */
+  /** The content of the open string, and the number of pieces before it. `isBound`: the string contains a reference. */
   #open = { content: '', at: 0, isBound: false, isPrefixed: false };
 
   constructor(binding: Binding) {
@@ -94,14 +94,14 @@ class StatementBinder {
 
   addText(text: string): void {
     this.#reader.read(text, (piece, before, after) => {
-      const isEnd = before === 'text' && after !== 'text';
+      const isEnd = before === 'string' && after !== 'string';
       if (isEnd && this.#open.isBound) {
         this.#sql.length = this.#open.at;
         this.#addParameter(this.#open.content);
         return;
       }
-      if (before === 'text') this.#open.content += piece === "''" ? "'" : piece;
-      else if (after === 'text') this.#begin();
+      if (before === 'string') this.#open.content += piece === "''" ? "'" : piece;
+      else if (after === 'string') this.#begin();
       this.#sql.push(piece);
     });
   }
@@ -111,7 +111,9 @@ class StatementBinder {
     switch (this.#reader.state) {
       case 'dollar':
       case 'escaped':
-        throw refuse('has a reference in a dollar-quoted text or a text with the prefix E: use plain quotes');
+        throw refuse(
+          'has a reference in a dollar-quoted string or a string with the prefix E: use plain quotes',
+        );
       case 'code':
         if (WORD_END.test(this.#last()))
           throw refuse('has a reference directly after a word: put a space before it');
@@ -120,10 +122,10 @@ class StatementBinder {
       case 'name':
         this.#sql.push(plainText(value).replaceAll('"', '""'));
         break;
-      case 'text':
+      case 'string':
         if (this.#open.isPrefixed)
           throw refuse(
-            "has a reference in a text directly after a word: write a cast after the text, as in '…'::date",
+            "has a reference in a string directly after a word: write a cast after the string, as in '…'::date",
           );
         this.#open.content += plainText(value);
         this.#open.isBound = true;
@@ -134,8 +136,8 @@ class StatementBinder {
   }
 
   end(): string {
-    if (this.#reader.state === 'text' && this.#open.isBound)
-      throw this.#binding.refuse('has a text without a closing quote');
+    if (this.#reader.state === 'string' && this.#open.isBound)
+      throw this.#binding.refuse('has a string without a closing quote');
     return this.#sql.join('');
   }
 
@@ -146,8 +148,8 @@ class StatementBinder {
   }
 
   #addParameter(value: Json): void {
-    const { values, first } = this.#binding;
-    this.#sql.push(` $${first + values.push(value)} `);
+    const { values, offset } = this.#binding;
+    this.#sql.push(` $${offset + values.push(value)} `);
   }
 
   #last(): string {
@@ -156,9 +158,9 @@ class StatementBinder {
 }
 
 /**
- * Returns the statement with numbered parameters (`$1`) in place of its references. A reference within a text makes the whole
- * text a parameter; within a quoted name it is part of the name, escaped; in a comment it is dropped. So no value can change
- * the statement.
+ * Returns the statement with numbered parameters (`$1`) in place of its references. A reference in a string makes the whole
+ * string a parameter. In a quoted name, its escaped value is part of the name; in a comment, it is dropped. So no value can
+ * change the statement.
  */
 export function boundText(parts: readonly Json[], binding: Binding): string {
   const binder = new StatementBinder(binding);

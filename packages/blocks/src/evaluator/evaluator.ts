@@ -7,11 +7,11 @@ import { askFor } from '../models/ask.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
 
 const MAX_METRICS = 100;
-const TAKEN = ['content', ...Object.keys(modelOutputs)];
+const RESERVED_KEYS = ['content', ...Object.keys(modelOutputs)];
 
 const metric = z.looseObject({
   name: z.string().min(1).describe('Name of the metric; in lower case, the key of its score.'),
-  description: z.string().default('').describe('What it measures.'),
+  description: z.string().default('').describe('What the metric measures.'),
   range: z
     .looseObject({ min: z.coerce.number().default(0), max: z.coerce.number().default(10) })
     .default({ min: 0, max: 10 })
@@ -20,7 +20,7 @@ const metric = z.looseObject({
 
 type Metric = z.output<typeof metric>;
 
-/** Scores by metric. */
+/** Lets a model score a text by metrics. */
 export const evaluator = defineOutside({
   summary: 'Lets a model score a text by metrics.',
   fields: z.object({
@@ -68,12 +68,12 @@ function metricsByKey(metrics: readonly Metric[], context: Context): Map<string,
   const byKey = new Map<string, Metric>();
   for (const each of metrics) {
     const key = each.name.toLowerCase();
-    const shown = JSON.stringify(each.name);
-    if (TAKEN.includes(key))
-      throw invalid(context, `has a metric ${shown}, whose name is an output: rename it`);
-    if (byKey.has(key)) throw invalid(context, `has two metrics ${shown}`);
+    const quotedName = JSON.stringify(each.name);
+    if (RESERVED_KEYS.includes(key))
+      throw invalid(context, `has a metric ${quotedName}, whose name is reserved for an output: rename it`);
+    if (byKey.has(key)) throw invalid(context, `has two metrics ${quotedName}`);
     if (each.range.min > each.range.max)
-      throw invalid(context, `has a metric ${shown} whose lowest score is above its highest`);
+      throw invalid(context, `has a metric ${quotedName} whose lowest score is above its highest`);
     byKey.set(key, each);
   }
   return byKey;

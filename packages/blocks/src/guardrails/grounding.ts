@@ -51,13 +51,13 @@ export async function groundingOf(call: BlockCall<GroundingFields>): Promise<Gro
       reasoning: { type: 'string', description: 'Why.' },
     },
   );
-  const { score: given, reasoning } = value;
-  const score = Math.min(MAX_SCORE, Math.max(0, Number(given)));
+  const { score: rawScore, reasoning } = value;
+  const score = Math.min(MAX_SCORE, Math.max(0, Number(rawScore)));
   return { ...verdict({ score, reasoning: plainText(reasoning ?? null), threshold }), ...facts };
 }
 
-function verdict(found: { score: number; reasoning: string; threshold: number }): Grounding {
-  const { score, reasoning, threshold } = found;
+function verdict(result: { score: number; reasoning: string; threshold: number }): Grounding {
+  const { score, reasoning, threshold } = result;
   if (score >= threshold) return { passed: true, score, reasoning };
   const error = `The knowledge base supports the text with ${score} of ${MAX_SCORE}, less than ${threshold}.`;
   return { passed: false, error, score, reasoning };

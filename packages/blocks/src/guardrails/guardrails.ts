@@ -5,7 +5,7 @@ import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
 import { groundingOf } from './grounding.ts';
-import { entityTypes, findPersonalData, masked } from './personal-data.ts';
+import { entityTypes, findPersonalData, maskEntities } from './personal-data.ts';
 import type { Entity } from './personal-data.ts';
 
 /** Time limit of one test of a regular expression: expressions of authors could take hours. */
@@ -31,7 +31,7 @@ const fields = z.object({
   piiEntityTypes: z
     .array(z.string())
     .optional()
-    .describe('For pii: what to look for. Default: everything in the table below.'),
+    .describe('For pii: the types of personal data to detect. Default: all types in the table below.'),
   piiMode: z
     .enum(['block', 'mask'])
     .default('block')
@@ -90,10 +90,10 @@ export const guardrails = defineOutside({
   },
 });
 
-async function verdictOf(given: Fields, context: Context): Promise<Verdict> {
-  const { input, validationType, regex } = given;
+async function verdictOf(values: Fields, context: Context): Promise<Verdict> {
+  const { input, validationType, regex } = values;
   if (validationType === 'json') return jsonVerdict(input);
-  if (validationType === 'pii') return personalVerdict(given, context);
+  if (validationType === 'pii') return personalVerdict(values, context);
   if (regex === undefined) throw invalid(context, 'has no regular expression: fill in "regex"');
   return patternVerdict(context, regex, input);
 }
@@ -122,13 +122,13 @@ async function patternVerdict(context: Context, pattern: string, text: string): 
     limits: { cpuMs: MAX_PATTERN_MS, wallMs: MAX_PATTERN_MS },
     signal: context.signal,
   });
-  if (!outcome.ok) throw stopped(context, outcome.error);
+  if (!outcome.ok) throw failureOf(context, outcome.error);
   const { passed, fault } = JSON.parse(outcome.json[0] ?? '{}') as { passed?: boolean; fault?: string };
-  if (passed === undefined) throw invalid(context, `has a regular expression that is not valid: ${fault}`);
+  if (passed === undefined) throw invalid(context, `has an invalid regular expression: ${fault}`);
   return passed ? { passed } : { passed, error: 'The text does not match the regular expression.' };
 }
 
-function stopped(
+function failureOf(
   { block }: Context,
   error: { code: string; message: string; retryable: boolean },
 ): BlockError {
@@ -150,12 +150,12 @@ async function personalVerdict(
   if (unknown.length > 0)
     throw invalid(
       context,
-      `looks for ${unknown.join(', ')}, which Heddle cannot find. It can find ${known.join(', ')}`,
+      `checks for ${unknown.join(', ')}, which Heddle cannot detect. It can detect ${known.join(', ')}`,
     );
-  const found = await findPersonalData(input, piiEntityTypes.length > 0 ? piiEntityTypes : known);
-  const detectedEntities = found;
-  if (piiMode === 'mask') return { passed: true, maskedText: masked(input, found), detectedEntities };
-  if (found.length === 0) return { passed: true, detectedEntities };
-  const types = [...new Set(found.map(({ type }) => type))].join(', ');
+  const detectedEntities = await findPersonalData(input, piiEntityTypes.length > 0 ? piiEntityTypes : known);
+  if (piiMode === 'mask')
+    return { passed: true, maskedText: maskEntities(input, detectedEntities), detectedEntities };
+  if (detectedEntities.length === 0) return { passed: true, detectedEntities };
+  const types = [...new Set(detectedEntities.map(({ type }) => type))].join(', ');
   return { passed: false, error: `The text has personal data: ${types}.`, detectedEntities };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { entityTypes, findPersonalData, masked } from './personal-data.ts';
+import { entityTypes, findPersonalData, maskEntities } from './personal-data.ts';
 
 const hide = async (text: string, types: readonly string[] = entityTypes()): Promise<string> =>
-  masked(text, await findPersonalData(text, types));
+  maskEntities(text, await findPersonalData(text, types));
 
 describe('personal data', () => {
   it.each([

@@ -29,12 +29,12 @@ interface Detector {
 type Check = (text: string, libraries: Libraries) => boolean;
 
 /** Checks a candidate without the spaces and dashes that people write into numbers. */
-function compact(isValid: Check): Detector['lengthOf'] {
+function withoutSeparators(isValid: Check): Detector['lengthOf'] {
   return (text, libraries) => (isValid(text.replaceAll(/[ -]/g, ''), libraries) ? text.length : 0);
 }
 
 /** Checks a candidate without the punctuation after it. */
-function trimmed(isValid: Check): Detector['lengthOf'] {
+function withoutPunctuation(isValid: Check): Detector['lengthOf'] {
   return (candidate, libraries) => {
     const text = candidate.replace(/[.,;:!?'"]{1,9}$/, '');
     return isValid(text, libraries) ? text.length : 0;
@@ -54,11 +54,11 @@ function byWords(isValid: Check): Detector['lengthOf'] {
 const DETECTORS: { readonly [type: string]: Detector } = {
   EMAIL_ADDRESS: {
     candidates: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,
-    lengthOf: trimmed((text, { isEmail }) => isEmail(text)),
+    lengthOf: withoutPunctuation((text, { isEmail }) => isEmail(text)),
   },
   URL: {
     candidates: /\bhttps?:\/\/[^\s<>"]{1,2000}/gi,
-    lengthOf: trimmed((text, { isURL }) => isURL(text)),
+    lengthOf: withoutPunctuation((text, { isURL }) => isURL(text)),
   },
   IBAN_CODE: {
     candidates: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b/g,
@@ -66,7 +66,7 @@ const DETECTORS: { readonly [type: string]: Detector } = {
   },
   CREDIT_CARD: {
     candidates: /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g,
-    lengthOf: compact((text, { isCreditCard }) => isCreditCard(text)),
+    lengthOf: withoutSeparators((text, { isCreditCard }) => isCreditCard(text)),
   },
   US_SSN: {
     candidates: /(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
@@ -74,27 +74,27 @@ const DETECTORS: { readonly [type: string]: Detector } = {
   },
   IP_ADDRESS: {
     candidates: /(?<![\w.:])[0-9A-Fa-f:.]{3,46}(?!\w)/g,
-    lengthOf: trimmed((text, { isIP }) => /\d/.test(text) && isIP(text)),
+    lengthOf: withoutPunctuation((text, { isIP }) => /\d/.test(text) && isIP(text)),
   },
   CRYPTO: {
     candidates: /\b(?:bc1|[13])[a-zA-HJ-NP-Z0-9]{25,61}\b/g,
-    lengthOf: compact((text, { isBtcAddress }) => isBtcAddress(text)),
+    lengthOf: withoutSeparators((text, { isBtcAddress }) => isBtcAddress(text)),
   },
   ES_NIF: {
     candidates: /\b[\dXYZ]\d{7}[A-Z]\b/g,
-    lengthOf: compact((text, { isIdentityCard }) => isIdentityCard(text, 'ES')),
+    lengthOf: withoutSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'ES')),
   },
   IT_FISCAL_CODE: {
     candidates: /\b[A-Z]{6}\d{2}[A-Z]\d{2}[A-Z]\d{3}[A-Z]\b/g,
-    lengthOf: compact((text, { isTaxID }) => isTaxID(text, 'it-IT')),
+    lengthOf: withoutSeparators((text, { isTaxID }) => isTaxID(text, 'it-IT')),
   },
   PL_PESEL: {
     candidates: /\b\d{11}\b/g,
-    lengthOf: compact((text, { isIdentityCard }) => isIdentityCard(text, 'PL')),
+    lengthOf: withoutSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'PL')),
   },
   IN_AADHAAR: {
     candidates: /(?<![\w-])[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?![\w-])/g,
-    lengthOf: compact((text, { isIdentityCard }) => isIdentityCard(text, 'IN')),
+    lengthOf: withoutSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'IN')),
   },
   PHONE_NUMBER: {
     candidates: /(?<![\w.])\+?\(?\d(?:[ ().-]{0,3}\d){6,14}(?!\w)/g,
@@ -122,26 +122,26 @@ export async function findPersonalData(text: string, types: readonly string[]): 
   return withoutOverlaps(found);
 }
 
-/** Of overlapping entities, keeps the entity of the earlier detector. */
+/** Returns the entities in order; of overlapping ones, only the entity of the earlier detector. */
 function withoutOverlaps(found: readonly Entity[]): Entity[] {
   const order = found.map((entity, rank) => ({ entity, rank }));
-  order.sort((one, other) => one.entity.start - other.entity.start || one.rank - other.rank);
-  const kept: { entity: Entity; rank: number }[] = [];
+  order.sort((a, b) => a.entity.start - b.entity.start || a.rank - b.rank);
+  const chosen: { entity: Entity; rank: number }[] = [];
   for (const next of order) {
-    const last = kept.at(-1);
-    if (!last || next.entity.start >= last.entity.end) kept.push(next);
-    else if (next.rank < last.rank) kept[kept.length - 1] = next;
+    const last = chosen.at(-1);
+    if (!last || next.entity.start >= last.entity.end) chosen.push(next);
+    else if (next.rank < last.rank) chosen[chosen.length - 1] = next;
   }
-  return kept.map(({ entity }) => entity);
+  return chosen.map(({ entity }) => entity);
 }
 
 /** Returns the text with each entity replaced by `<TYPE>`. */
-export function masked(text: string, entities: readonly Entity[]): string {
+export function maskEntities(text: string, entities: readonly Entity[]): string {
   const parts: string[] = [];
-  let at = 0;
+  let position = 0;
   for (const { type, start, end } of entities) {
-    parts.push(text.slice(at, start), `<${type}>`);
-    at = end;
+    parts.push(text.slice(position, start), `<${type}>`);
+    position = end;
   }
-  return [...parts, text.slice(at)].join('');
+  return [...parts, text.slice(position)].join('');
 }

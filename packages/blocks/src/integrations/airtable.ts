@@ -32,11 +32,11 @@ export const integration = defineIntegration({
       arguments: {
         ...base,
         maxRecords: integer('Maximum number of records', [1, 1000]),
-        filterByFormula: text('A formula that records must match', {
+        filterByFormula: text('Formula that the records must match', {
           fields: ['filterFormula', 'filterByFormula'],
         }),
-        view: text('Name or id of a view'),
-        offset: text('The offset of the previous page', { fields: [] }),
+        view: text('Name or id of the view whose records are listed'),
+        offset: text('The offset that the previous page returned', { fields: [] }),
       },
       paging: { items: 'records', cursor: 'offset', argument: 'offset', pages: 10 },
       answer: { output: { records: 'records' } },
@@ -48,7 +48,7 @@ export const integration = defineIntegration({
       arguments: { ...base, recordId },
     },
     airtable_create_records: {
-      description: 'Creates records, up to ten at once.',
+      description: 'Creates up to ten records.',
       method: 'POST',
       path: '/v0/{baseId}/{tableId}',
       arguments: {

@@ -25,7 +25,7 @@ export function argumentsFrom(
   const args: JsonObject = {};
   for (const [name, argument] of Object.entries(all)) {
     const filled = fieldsOf(name, argument).flatMap((field) => {
-      const value = typed(argument, (mode) => read(field, mode));
+      const value = typedValue(argument, (mode) => read(field, mode));
       return value === undefined ? [] : [{ field, value }];
     });
     const [first, second] = filled;
@@ -40,7 +40,7 @@ export function argumentsFrom(
 }
 
 /** Returns the value of a field in the type of its argument; undefined for an empty field. */
-function typed({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
+function typedValue({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
   const types = [schema['type']].flat();
   const isText = types.length === 1 && types[0] === 'string';
   const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
@@ -64,12 +64,12 @@ export function missingFields({ arguments: all }: WithArguments, args: JsonObjec
   return `is missing required fields: ${missing.map(([name, each]) => fieldsOf(name, each)[0] ?? name).join(', ')}`;
 }
 
-/** Returns the text of a value without surrounding spaces; '' for anything else. */
+/** Returns a string without surrounding spaces; '' for any other value. */
 export function textIn(value: Json | undefined): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-/** Returns the first text in these fields; undefined if all are empty. */
+/** Returns the first non-empty string in these fields; undefined if there is none. */
 export function firstText(
   names: readonly string[],
   read: (name: string) => Json | undefined,

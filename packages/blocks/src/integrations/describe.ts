@@ -9,7 +9,7 @@ import { fieldsOf } from './arguments.ts';
 
 /** Returns the descriptions of the blocks that are integrations. */
 export async function describeIntegrations(): Promise<BlockDescription[]> {
-  const found = integrationTypes.map(async (type) => {
+  const integrations = integrationTypes.map(async (type) => {
     const integration = await integrationOf(type);
     return integration ? [describeIntegration(type, integration)] : [];
   });
@@ -17,12 +17,12 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
     const integration = await driverOf(type);
     return integration ? [describeDriver(type, integration)] : [];
   });
-  return (await Promise.all([...found, ...drivers])).flat();
+  return (await Promise.all([...integrations, ...drivers])).flat();
 }
 
 function describeDriver(type: string, integration: DriverIntegration): BlockDescription {
   const { title, summary = `Uses ${title}.`, docs, settings, tools, outputs } = integration;
-  const fields = startingFields(operationsOf(integration, type));
+  const fields = commonFields(operationsOf(integration, type));
   if (docs === undefined) fields.delete('credential');
   for (const all of [settings, ...Object.values(tools).map((tool) => tool.arguments)]) addFields(fields, all);
   return {
@@ -38,16 +38,16 @@ function describeDriver(type: string, integration: DriverIntegration): BlockDesc
   };
 }
 
-/** Returns the fields of all integrations. */
-function startingFields(operations: Integration['operations']): Map<string, JsonObject> {
-  const [byDefault] = Object.keys(operations);
+/** Returns the fields that all integrations have. */
+function commonFields(operations: Integration['operations']): Map<string, JsonObject> {
+  const [defaultOperation] = Object.keys(operations);
   return new Map<string, JsonObject>([
     [
       'operation',
       {
         type: 'string',
         enum: Object.keys(operations),
-        description: `What to do. Default: ${byDefault}.`,
+        description: `What to do. Default: ${defaultOperation}.`,
       },
     ],
     ['credential', { type: 'string', description: 'Id of a stored credential.' }],
@@ -67,12 +67,12 @@ function describeIntegration(
   type: string,
   { title, operations, tools, account }: Integration,
 ): BlockDescription {
-  const fields = startingFields(operations);
+  const fields = commonFields(operations);
   if (account !== undefined)
     fields.set(account, {
       type: 'string',
       description:
-        'The account that the block is for. The block fails if the configured address is of another.',
+        'The account that the block is for. The block fails if the configured base URL belongs to another.',
     });
   const outputs = new Map<string, JsonObject>();
   for (const [id, tool] of Object.entries(tools)) {
@@ -80,9 +80,9 @@ function describeIntegration(
     const output = tool.answer?.output;
     const names = Object.keys(operations).filter((name) => operations[name] === id);
     for (const name of Object.keys(typeof output === 'object' ? output : {})) {
-      const before = outputs.get(name)?.['description'];
+      const earlier = outputs.get(name)?.['description'];
       const description =
-        typeof before !== 'string' ? `Result of ${names.join(', ')}` : [before, ...names].join(', ');
+        typeof earlier !== 'string' ? `Result of ${names.join(', ')}` : [earlier, ...names].join(', ');
       outputs.set(name, { description });
     }
   }

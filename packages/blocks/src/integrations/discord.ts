@@ -27,7 +27,10 @@ export const integration = defineIntegration({
       path: '/channels/{channel_id}/messages',
       arguments: {
         channel_id,
-        content: text('The text, up to 2000 characters', { required: true, schema: { maxLength: 2000 } }),
+        content: text('Text of the message, up to 2000 characters', {
+          required: true,
+          schema: { maxLength: 2000 },
+        }),
       },
       json: members('content'),
     },
@@ -35,7 +38,7 @@ export const integration = defineIntegration({
       description: 'Reads the newest messages of a channel.',
       method: 'GET',
       path: '/channels/{channel_id}/messages',
-      arguments: { channel_id, limit: integer('Messages, up to 100', [1, 100]) },
+      arguments: { channel_id, limit: integer('Number of messages, up to 100', [1, 100]) },
     },
     discord_get_server: {
       description: 'Returns a server.',

@@ -14,9 +14,9 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/search',
       arguments: {
-        query: text('What to find', { required: true }),
-        numResults: integer('Results, up to 100', [1, 100]),
-        type: text('auto, neural, keyword or fast', {
+        query: text('Search query', { required: true }),
+        numResults: integer('Number of results, up to 100', [1, 100]),
+        type: text('Type of the search: auto, neural, keyword or fast', {
           schema: { enum: ['auto', 'neural', 'keyword', 'fast'] },
         }),
       },
@@ -29,9 +29,11 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/contents',
       arguments: {
-        urls: data({ type: 'array', minItems: 1, maxItems: 100, items: { type: 'string' } }, 'Addresses', {
-          required: true,
-        }),
+        urls: data(
+          { type: 'array', minItems: 1, maxItems: 100, items: { type: 'string' } },
+          'URLs of the pages, up to 100',
+          { required: true },
+        ),
       },
       json: { urls: arg('urls'), text: true },
       ...{ idempotent: true, readOnly: true },
@@ -41,7 +43,7 @@ export const integration = defineIntegration({
       description: 'Answers a question from the web, with sources.',
       method: 'POST',
       path: '/answer',
-      arguments: { query: text('The question', { required: true }) },
+      arguments: { query: text('Question to answer', { required: true }) },
       json: members('query'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: { answer: 'answer', citations: 'citations' } },

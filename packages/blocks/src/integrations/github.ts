@@ -1,12 +1,15 @@
 import { data, defineIntegration, integer, members, text } from './integration.ts';
 
 const repository = {
-  owner: text('The person or organization', { required: true, schema: { pattern: '^[\\w.-]{1,100}$' } }),
+  owner: text('User or organization that owns the repository', {
+    required: true,
+    schema: { pattern: '^[\\w.-]{1,100}$' },
+  }),
   repo: text('Name of the repository', { required: true, schema: { pattern: '^[\\w.-]{1,100}$' } }),
 };
 const issue = integer('Number of the issue or pull request', [1, 1_000_000_000], { required: true });
 const page = {
-  per_page: integer('Results per page, up to 100', [1, 100], { in: 'query' }),
+  per_page: integer('Number of results per page, up to 100', [1, 100], { in: 'query' }),
   page: integer('Number of the page, from 1', [1, 10_000], { in: 'query' }),
 };
 const pull = integer('Number of the pull request', [1, 1_000_000_000], {
@@ -58,7 +61,9 @@ export const integration = defineIntegration({
       path: '/repos/{owner}/{repo}/pulls',
       arguments: {
         ...repository,
-        state: text('open, closed or all', { schema: { enum: ['open', 'closed', 'all'] } }),
+        state: text('State of the pull requests: open, closed or all', {
+          schema: { enum: ['open', 'closed', 'all'] },
+        }),
         ...page,
       },
       paging: { by: 'link', argument: 'page', pages: 10 },
@@ -69,10 +74,10 @@ export const integration = defineIntegration({
       path: '/repos/{owner}/{repo}/pulls',
       arguments: {
         ...repository,
-        title: text('The title', { required: true }),
-        head: text('The branch with the changes', { required: true }),
-        base: text('The branch to merge into', { required: true }),
-        body: text('The description, as Markdown'),
+        title: text('Title of the pull request', { required: true }),
+        head: text('Branch with the changes', { required: true }),
+        base: text('Branch to merge into', { required: true }),
+        body: text('Description of the pull request, as Markdown'),
       },
       json: members('title', 'head', 'base', 'body'),
     },
@@ -83,8 +88,10 @@ export const integration = defineIntegration({
       arguments: {
         ...repository,
         pullNumber: pull,
-        merge_method: text('merge, squash or rebase', { schema: { enum: ['merge', 'squash', 'rebase'] } }),
-        commit_title: text('The title of the commit'),
+        merge_method: text('How to merge: merge, squash or rebase', {
+          schema: { enum: ['merge', 'squash', 'rebase'] },
+        }),
+        commit_title: text('Title of the merge commit'),
       },
       json: members('merge_method', 'commit_title'),
       idempotent: false,
@@ -96,7 +103,7 @@ export const integration = defineIntegration({
       arguments: {
         ...repository,
         issue_number: { ...issue, fields: ['issue_number', 'pullNumber'] },
-        body: text('The comment, as Markdown', { required: true }),
+        body: text('Text of the comment, as Markdown', { required: true }),
       },
       json: members('body'),
     },
@@ -112,10 +119,10 @@ export const integration = defineIntegration({
       path: '/repos/{owner}/{repo}/issues',
       arguments: {
         ...repository,
-        title: text('The title', { required: true }),
-        body: text('The description, as Markdown'),
-        labels: data({ type: 'array', items: { type: 'string' } }, 'Names of labels'),
-        assignees: data({ type: 'array', items: { type: 'string' } }, 'Names of people'),
+        title: text('Title of the issue', { required: true }),
+        body: text('Description of the issue, as Markdown'),
+        labels: data({ type: 'array', items: { type: 'string' } }, 'Names of the labels'),
+        assignees: data({ type: 'array', items: { type: 'string' } }, 'User names of the assignees'),
       },
       json: members('title', 'body', 'labels', 'assignees'),
     },
@@ -125,7 +132,9 @@ export const integration = defineIntegration({
       path: '/repos/{owner}/{repo}/issues',
       arguments: {
         ...repository,
-        state: text('open, closed or all', { schema: { enum: ['open', 'closed', 'all'] } }),
+        state: text('State of the issues: open, closed or all', {
+          schema: { enum: ['open', 'closed', 'all'] },
+        }),
         ...page,
       },
       paging: { by: 'link', argument: 'page', pages: 10 },
@@ -142,8 +151,8 @@ export const integration = defineIntegration({
       path: '/repos/{owner}/{repo}/contents/{path}',
       arguments: {
         ...repository,
-        path: text('The path of the file', { required: true }),
-        ref: text('A branch, a tag or a commit', { in: 'query' }),
+        path: text('Path of the file', { required: true }),
+        ref: text('Branch, tag or commit to read from', { in: 'query' }),
       },
     },
   },

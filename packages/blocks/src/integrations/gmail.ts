@@ -4,14 +4,14 @@ import { arg, defineIntegration, integer, text } from './integration.ts';
 import { googleAnswer } from './google.ts';
 
 const message = {
-  to: text('Addresses, separated by commas', { required: true }),
-  subject: text('The subject'),
-  body: text('The text', { required: true }),
-  contentType: text('text (default) or html', { schema: { enum: ['text', 'html'] } }),
-  cc: text('Addresses of copies'),
-  bcc: text('Addresses of blind copies'),
-  threadId: text('Id of the conversation'),
-  replyToMessageId: text('The Message-ID of the message that this one answers'),
+  to: text('Email addresses of the recipients, separated by commas', { required: true }),
+  subject: text('Subject of the message'),
+  body: text('Body of the message', { required: true }),
+  contentType: text('Format of the body: text (default) or html', { schema: { enum: ['text', 'html'] } }),
+  cc: text('Email addresses of the recipients in Cc'),
+  bcc: text('Email addresses of the recipients in Bcc'),
+  threadId: text('Id of the thread'),
+  replyToMessageId: text('Message-ID of the message to reply to'),
 };
 
 /** Returns a header of a message. Throws for a line break, which would begin another header. */
@@ -36,22 +36,25 @@ function encodedWords(line: string): string {
   return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
 }
 
-/** Returns a header with addresses. Names of people are encoded, addresses are not. */
+/** Returns a header with email addresses. The names of recipients are encoded, addresses are not. */
 function addresses(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const argument = name.toLowerCase();
   if (/[\r\n\0]/.test(plainText(value))) throw new ArgumentError(`"${argument}" contains a line break`);
-  const people = plainText(value)
+  const recipients = plainText(value)
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
-  const encoded = people.map((person) => {
-    const at = person.lastIndexOf('<');
-    const [who, address] = at < 0 ? ['', person] : [person.slice(0, at).trim(), person.slice(at)];
+  const encoded = recipients.map((recipient) => {
+    const at = recipient.lastIndexOf('<');
+    const [displayName, address] =
+      at < 0 ? ['', recipient] : [recipient.slice(0, at).trim(), recipient.slice(at)];
     if (!/^[\x21-\x7e]+$/.test(address))
       throw new ArgumentError(`"${argument}" has an address with spaces or characters that are not ASCII`);
-    const shown = /^[\x20-\x7e]*$/.test(who) ? who : encodedWords(who.replace(/^"(.*)"$/, '$1'));
-    return shown === '' ? address : `${shown} ${address}`;
+    const headerName = /^[\x20-\x7e]*$/.test(displayName)
+      ? displayName
+      : encodedWords(displayName.replace(/^"(.*)"$/, '$1'));
+    return headerName === '' ? address : `${headerName} ${address}`;
   });
   return [`${name}: ${encoded.join(', ')}`];
 }
@@ -117,12 +120,12 @@ export const integration = defineIntegration({
       prepare: withRaw,
     },
     gmail_search: {
-      description: 'Finds messages, by the words and operators of the search of Gmail.',
+      description: 'Finds messages by the words and operators of a Gmail search.',
       method: 'GET',
       path: '/gmail/v1/users/me/messages',
       arguments: {
-        q: text('Such as: from:ada is:unread', { fields: ['query', 'searchQuery'] }),
-        maxResults: integer('Messages per page, up to 500', [1, 500]),
+        q: text('Search query, such as from:ada is:unread', { fields: ['query', 'searchQuery'] }),
+        maxResults: integer('Number of messages per page, up to 500', [1, 500]),
         pageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'messages', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },

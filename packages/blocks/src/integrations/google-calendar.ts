@@ -8,7 +8,7 @@ const calendarId = text('Id of the calendar. Default: primary', {
 });
 const eventId = text('Id of the event', { required: true });
 
-/** Texts with commas are lists. */
+/** Returns the items of a list, or of a string with commas. */
 function listOf(value: Json | undefined): string[] {
   const list = Array.isArray(value) ? value.map(plainText) : plainText(value ?? '').split(',');
   return list.map((each) => each.trim()).filter((each) => each !== '');
@@ -42,7 +42,7 @@ export const integration = defineIntegration({
         timeMin: text('Only events that end after this time, as RFC 3339', { in: 'query' }),
         timeMax: text('Only events that start before this time, as RFC 3339', { in: 'query' }),
         q: text('Only events with these words', { in: 'query', fields: ['query'] }),
-        maxResults: integer('Events per page, up to 2500', [1, 2500], { in: 'query' }),
+        maxResults: integer('Number of events per page, up to 2500', [1, 2500], { in: 'query' }),
         pageToken: text('The nextPageToken of the previous page', { in: 'query', fields: [] }),
       },
       prepare: withCalendar,
@@ -55,14 +55,17 @@ export const integration = defineIntegration({
       path: '/calendar/v3/calendars/{calendarId}/events',
       arguments: {
         calendarId,
-        summary: text('The title', { required: true }),
-        description: text('The description'),
-        location: text('The place'),
-        startDateTime: text('The start, as RFC 3339', { required: true }),
-        endDateTime: text('The end, as RFC 3339', { required: true }),
-        timeZone: text('The time zone, such as Europe/Berlin'),
-        attendees: data({ type: ['array', 'string'], items: { type: 'string' } }, 'Addresses of the people'),
-        sendUpdates: text('Who gets a message: all, externalOnly or none', {
+        summary: text('Title of the event', { required: true }),
+        description: text('Description of the event'),
+        location: text('Location of the event'),
+        startDateTime: text('Start of the event, as RFC 3339', { required: true }),
+        endDateTime: text('End of the event, as RFC 3339', { required: true }),
+        timeZone: text('Time zone of the event, such as Europe/Berlin'),
+        attendees: data(
+          { type: ['array', 'string'], items: { type: 'string' } },
+          'Email addresses of the attendees',
+        ),
+        sendUpdates: text('Who is notified: all, externalOnly or none', {
           schema: { enum: ['all', 'externalOnly', 'none'] },
           in: 'query',
         }),
@@ -102,7 +105,7 @@ export const integration = defineIntegration({
       path: '/calendar/v3/calendars/{calendarId}/events/quickAdd',
       arguments: {
         calendarId,
-        text: text('Such as: lunch with Ada tomorrow at noon', { required: true, in: 'query' }),
+        text: text('Sentence such as: lunch with Ada tomorrow at noon', { required: true, in: 'query' }),
       },
       prepare: withCalendar,
     },

@@ -5,23 +5,23 @@ import { arg, data, defineIntegration, integer, text } from './integration.ts';
 import { googleAnswer } from './google.ts';
 
 const fileId = text('Id of the file', { required: true, fields: ['fileId', 'manualFileId'] });
-const fileName = text('The name of the file; default: that of the service', { fields: ['fileName'] });
+const fileName = text('Name of the file; default: its name in Drive', { fields: ['fileName'] });
 const FIELDS = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewLink,modifiedTime)' };
 
 /** Returns the arguments with the content as file, and with its name. */
 function withFile(args: JsonObject): JsonObject {
-  const { file: given, content, name, ...others } = args;
-  if ((given === undefined) === (content === undefined))
+  const { file: input, content, name, ...others } = args;
+  if ((input === undefined) === (content === undefined))
     throw new ArgumentError('it needs either "file" or "content"');
-  if (Array.isArray(given) && given.length !== 1)
-    throw new ArgumentError(`"file" has ${given.length} files, and one is stored at a time`);
-  const [first = null] = Array.isArray(given) ? given : [given];
+  if (Array.isArray(input) && input.length !== 1)
+    throw new ArgumentError(`"file" has ${input.length} files, but only one can be stored at a time`);
+  const [first = null] = Array.isArray(input) ? input : [input];
   const file = first ?? {
     base64: Buffer.from(plainText(content ?? '')).toString('base64'),
     type: 'text/plain',
   };
-  const own = isJsonObject(file) && typeof file['name'] === 'string' ? file['name'] : 'file.txt';
-  return { ...others, file, name: name ?? own };
+  const ownName = isJsonObject(file) && typeof file['name'] === 'string' ? file['name'] : 'file.txt';
+  return { ...others, file, name: name ?? ownName };
 }
 
 export const integration = defineIntegration({
@@ -48,8 +48,8 @@ export const integration = defineIntegration({
       path: '/drive/v3/files',
       query: FIELDS,
       arguments: {
-        q: text("A search such as: name contains 'report' and trashed = false", { fields: ['query'] }),
-        pageSize: integer('Files per page, up to 1000', [1, 1000]),
+        q: text("Search query, such as: name contains 'report' and trashed = false", { fields: ['query'] }),
+        pageSize: integer('Number of files per page, up to 1000', [1, 1000]),
         pageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'files', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
@@ -113,7 +113,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/drive/v3/files',
       arguments: {
-        name: text('The name', { required: true, fields: ['fileName'] }),
+        name: text('Name of the folder', { required: true, fields: ['fileName'] }),
         parents: data({ type: 'array', items: { type: 'string' } }, 'Id of the parent folder, in a list'),
       },
       json: { name: arg('name'), mimeType: 'application/vnd.google-apps.folder', parents: arg('parents') },

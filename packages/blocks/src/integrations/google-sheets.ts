@@ -5,7 +5,7 @@ import { ArgumentError, plainText } from '../openapi/wire.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 
-const spreadsheetId = text('Id of the spreadsheet, from its address', {
+const spreadsheetId = text('Id of the spreadsheet, from its URL', {
   required: true,
   fields: ['spreadsheetId', 'manualSpreadsheetId'],
 });
@@ -25,7 +25,7 @@ const input = text(
     schema: { enum: ['USER_ENTERED', 'RAW'] },
   },
 );
-const written = {
+const updates = {
   updatedRange: 'updatedRange',
   updatedRows: 'updatedRows',
   updatedColumns: 'updatedColumns',
@@ -51,13 +51,13 @@ function cellOf(value: Json): Json {
 }
 
 /** Returns the range in A1 notation: the name of a sheet is quoted, so that it is not a range. */
-function withRange({ range: sheet, cells: inside, ...args }: JsonObject): JsonObject {
+function withRange({ range: sheet, cells: area, ...args }: JsonObject): JsonObject {
   const name = plainText(sheet ?? '');
-  const authored = name.includes('!') || inside === undefined;
-  return { ...args, range: authored ? name : `'${name.replaceAll("'", "''")}'!${plainText(inside ?? '')}` };
+  const authored = name.includes('!') || area === undefined;
+  return { ...args, range: authored ? name : `'${name.replaceAll("'", "''")}'!${plainText(area ?? '')}` };
 }
 
-const writing = (args: JsonObject): JsonObject => ({
+const prepareWrite = (args: JsonObject): JsonObject => ({
   valueInputOption: 'USER_ENTERED',
   ...withRange(args),
   rows: rowsOf(args['values']),
@@ -69,8 +69,8 @@ const writeCells: IntegrationTool = {
   path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
   arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...input, in: 'query' } },
   json: { majorDimension: 'ROWS', values: arg('rows') },
-  prepare: writing,
-  answer: { output: written },
+  prepare: prepareWrite,
+  answer: { output: updates },
 };
 
 export const integration = defineIntegration({
@@ -105,17 +105,17 @@ export const integration = defineIntegration({
       arguments: {
         ...{ spreadsheetId, range, values },
         valueInputOption: { ...input, in: 'query' },
-        insertDataOption: text('INSERT_ROWS or OVERWRITE', {
+        insertDataOption: text('How to add the rows: INSERT_ROWS or OVERWRITE', {
           schema: { enum: ['INSERT_ROWS', 'OVERWRITE'] },
           in: 'query',
         }),
       },
       json: { majorDimension: 'ROWS', values: arg('rows') },
-      prepare: writing,
+      prepare: prepareWrite,
       answer: {
         output: {
           tableRange: 'tableRange',
-          ...Object.fromEntries(Object.entries(written).map(([name, path]) => [name, `updates.${path}`])),
+          ...Object.fromEntries(Object.entries(updates).map(([name, path]) => [name, `updates.${path}`])),
         },
       },
     },

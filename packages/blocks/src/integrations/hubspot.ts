@@ -29,8 +29,8 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/crm/v3/objects/contacts',
       arguments: {
-        limit: integer('Contacts per page, up to 100', [1, 100]),
-        after: text('The after of the previous page', { fields: [] }),
+        limit: integer('Number of contacts per page, up to 100', [1, 100]),
+        after: text('The paging.next.after that the previous page returned', { fields: [] }),
       },
       paging: { items: 'results', cursor: 'paging.next.after', argument: 'after', pages: 10 },
       answer: { output: { contacts: 'results' } },

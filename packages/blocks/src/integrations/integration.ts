@@ -8,9 +8,9 @@ export interface Argument {
   schema: JsonObject;
   /** True if the tool cannot be called without it. */
   required?: true;
-  /** Fields of blocks that set it; the first filled one counts. Default: the field with the name of the argument. */
+  /** Block fields that set it. If two have different values, the block fails. Default: the field with its name. */
   fields?: readonly string[];
-  /** Default: the path if that has a placeholder `{name}`, else the query; with `json`, only that body. */
+  /** Default: the path if it has a placeholder `{name}`; else the query, unless the tool has a body or `prepare`. */
   in?: 'query' | 'header';
   /** The name in the request. Default: the name of the argument. */
   name?: string;
@@ -48,10 +48,10 @@ export interface Integration {
   title: string;
   /** The public documentation that the definition follows. */
   docs: string;
-  /** Undefined: each account has its own address, which the operator configures. */
+  /** The base URL. Undefined: each account has its own, which the operator configures. */
   address: string | undefined;
   credential: NonNullable<ServiceTool['credential']>['schemes'][string];
-  /** The field of blocks that names their account: the host of its address, or the first part of the host. */
+  /** The field of blocks that names their account: the host of its base URL, or the first part of the host. */
   account?: string;
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };
@@ -71,44 +71,48 @@ export function defineIntegration(integration: Integration): Integration {
   return integration;
 }
 
-/** Returns a text as argument. */
+/** Returns a string argument. */
 export function text(
   description: string,
-  more: Omit<Argument, 'schema'> & { schema?: JsonObject } = {},
+  options: Omit<Argument, 'schema'> & { schema?: JsonObject } = {},
 ): Argument {
-  return { ...more, schema: { type: 'string', description, ...more.schema } };
+  return { ...options, schema: { type: 'string', description, ...options.schema } };
 }
 
-/** Returns a whole number as argument. */
+/** Returns an integer argument. */
 export function integer(
   description: string,
   [minimum, maximum]: readonly [number, number],
-  more: Omit<Argument, 'schema'> = {},
+  options: Omit<Argument, 'schema'> = {},
 ): Argument {
-  return { ...more, schema: { type: 'integer', minimum, maximum, description } };
+  return { ...options, schema: { type: 'integer', minimum, maximum, description } };
 }
 
-/** Returns a boolean as argument. */
-export function flag(description: string, more: Omit<Argument, 'schema'> = {}): Argument {
-  return { ...more, schema: { type: 'boolean', description } };
+/** Returns a boolean argument. */
+export function flag(description: string, options: Omit<Argument, 'schema'> = {}): Argument {
+  return { ...options, schema: { type: 'boolean', description } };
 }
 
-/** Returns a list or an object as argument. */
-export function data(schema: JsonObject, description: string, more: Omit<Argument, 'schema'> = {}): Argument {
-  return { ...more, schema: { ...schema, description } };
+/** Returns an array or object argument. */
+export function data(
+  schema: JsonObject,
+  description: string,
+  options: Omit<Argument, 'schema'> = {},
+): Argument {
+  return { ...options, schema: { ...schema, description } };
 }
 
-/** Returns the place of an argument in a JSON body. */
+/** Returns the placeholder of an argument in a JSON body. */
 export function arg(name: string): JsonObject {
   return { $argument: name };
 }
 
-/** Returns a member for each argument, under its name. */
+/** Returns members of a JSON body: a placeholder for each argument, under its name. */
 export function members(...names: readonly string[]): { [name: string]: Json } {
   return Object.fromEntries(names.map((name) => [name, arg(name)]));
 }
 
-/** Returns the tools of an integration as a file of tools. Throws OPTIONS_INVALID for an invalid definition. */
+/** Returns the tools of an integration as a tool file. Throws OPTIONS_INVALID for an invalid definition. */
 export function toolFileOf(integration: Integration): ToolFile {
   const { service, title, address, rate } = integration;
   const tools = Object.entries(integration.tools).map(([id, tool]) => serviceToolOf(integration, id, tool));
@@ -116,13 +120,13 @@ export function toolFileOf(integration: Integration): ToolFile {
   return readToolFile(JSON.parse(JSON.stringify(file)), `of the integration ${service}`);
 }
 
-/** Returns the place of an argument outside the body; undefined if it has none. */
-function parameterOf(tool: IntegrationTool, argument: string, { in: place, name = argument }: Argument) {
+/** Returns the parameter for an argument outside the body; undefined if it has none. */
+function parameterOf(tool: IntegrationTool, argument: string, { in: location, name = argument }: Argument) {
   const { path, json, body, answer } = tool;
   if (path.includes(`{${name}}`)) return { argument, in: 'path', name, style: 'simple', explode: false };
-  if (place === 'header') return { argument, in: 'header', name, style: 'simple', explode: false };
+  if (location === 'header') return { argument, in: 'header', name, style: 'simple', explode: false };
   const query = { argument, in: 'query', name, style: 'form', explode: true };
-  if (place === 'query') return query;
+  if (location === 'query') return query;
   // The name of a downloaded file is not part of the request.
   if (argument === answer?.file?.name || json !== undefined || body || tool.prepare) return undefined;
   return query;

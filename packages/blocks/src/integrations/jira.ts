@@ -6,7 +6,7 @@ const issueIdOrKey = text('Key or id of the issue, such as ENG-1', {
   schema: { pattern: '^[\\w-]{1,100}$' },
 });
 
-/** Returns a text as a document in Jira's format. */
+/** Returns a document in Jira's format with the text of an argument. */
 const document = (name: string) => ({
   type: 'doc',
   version: 1,
@@ -17,7 +17,7 @@ export const integration = defineIntegration({
   service: 'jira',
   title: 'Jira',
   docs: 'https://developer.atlassian.com/cloud/jira/platform/rest/v3/',
-  // Each site has its own address, which the operator configures.
+  // Each site has its own base URL, which the operator configures.
   address: undefined,
   account: 'domain',
   credential: { type: 'basic' },
@@ -42,8 +42,8 @@ export const integration = defineIntegration({
       path: '/rest/api/3/search/jql',
       query: { fields: 'summary,status,assignee,priority,created,updated' },
       arguments: {
-        jql: text('Such as: project = ENG AND status = Open', { required: true }),
-        maxResults: integer('Issues per page, up to 100', [1, 100]),
+        jql: text('JQL query, such as project = ENG AND status = Open', { required: true }),
+        maxResults: integer('Number of issues per page, up to 100', [1, 100]),
         nextPageToken: text('The nextPageToken of the previous page', { fields: [] }),
       },
       paging: { items: 'issues', cursor: 'nextPageToken', argument: 'nextPageToken', pages: 5 },
@@ -55,10 +55,10 @@ export const integration = defineIntegration({
       path: '/rest/api/3/issue',
       arguments: {
         projectId: text('Id of the project', { required: true, fields: ['projectId', 'manualProjectId'] }),
-        issueType: text('Name of the type, such as Task', { required: true }),
-        summary: text('The title', { required: true }),
-        description: text('The description'),
-        labels: data({ type: 'array', items: { type: 'string' } }, 'Labels'),
+        issueType: text('Name of the issue type, such as Task', { required: true }),
+        summary: text('Title of the issue', { required: true }),
+        description: text('Description of the issue'),
+        labels: data({ type: 'array', items: { type: 'string' } }, 'Labels of the issue'),
       },
       json: {
         fields: {
@@ -84,7 +84,7 @@ export const integration = defineIntegration({
       description: 'Adds a comment to an issue.',
       method: 'POST',
       path: '/rest/api/3/issue/{issueIdOrKey}/comment',
-      arguments: { issueIdOrKey, comment: text('The comment', { required: true }) },
+      arguments: { issueIdOrKey, comment: text('Text of the comment', { required: true }) },
       json: { body: document('comment') },
     },
   },

@@ -39,12 +39,12 @@ export const integration = defineIntegration({
       arguments: {
         teamId: text('Id of the team', { required: true, fields: ['teamId', 'manualTeamId'] }),
         projectId: text('Id of the project', { fields: ['projectId', 'manualProjectId'] }),
-        title: text('The title', { required: true }),
-        description: text('The description, as Markdown'),
-        stateId: text('Id of the state'),
-        assigneeId: text('Id of the person'),
-        priority: integer('0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
-        dueDate: text('The date, as YYYY-MM-DD'),
+        title: text('Title of the issue', { required: true }),
+        description: text('Description of the issue, as Markdown'),
+        stateId: text('Id of the workflow state'),
+        assigneeId: text('Id of the assignee'),
+        priority: integer('Priority: 0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
+        dueDate: text('Due date, as YYYY-MM-DD'),
       },
       json: {
         query: `mutation ($input: IssueCreateInput!) { issueCreate(input: $input) { success issue { ${ISSUE} } } }`,
@@ -69,11 +69,11 @@ export const integration = defineIntegration({
       path: '/graphql',
       arguments: {
         issueId: text('Id of the issue', { required: true }),
-        title: text('The title'),
-        description: text('The description, as Markdown'),
-        stateId: text('Id of the state'),
-        assigneeId: text('Id of the person'),
-        priority: integer('0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
+        title: text('Title of the issue'),
+        description: text('Description of the issue, as Markdown'),
+        stateId: text('Id of the workflow state'),
+        assigneeId: text('Id of the assignee'),
+        priority: integer('Priority: 0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
       },
       json: {
         query: `mutation ($id: String!, $input: IssueUpdateInput!) { issueUpdate(id: $id, input: $input) { success issue { ${ISSUE} } } }`,
@@ -91,7 +91,7 @@ export const integration = defineIntegration({
       path: '/graphql',
       arguments: {
         issueId: text('Id of the issue', { required: true }),
-        body: text('The comment, as Markdown', { required: true }),
+        body: text('Text of the comment, as Markdown', { required: true }),
       },
       json: {
         query:
@@ -118,7 +118,7 @@ export const integration = defineIntegration({
       path: '/graphql',
       arguments: {
         teamId: text('Id of the team', { required: true, fields: ['teamId', 'manualTeamId'] }),
-        first: integer('Issues per page, up to 250', [1, 250], { fields: ['limit'] }),
+        first: integer('Number of issues per page, up to 250', [1, 250], { fields: ['limit'] }),
         after: text('The endCursor of the previous page'),
       },
       json: {

@@ -21,9 +21,9 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/v2/ugcPosts',
       arguments: {
-        author: text('The URN of the person, such as urn:li:person:ID', { required: true }),
-        text: text('The text', { required: true }),
-        visibility: text('PUBLIC or CONNECTIONS', {
+        author: text('URN of the author, such as urn:li:person:ID', { required: true }),
+        text: text('Text of the post', { required: true }),
+        visibility: text('Who can see the post: PUBLIC or CONNECTIONS', {
           required: true,
           schema: { enum: ['PUBLIC', 'CONNECTIONS'] },
         }),

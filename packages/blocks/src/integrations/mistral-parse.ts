@@ -5,16 +5,16 @@ import { ArgumentError } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, text } from './integration.ts';
 import type { PrepareHelp } from './integration.ts';
 
-/** Returns the document in the form that Mistral accepts: an address, or the content of a file of the run in a data URL. */
+/** Returns the document in the form that Mistral accepts: a URL, or the content of a file of the run in a data URL. */
 async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<JsonObject> {
   const { fileReference } = args;
-  const given: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
-  if (typeof given === 'string') {
-    if (!given.startsWith('https://'))
-      throw new ArgumentError('"fileReference" is neither a file nor an https address');
-    return { ...args, document: { type: 'document_url', document_url: given } };
+  const source: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
+  if (typeof source === 'string') {
+    if (!source.startsWith('https://'))
+      throw new ArgumentError('"fileReference" is neither a file nor an https URL');
+    return { ...args, document: { type: 'document_url', document_url: source } };
   }
-  const [record] = isJsonObject(given) ? filesIn(given) : [];
+  const [record] = isJsonObject(source) ? filesIn(source) : [];
   const base64 = record && (await file(record));
   if (!record || base64 === undefined) throw new ArgumentError('"fileReference" is not a file of this run');
   const type = /^[\w.+-]+\/[\w.+-]+$/.test(record.type) ? record.type : 'application/pdf';
@@ -32,11 +32,16 @@ const parse = {
   arguments: {
     fileReference: data(
       { type: ['string', 'object', 'array'] },
-      'A file of the run, or the https address of a document',
+      'A file of the run, or the https URL of a document',
       { required: true, fields: ['fileReference', 'fileUpload', 'filePath'] },
     ),
-    pages: data({ type: 'array', items: { type: 'integer', minimum: 0 } }, 'Pages, from 0. Default: all'),
-    resultType: text('markdown: the text of all pages', { schema: { enum: ['markdown', 'text', 'json'] } }),
+    pages: data(
+      { type: 'array', items: { type: 'integer', minimum: 0 } },
+      'Pages to read, from 0. Default: all',
+    ),
+    resultType: text('Has no effect: the result is always Markdown', {
+      schema: { enum: ['markdown', 'text', 'json'] },
+    }),
   },
   json: { model: 'mistral-ocr-latest', document: arg('document'), pages: arg('pages') },
   prepare: withDocument,
@@ -48,7 +53,7 @@ export const integration = defineIntegration({
   service: 'mistral',
   title: 'Mistral OCR',
   docs: 'https://docs.mistral.ai/api/',
-  // The same service as the provider of models, so that both share an address and a key.
+  // The same service as the provider of models, so that both share a base URL and a key.
   address: 'https://api.mistral.ai/v1',
   credential: { type: 'bearer', scopes: [] },
   types: ['mistral_parse', 'mistral_parse_v2', 'mistral_parse_v3'],

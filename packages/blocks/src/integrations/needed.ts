@@ -3,14 +3,14 @@ import type { HostFeature } from '@heddle/core/drafts';
 import { NEEDED_FIELDS } from './needed-fields.ts';
 
 /**
- * Returns the types of integrations with the fields that their operations need, for checks of workflows. It comes from a table,
+ * Returns the types of integrations with the fields that their operations need, for checks of workflows. They come from a table,
  * so that a check loads no definitions.
  */
 export function integrationTypeInfos(): BlockTypeInfo[] {
   return Object.entries(NEEDED_FIELDS).map(([type, text]) => {
     const operations = text.split('; ').map((operation) => {
-      const [named = '', ...fields] = operation.split(' ');
-      const [name, feature] = named.split('@') as [string, HostFeature?];
+      const [head = '', ...fields] = operation.split(' ');
+      const [name, feature] = head.split('@') as [string, HostFeature?];
       return { name, feature, fields: fields.map((field) => field.split('|')) };
     });
     const uses = operations.flatMap(({ name, feature }) => (feature ? [[name, feature] as const] : []));

@@ -15,16 +15,16 @@ const page = {
 };
 const pageId = text('Id of the page', { required: true, fields: ['pageId', 'pageSelector'] });
 const databaseId = text('Id of the database', { required: true, fields: ['databaseId', 'databaseSelector'] });
-const content = text('The text, a paragraph for each block between empty lines');
+const content = text('Content as text; empty lines separate paragraphs');
 
 function richText(value: string): Json[] {
   const parts: Json[] = [];
-  let rest = value;
-  while (rest !== '') {
+  let remaining = value;
+  while (remaining !== '') {
     // A surrogate pair stays in one piece.
-    const end = /[\uD800-\uDBFF]/.test(rest[MAX_TEXT - 1] ?? '') ? MAX_TEXT - 1 : MAX_TEXT;
-    parts.push({ type: 'text', text: { content: rest.slice(0, end) } });
-    rest = rest.slice(end);
+    const end = /[\uD800-\uDBFF]/.test(remaining[MAX_TEXT - 1] ?? '') ? MAX_TEXT - 1 : MAX_TEXT;
+    parts.push({ type: 'text', text: { content: remaining.slice(0, end) } });
+    remaining = remaining.slice(end);
   }
   return parts;
 }
@@ -41,7 +41,7 @@ function paragraphs(value: Json | undefined): Json[] | undefined {
   }));
   if (blocks.length > MAX_BLOCKS)
     throw new ArgumentError(
-      `"content" has ${blocks.length} paragraphs, more than the ${MAX_BLOCKS} that Notion takes`,
+      `"content" has ${blocks.length} paragraphs, more than the ${MAX_BLOCKS} that Notion accepts`,
     );
   return blocks.length === 0 ? undefined : blocks;
 }
@@ -57,9 +57,9 @@ function withChildren(args: JsonObject): JsonObject {
  */
 function newPage(args: JsonObject): JsonObject {
   const { title, properties } = args;
-  const given = isJsonObject(properties) ? properties : {};
-  const named = title === undefined ? {} : { title: { title: richText(plainText(title)) } };
-  return { ...withChildren(args), allProperties: { ...given, ...named } };
+  const otherProperties = isJsonObject(properties) ? properties : {};
+  const titleProperty = title === undefined ? {} : { title: { title: richText(plainText(title)) } };
+  return { ...withChildren(args), allProperties: { ...otherProperties, ...titleProperty } };
 }
 
 export const integration = defineIntegration({
@@ -87,7 +87,7 @@ export const integration = defineIntegration({
       path: '/v1/pages',
       arguments: {
         parentId: text('Id of the parent page', { required: true, fields: ['parentId', 'parentSelector'] }),
-        title: text('The title'),
+        title: text('Title of the page'),
         content,
       },
       json: {
@@ -104,7 +104,7 @@ export const integration = defineIntegration({
       path: '/v1/pages',
       arguments: {
         databaseId,
-        title: text('The title'),
+        title: text('Title of the page'),
         properties: data({ type: 'object' }, 'Values of properties, in the format of Notion'),
         content,
       },
@@ -130,7 +130,9 @@ export const integration = defineIntegration({
       path: '/v1/blocks/{pageId}/children',
       arguments: {
         pageId,
-        page_size: integer('Blocks of a page of results, up to 100', [1, 100], { fields: ['pageSize'] }),
+        page_size: integer('Number of blocks per page of results, up to 100', [1, 100], {
+          fields: ['pageSize'],
+        }),
         start_cursor: text('The next_cursor of the previous page of results', { fields: [] }),
       },
       paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 10 },
@@ -148,9 +150,11 @@ export const integration = defineIntegration({
       path: '/v1/databases/{databaseId}/query',
       arguments: {
         databaseId,
-        filter: data({ type: 'object' }, 'The filter, in the format of Notion'),
-        sorts: data({ type: 'array', items: { type: 'object' } }, 'The order, in the format of Notion'),
-        page_size: integer('Rows of a page of results, up to 100', [1, 100], { fields: ['pageSize'] }),
+        filter: data({ type: 'object' }, 'Filter, in the format of Notion'),
+        sorts: data({ type: 'array', items: { type: 'object' } }, 'Sort order, in the format of Notion'),
+        page_size: integer('Number of rows per page of results, up to 100', [1, 100], {
+          fields: ['pageSize'],
+        }),
         start_cursor: text('The next_cursor of the previous page of results', { fields: [] }),
       },
       json: members('filter', 'sorts', 'page_size', 'start_cursor'),
@@ -163,8 +167,8 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/v1/search',
       arguments: {
-        query: text('Words of titles'),
-        page_size: integer('Results per page, up to 100', [1, 100], { fields: ['pageSize'] }),
+        query: text('Words in the titles'),
+        page_size: integer('Number of results per page, up to 100', [1, 100], { fields: ['pageSize'] }),
         start_cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       json: members('query', 'page_size', 'start_cursor'),

@@ -5,10 +5,10 @@ const subreddit = text('Name of the community, without r/', {
   schema: { pattern: '^\\w{2,21}$' },
 });
 const page = {
-  limit: integer('Posts per page, up to 100', [1, 100]),
-  after: text('The after of the previous page', { fields: [] }),
+  limit: integer('Number of posts per page, up to 100', [1, 100]),
+  after: text('The after that the previous page returned', { fields: [] }),
 };
-const time = text('From when: hour, day, week, month, year or all', {
+const time = text('Period of the posts: hour, day, week, month, year or all', {
   name: 't',
   schema: { enum: ['hour', 'day', 'week', 'month', 'year', 'all'] },
 });
@@ -35,8 +35,8 @@ export const integration = defineIntegration({
           required: true,
           schema: { pattern: '^\\w{2,21}$' },
         }),
-        q: text('What to find', { required: true, fields: ['query'] }),
-        sort: text('relevance, hot, top, new or comments', {
+        q: text('Search query', { required: true, fields: ['query'] }),
+        sort: text('Sort order: relevance, hot, top, new or comments', {
           schema: { enum: ['relevance', 'hot', 'top', 'new', 'comments'] },
         }),
         time,
@@ -51,7 +51,7 @@ export const integration = defineIntegration({
       query: { raw_json: '1' },
       arguments: {
         subreddit,
-        sort: text('hot, new, top or rising', {
+        sort: text('Sort order: hot, new, top or rising', {
           required: true,
           schema: { enum: ['hot', 'new', 'top', 'rising'] },
         }),
@@ -68,7 +68,7 @@ export const integration = defineIntegration({
       arguments: {
         subreddit,
         postId: text('Id of the post', { required: true, schema: { pattern: '^\\w{1,20}$' } }),
-        limit: integer('Comments, up to 100', [1, 100]),
+        limit: integer('Number of comments, up to 100', [1, 100]),
       },
     },
   },

@@ -16,10 +16,10 @@ export const integration = defineIntegration({
       // A repeated call with the same key, within a day, sends no second message.
       keyHeader: 'Idempotency-Key',
       arguments: {
-        from: text('The address of the sender', { required: true, fields: ['fromAddress'] }),
-        to: text('The address', { required: true }),
-        subject: text('The subject', { required: true }),
-        text: text('The text', { fields: ['body'], required: true }),
+        from: text('Email address of the sender', { required: true, fields: ['fromAddress'] }),
+        to: text('Email address of the recipient', { required: true }),
+        subject: text('Subject of the message', { required: true }),
+        text: text('Body of the message', { fields: ['body'], required: true }),
       },
       json: { from: arg('from'), to: [arg('to')], subject: arg('subject'), text: arg('text') },
     },

@@ -23,27 +23,27 @@ interface Access {
   key: string | undefined;
 }
 
-interface Found {
+interface SelectedTool {
   integration: Integration;
   definition: IntegrationTool;
   loaded: LoadedTool;
 }
 
-const files = new WeakMap<Integration, ServiceTools>();
+const toolsByIntegration = new WeakMap<Integration, ServiceTools>();
 
 /** Returns a tool of an integration by its operation or its id; without names, the first tool. */
-function toolOf(integration: Integration, names: readonly string[]): Found | undefined {
-  const known = files.get(integration) ?? new ServiceTools([toolFileOf(integration)]);
-  files.set(integration, known);
+function toolOf(integration: Integration, names: readonly string[]): SelectedTool | undefined {
+  const tools = toolsByIntegration.get(integration) ?? new ServiceTools([toolFileOf(integration)]);
+  toolsByIntegration.set(integration, tools);
   const selected = selectedTool(integration, names);
-  const loaded = selected && known.get(selected.id);
+  const loaded = selected && tools.get(selected.id);
   return loaded && { integration, definition: selected.tool, loaded };
 }
 
 /** Runs a block of an integration once. Throws a BlockError. */
 export async function runIntegration(context: Context, integration: Integration): Promise<BlockResult> {
-  const found = operationOf(context, integration, (names) => toolOf(integration, names));
-  const { definition, loaded } = found;
+  const selected = operationOf(context, integration, (names) => toolOf(integration, names));
+  const { definition, loaded } = selected;
   const read = (name: string, mode: 'text' | 'native' | 'json'): Json | undefined =>
     context.field(name, mode);
   const args = argumentsFrom(definition, read, (why) => invalid(context, why));
@@ -52,7 +52,7 @@ export async function runIntegration(context: Context, integration: Integration)
   const access = accessOf((name) => context.field(name));
   const output = await context.step(
     loaded.tool.id,
-    ({ idempotencyKey }) => call(context, found, { args, access, idempotencyKey }),
+    ({ idempotencyKey }) => call(context, selected, { args, access, idempotencyKey }),
     { idempotent: isRepeatable(loaded.tool) },
   );
   return { output: isJsonObject(output) ? output : { data: output } };
@@ -64,9 +64,9 @@ export function integrationRow(
   row: JsonObject,
   integration: Integration,
 ): OfferedTool | undefined {
-  const found = toolOf(integration, namesInRow(row));
-  if (!found) return undefined;
-  const { definition, loaded } = found;
+  const selected = toolOf(integration, namesInRow(row));
+  if (!selected) return undefined;
+  const { definition, loaded } = selected;
   const { tool, schema } = loaded;
   const params = isJsonObject(row['params']) ? row['params'] : {};
   const fixed = argumentsFrom(
@@ -89,30 +89,30 @@ export function integrationRow(
       await expectAccount(context, integration, (name) => own(params, name));
       const args = { ...given, ...fixed };
       expectMatch(args, loaded.problemsOf);
-      return call(context, found, { args, access, idempotencyKey });
+      return call(context, selected, { args, access, idempotencyKey });
     },
   };
 }
 
-/** Throws BLOCK_CONFIG_INVALID for an account with another address, which must not get the credential. */
+/** Throws BLOCK_CONFIG_INVALID if the base URL is of another account, which must not get the credential of this one. */
 async function expectAccount(
   context: Context,
   { account, service, title }: Integration,
   read: (name: string) => Json | undefined,
 ): Promise<void> {
-  const named = account === undefined ? '' : plainText(read(account) ?? null).trim();
-  if (named === '') return;
+  const accountName = account === undefined ? '' : plainText(read(account) ?? null).trim();
+  if (accountName === '') return;
   const { address } = await context.services.service(service);
   if (address === undefined) return;
   const { hostname } = new URL(address);
-  const host = named
+  const host = accountName
     .toLowerCase()
     .replace(/^https?:\/\//, '')
     .replace(/\/$/, '');
   if (host === hostname || (isIP(hostname) === 0 && host === hostname.split('.', 1)[0])) return;
   throw invalid(
     context,
-    `has "${named.slice(0, 100)}" in "${account}", but this engine has another address for ${title}, ${hostname}: clear the field, or set the address with --service ${service}=URL`,
+    `has "${accountName.slice(0, 100)}" in "${account}", but this engine uses another host for ${title}, ${hostname}: clear the field, or set the base URL with --service ${service}=URL`,
   );
 }
 
@@ -124,7 +124,7 @@ interface Call {
 
 async function call(
   context: Context,
-  { definition, loaded }: Found,
+  { definition, loaded }: SelectedTool,
   { args, access, idempotencyKey }: Call,
 ): Promise<Json> {
   const { tool, services } = loaded;

@@ -72,17 +72,17 @@ export const integration = defineIntegration({
   },
   tools: {
     slack_message: {
-      description: 'Sends a message to a channel or a person.',
+      description: 'Sends a message to a channel or a user.',
       method: 'POST',
       path: '/chat.postMessage',
       arguments: {
-        channel: text('Id or name of the channel, or id of a person for a direct message', {
+        channel: text('Id or name of the channel, or id of a user for a direct message', {
           required: true,
           fields: ['channel', 'manualChannel', 'dmUserId', 'manualDmUserId'],
         }),
-        text: text('The message, in the format mrkdwn', { required: true }),
+        text: text('Text of the message, as mrkdwn', { required: true }),
         thread_ts: text('The ts of the message to reply to', { fields: ['threadTs'] }),
-        blocks: data({ type: 'array', items: { type: 'object' } }, 'Blocks of Block Kit'),
+        blocks: data({ type: 'array', items: { type: 'object' } }, 'Blocks in the format of Block Kit'),
       },
       json: members('channel', 'text', 'thread_ts', 'blocks'),
       answer: { output: { ts: 'ts', channel: 'channel', message: 'message' } },
@@ -94,7 +94,7 @@ export const integration = defineIntegration({
       arguments: {
         channel,
         ts: timestamp('updateTimestamp'),
-        text: text('The new text', { required: true, fields: ['updateText'] }),
+        text: text('New text of the message', { required: true, fields: ['updateText'] }),
       },
       json: members('channel', 'ts', 'text'),
       idempotent: true,
@@ -114,7 +114,7 @@ export const integration = defineIntegration({
       path: '/conversations.history',
       arguments: {
         channel,
-        limit: integer('Messages per page, up to 200', [1, 200]),
+        limit: integer('Number of messages per page, up to 200', [1, 200]),
         oldest: text('Only messages after this ts'),
         cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
@@ -127,28 +127,28 @@ export const integration = defineIntegration({
       path: '/conversations.list',
       query: { exclude_archived: 'true' },
       arguments: {
-        limit: integer('Channels per page, up to 1000', [1, 1000], { fields: ['channelLimit'] }),
+        limit: integer('Number of channels per page, up to 1000', [1, 1000], { fields: ['channelLimit'] }),
         cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       paging: { items: 'channels', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
       answer: { output: { channels: 'channels' } },
     },
     slack_list_users: {
-      description: 'Lists the people of the workspace.',
+      description: 'Lists the users of the workspace.',
       method: 'GET',
       path: '/users.list',
       arguments: {
-        limit: integer('People per page, up to 200', [1, 200], { fields: ['userLimit'] }),
+        limit: integer('Number of users per page, up to 200', [1, 200], { fields: ['userLimit'] }),
         cursor: text('The next_cursor of the previous page', { fields: [] }),
       },
       paging: { items: 'members', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
       answer: { output: { users: 'members' } },
     },
     slack_get_user: {
-      description: 'Returns a person.',
+      description: 'Returns a user.',
       method: 'GET',
       path: '/users.info',
-      arguments: { user: text('Id of the person', { required: true, fields: ['userId', 'manualUserId'] }) },
+      arguments: { user: text('Id of the user', { required: true, fields: ['userId', 'manualUserId'] }) },
       answer: { output: { user: 'user' } },
     },
     slack_add_reaction: {

@@ -23,18 +23,18 @@ const form = (...ids: readonly string[]): Pick<IntegrationTool, 'body' | 'prepar
   },
 });
 
-const idOf = (what: string) => text(`Id of the ${what}`, { required: true, fields: ['id'] });
-const metadata = data({ type: 'object' }, 'Texts by names that Stripe keeps with the object');
+const idOf = (noun: string) => text(`Id of the ${noun}`, { required: true, fields: ['id'] });
+const metadata = data({ type: 'object' }, 'Strings by name, which Stripe stores with the object');
 const customer = text('Id of the customer, such as cus_9s6XKzkNRiz8i3');
 const person = {
-  email: text('Mail address'),
-  name: text('Name'),
-  phone: text('Phone number'),
-  description: text('A description for yourself'),
+  email: text('Email address of the customer'),
+  name: text('Name of the customer'),
+  phone: text('Phone number of the customer'),
+  description: text('Description for internal use'),
   metadata,
 };
 const page = {
-  limit: integer('Objects per page, up to 100', [1, 100]),
+  limit: integer('Number of objects per page, up to 100', [1, 100]),
   starting_after: text('Id of the last object of the previous page', { fields: [] }),
 };
 const list = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> => ({
@@ -93,7 +93,7 @@ export const integration = defineIntegration({
       description: 'Lists customers, the newest first.',
       method: 'GET',
       path: '/v1/customers',
-      arguments: { ...page, email: text('Only customers with this mail address') },
+      arguments: { ...page, email: text('Only customers with this email address') },
       ...list('customers'),
     },
     stripe_create_payment_intent: {
@@ -110,9 +110,12 @@ export const integration = defineIntegration({
         }),
         customer,
         payment_method: text('Id of the payment method'),
-        payment_method_types: data({ type: 'array', items: { type: 'string' } }, 'Types such as card'),
-        description: text('A description for yourself'),
-        receipt_email: text('Mail address for the receipt'),
+        payment_method_types: data(
+          { type: 'array', items: { type: 'string' } },
+          'Types of payment methods, such as card',
+        ),
+        description: text('Description for internal use'),
+        receipt_email: text('Email address for the receipt'),
         metadata,
       },
       ...form(),

@@ -5,10 +5,10 @@ import type { IntegrationTool } from './integration.ts';
 
 const table = text('Name of the table', { required: true });
 const filter = text(
-  'Which rows: conditions of PostgREST such as status=eq.open, several with & between them, and values encoded as in a URL',
+  'Conditions on the rows, as in PostgREST: status=eq.open, for example. Join conditions with & and percent-encode values',
   { in: 'query' },
 );
-const select = text('Columns with commas between them; default: all', { in: 'query' });
+const select = text('Columns to return, separated by commas; default: all', { in: 'query' });
 const rows = data(
   { type: ['object', 'array'], items: { type: 'object' }, minItems: 1 },
   'A row, or a list of rows, as values by the names of columns',
@@ -18,7 +18,7 @@ const rows = data(
 /** Parameters of PostgREST that are not conditions on columns. */
 const RESERVED = new Set(['select', 'order', 'limit', 'offset', 'columns', 'on_conflict']);
 
-/** Replaces the text of the filter by its conditions, which become parameters of the query. */
+/** Replaces the filter with its conditions, which become query parameters. */
 function prepare(args: JsonObject): JsonObject {
   if (typeof args['filter'] !== 'string') return args;
   const conditions = new Map<string, string>();
@@ -49,13 +49,13 @@ function decoded(value: string): string {
   }
 }
 
-const changed: Pick<IntegrationTool, 'headers'> = { headers: { Prefer: 'return=representation' } };
+const returnRows: Pick<IntegrationTool, 'headers'> = { headers: { Prefer: 'return=representation' } };
 
 export const integration = defineIntegration({
   service: 'supabase',
   title: 'Supabase',
   docs: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html',
-  // Each project has its own address, which the operator configures.
+  // Each project has its own base URL, which the operator configures.
   address: undefined,
   account: 'projectId',
   credential: { type: 'key', in: 'header', name: 'apikey', bearer: true },
@@ -90,7 +90,7 @@ export const integration = defineIntegration({
         filter,
         order: text('Order of the rows, such as created_at.desc', { in: 'query', fields: ['orderBy'] }),
         limit: integer('Maximum number of rows', [1, 10_000], { in: 'query' }),
-        offset: integer('Rows to leave out first', [0, 1_000_000_000], { in: 'query' }),
+        offset: integer('Number of rows to skip', [0, 1_000_000_000], { in: 'query' }),
       },
       prepare,
     },
@@ -108,7 +108,7 @@ export const integration = defineIntegration({
       path: '/rest/v1/{table}',
       arguments: { table, rows },
       json: arg('rows'),
-      ...changed,
+      ...returnRows,
     },
     supabase_update: {
       description: 'Changes the rows that match.',
@@ -125,7 +125,7 @@ export const integration = defineIntegration({
       json: arg('row'),
       idempotent: true,
       prepare,
-      ...changed,
+      ...returnRows,
     },
     supabase_delete: {
       description: 'Deletes the rows that match.',
@@ -133,7 +133,7 @@ export const integration = defineIntegration({
       path: '/rest/v1/{table}',
       arguments: { table, filter: { ...filter, required: true } },
       prepare,
-      ...changed,
+      ...returnRows,
     },
     supabase_upsert: {
       description: 'Adds rows, or replaces those with the same key.',
@@ -142,7 +142,7 @@ export const integration = defineIntegration({
       arguments: {
         table,
         rows,
-        on_conflict: text('Columns of the key with commas between them; default: the primary key', {
+        on_conflict: text('Columns of the key, separated by commas; default: the primary key', {
           in: 'query',
           fields: ['onConflict'],
         }),

@@ -14,8 +14,8 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/search',
       arguments: {
-        query: text('What to find', { required: true }),
-        max_results: integer('Results, up to 20', [1, 20], { fields: ['maxResults'] }),
+        query: text('Search query', { required: true }),
+        max_results: integer('Number of results, up to 20', [1, 20], { fields: ['maxResults'] }),
       },
       json: members('query', 'max_results'),
       ...{ idempotent: true, readOnly: true },
@@ -26,9 +26,11 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/extract',
       arguments: {
-        urls: data({ type: 'array', minItems: 1, maxItems: 20, items: { type: 'string' } }, 'Addresses', {
-          required: true,
-        }),
+        urls: data(
+          { type: 'array', minItems: 1, maxItems: 20, items: { type: 'string' } },
+          'URLs of the pages, up to 20',
+          { required: true },
+        ),
       },
       json: members('urls'),
       ...{ idempotent: true, readOnly: true },

@@ -4,13 +4,13 @@ const chat_id = text('Id of the chat, or the name of a channel such as @news', {
   required: true,
   fields: ['chatId'],
 });
-const caption = text('Text below it, up to 1024 characters');
-const parse_mode = text('Format of the text', {
+const caption = text('Caption, up to 1024 characters');
+const parse_mode = text('Format of the text: HTML, Markdown or MarkdownV2', {
   fields: ['parseMode'],
   schema: { enum: ['HTML', 'Markdown', 'MarkdownV2'] },
 });
-const file = (what: string, field: string) =>
-  text(`${what}: its address, or its file_id at Telegram`, { required: true, fields: [field] });
+const file = (noun: string, field: string) =>
+  text(`${noun}: its URL, or its file_id at Telegram`, { required: true, fields: [field] });
 const message = { output: { message_id: 'result.message_id', chat: 'result.chat', message: 'result' } };
 
 export const integration = defineIntegration({
@@ -35,10 +35,14 @@ export const integration = defineIntegration({
       path: '/bot{token}/sendMessage',
       arguments: {
         chat_id,
-        text: text('The message, up to 4096 characters', { required: true }),
+        text: text('Text of the message, up to 4096 characters', { required: true }),
         parse_mode,
-        disable_notification: flag('Without a sound', { fields: ['disableNotification'] }),
-        reply_markup: data({ type: 'object' }, 'A keyboard', { fields: ['replyMarkup'] }),
+        disable_notification: flag('Whether to send the message without a sound', {
+          fields: ['disableNotification'],
+        }),
+        reply_markup: data({ type: 'object' }, 'Keyboard, in the format of Telegram', {
+          fields: ['replyMarkup'],
+        }),
       },
       json: members('chat_id', 'text', 'parse_mode', 'disable_notification', 'reply_markup'),
       answer: message,

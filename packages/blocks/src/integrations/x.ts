@@ -23,9 +23,9 @@ export const integration = defineIntegration({
       path: '/2/tweets/search/recent',
       query: FIELDS,
       arguments: {
-        query: text('What to find, with the operators of X', { required: true }),
-        max_results: integer('Posts, from 10 to 100', [10, 100], { fields: ['maxResults'] }),
-        sort_order: text('recency or relevancy', {
+        query: text('Search query, with the operators of X', { required: true }),
+        max_results: integer('Number of posts, from 10 to 100', [10, 100], { fields: ['maxResults'] }),
+        sort_order: text('Sort order: recency or relevancy', {
           fields: ['sortOrder'],
           schema: { enum: ['recency', 'relevancy'] },
         }),
@@ -39,17 +39,17 @@ export const integration = defineIntegration({
       description: 'Writes a post.',
       method: 'POST',
       path: '/2/tweets',
-      arguments: { text: text('The text', { required: true }) },
+      arguments: { text: text('Text of the post', { required: true }) },
       json: members('text'),
       answer: { output: 'data' },
     },
     x_get_user: {
-      description: 'Returns a person by the name.',
+      description: 'Returns a user by name.',
       method: 'GET',
       path: '/2/users/by/username/{username}',
       query: { 'user.fields': 'created_at,description,public_metrics' },
       arguments: {
-        username: text('The name without @', { required: true, schema: { pattern: '^\\w{1,15}$' } }),
+        username: text('User name, without @', { required: true, schema: { pattern: '^\\w{1,15}$' } }),
       },
       answer: { output: 'data' },
     },

@@ -36,7 +36,7 @@ const fields = z.object({
 
 type Fields = z.output<typeof fields>;
 
-/** The log of runs. */
+/** Reads the log of runs. */
 export const logs = defineOutside({
   summary: 'Reads the log of runs of the workspace.',
   fields,
@@ -45,46 +45,46 @@ export const logs = defineOutside({
     run: z.json().optional().describe('The run with the id.'),
     blocks: z.array(z.json()).optional().describe('The blocks of the run, in the order of their starts.'),
   }),
-  async run({ fields: given, context }) {
+  async run({ fields: query, context }) {
     const log = context.services.runs();
-    const values = new ValueReader(log, given.withValues === true || given.withValues === 'true');
+    const values = new ValueReader(log, query.withValues === true || query.withValues === 'true');
     return {
       output:
-        given.runId === undefined
-          ? await list(log, given, values, context)
-          : await runWithBlocks(log, given.runId, values, context),
+        query.runId === undefined
+          ? await list(log, query, values, context)
+          : await runWithBlocks(log, query.runId, values, context),
     };
   },
 });
 
-async function list(log: RunLog, given: Fields, values: ValueReader, context: Context) {
-  const { workflowId: workflow, status, startDate, endDate, limit } = given;
+async function list(log: RunLog, query: Fields, values: ValueReader, context: Context) {
+  const { workflowId: workflow, status, startDate, endDate, limit } = query;
   const fromMs = timeOf('startDate', startDate, context);
   const toMs = timeOf('endDate', endDate, context);
-  const found = await log.list({
+  const records = await log.list({
     limit,
     ...(workflow !== undefined && { workflow }),
     ...(status !== undefined && { status: [status] satisfies RunStatus[] }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
   });
-  if (!found) throw invalid(context, `reads runs of "${workflow ?? ''}", which is not a deployed workflow`);
+  if (!records) throw invalid(context, `reads runs of "${workflow ?? ''}", which is not a deployed workflow`);
   const runs: JsonObject[] = [];
-  for (const record of found) runs.push(await shownRun(record, values));
+  for (const record of records) runs.push(await runOutput(record, values));
   return { runs };
 }
 
 async function runWithBlocks(log: RunLog, runId: string, values: ValueReader, context: Context) {
-  const found = await log.get(runId);
-  if (!found) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
-  const run = await shownRun(found.record, values);
+  const entry = await log.get(runId);
+  if (!entry) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
+  const run = await runOutput(entry.record, values);
   const blocks: JsonObject[] = [];
-  for (const each of found.logs) blocks.push(await shownBlock(each, values));
+  for (const each of entry.logs) blocks.push(await blockOutput(each, values));
   return { run, blocks };
 }
 
 /** Returns a run without the tokens of open pauses, with which the workflow could answer for a person. */
-async function shownRun(record: RunRecord, values: ValueReader): Promise<JsonObject> {
+async function runOutput(record: RunRecord, values: ValueReader): Promise<JsonObject> {
   const { runId, workflowId, workflowName, status, createdMs, startedMs, endedMs, error } = record;
   return {
     runId,
@@ -99,7 +99,7 @@ async function shownRun(record: RunRecord, values: ValueReader): Promise<JsonObj
   };
 }
 
-async function shownBlock(log: BlockLog, values: ValueReader): Promise<JsonObject> {
+async function blockOutput(log: BlockLog, values: ValueReader): Promise<JsonObject> {
   const { blockId, blockName, blockType, status, startedMs, endedMs, durationMs, error } = log;
   return {
     blockId,
@@ -118,23 +118,23 @@ async function shownBlock(log: BlockLog, values: ValueReader): Promise<JsonObjec
 /** Reads inputs and outputs up to their total size limit; the remaining ones are null. */
 class ValueReader {
   readonly #log: RunLog;
-  readonly #isOn: boolean;
-  #left = MAX_VALUE_CHARS;
+  readonly #isEnabled: boolean;
+  #remainingChars = MAX_VALUE_CHARS;
 
-  constructor(log: RunLog, isOn: boolean) {
+  constructor(log: RunLog, isEnabled: boolean) {
     this.#log = log;
-    this.#isOn = isOn;
+    this.#isEnabled = isEnabled;
   }
 
   async of({ input, output }: Pick<BlockLog, 'input' | 'output'>): Promise<JsonObject> {
-    return this.#isOn ? { input: await this.#read(input), output: await this.#read(output) } : {};
+    return this.#isEnabled ? { input: await this.#read(input), output: await this.#read(output) } : {};
   }
 
   async #read(stored: BlockLog['input']): Promise<Json> {
-    if (stored === undefined || this.#left <= 0) return null;
+    if (stored === undefined || this.#remainingChars <= 0) return null;
     const value = await this.#log.load(stored);
-    this.#left -= JSON.stringify(value).length;
-    return this.#left < 0 ? null : value;
+    this.#remainingChars -= JSON.stringify(value).length;
+    return this.#remainingChars < 0 ? null : value;
   }
 }
 
@@ -146,6 +146,6 @@ function timeOf(field: string, text: string | undefined, context: Context): numb
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
   if (Number.isNaN(ms))
-    throw invalid(context, `has a time in "${field}" that is not valid; write it like 2026-01-31T00:00:00Z`);
+    throw invalid(context, `has an invalid time in "${field}": write it like 2026-01-31T00:00:00Z`);
   return ms;
 }

@@ -13,17 +13,18 @@ import type { BlocksOptions } from '../options.ts';
 import { openSession } from './session.ts';
 import type { McpSession } from './session.ts';
 
-/** Types of rows of agents that stand for one tool of a server, or for all its tools. */
-const ONE = 'mcp';
-const ALL = ['mcp-server', 'mcp-server-advanced'];
+/** The type of rows that name one tool of a server. */
+const TOOL_ROW = 'mcp';
+/** The types of rows that name all tools of a server. */
+const SERVER_ROWS = ['mcp-server', 'mcp-server-advanced'];
 
 /** Returns whether a row of an agent's tools names an MCP server. */
 export function isMcpRow({ type }: JsonObject): boolean {
-  return type === ONE || ALL.includes(type as string);
+  return type === TOOL_ROW || SERVER_ROWS.includes(type as string);
 }
 
 /**
- * Returns the tools that a row stands for, with names that are not in `taken`. For a whole server, leaves out tools whose schema
+ * Returns the tools that a row names, under names that are not in `usedNames`. For a whole server, leaves out tools whose schema
  * cannot be used.
  *
  * Throws BLOCK_CONFIG_INVALID, MCP_SERVER_UNKNOWN, MCP_TOOL_UNKNOWN, MCP_FAILED.
@@ -32,7 +33,7 @@ export async function mcpTools(
   context: Context,
   options: BlocksOptions,
   row: JsonObject,
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
 ): Promise<OfferedTool[]> {
   const params = isJsonObject(row['params']) ? row['params'] : {};
   const { serverId, toolName, credential } = params;
@@ -43,19 +44,19 @@ export async function mcpTools(
     credential: typeof credential === 'string' ? credential : undefined,
   });
   const listed = await session.tools();
-  const names = new Set(taken);
-  const ready = (tool: Tool): OfferedTool => {
+  const names = new Set(usedNames);
+  const offered = (tool: Tool): OfferedTool => {
     const name = freeName(serverId, tool.name, names);
     names.add(name);
     return agentTool(session, tool, name);
   };
-  if (row['type'] !== ONE) return listed.filter(isUsable).map(ready);
+  if (row['type'] !== TOOL_ROW) return listed.filter(isUsable).map(offered);
   if (typeof toolName !== 'string') throw invalid(context, 'has an MCP tool without a "toolName"');
-  return [withPreset(ready(toolNamed(listed, serverId, toolName)), params)];
+  return [withPreset(offered(toolNamed(listed, serverId, toolName)), params)];
 }
 
 /** Fields of a row that are not arguments of its tool. */
-const NO_ARGUMENTS: ReadonlySet<string> = new Set([
+const NON_ARGUMENTS: ReadonlySet<string> = new Set([
   'serverId',
   'serverName',
   'serverUrl',
@@ -65,8 +66,8 @@ const NO_ARGUMENTS: ReadonlySet<string> = new Set([
 
 /** Returns the tool without the arguments that the author has set. The model neither sees nor changes them. */
 function withPreset(tool: OfferedTool, params: JsonObject): OfferedTool {
-  const given = Object.fromEntries(Object.entries(params).filter(([name]) => !NO_ARGUMENTS.has(name)));
-  const { values, schema } = presetOf(tool.definition.inputSchema as JsonObject, given);
+  const authored = Object.fromEntries(Object.entries(params).filter(([name]) => !NON_ARGUMENTS.has(name)));
+  const { values, schema } = presetOf(tool.definition.inputSchema as JsonObject, authored);
   return {
     ...tool,
     definition: { ...tool.definition, inputSchema: schema as never },

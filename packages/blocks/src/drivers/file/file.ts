@@ -18,31 +18,31 @@ const folder = (description: string, fields: readonly string[]): DriverArgument 
 const content = (description: string, fields?: readonly string[]): DriverArgument =>
   text(description, { ...(fields && { fields }), schema: { maxLength: MAX_CONTENT_CHARS } });
 
-const SELECTED = 'Id of a file of the workspace, a file of the run, or a list of them';
+const WORKSPACE_OR_RUN_FILE = 'Id of a file of the workspace, a file of the run, or a list of them';
 const scope = {
   folderPath: folder('Folder, such as /Reports/Q3%20Results', ['folderSelection', 'manualFolderSelection']),
   includeSubfolders: flag('Whether to include subfolders; default true', {
     fields: ['folderIncludeSubfolders'],
   }),
 };
-const changed = (fields: readonly string[]) => ({
+const changedFile = (fields: readonly string[]) => ({
   file: { ...files('Id or name of the file', fields), required: true as const },
   ...scope,
 });
-const selection = (fields: readonly string[]) => ({ file: files(SELECTED, fields), ...scope });
+const selection = (fields: readonly string[]) => ({ file: files(WORKSPACE_OR_RUN_FILE, fields), ...scope });
 
-const URL_OR_FILE = 'An address, a file of the run, the id of a file of the workspace, or a list of them';
+const URL_OR_FILE = 'A URL, a file of the run, the id of a file of the workspace, or a list of them';
 
-/** Reads files that an older version names in one of two fields. */
-async function parseOlder(call: DriverCall) {
+/** Reads the files of the oldest block version, which names them in one of two fields. */
+async function parseFromEitherField(call: DriverCall) {
   const [method, file, filePath] = ['inputMethod', 'file', 'filePath'].map((name) => own(call.args, name));
-  const chosen = method === 'upload' ? file : method === 'url' ? filePath : (file ?? filePath);
-  if (chosen === undefined || (method === undefined && file !== undefined && filePath !== undefined))
+  const sources = method === 'upload' ? file : method === 'url' ? filePath : (file ?? filePath);
+  if (sources === undefined || (method === undefined && file !== undefined && filePath !== undefined))
     throw unusable('must have either "file" or "filePath"');
-  return withTexts(await parsedFiles(call, chosen));
+  return withTexts(await parsedFiles(call, sources));
 }
 
-const read: { readonly [id: string]: DriverTool } = {
+const readTools: { readonly [id: string]: DriverTool } = {
   file_parser: {
     description: 'Returns the texts of files, each with its name.',
     arguments: {
@@ -53,7 +53,7 @@ const read: { readonly [id: string]: DriverTool } = {
       filePath: files(URL_OR_FILE, ['filePath']),
     },
     idempotent: true,
-    run: parseOlder,
+    run: parseFromEitherField,
   },
   file_parser_v3: {
     description: 'Returns files and their texts.',
@@ -64,7 +64,7 @@ const read: { readonly [id: string]: DriverTool } = {
   file_fetch: {
     description: 'Downloads a text file, and returns the file and its text.',
     arguments: {
-      fileUrl: text('Address of the file', { required: true, schema: { maxLength: 8000 } }),
+      fileUrl: text('URL of the file', { required: true, schema: { maxLength: 8000 } }),
       headers: {
         ...data({ type: ['array', 'object'] }, 'Headers of the request'),
         onlyWith: 'fileUrl',
@@ -72,15 +72,15 @@ const read: { readonly [id: string]: DriverTool } = {
     },
     idempotent: true,
     run: async (call) => {
-      const address = own(call.args, 'fileUrl');
-      if (typeof address !== 'string' || !/^\s*https?:/i.test(address))
-        throw unusable('has an address that does not begin with http:// or https://');
-      return withRecords(await parsedFiles(call, address, headersIn(own(call.args, 'headers'))));
+      const url = own(call.args, 'fileUrl');
+      if (typeof url !== 'string' || !/^\s*https?:/i.test(url))
+        throw unusable('has a URL that does not begin with http:// or https://');
+      return withRecords(await parsedFiles(call, url, headersIn(own(call.args, 'headers'))));
     },
   },
   file_get: {
     description: 'Returns a file of the workspace as a file of the run.',
-    arguments: { file: { ...files(SELECTED, ['getFile', 'getFileId']), required: true } },
+    arguments: { file: { ...files(WORKSPACE_OR_RUN_FILE, ['getFile', 'getFileId']), required: true } },
     idempotent: true,
     run: async (call) => ({ file: (await readFiles(call))['file'] ?? null }),
   },
@@ -116,13 +116,13 @@ const read: { readonly [id: string]: DriverTool } = {
 };
 
 /** Tools that change files. They are idempotent, because the host makes each change once for its key. */
-const write: { readonly [id: string]: DriverTool } = {
+const writeTools: { readonly [id: string]: DriverTool } = {
   file_write: {
     description: 'Stores a text or a file as a file of the workspace.',
     arguments: {
       fileName: text('Name of the file', { required: true, schema: { maxLength: 255 } }),
-      content: content('The text'),
-      file: files('Instead of a text: a file of the run, an address, or the id of a file', [
+      content: content('Text to store'),
+      file: files('Instead of a text: a file of the run, a URL, or the id of a file', [
         'writeFile',
         'writeFileId',
       ]),
@@ -141,8 +141,8 @@ const write: { readonly [id: string]: DriverTool } = {
   file_append: {
     description: 'Adds a text to the end of a file of the workspace.',
     arguments: {
-      ...changed(['appendFile', 'appendFileName']),
-      content: { ...content('The text', ['appendContent']), required: true },
+      ...changedFile(['appendFile', 'appendFileName']),
+      content: { ...content('Text to append', ['appendContent']), required: true },
     },
     idempotent: true,
     uses: 'files',
@@ -151,7 +151,7 @@ const write: { readonly [id: string]: DriverTool } = {
   file_edit: {
     description: 'Replaces a text that occurs exactly once in a file of the workspace.',
     arguments: {
-      ...changed(['editFile', 'editFileName']),
+      ...changedFile(['editFile', 'editFileName']),
       oldString: { ...content('The text to replace'), required: true },
       newString: content('The new text; empty deletes the old one'),
     },
@@ -162,7 +162,7 @@ const write: { readonly [id: string]: DriverTool } = {
   file_insert: {
     description: 'Inserts lines into a file of the workspace.',
     arguments: {
-      ...changed(['editFile', 'editFileName']),
+      ...changedFile(['editFile', 'editFileName']),
       afterLine: integer('Number of the line after which to insert; 0 for the beginning', [0, LAST_LINE], {
         required: true,
       }),
@@ -187,12 +187,14 @@ const write: { readonly [id: string]: DriverTool } = {
 export const integration = defineDriver({
   service: 'file',
   title: 'Files',
-  summary: 'Reads files of the run and at addresses, and reads and changes files of the workspace.',
+  summary: 'Reads files of the run and at URLs, and reads and changes files of the workspace.',
   access:
-    'Every engine can read texts of [files of the run](../format.md#files) and of files at an address. The host stores files of the workspace: an embedder passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without it, blocks that need these files fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of them. `heddle run` and `heddle serve` store no files of workspaces yet.\n\nA block can access only files of the workspace of its workflow; others are treated as unknown ([FILE_UNKNOWN](../errors.md#file_unknown)). A file that is read from the workspace or an address becomes a file of the run, which agents and integrations accept; its `workspaceFileId` is the id in the workspace. Addresses are subject to the [egress rules](../security.md). If the author of an agent sets headers for a tool, they are sent only to an address that the author sets too.\n\nTexts are in UTF-8, UTF-16 with a byte order mark, or the character set that the server names. A file may have up to 20 MiB, and all texts of a call up to 8 Mi characters. Other files, such as PDF, fail with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A change of a file is made once, even if a crash or a retry repeats the call.',
+    'Every engine can read texts of [files of the run](../format.md#files) and of files at a URL. The host stores files of the workspace: an embedder passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without it, blocks that need these files fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of them. `heddle run` and `heddle serve` store no files of workspaces yet.\n\nA block can access only files of the workspace of its workflow; others are treated as unknown ([FILE_UNKNOWN](../errors.md#file_unknown)). A file that is read from the workspace or a URL becomes a file of the run, which agents and integrations accept; its `workspaceFileId` is the id in the workspace. URLs are subject to the [egress rules](../security.md). If the author of an agent sets headers for a tool, they are sent only to a URL that the author also sets.\n\nTexts are in UTF-8, UTF-16 with a byte order mark, or the character set that the server names. A file may have up to 20 MiB, and all texts of a call up to 8 Mi characters. Other files, such as PDF, fail with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A change of a file is made once, even if a crash or a retry repeats the call.',
   types: ['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
   settings: {},
-  operations: Object.fromEntries([...Object.keys(read), ...Object.keys(write)].map((id) => [id, id])),
+  operations: Object.fromEntries(
+    [...Object.keys(readTools), ...Object.keys(writeTools)].map((id) => [id, id]),
+  ),
   defaults: { file_v3: 'file_parser_v3', file_v4: 'file_read', file_v5: 'file_read' },
   outputs: {
     files: 'The files; in older versions of the block each with its text.',
@@ -207,10 +209,10 @@ export const integration = defineDriver({
     id: 'Id of the file that was stored or changed.',
     name: 'Its name.',
     size: 'Its size in bytes.',
-    url: 'Address at which people open it, if the host provides one.',
+    url: 'URL at which people open it, if the host provides one.',
     folderPath: 'Its folder.',
     lineCount: 'Number of its lines after the change.',
     fileId: 'Id of the file that was moved.',
   },
-  tools: { ...read, ...write },
+  tools: { ...readTools, ...writeTools },
 });

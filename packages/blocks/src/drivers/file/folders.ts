@@ -17,7 +17,7 @@ export function folderIn(args: JsonObject, name: string): string | undefined {
   if (path.startsWith('/') && path.length <= MAX_PATH_CHARS && path.slice(1).split('/').every(isSegment))
     return path;
   throw unusable(
-    `has a folder ${JSON.stringify(plain(value).slice(0, 200))}, which is not a path such as /Reports/Q3%20Results: write a slash before each name, and percent-encode the names`,
+    `has a folder ${JSON.stringify(stringOf(value).slice(0, 200))}, which is not a path such as /Reports/Q3%20Results: write a slash before each name, and percent-encode the names`,
   );
 }
 
@@ -33,13 +33,13 @@ function isSegment(segment: string): boolean {
 
 /** Returns the name of a file. Throws TOOL_ARGUMENTS_INVALID for a path. */
 export function nameIn(value: Json | undefined): string {
-  const name = plain(value).trim();
+  const name = stringOf(value).trim();
   if (name !== '' && fileName(name) === name) return name;
   throw unusable(
     `has an invalid file name ${JSON.stringify(name.slice(0, 100))}: a name has 1 to 255 characters, without slashes and control characters`,
   );
 }
 
-function plain(value: Json | undefined): string {
+function stringOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }

@@ -14,14 +14,14 @@ const DEFAULT_ENTRIES = 200;
 export async function listFolder({ args, context }: DriverCall): Promise<JsonObject> {
   const path = folderIn(args, 'folderPath') ?? '/';
   const [search, limit, depth] = ['search', 'limit', 'depth'].map((name) => own(args, name));
-  const found = await workspaceFiles(context).list({
+  const listing = await workspaceFiles(context).list({
     folderPath: path,
     recursive: own(args, 'recursive') === true,
     limit: typeof limit === 'number' ? limit : DEFAULT_ENTRIES,
     ...(typeof search === 'string' && { search }),
   });
-  if (!found) throw unknownFolder(path);
-  const { folders, files, truncated } = found;
+  if (!listing) throw unknownFolder(path);
+  const { folders, files, truncated } = listing;
   const entries = [
     ...folders.map((folder) => folderEntry(folder, path)),
     ...files.map((file) => fileEntry(file, path)),
@@ -30,11 +30,11 @@ export async function listFolder({ args, context }: DriverCall): Promise<JsonObj
 }
 
 function folderEntry({ name, path }: TenantFolder, from: string) {
-  return { kind: 'folder', name, path, depth: stepsOf(path) - stepsOf(from) };
+  return { kind: 'folder', name, path, depth: depthOf(path) - depthOf(from) };
 }
 
 function fileEntry({ id, name, size, type, folderPath, updatedAt, url }: TenantFile, from: string) {
-  const depth = stepsOf(folderPath) - stepsOf(from) + 1;
+  const depth = depthOf(folderPath) - depthOf(from) + 1;
   return {
     ...{ kind: 'file', id, name, size, type, folderPath, updatedAt },
     ...(url !== undefined && { url }),
@@ -42,6 +42,6 @@ function fileEntry({ id, name, size, type, folderPath, updatedAt, url }: TenantF
   };
 }
 
-function stepsOf(path: string): number {
+function depthOf(path: string): number {
   return path === '/' ? 0 : path.split('/').length - 1;
 }

@@ -6,22 +6,22 @@ export function lineCountOf(text: string, end = text.length): number {
 }
 
 /**
- * Returns the first `most` positions of `part`, which is not empty, in a text, without overlaps. Takes O(text + part): `indexOf`
+ * Returns the first `limit` positions of `part`, which is not empty, in a text, without overlaps. Takes O(text + part): `indexOf`
  * and `split` take O(text × part) for repetitive texts.
  */
-export function occurrencesOf(part: string, text: string, most: number): number[] {
+export function occurrencesOf(part: string, text: string, limit: number): number[] {
   const borders = bordersOf(part);
-  const places: number[] = [];
+  const positions: number[] = [];
   let matched = 0;
-  for (let at = 0; at < text.length && places.length < most; at += 1) {
+  for (let at = 0; at < text.length && positions.length < limit; at += 1) {
     const code = text.charCodeAt(at);
     while (matched > 0 && code !== part.charCodeAt(matched)) matched = borders[matched - 1] as number;
     if (code === part.charCodeAt(matched)) matched += 1;
     if (matched < part.length) continue;
-    places.push(at + 1 - matched);
+    positions.push(at + 1 - matched);
     matched = 0;
   }
-  return places;
+  return positions;
 }
 
 /** Returns, for each prefix of a text, the length of its longest proper prefix that is also a suffix (Knuth, Morris, Pratt). */

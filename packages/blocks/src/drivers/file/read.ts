@@ -7,7 +7,7 @@ import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { refuse, unusable } from '../failures.ts';
 import { folderIn } from './folders.ts';
-import { chunksOf, contentOf, MAX_FILES, opened, sourcesOf, workspaceFiles } from './sources.ts';
+import { chunksOf, contentOf, MAX_FILES, openSource, sourcesOf, workspaceFiles } from './sources.ts';
 import type { Content, Source } from './sources.ts';
 import { textOf } from './text.ts';
 
@@ -18,33 +18,33 @@ const MAX_TEXT_CHARS = 8 * 2 ** 20;
 const DIVIDER = `\n${'='.repeat(80)}\n\n`;
 
 /** A file with its text. */
-interface Parsed {
+interface ParsedFile {
   content: string;
   file: FileRecord;
 }
 
 /**
- * Returns the files with their texts. Files of the workspace and files at addresses become files of the run. Throws a BlockError.
+ * Returns the files with their texts. Files of the workspace and files at URLs become files of the run. Throws a BlockError.
  */
 export async function parsedFiles(
   { context }: DriverCall,
   value: Json,
   headers: readonly [string, string][] = [],
-): Promise<Parsed[]> {
-  const left = { chars: MAX_TEXT_CHARS };
-  const parsed: Parsed[] = [];
+): Promise<ParsedFile[]> {
+  const budget = { chars: MAX_TEXT_CHARS };
+  const parsed: ParsedFile[] = [];
   for (const source of sourcesOf(value)) {
     const content = await contentOf(context, source, headers);
-    const text = limitedText(textOf(content), left);
+    const text = limitedText(textOf(content), budget);
     parsed.push({ content: text, file: await recordOf(context, source, content) });
   }
   return parsed;
 }
 
-/** Returns `text`, and subtracts its length from `left`. Throws FILE_TOO_LARGE if nothing is left. */
-function limitedText(text: string, left: { chars: number }): string {
-  left.chars -= text.length;
-  if (left.chars >= 0) return text;
+/** Returns `text`, and subtracts its length from `budget`. Throws FILE_TOO_LARGE if the budget is exceeded. */
+function limitedText(text: string, budget: { chars: number }): string {
+  budget.chars -= text.length;
+  if (budget.chars >= 0) return text;
   throw refuse(
     'FILE_TOO_LARGE',
     `The texts of the files have more than ${MAX_TEXT_CHARS} characters together: read fewer files or fewer lines.`,
@@ -63,40 +63,40 @@ async function recordOf(
 }
 
 /** Returns the texts of all files, separated by a line of equals signs. */
-export function combined(parsed: readonly Parsed[]): string {
+export function combinedText(parsed: readonly ParsedFile[]): string {
   return parsed.map(({ content }) => content).join(DIVIDER);
 }
 
 /** Returns the output of the older block versions: each file with its text. */
-export function withTexts(parsed: readonly Parsed[]): JsonObject {
+export function withTexts(parsed: readonly ParsedFile[]): JsonObject {
   const files = parsed.map(({ content, file }) => ({
     ...{ name: file.name, size: file.size, fileType: mediaType(file.type), binary: false, content },
     file: { ...file } as unknown as JsonObject,
   }));
-  return { files, combinedContent: combined(parsed), processedFiles: files.map(({ file }) => file) };
+  return { files, combinedContent: combinedText(parsed), processedFiles: files.map(({ file }) => file) };
 }
 
 /** Returns the output of the newer block versions: the files, and their combined text. */
-export function withRecords(parsed: readonly Parsed[]): JsonObject {
+export function withRecords(parsed: readonly ParsedFile[]): JsonObject {
   const files = parsed.map(({ file }) => ({ ...file }) as unknown as JsonObject);
-  return { files, combinedContent: combined(parsed) };
+  return { files, combinedContent: combinedText(parsed) };
 }
 
 /** Returns the files of a call: those in its argument, else all files of its folder. */
-async function selected({ args, context }: DriverCall): Promise<Source[]> {
+async function selectedSources({ args, context }: DriverCall): Promise<Source[]> {
   const file = own(args, 'file');
   if (file !== undefined) return sourcesOf(file);
   const folderPath = folderIn(args, 'folderPath');
   if (folderPath === undefined) throw unusable('has neither a file nor a folder');
   const recursive = own(args, 'includeSubfolders') !== false;
   const query = { folderPath, recursive, limit: MAX_ENTRIES };
-  const found = await workspaceFiles(context).list(query);
-  if (!found) throw unknownFolder(folderPath);
-  if (found.files.length > MAX_FILES || found.truncated)
+  const listing = await workspaceFiles(context).list(query);
+  if (!listing) throw unknownFolder(folderPath);
+  if (listing.files.length > MAX_FILES || listing.truncated)
     throw unusable(
       `reads a folder with more than ${MAX_FILES} files or ${MAX_ENTRIES} entries: choose a smaller one, or files`,
     );
-  return found.files.map(({ id }) => ({ kind: 'workspace', id }));
+  return listing.files.map(({ id }) => ({ kind: 'workspace', id }));
 }
 
 /** Returns FILE_UNKNOWN for a folder. */
@@ -107,16 +107,16 @@ export function unknownFolder(path: string): ReturnType<typeof refuse> {
 /** Returns the files as files of the run, without their texts. Contents are streamed, not held in memory. */
 export async function readFiles(call: DriverCall): Promise<JsonObject> {
   const files: JsonObject[] = [];
-  for (const source of await selected(call)) files.push(await readFile(call.context, source));
+  for (const source of await selectedSources(call)) files.push(await readFile(call.context, source));
   return { files, file: files[0] ?? null };
 }
 
 async function readFile(context: Context, source: Source): Promise<JsonObject> {
   if (source.kind === 'address')
     throw unusable(
-      'has an address instead of a workspace file: use the operation file_fetch to download files',
+      'has a URL instead of a workspace file: use the operation file_fetch to download files',
     );
-  const { name, type, chunks } = await opened(context, source);
+  const { name, type, chunks } = await openSource(context, source);
   if (source.kind === 'run') return { ...source.record };
   const record = await context.services.storeFile({ name: fileName(name), type, chunks });
   return { ...record, workspaceFileId: source.id };
@@ -126,18 +126,18 @@ async function readFile(context: Context, source: Source): Promise<JsonObject> {
 export async function textsOf(call: DriverCall): Promise<JsonObject> {
   const { args, context } = call;
   const [first, count] = ['offset', 'limit'].map((name) => own(args, name));
-  const left = { chars: MAX_TEXT_CHARS };
+  const budget = { chars: MAX_TEXT_CHARS };
   const contents: string[] = [];
   const lineRanges: JsonObject[] = [];
-  for (const source of await selected(call)) {
+  for (const source of await selectedSources(call)) {
     const content = await contentOf(context, source);
-    if (first === undefined && count === undefined) contents.push(limitedText(textOf(content), left));
+    if (first === undefined && count === undefined) contents.push(limitedText(textOf(content), budget));
     else {
       const lines = textOf(content).split('\n');
       const start = typeof first === 'number' ? first : 1;
       const end = typeof count === 'number' ? start - 1 + count : lines.length;
       const range = lines.slice(start - 1, end);
-      contents.push(limitedText(range.join('\n'), left));
+      contents.push(limitedText(range.join('\n'), budget));
       lineRanges.push({ offset: start, lineCount: range.length, totalLines: lines.length });
     }
   }

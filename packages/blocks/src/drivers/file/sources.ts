@@ -34,15 +34,15 @@ export function workspaceFiles({ services, block }: Context): RunTenantFiles {
 }
 
 /** Returns FILE_UNKNOWN, which is the same for a file of another workspace. */
-export function unknownFile(named: string): ReturnType<typeof refuse> {
+export function unknownFile(name: string): ReturnType<typeof refuse> {
   return refuse(
     'FILE_UNKNOWN',
-    `The workspace has no file ${JSON.stringify(named.slice(0, 100))}: it was deleted or never existed.`,
+    `The workspace has no file ${JSON.stringify(name.slice(0, 100))}: it was deleted or never existed.`,
   );
 }
 
 /**
- * Returns the files that a value names: file records of the run, addresses, ids of files of the workspace, or a list of them.
+ * Returns the files that a value names: file records of the run, URLs, ids of files of the workspace, or a list of them.
  * Throws TOOL_ARGUMENTS_INVALID for anything else.
  */
 export function sourcesOf(value: Json): Source[] {
@@ -59,16 +59,16 @@ function sourceOf(value: Json): Source {
   if (typeof id === 'string' && id !== '') return { kind: 'workspace', id: checkedId(id) };
   if (typeof url === 'string' && url !== '') return namedSource(url);
   throw unusable(
-    'has a file that is neither a file of this run, nor an address, nor the id of a file of the workspace. Files that were chosen in an editor are not part of an exported workflow',
+    'has a file that is neither a file of this run, nor a URL, nor the id of a file of the workspace. Files that were chosen in an editor are not part of an exported workflow',
   );
 }
 
 function namedSource(text: string): Source {
-  const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(text);
-  if (!isAddress) return { kind: 'workspace', id: checkedId(text) };
+  const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(text);
+  if (!isUrl) return { kind: 'workspace', id: checkedId(text) };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return { kind: 'address', url };
-  throw unusable('has an address that does not begin with http:// or https://');
+  throw unusable('has a URL that does not begin with http:// or https://');
 }
 
 /** Refuses ids with slashes, which a host could interpret as paths. */
@@ -76,33 +76,33 @@ function checkedId(text: string): string {
   if (text !== '' && text.length <= MAX_ID_CHARS && text.isWellFormed() && !/[/\\\p{Cc}]/u.test(text))
     return text;
   throw unusable(
-    `has a file ${JSON.stringify(text.slice(0, 100))}, which is neither an address nor the id of a file: ids have up to ${MAX_ID_CHARS} characters, without slashes`,
+    `has a file ${JSON.stringify(text.slice(0, 100))}, which is neither a URL nor the id of a file: ids have up to ${MAX_ID_CHARS} characters, without slashes`,
   );
 }
 
-/** Returns the content of a file. `headers` are sent to addresses. Throws FILE_UNKNOWN, FILE_TOO_LARGE, HTTP_FAILED. */
+/** Returns the content of a file. `headers` are sent to URLs. Throws FILE_UNKNOWN, FILE_TOO_LARGE, HTTP_FAILED. */
 export async function contentOf(
   context: Context,
   source: Source,
   headers: readonly [string, string][] = [],
 ): Promise<Content> {
-  if (source.kind === 'address') return downloaded(context, source.url, headers);
-  const { name, type, chunks } = await opened(context, source);
+  if (source.kind === 'address') return downloadContent(context, source.url, headers);
+  const { name, type, chunks } = await openSource(context, source);
   return { name, type, bytes: await readWhole(name, chunks) };
 }
 
 /** A file whose content can be read. */
-interface Opened {
+interface OpenedFile {
   name: string;
   type: string;
   chunks: AsyncIterable<Uint8Array>;
 }
 
 /** Opens a file of any size of the run or the workspace. Throws FILE_UNKNOWN. */
-export async function opened(
+export async function openSource(
   context: Context,
   source: Exclude<Source, { kind: 'address' }>,
-): Promise<Opened> {
+): Promise<OpenedFile> {
   if (source.kind === 'workspace') {
     const found = await workspaceFiles(context).open(source.id);
     if (!found) throw unknownFile(source.id);
@@ -115,17 +115,17 @@ export async function opened(
   return { name: fileName(record.name), type: record.type, chunks: found.chunks() };
 }
 
-async function downloaded(
+async function downloadContent(
   context: Context,
   url: URL,
   headers: readonly [string, string][],
 ): Promise<Content> {
   const what = `The file at ${url.origin}${url.pathname}`;
-  const found = await download(context, { url, what, maxBytes: MAX_FILE_BYTES, headers });
-  return { name: fileName(decoded(url.pathname)), ...found };
+  const content = await download(context, { url, what, maxBytes: MAX_FILE_BYTES, headers });
+  return { name: fileName(decodedPath(url.pathname)), ...content };
 }
 
-function decoded(path: string): string {
+function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

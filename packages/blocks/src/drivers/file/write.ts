@@ -7,14 +7,22 @@ import type { DriverCall } from '../driver.ts';
 import { unusable } from '../failures.ts';
 import { folderIn, nameIn } from './folders.ts';
 import { lineCountOf, occurrencesOf } from './occurrences.ts';
-import { chunksOf, contentOf, readWhole, opened, sourcesOf, unknownFile, workspaceFiles } from './sources.ts';
+import {
+  chunksOf,
+  contentOf,
+  readWhole,
+  openSource,
+  sourcesOf,
+  unknownFile,
+  workspaceFiles,
+} from './sources.ts';
 import { textOf, textTypeOf } from './text.ts';
 import { unknownFolder } from './read.ts';
 
 /** Maximum number of attempts to change a file that other runs change at the same time. */
 const MAX_ATTEMPTS = 5;
 /** Maximum number of lines that an error names. */
-const MAX_SHOWN_PLACES = 20;
+const MAX_SHOWN_LINES = 20;
 
 type Chunks = AsyncIterable<Uint8Array>;
 
@@ -25,13 +33,13 @@ export async function writeFile({ args, context, idempotencyKey }: DriverCall): 
   const files = workspaceFiles(context);
   const name = nameIn(own(args, 'fileName'));
   const folderPath = folderIn(args, 'folderPath') ?? '/';
-  const given = own(args, 'contentType');
+  const contentType = own(args, 'contentType');
   const { type, chunks } = await newContent({ args, context }, name);
   const file = {
-    ...{ name, folderPath, chunks, type: typeof given === 'string' ? given : type },
+    ...{ name, folderPath, chunks, type: typeof contentType === 'string' ? contentType : type },
     taken: own(args, 'overwrite') === true ? ('replace' as const) : ('rename' as const),
   };
-  return shown(await files.create(file, idempotencyKey));
+  return outputOf(await files.create(file, idempotencyKey));
 }
 
 async function newContent(
@@ -48,7 +56,7 @@ async function newContent(
   if (file === undefined) return { type: textTypeOf(name), chunks: textChunks(plainText(content ?? null)) };
   const [source, ...others] = sourcesOf(file);
   if (!source || others.length > 0) throw unusable('must have one file to store');
-  if (source.kind !== 'address') return opened(context, source);
+  if (source.kind !== 'address') return openSource(context, source);
   const { bytes, type = 'application/octet-stream' } = await contentOf(context, source);
   return { type, chunks: chunksOf(bytes) };
 }
@@ -62,7 +70,7 @@ export async function appendToFile(call: DriverCall): Promise<JsonObject> {
       yield* textChunks(text);
     })(),
   );
-  return shown(changed);
+  return outputOf(changed);
 }
 
 /** Replaces a text that occurs exactly once in the file. */
@@ -72,18 +80,18 @@ export async function editFile(call: DriverCall): Promise<JsonObject> {
   );
   if (from === '') throw unusable('has no text to replace');
   return editedText(call, (text) => {
-    const places = occurrencesOf(from, text, MAX_SHOWN_PLACES + 1);
-    const [place] = places;
-    if (place === undefined) throw unusable('replaces a text that is not in the file');
-    if (places.length > 1) throw unusable(severalTimes(text, places));
-    return text.slice(0, place) + to + text.slice(place + from.length);
+    const positions = occurrencesOf(from, text, MAX_SHOWN_LINES + 1);
+    const [position] = positions;
+    if (position === undefined) throw unusable('replaces a text that is not in the file');
+    if (positions.length > 1) throw unusable(ambiguityProblem(text, positions));
+    return text.slice(0, position) + to + text.slice(position + from.length);
   });
 }
 
-function severalTimes(text: string, places: readonly number[]): string {
-  const lines = places.slice(0, MAX_SHOWN_PLACES).map((place) => lineCountOf(text, place));
-  const times = places.length > MAX_SHOWN_PLACES ? `more than ${MAX_SHOWN_PLACES}` : places.length;
-  return `replaces a text that is in the file ${times} times, in the lines ${lines.join(', ')}: add more of the text around it`;
+function ambiguityProblem(text: string, positions: readonly number[]): string {
+  const lines = positions.slice(0, MAX_SHOWN_LINES).map((position) => lineCountOf(text, position));
+  const times = positions.length > MAX_SHOWN_LINES ? `more than ${MAX_SHOWN_LINES}` : positions.length;
+  return `replaces a text that is in the file ${times} times, on lines ${lines.join(', ')}: add more of the text around it`;
 }
 
 /** Inserts lines after a line; 0 is the beginning. */
@@ -106,7 +114,7 @@ async function editedText(call: DriverCall, edit: (text: string) => string): Pro
     return textChunks(text);
   });
   lineCount ??= await linesOf(call.context, changed);
-  return { ...shown(changed), lineCount };
+  return { ...outputOf(changed), lineCount };
 }
 
 /** Returns the number of lines of a file that an earlier call with the same key has changed. */
@@ -123,8 +131,8 @@ async function change(
   contentFrom: (file: TenantFile, chunks: Chunks) => Promise<Chunks>,
 ): Promise<TenantFile> {
   const files = workspaceFiles(context);
-  const before = await files.stored(idempotencyKey);
-  if (before) return before;
+  const earlier = await files.stored(idempotencyKey);
+  if (earlier) return earlier;
   const id = await targetIn(args, files);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const found = await files.open(id);
@@ -143,21 +151,21 @@ async function change(
 
 /** Returns the id of the file that a call names by its id or its name. Throws FILE_UNKNOWN. */
 async function targetIn(args: JsonObject, files: RunTenantFiles): Promise<string> {
-  const [given, ...others] = [own(args, 'file') ?? null].flat();
+  const [target, ...others] = [own(args, 'file') ?? null].flat();
   if (others.length > 0) throw unusable('changes more than one file');
-  const text = typeof given === 'string' ? given.trim() : idOf(given ?? null);
+  const text = typeof target === 'string' ? target.trim() : idOf(target ?? null);
   // A name has no slashes either, so both are read in the same way.
   const name = nameIn(text);
   const byId = await files.find(name);
   if (byId) return byId.id;
   const scope = folderIn(args, 'folderPath');
   const recursive = scope === undefined || own(args, 'includeSubfolders') !== false;
-  const found = await files.list({ folderPath: scope ?? '/', recursive, name, limit: 10 });
-  if (!found) throw unknownFolder(scope ?? '/');
-  const [only, ...more] = found.files;
-  if (!only) throw unknownFile(name);
-  if (more.length === 0) return only.id;
-  const folders = found.files.map(({ folderPath }) => folderPath).join(', ');
+  const listing = await files.list({ folderPath: scope ?? '/', recursive, name, limit: 10 });
+  if (!listing) throw unknownFolder(scope ?? '/');
+  const [match, ...otherMatches] = listing.files;
+  if (!match) throw unknownFile(name);
+  if (otherMatches.length === 0) return match.id;
+  const folders = listing.files.map(({ folderPath }) => folderPath).join(', ');
   throw unusable(`names a file that is in several folders (${folders}): name its folder, or its id`);
 }
 
@@ -178,6 +186,6 @@ export async function moveFile({ args, context, idempotencyKey }: DriverCall): P
 }
 
 /** Returns the output for a file that was stored. */
-function shown({ id, name, size, folderPath, url }: TenantFile): JsonObject {
+function outputOf({ id, name, size, folderPath, url }: TenantFile): JsonObject {
   return { id, name, size, folderPath, ...(url !== undefined && { url }) };
 }

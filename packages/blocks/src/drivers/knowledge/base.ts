@@ -15,7 +15,7 @@ export function knowledgeOf({
   throw missingFeature(block, 'knowledge');
 }
 
-/** Returns an argument that is a text; undefined without one. */
+/** Returns a string argument; undefined if it is absent. */
 export function textIn(args: JsonObject, name: string): string | undefined {
   const value = own(args, name);
   return typeof value === 'string' ? value : undefined;
@@ -26,12 +26,12 @@ export function idIn({ args }: DriverCall, name: string): string {
   return (textIn(args, name) ?? '').trim();
 }
 
-/** Returns the document of a call. */
+/** Returns the ids of the document of a call. */
 export function documentOf(call: DriverCall): { knowledgeBaseId: string; documentId: string } {
   return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), documentId: idIn(call, 'documentId') };
 }
 
-/** Returns the page of a list. */
+/** Returns the limit and the offset of a list. */
 export function pageOf({ args }: DriverCall): { limit: number; offset: number } {
   const [limit, offset] = ['limit', 'offset'].map((name) => own(args, name));
   return {
@@ -41,16 +41,16 @@ export function pageOf({ args }: DriverCall): { limit: number; offset: number } 
 }
 
 /**
- * Returns the value that the host has found. Throws KNOWLEDGE_UNKNOWN for undefined: the error is the same for a
- * knowledge base of another workspace.
+ * Returns what the host has found. Throws KNOWLEDGE_UNKNOWN for undefined: the error is the same for a knowledge base of another
+ * workspace.
  */
-export function found<T>(value: T | undefined, call: DriverCall): T {
+export function expectFound<T>(value: T | undefined, call: DriverCall): T {
   if (value !== undefined) return value;
-  throw unknown(call);
+  throw unknownItem(call);
 }
 
-function unknown(call: DriverCall): BlockError {
-  const named = (
+function unknownItem(call: DriverCall): BlockError {
+  const items = (
     [
       ['chunkId', 'chunk'],
       ['documentId', 'document'],
@@ -60,12 +60,12 @@ function unknown(call: DriverCall): BlockError {
     const id = textIn(call.args, name);
     return id === undefined ? [] : [`${noun} ${JSON.stringify(id.slice(0, 100))}`];
   });
-  const what = named.length === 0 ? '' : `, or it has no ${named.join(' of the ')}`;
-  return unknownBase(idIn(call, 'knowledgeBaseId'), what);
+  const suffix = items.length === 0 ? '' : `, or it has no ${items.join(' of the ')}`;
+  return unknownBase(idIn(call, 'knowledgeBaseId'), suffix);
 }
 
-/** Returns KNOWLEDGE_UNKNOWN. `more`: what else may be unknown. */
-export function unknownBase(id: string, more = ''): BlockError {
+/** Returns KNOWLEDGE_UNKNOWN. `suffix`: what else may be unknown. */
+export function unknownBase(id: string, suffix = ''): BlockError {
   const base = JSON.stringify(id.slice(0, 100));
-  return refuse('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${more}.`);
+  return refuse('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${suffix}.`);
 }

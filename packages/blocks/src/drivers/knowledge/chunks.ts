@@ -3,13 +3,13 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { unusable } from '../failures.ts';
-import { documentOf, found, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
+import { documentOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
 
 const ENABLED = { true: 'enabled', false: 'disabled' } as const;
 
 /** Lists the chunks of a document. */
 export async function listChunks(call: DriverCall): Promise<JsonObject> {
-  const place = documentOf(call);
+  const ids = documentOf(call);
   const page = pageOf(call);
   const filter = textIn(call.args, 'enabled');
   const query = {
@@ -17,20 +17,20 @@ export async function listChunks(call: DriverCall): Promise<JsonObject> {
     enabled: filter === 'true' || filter === 'false' ? ENABLED[filter] : ('all' as const),
     ...page,
   };
-  const { chunks, total } = found(await knowledgeOf(call).chunks(place, query), call);
-  return { ...place, chunks: chunks.map((chunk) => ({ ...chunk })), totalChunks: total, ...page };
+  const { chunks, total } = expectFound(await knowledgeOf(call).chunks(ids, query), call);
+  return { ...ids, chunks: chunks.map((chunk) => ({ ...chunk })), totalChunks: total, ...page };
 }
 
 /** Adds a chunk to a document. */
 export async function addChunk(call: DriverCall): Promise<JsonObject> {
   const knowledge = knowledgeOf(call);
-  const place = documentOf(call);
+  const ids = documentOf(call);
   const content = plainText(own(call.args, 'content') ?? null).toWellFormed();
-  const chunk = found(await knowledge.addChunk(place, content, call.idempotencyKey), call);
-  const document = await knowledge.document(place);
+  const chunk = expectFound(await knowledge.addChunk(ids, content, call.idempotencyKey), call);
+  const document = await knowledge.document(ids);
   const { id: chunkId, ...data } = chunk;
   return {
-    ...{ data: { chunkId, ...data }, documentId: place.documentId },
+    ...{ data: { chunkId, ...data }, documentId: ids.documentId },
     ...{ documentName: document?.filename ?? null, message: 'The chunk was added.' },
   };
 }
@@ -44,15 +44,15 @@ export async function updateChunk(call: DriverCall): Promise<JsonObject> {
     ...(content !== undefined && { content: plainText(content).toWellFormed() }),
     ...(typeof enabled === 'boolean' && { enabled }),
   };
-  const place = { ...documentOf(call), chunkId: idIn(call, 'chunkId') };
-  const chunk = found(await knowledgeOf(call).updateChunk(place, change, call.idempotencyKey), call);
-  return { documentId: place.documentId, ...chunk };
+  const ids = { ...documentOf(call), chunkId: idIn(call, 'chunkId') };
+  const chunk = expectFound(await knowledgeOf(call).updateChunk(ids, change, call.idempotencyKey), call);
+  return { documentId: ids.documentId, ...chunk };
 }
 
 /** Deletes a chunk. */
 export async function deleteChunk(call: DriverCall): Promise<JsonObject> {
-  const place = { ...documentOf(call), chunkId: idIn(call, 'chunkId') };
-  found(await knowledgeOf(call).deleteChunk(place, call.idempotencyKey), call);
-  const { chunkId, documentId } = place;
+  const ids = { ...documentOf(call), chunkId: idIn(call, 'chunkId') };
+  expectFound(await knowledgeOf(call).deleteChunk(ids, call.idempotencyKey), call);
+  const { chunkId, documentId } = ids;
   return { chunkId, documentId, message: 'The chunk was deleted.' };
 }

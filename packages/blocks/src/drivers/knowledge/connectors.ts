@@ -1,26 +1,26 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import type { DriverCall } from '../driver.ts';
-import { found, idIn, knowledgeOf } from './base.ts';
+import { expectFound, idIn, knowledgeOf } from './base.ts';
 
 /** Lists the connectors of a knowledge base. */
 export async function listConnectors(call: DriverCall): Promise<JsonObject> {
   const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
-  const connectors = found(await knowledgeOf(call).connectors(knowledgeBaseId), call);
+  const connectors = expectFound(await knowledgeOf(call).connectors(knowledgeBaseId), call);
   return { knowledgeBaseId, connectors, totalConnectors: connectors.length };
 }
 
 /** Shows a connector with its latest syncs. */
 export async function showConnector(call: DriverCall): Promise<JsonObject> {
-  return found(await knowledgeOf(call).connector(placeOf(call)), call);
+  return expectFound(await knowledgeOf(call).connector(connectorOf(call)), call);
 }
 
 /** Starts a sync. */
 export async function startSync(call: DriverCall): Promise<JsonObject> {
-  const place = placeOf(call);
-  found(await knowledgeOf(call).sync(place, call.idempotencyKey), call);
-  return { connectorId: place.connectorId, message: 'A sync of the connector was started.' };
+  const ids = connectorOf(call);
+  expectFound(await knowledgeOf(call).sync(ids, call.idempotencyKey), call);
+  return { connectorId: ids.connectorId, message: 'A sync of the connector was started.' };
 }
 
-function placeOf(call: DriverCall): { knowledgeBaseId: string; connectorId: string } {
+function connectorOf(call: DriverCall): { knowledgeBaseId: string; connectorId: string } {
   return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), connectorId: idIn(call, 'connectorId') };
 }

@@ -9,7 +9,7 @@ import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { unusable } from '../failures.ts';
 import { textTypeOf } from '../file/text.ts';
-import { documentOf, found, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
+import { documentOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
 
 /** Lists documents. */
 export async function listDocuments(call: DriverCall): Promise<JsonObject> {
@@ -21,13 +21,13 @@ export async function listDocuments(call: DriverCall): Promise<JsonObject> {
     enabled: filter === 'enabled' || filter === 'disabled' ? filter : 'all',
     ...page,
   };
-  const { documents, total } = found(await knowledgeOf(call).documents(knowledgeBaseId, query), call);
-  return { knowledgeBaseId, documents: documents.map(shown), totalDocuments: total, ...page };
+  const { documents, total } = expectFound(await knowledgeOf(call).documents(knowledgeBaseId, query), call);
+  return { knowledgeBaseId, documents: documents.map(outputOf), totalDocuments: total, ...page };
 }
 
 /** Shows a document. */
 export async function showDocument(call: DriverCall): Promise<JsonObject> {
-  return shown(found(await knowledgeOf(call).document(documentOf(call)), call));
+  return outputOf(expectFound(await knowledgeOf(call).document(documentOf(call)), call));
 }
 
 /** Stores a text as a document. */
@@ -40,7 +40,7 @@ export async function createDocument(call: DriverCall): Promise<JsonObject> {
   };
 }
 
-/** Stores a text in place of an earlier document. */
+/** Stores a text in ids of an earlier document. */
 export async function upsertDocument(call: DriverCall): Promise<JsonObject> {
   const id = textIn(call.args, 'documentId')?.trim();
   const { document, replaced } = await store(call, id ? { id } : 'name');
@@ -59,7 +59,10 @@ async function store(call: DriverCall, replaces: NewKnowledgeDocument['replaces'
   const content = plainText(own(args, 'content') ?? null).toWellFormed();
   const tags = tagsIn(own(args, 'documentTags'));
   const document = { name, content, mimeType: textTypeOf(name), tags, replaces };
-  return found(await knowledge.createDocument(idIn(call, 'knowledgeBaseId'), document, idempotencyKey), call);
+  return expectFound(
+    await knowledge.createDocument(idIn(call, 'knowledgeBaseId'), document, idempotencyKey),
+    call,
+  );
 }
 
 /** Returns the tags of an object, or of a list of `{tagName, value}` as editors write it. */
@@ -70,17 +73,17 @@ function tagsIn(value: Json | undefined): NewKnowledgeDocument['tags'] {
   const entries = value.flatMap((row): [string, Json][] => {
     if (!isJsonObject(row)) throw unusable('has a tag that is not an object');
     const name = own(row, 'tagName');
-    const given = own(row, 'value') ?? own(row, 'tagValue') ?? '';
-    return typeof name === 'string' && name.trim() !== '' && given !== '' ? [[name.trim(), given]] : [];
+    const tagValue = own(row, 'value') ?? own(row, 'tagValue') ?? '';
+    return typeof name === 'string' && name.trim() !== '' && tagValue !== '' ? [[name.trim(), tagValue]] : [];
   });
   return Object.fromEntries(entries);
 }
 
 /** Deletes a document. */
 export async function deleteDocument(call: DriverCall): Promise<JsonObject> {
-  const place = documentOf(call);
-  found(await knowledgeOf(call).deleteDocument(place, call.idempotencyKey), call);
-  return { documentId: place.documentId, message: 'The document was deleted.' };
+  const ids = documentOf(call);
+  expectFound(await knowledgeOf(call).deleteDocument(ids, call.idempotencyKey), call);
+  return { documentId: ids.documentId, message: 'The document was deleted.' };
 }
 
 function dataOf({ id, filename, enabled, uploadedAt, updatedAt }: KnowledgeDocument): JsonObject {
@@ -90,6 +93,6 @@ function dataOf({ id, filename, enabled, uploadedAt, updatedAt }: KnowledgeDocum
   };
 }
 
-function shown(document: KnowledgeDocument): JsonObject {
+function outputOf(document: KnowledgeDocument): JsonObject {
   return { ...document };
 }

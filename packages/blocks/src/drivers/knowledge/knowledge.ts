@@ -27,7 +27,7 @@ const content = (description: string) => text(description, { schema: { maxLength
 const newDocument = {
   ...base,
   name: text('Name of the document', { required: true, schema: { maxLength: 255 } }),
-  content: { ...content('Its text'), required: true as const },
+  content: { ...content('Text of the document'), required: true as const },
   documentTags: data(
     { type: ['array', 'object'] },
     'Tags: an object of values by name, or a list of {tagName, value}',
@@ -47,7 +47,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
         { type: 'array', maxItems: 10 },
         'Conditions on tags, all of which must match: {tagName, operator, tagValue, valueTo}',
       ),
-      searchMode: text('vector, or hybrid to match words too', {
+      searchMode: text('How to search: vector, or hybrid to also match words', {
         schema: { enum: ['vector', 'hybrid'] },
       }),
       rerankerEnabled: flag('Whether a reranking model orders the results'),
@@ -61,7 +61,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     arguments: {
       ...base,
       search: text('Text that the name contains', { schema: { maxLength: 200 } }),
-      enabledFilter: text('all (default), enabled or disabled', {
+      enabledFilter: text('Which documents to list: all (default), enabled or disabled', {
         schema: { enum: ['all', 'enabled', 'disabled'] },
       }),
       ...page,
@@ -99,7 +99,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     arguments: {
       ...inDocument,
       search: text('Text that the content contains', { fields: ['chunkSearch'], schema: { maxLength: 200 } }),
-      enabled: text('all (default), true or false', {
+      enabled: text('Whether the listed chunks are enabled: all (default), true or false', {
         fields: ['chunkEnabledFilter'],
         schema: { enum: ['all', 'true', 'false'] },
       }),
@@ -114,7 +114,11 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
   },
   knowledge_update_chunk: {
     description: 'Changes the content of a chunk, or whether searches find it.',
-    arguments: { ...inChunk, content: content('The new text'), enabled: flag('Whether searches find it') },
+    arguments: {
+      ...inChunk,
+      content: content('New text of the chunk'),
+      enabled: flag('Whether searches find the chunk'),
+    },
     run: updateChunk,
   },
   knowledge_delete_chunk: {
@@ -175,7 +179,7 @@ export const integration = defineDriver({
     connector: 'The connector.',
     syncLogs: 'The latest syncs of the connector.',
     connectorId: 'Id of the connector whose sync was started.',
-    message: 'The change, in words.',
+    message: 'What was changed.',
   },
   // All tools are idempotent, because the host makes each change once for its key.
   tools: Object.fromEntries(

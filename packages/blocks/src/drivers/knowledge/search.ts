@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { KnowledgeTagFilter, TagOperator } from '@heddle/engine/tenant-data';
 import type { DriverCall } from '../driver.ts';
 import { unusable } from '../failures.ts';
-import { found, idIn, knowledgeOf, textIn } from './base.ts';
+import { expectFound, idIn, knowledgeOf, textIn } from './base.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set([
   'eq',
@@ -45,7 +45,7 @@ export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
           }
         : undefined,
   });
-  const all = found(results, call).map((result) => ({ ...result }) as JsonObject);
+  const all = expectFound(results, call).map((result) => ({ ...result }) as JsonObject);
   return { results: all, query: query ?? '', totalResults: all.length };
 }
 
@@ -65,26 +65,26 @@ function filtersIn(value: Json | undefined): KnowledgeTagFilter[] {
 
 function filterOf(tagName: string, value: Json, row: JsonObject): KnowledgeTagFilter {
   const operator = own(row, 'operator') ?? 'eq';
-  const to = own(row, 'valueTo');
+  const valueTo = own(row, 'valueTo');
   if (typeof operator !== 'string' || !OPERATORS.has(operator))
     throw unusable(
       `has a filter for the tag ${JSON.stringify(tagName.slice(0, 100))} whose operator is not one of ${[...OPERATORS].join(', ')}`,
     );
   if (typeof value === 'object')
     throw unusable(
-      `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with a value that is not a text, number or boolean`,
+      `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with a value that is not a string, number or boolean`,
     );
-  const hasEnd = typeof to === 'number' || (typeof to === 'string' && to !== '');
+  const hasEnd = typeof valueTo === 'number' || (typeof valueTo === 'string' && valueTo !== '');
   if (operator === 'between' && !hasEnd)
     throw unusable(
       `has a range filter for the tag ${JSON.stringify(tagName.slice(0, 100))} without an end in "valueTo"`,
     );
-  return { tagName, operator: operator as TagOperator, value, ...(hasEnd && { valueTo: to }) };
+  return { tagName, operator: operator as TagOperator, value, ...(hasEnd && { valueTo }) };
 }
 
 /** Lists the tags of a knowledge base. */
 export async function listTags(call: DriverCall): Promise<JsonObject> {
   const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
-  const tags = found(await knowledgeOf(call).tags(knowledgeBaseId), call);
+  const tags = expectFound(await knowledgeOf(call).tags(knowledgeBaseId), call);
   return { knowledgeBaseId, tags, totalTags: tags.length };
 }

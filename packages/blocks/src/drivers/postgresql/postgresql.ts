@@ -17,13 +17,13 @@ const query = {
 const params = data({ type: 'array', maxItems: 1000 }, 'Values of the parameters, in order');
 const condition = {
   where: {
-    ...text('Which rows, as SQL, such as id = 7. References become parameters'),
+    ...text('Condition on the rows, as SQL, such as id = 7. References become parameters'),
     statement: true as const,
     blocksOnly: true as const,
   },
   conditions: data(
     { type: 'object', minProperties: 1 },
-    'Which rows, as values by the names of columns that all must match. A list matches any of its values, null an empty column',
+    'Condition on the rows: values by column name, all of which must match. A list matches any of its values, null matches NULL',
   ),
 };
 
@@ -36,7 +36,7 @@ interface Condition {
 function conditionOf({ args, values }: DriverCall, target: string): Condition {
   const { where, conditions } = args;
   const parts: string[] = [];
-  const all = [...values];
+  const parameters = [...values];
   if (typeof where === 'string') {
     const problem = conditionProblem(where);
     if (problem !== undefined) throw wrongArgument(`"where" ${problem}`);
@@ -50,16 +50,16 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
       else {
         // The types of the values come from the table.
         const rows = (Array.isArray(value) ? value : [value]).map((each) => ({ [name]: each }));
-        all.push(JSON.stringify(rows));
+        parameters.push(JSON.stringify(rows));
         parts.push(
-          `${column} IN (SELECT ${column} FROM json_populate_recordset(NULL::${target}, $${all.length}::json))`,
+          `${column} IN (SELECT ${column} FROM json_populate_recordset(NULL::${target}, $${parameters.length}::json))`,
         );
       }
     }
   }
   if (parts.length === 0)
     throw wrongArgument('it has neither "where" nor "conditions", and would change all rows');
-  return { sql: parts.join(' AND '), values: all };
+  return { sql: parts.join(' AND '), values: parameters };
 }
 
 function targetOf({ args }: DriverCall): string {
@@ -78,10 +78,10 @@ async function run(call: DriverCall, statement: Statement): Promise<Json> {
   return { message: `${rowCount} ${rowCount === 1 ? 'row' : 'rows'}.`, rows, rowCount };
 }
 
-function runText(call: DriverCall, how: { readOnly: boolean; idempotent: boolean }): Promise<Json> {
-  const { query: sql, params: given } = call.args;
-  const values = [...(Array.isArray(given) ? given : []), ...call.values];
-  return run(call, { sql: plainText(sql ?? ''), values, ...how });
+function runText(call: DriverCall, options: { readOnly: boolean; idempotent: boolean }): Promise<Json> {
+  const { query: sql, params } = call.args;
+  const values = [...(Array.isArray(params) ? params : []), ...call.values];
+  return run(call, { sql: plainText(sql ?? ''), values, ...options });
 }
 
 /** Columns of all tables that the user can read. */
@@ -97,7 +97,7 @@ export const integration = defineDriver({
   title: 'PostgreSQL',
   docs: 'https://www.postgresql.org/docs/current/sql-commands.html',
   access:
-    "The fields `host`, `port`, `database`, `username`, `password` and `ssl` select the database. Without a host, a credential selects it: the stored credential whose id is in the field `credential`, the value of `--credential postgresql=URL`, or the credential that is stored for the provider `postgresql`. A credential is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`, or `USER:PASSWORD` for the address of `--service postgresql=postgresql://HOST/DATABASE`. The host is subject to the [egress rules](../security.md); without rules for ports, 5432, 5433, 6432 and 6543 are allowed.\n\nEach call has its own connection and transaction. It fails, and changes nothing, if it returns more than 10,000 rows or 16 MiB. References in `query` and `where` become parameters: `WHERE name = '<start.name>'` compares with the value whatever it contains, and a name in double quotes takes a value as part of the name. A field that consists of one reference is used as SQL unchanged. Dates, exact decimals and whole numbers beyond 2^53 are texts.",
+    "The fields `host`, `port`, `database`, `username`, `password` and `ssl` select the database. Without a host, a credential selects it: the stored credential whose id is in the field `credential`, the value of `--credential postgresql=URL`, or the credential that is stored for the provider `postgresql`. A credential is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`, or `USER:PASSWORD` for the database of `--service postgresql=postgresql://HOST/DATABASE`. The host is subject to the [egress rules](../security.md); without rules for ports, 5432, 5433, 6432 and 6543 are allowed.\n\nEach call has its own connection and transaction. It fails, and changes nothing, if it returns more than 10,000 rows or 16 MiB. References in `query` and `where` become parameters: `WHERE name = '<start.name>'` compares with the value whatever it contains, and a name in double quotes takes a value as part of the name. A field that consists of one reference is used as SQL unchanged. Dates, exact decimals and whole numbers beyond 2^53 are strings.",
   types: ['postgresql'],
   settings,
   operations: {

@@ -24,7 +24,7 @@ export interface Server {
 type Tls = 'disabled' | 'preferred' | 'required' | 'verify-full';
 
 const SERVICE = 'postgresql';
-/** Names of the modes of TLS in URLs. */
+/** TLS modes by their names in URLs. */
 const SSL_MODES: { readonly [mode: string]: Tls } = {
   disable: 'disabled',
   prefer: 'preferred',
@@ -48,7 +48,7 @@ export const settings = {
 
 /**
  * Returns the database of a call: from the fields if they name a host, else from a credential. A credential is a URL
- * (`postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full`), or `USER:PASSWORD` for the address that the operator has
+ * (`postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full`), or `USER:PASSWORD` for the URL that the operator has
  * configured. So no stored password is sent to a host that a field names.
  *
  * Throws a BlockError: BLOCK_CONFIG_INVALID, CREDENTIAL_UNKNOWN, TOOL_ADDRESS_MISSING.
@@ -62,25 +62,25 @@ export async function serverOf(call: DriverCall): Promise<Server> {
       ...{ host: field('host').trim(), port: field('port').trim() || '5432', database: field('database') },
       ...{ user: field('username'), password: field('password'), tls: field('ssl').trim() || 'required' },
     };
-    return checked({ ...parts, ca }, await context.services.egress());
+    return checkedServer({ ...parts, ca }, await context.services.egress());
   }
-  const alone = ['database', 'username', 'password'].find((name) => field(name) !== '');
-  if (alone !== undefined)
-    throw wrong(
-      `"${alone}" is set, but "host" is empty: set "host", too, or use a credential without these fields`,
+  const strayField = ['database', 'username', 'password'].find((name) => field(name) !== '');
+  if (strayField !== undefined)
+    throw configError(
+      `"${strayField}" is set, but "host" is empty: set "host", too, or use a credential without these fields`,
     );
   const service = await context.services.service(SERVICE);
   const secret = await secretOf(call, service.credential);
   if (/^postgres(?:ql)?:\/\//i.test(secret))
-    return checked({ ...partsOf(secret, 'the credential'), ca }, await context.services.egress());
+    return checkedServer({ ...partsOf(secret, 'the credential'), ca }, await context.services.egress());
   const { address } = service;
   if (address === undefined)
     throw refuse(
       'TOOL_ADDRESS_MISSING',
-      `The credential for PostgreSQL is not a URL, and the address is unknown: give it with --service ${SERVICE}=postgresql://HOST/DATABASE.`,
+      `The credential for PostgreSQL is not a URL, and the URL of the server is unknown: set it with --service ${SERVICE}=postgresql://HOST/DATABASE.`,
     );
   const [user = '', ...password] = secret.split(':');
-  return checked(
+  return checkedServer(
     { ...partsOf(address, 'the address'), user, password: password.join(':'), ca },
     service.http,
   );
@@ -108,13 +108,13 @@ async function secretOf(
 type Parts = Omit<Server, 'port' | 'http' | 'tls'> & { port: string; tls: string };
 
 /** Returns the parts of a URL. Messages do not repeat it, because it can have a password. */
-function partsOf(address: string, what: string): Omit<Parts, 'ca'> {
+function partsOf(address: string, subject: string): Omit<Parts, 'ca'> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || url.hostname === '')
-    throw wrong(`${what} is not a URL such as postgresql://USER:PASSWORD@HOST:5432/DATABASE`);
+    throw configError(`${subject} is not a URL such as postgresql://USER:PASSWORD@HOST:5432/DATABASE`);
   for (const name of url.searchParams.keys())
     if (name !== 'sslmode')
-      throw wrong(`${what} has the parameter "${name.slice(0, 50)}": only sslmode is supported`);
+      throw configError(`${subject} has the parameter "${name.slice(0, 50)}": only sslmode is supported`);
   const mode = url.searchParams.get('sslmode') ?? 'require';
   try {
     return {
@@ -126,26 +126,26 @@ function partsOf(address: string, what: string): Omit<Parts, 'ca'> {
       tls: Object.hasOwn(SSL_MODES, mode) ? (SSL_MODES[mode] as Tls) : mode,
     };
   } catch {
-    throw wrong(`${what} has a percent sign that is not part of an encoded character`);
+    throw configError(`${subject} has a percent sign that is not part of an encoded character`);
   }
 }
 
-function checked({ port, tls, ...parts }: Parts, http: HttpClient): Server {
+function checkedServer({ port, tls, ...parts }: Parts, http: HttpClient): Server {
   const { host, database, user, password } = parts;
   const fields = { database, user, password };
   for (const [name, value] of Object.entries(fields)) {
-    if (value === '') throw wrong(`the ${name} is empty`);
-    // The protocol ends texts with NUL, so the rest of the text would become other parameters.
-    if (value.includes('\0')) throw wrong(`the ${name} has a NUL character`);
+    if (value === '') throw configError(`the ${name} is empty`);
+    // The protocol ends strings with NUL, so the rest of the value would become other parameters.
+    if (value.includes('\0')) throw configError(`the ${name} has a NUL character`);
   }
   if (!/^\d{1,5}$/.test(port))
-    throw wrong(`the port "${port.slice(0, 20)}" of ${host.slice(0, 200)} is not a number`);
+    throw configError(`the port "${port.slice(0, 20)}" of ${host.slice(0, 200)} is not a number`);
   if (!TLS_MODES.includes(tls))
-    throw wrong(`the mode of TLS "${tls.slice(0, 20)}" is not one of ${TLS_MODES.join(', ')}`);
+    throw configError(`the TLS mode "${tls.slice(0, 20)}" is not one of ${TLS_MODES.join(', ')}`);
   return { ...parts, port: Number(port), tls: tls as Tls, http };
 }
 
-function wrong(why: string): ReturnType<typeof refuse> {
+function configError(why: string): ReturnType<typeof refuse> {
   return refuse('BLOCK_CONFIG_INVALID', `PostgreSQL cannot be used: ${why}.`);
 }
 
@@ -176,7 +176,7 @@ export function columnsOf(rows: readonly JsonObject[]): string[] {
   if (columns.length === 0) throw wrongArgument('"data" has no columns');
   const isSame = (row: JsonObject): boolean =>
     Object.keys(row).length === columns.length && columns.every((name) => Object.hasOwn(row, name));
-  const other = rows.findIndex((row) => !isSame(row));
-  if (other !== -1) throw wrongArgument(`row ${other + 1} of "data" has other columns than the first`);
+  const index = rows.findIndex((row) => !isSame(row));
+  if (index !== -1) throw wrongArgument(`row ${index + 1} of "data" has other columns than the first`);
   return columns;
 }

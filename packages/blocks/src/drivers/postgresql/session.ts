@@ -27,7 +27,7 @@ export interface Rows {
   rowCount: number;
 }
 
-/** Ports that statements may use where the egress policy names none: PostgreSQL, and its usual poolers. */
+/** The allowed ports if the egress policy names none: PostgreSQL and its usual poolers. */
 const PORTS = [5432, 5433, 6432, 6543];
 /** The library's error message for a server without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
@@ -37,7 +37,7 @@ const MAX_ROWS = 10_000;
 const MAX_BYTES = 16 * 2 ** 20;
 /** The message that asks a server to cancel the statement of a session. */
 const CANCEL_CODE = 80_877_102;
-/** Temporary failures of the server: serialization, deadlock, resources, and its start and shutdown. */
+/** Codes of temporary failures: serialization, deadlock, locks, resources, connections, start and shutdown. */
 const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
 
 /**
@@ -108,7 +108,7 @@ class Session {
     this.#server = server;
     this.#addresses = addresses;
     const { host, port, user, password, database } = server;
-    const socket = this.#limited(checkedSocket(addresses));
+    const socket = this.#countBytes(checkedSocket(addresses));
     this.#client = new Client({
       ...{ host, port, user, database },
       // All options are set, and the password is a function: the library reads missing options from the environment and files.
@@ -123,7 +123,7 @@ class Session {
     // Without a listener, the error of a broken connection would end the process.
     this.#client.on('error', () => undefined);
     const connection = this.#connection;
-    connection.once('sslconnect', () => void this.#limited(connection.stream));
+    connection.once('sslconnect', () => void this.#countBytes(connection.stream));
   }
 
   async run({ sql, values, readOnly }: Statement, ms: number): Promise<Rows> {
@@ -206,7 +206,7 @@ class Session {
     this.#stop(new Error(why));
   }
 
-  #limited(socket: Socket): Socket {
+  #countBytes(socket: Socket): Socket {
     return socket.on('data', (chunk: Buffer) => {
       this.#received += chunk.length;
       if (this.#received > MAX_BYTES) this.#refuse(`returns more than ${MAX_BYTES / 2 ** 20} MiB`);
@@ -245,11 +245,11 @@ function refusalOf({
   table,
   column,
 }: DatabaseError): BlockError {
-  const more = [detail, hint].filter((text) => text !== undefined).join(' ');
+  const explanation = [detail, hint].filter((text) => text !== undefined).join(' ');
   const advice = code === '25006' ? ' (only the operation execute may change data)' : '';
   return new BlockError(
     'SERVICE_FAILED',
-    `PostgreSQL refuses the statement (${code}): ${message}${more === '' ? '' : `. ${more}`}${advice}`
+    `PostgreSQL refuses the statement (${code}): ${message}${explanation === '' ? '' : `. ${explanation}`}${advice}`
       .slice(0, 2000)
       .toWellFormed(),
     {
@@ -269,9 +269,9 @@ function checkedSocket(addresses: Addresses): Socket {
   const all = addresses.map(({ address, family }) => ({ address, family }));
   const [first] = all;
   if (!first) throw new Error('There is no address to connect to.');
-  const lookup: LookupFunction = (_host, { all: isAll }, found) => {
-    if (isAll === true) found(null, all);
-    else found(null, first.address, first.family);
+  const lookup: LookupFunction = (_host, { all: isAll }, callback) => {
+    if (isAll === true) callback(null, all);
+    else callback(null, first.address, first.family);
   };
   const socket = new Socket();
   const original = socket.connect.bind(socket) as (options: object) => Socket;

@@ -4,7 +4,7 @@ import { types } from 'pg';
 
 type Parse = (text: string) => Json;
 
-/** Identifiers of types whose values are not texts in JSON (`pg_type.oid`). */
+/** Parsers of types whose values are not strings in JSON, by `pg_type.oid`. */
 const PARSERS: { readonly [oid: number]: Parse } = {
   16: (text) => text === 't',
   20: numberIn,
@@ -16,7 +16,7 @@ const PARSERS: { readonly [oid: number]: Parse } = {
   114: parsedText,
   3802: parsedText,
 };
-/** Types of arrays by the types of their items. */
+/** The item type of each array type. */
 const ARRAYS: { readonly [oid: number]: number } = {
   1000: 16,
   1016: 20,
@@ -34,16 +34,16 @@ const ARRAYS: { readonly [oid: number]: number } = {
   1185: 1184,
   1182: 1082,
 };
-/** Parses a list of texts. */
+/** Parses an array of strings. */
 const listOf = types.getTypeParser(1009 as never, 'text') as (text: string) => unknown;
 
-/** Returns the number; the text if a JSON number cannot represent it exactly. */
+/** Returns the number; the unchanged text if a JSON number cannot represent it exactly. */
 function numberIn(text: string): Json {
   const value = Number(text);
   return Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(text)) ? value : text;
 }
 
-/** Returns the parser of values of a type. Values of other types stay texts: dates, exact decimals, bytes. */
+/** Returns the parser of values of a type. Values of other types stay strings: dates, exact decimals, bytes. */
 export function parserOf(oid: number): Parse {
   const item = ARRAYS[oid];
   if (item === undefined) return PARSERS[oid] ?? ((text) => text);

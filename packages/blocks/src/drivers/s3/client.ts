@@ -19,15 +19,15 @@ export const settings = {
   secretAccessKey: text('Secret of the access key'),
   region: text('Region; default us-east-1', { fields: ['region', 'getObjectRegion'] }),
   endpoint: text(
-    'Address of another service with the interface of S3, only with an access key in the fields',
+    'Base URL of another S3-compatible service; requires an access key in the fields',
   ),
 };
 
-/** The address and the keys of requests. */
+/** The base URL and the keys of requests. */
 interface Account {
   keys: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
   region: string;
-  /** Undefined: the address of AWS for the region. */
+  /** Undefined: the base URL of AWS for the region. */
   endpoint: string | undefined;
   http: HttpClient;
 }
@@ -44,7 +44,7 @@ export async function clientOf(call: DriverCall): Promise<S3Client> {
   return new S3Client({
     region,
     credentials: keys,
-    // All options are set, because the library looks for missing options in the environment and in files.
+    // All options are set, because the library reads missing options from the environment and from files.
     endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
     forcePathStyle: endpoint !== undefined,
     ...{ maxAttempts: 1, retryMode: 'standard', defaultsMode: 'standard' },
@@ -62,22 +62,22 @@ export async function clientOf(call: DriverCall): Promise<S3Client> {
 }
 
 async function accountOf(call: DriverCall): Promise<Account> {
-  const { context, settings: given } = call;
-  const field = (name: string): string => plainText(own(given, name) ?? '').trim();
+  const { context, settings: fields } = call;
+  const field = (name: string): string => plainText(own(fields, name) ?? '').trim();
   const region = field('region') || 'us-east-1';
-  if (!/^[a-z0-9-]{1,40}$/.test(region)) throw wrong(`"${region.slice(0, 50)}" is not a region`);
+  if (!/^[a-z0-9-]{1,40}$/.test(region)) throw configError(`"${region.slice(0, 50)}" is not a region`);
   const service = await context.services.service(SERVICE);
   const [accessKeyId, secretAccessKey, endpoint] = ['accessKeyId', 'secretAccessKey', 'endpoint'].map(field);
   if (accessKeyId && secretAccessKey) {
     const keys = { accessKeyId, secretAccessKey };
     if (!endpoint) return { keys, region, endpoint: service.address, http: service.http };
     if (!/^https?:\/\/[^/?#@\\]+\/?$/.test(endpoint))
-      throw wrong('"endpoint" is not an address such as https://HOST');
+      throw configError('"endpoint" is not a URL such as https://HOST');
     return { keys, region, endpoint, http: await context.services.egress() };
   }
-  const alone = Object.entries({ accessKeyId, secretAccessKey, endpoint }).find(([, value]) => value);
-  // A stored key must not be sent to an address that a field names.
-  if (alone) throw wrong(`"${alone[0]}" is set without "accessKeyId" and "secretAccessKey"`);
+  const strayField = Object.entries({ accessKeyId, secretAccessKey, endpoint }).find(([, value]) => value);
+  // A stored key must not be sent to a URL that a field names.
+  if (strayField) throw configError(`"${strayField[0]}" is set without "accessKeyId" and "secretAccessKey"`);
   const keys = keysIn(await secretOf(call, service.credential));
   return { keys, region, endpoint: service.address, http: service.http };
 }
@@ -102,13 +102,13 @@ async function secretOf(
 function keysIn(secret: string): Account['keys'] {
   const [accessKeyId = '', secretAccessKey = '', ...token] = secret.trim().split(':');
   if (accessKeyId === '' || secretAccessKey === '')
-    throw wrong(
+    throw configError(
       'the credential is not ACCESS_KEY_ID:SECRET_ACCESS_KEY, with :SESSION_TOKEN for temporary keys',
     );
   return { accessKeyId, secretAccessKey, ...(token.length > 0 && { sessionToken: token.join(':') }) };
 }
 
-function wrong(why: string): BlockError {
+function configError(why: string): BlockError {
   return refuse('BLOCK_CONFIG_INVALID', `S3 cannot be used: ${why}.`);
 }
 
@@ -134,10 +134,10 @@ function handlerOver(
   const handle = async (request: Request): Promise<unknown> => {
     const { protocol, hostname, port, path, query = {}, headers, method, body } = request;
     const pairs = Object.entries(query).flatMap(([name, value]) =>
-      [value].flat().map((each) => `${encoded(name)}=${encoded(each ?? '')}`),
+      [value].flat().map((each) => `${percentEncoded(name)}=${percentEncoded(each ?? '')}`),
     );
     const host = port === undefined ? hostname : `${hostname}:${port}`;
-    const sent = {
+    const options = {
       url: `${protocol}//${host}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`,
       ...{ method, headers, body: bodyOf(body), redirect: 'manual' as const },
       // The parts of a cancelled upload are still removed.
@@ -145,9 +145,9 @@ function handlerOver(
         ? { timeoutMs: ABORT_MS }
         : { signal, timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)) }),
     };
-    // Only objects become files; answers with lists and errors are read as a whole.
+    // Only objects become files; responses with lists and errors are read as a whole.
     const toFile = query['x-id'] === 'GetObject';
-    const response = await http.open({ ...sent, ...(toFile && { toFile }) });
+    const response = await http.open({ ...options, ...(toFile && { toFile }) });
     return {
       response: {
         statusCode: response.status,
@@ -164,7 +164,7 @@ function handlerOver(
 }
 
 /** Percent-encodes a value as in RFC 3986, on which signatures are based. */
-function encoded(value: string): string {
+function percentEncoded(value: string): string {
   return encodeURIComponent(value).replaceAll(
     /[!'()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -185,7 +185,7 @@ export function failureOf(error: unknown, signal: AbortSignal): BlockError {
   const { $metadata, name, message } = error as Error & { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;
   if (status !== undefined)
-    return failed(`S3 refuses the call (${status} ${name}): ${message}`, {
+    return serviceFailed(`S3 refuses the call (${status} ${name}): ${message}`, {
       retryable: status === 408 || status === 429 || status >= 500,
       details: { code: name, status },
       cause: error,
@@ -193,9 +193,9 @@ export function failureOf(error: unknown, signal: AbortSignal): BlockError {
   const reason = 'code' in error ? String(error.code) : '';
   if (!reason.startsWith('EGRESS_')) throw error;
   const retryable = reason !== 'EGRESS_DENIED' && reason !== 'EGRESS_TOO_LARGE';
-  return failed(`S3 cannot be reached: ${message}`, { retryable, details: { reason }, cause: error });
+  return serviceFailed(`S3 cannot be reached: ${message}`, { retryable, details: { reason }, cause: error });
 }
 
-function failed(message: string, more: ConstructorParameters<typeof BlockError>[2]): BlockError {
-  return new BlockError('SERVICE_FAILED', message.slice(0, 2000).toWellFormed(), more);
+function serviceFailed(message: string, options: ConstructorParameters<typeof BlockError>[2]): BlockError {
+  return new BlockError('SERVICE_FAILED', message.slice(0, 2000).toWellFormed(), options);
 }

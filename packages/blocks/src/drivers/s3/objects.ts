@@ -8,7 +8,7 @@ import type { DriverCall } from '../driver.ts';
 
 /** Larger objects become files of the run as they arrive. */
 const FILE_ABOVE_BYTES = 2 ** 20;
-/** Larger files are stored in parts of this size, of which one is in memory at a time. S3 requires at least 5 MiB. */
+/** Larger files are stored in parts of at least this size, one of which is in memory at a time. S3 requires 5 MiB. */
 const PART_BYTES = 8 * 2 ** 20;
 const MAX_PARTS = 10_000;
 
@@ -20,7 +20,7 @@ export interface LargeFile {
 }
 
 /** Returns the content of an object, or the file of the run that it becomes. */
-export async function received(
+export async function readObject(
   { Body, ContentType = '' }: GetObjectCommandOutput,
   { Key }: { Key: string },
   { context: { services } }: DriverCall,
@@ -60,11 +60,11 @@ export async function storeInParts(
   { Bucket, Key, bytes, type, chunks }: LargeFile & { Bucket: string; Key: string },
 ): Promise<{ ContentType: string; ContentLength: number; ETag: string | undefined }> {
   const sdk = await import('@aws-sdk/client-s3');
-  const place = { Bucket, Key };
+  const target = { Bucket, Key };
   const { UploadId } = await client.send(
-    new sdk.CreateMultipartUploadCommand({ ...place, ContentType: type }),
+    new sdk.CreateMultipartUploadCommand({ ...target, ContentType: type }),
   );
-  const upload = { ...place, UploadId };
+  const upload = { ...target, UploadId };
   try {
     const Parts: { ETag: string | undefined; PartNumber: number }[] = [];
     for await (const Body of partsOf(chunks, Math.max(PART_BYTES, Math.ceil(bytes / MAX_PARTS)))) {
@@ -90,10 +90,10 @@ async function* partsOf(chunks: AsyncIterable<Uint8Array>, size: number): AsyncG
   let length = 0;
   for await (const chunk of chunks)
     for (let at = 0; at < chunk.length;) {
-      const taken = chunk.subarray(at, at + size - length);
-      part.set(taken, length);
-      length += taken.length;
-      at += taken.length;
+      const slice = chunk.subarray(at, at + size - length);
+      part.set(slice, length);
+      length += slice.length;
+      at += slice.length;
       if (length === size) {
         yield part;
         part = new Uint8Array(size);

@@ -8,9 +8,9 @@ import { ArgumentError, plainText } from '../../openapi/wire.ts';
 import { defineDriver } from '../driver.ts';
 import type { DriverCall } from '../driver.ts';
 import { clientOf, failureOf, settings } from './client.ts';
-import { largeFileOf, received, storeInParts } from './objects.ts';
+import { largeFileOf, readObject, storeInParts } from './objects.ts';
 
-/** Names of buckets. They are part of the host or the path of an address. */
+/** Names of buckets. They are part of the host or the path of a URL. */
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const bucket = text('Name of the bucket', { fields: ['bucketName', 'bucket'] });
 const key = text('Key of the object', { fields: ['objectKey', 'key'], schema: { maxLength: 1024 } });
@@ -21,11 +21,11 @@ const bucketAndKey = {
 const object = {
   bucket,
   key,
-  uri: text('Instead of bucket and key: s3://BUCKET/KEY, or the address of the object at AWS', {
+  uri: text('Instead of bucket and key: s3://BUCKET/KEY, or the URL of the object at AWS', {
     fields: ['s3Uri'],
   }),
 };
-const LARGEST_PAGE = 1000;
+const MAX_PAGE_ITEMS = 1000;
 const MAX_SECONDS = 7 * 86_400;
 
 interface BucketKey {
@@ -33,7 +33,7 @@ interface BucketKey {
   Key: string;
 }
 
-/** Returns bucket and key of an object. The host of an address is not used: the settings decide where requests go. */
+/** Returns bucket and key of an object. The host of a URL is not used: the settings decide where requests go. */
 function bucketKeyOf({ args }: DriverCall): BucketKey {
   const [bucketName, objectKey, uri] = ['bucket', 'key', 'uri'].map((name) =>
     plainText(own(args, name) ?? ''),
@@ -41,9 +41,9 @@ function bucketKeyOf({ args }: DriverCall): BucketKey {
   if (bucketName && objectKey) return { Bucket: checkedBucket(bucketName), Key: objectKey };
   const found = uri ? bucketKeyIn(uri) : undefined;
   if (found) return found;
-  throw wrong(
+  throw argumentError(
     uri
-      ? '"uri" is not the address of an object such as s3://BUCKET/KEY'
+      ? '"uri" is not the URL of an object, such as s3://BUCKET/KEY'
       : 'it has neither bucket and key nor "uri"',
   );
 }
@@ -53,7 +53,7 @@ function bucketKeyIn(uri: string): BucketKey | undefined {
   return path !== '' && BUCKET.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
 }
 
-/** Returns bucket and key of an address at AWS, which has the bucket in its host or first in its path. */
+/** Returns bucket and key of a URL at AWS, which has the bucket in its host or first in its path. */
 function pathAtAws(uri: string): [string, string, string] | undefined {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   const host = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
@@ -72,12 +72,12 @@ function pathAtAws(uri: string): [string, string, string] | undefined {
 
 function checkedBucket(name: string): string {
   if (BUCKET.test(name)) return name;
-  throw wrong(
+  throw argumentError(
     `"${name.slice(0, 100)}" is not the name of a bucket: it has 3 to 63 letters, digits, dots and hyphens`,
   );
 }
 
-function wrong(why: string): ReturnType<typeof refuse> {
+function argumentError(why: string): ReturnType<typeof refuse> {
   return refuse('TOOL_ARGUMENTS_INVALID', `The call of S3 cannot be made: ${why}.`);
 }
 
@@ -117,18 +117,18 @@ async function contentOf({
   args,
   context,
 }: DriverCall): Promise<{ Body: string | Uint8Array; ContentType: string }> {
-  const given = own(args, 'contentType');
-  const type = typeof given === 'string' ? given : undefined;
+  const contentType = own(args, 'contentType');
+  const type = typeof contentType === 'string' ? contentType : undefined;
   const file = own(args, 'file');
   if (file === undefined)
     return { Body: plainText(own(args, 'content') ?? ''), ContentType: type ?? 'text/plain; charset=utf-8' };
   try {
-    const { bytes, type: own } = await fileOf('file', file, {
+    const { bytes, type: fileType } = await fileOf('file', file, {
       file: (record) => context.services.file(record),
     });
-    return { Body: bytes, ContentType: type ?? own };
+    return { Body: bytes, ContentType: type ?? fileType };
   } catch (error) {
-    throw error instanceof ArgumentError ? wrong(error.message) : error;
+    throw error instanceof ArgumentError ? argumentError(error.message) : error;
   }
 }
 
@@ -137,7 +137,7 @@ export const integration = defineDriver({
   title: 'Amazon S3',
   docs: 'https://docs.aws.amazon.com/AmazonS3/latest/API/Welcome.html',
   access:
-    'Requests go to AWS, or to the address of `--service s3=URL`, which can be any service with the interface of S3. The keys are in the fields `accessKeyId` and `secretAccessKey`, or in a credential: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. A session token can follow after another colon. Keys of the environment or of a metadata service are never used. All requests are subject to the [egress rules](../security.md), and redirects to other regions are refused: set `region`.',
+    'Requests go to AWS, or to the base URL of `--service s3=URL`, which can be any S3-compatible service. The keys are in the fields `accessKeyId` and `secretAccessKey`, or in a credential: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. A session token can follow after another colon. Keys of the environment or of a metadata service are never used. All requests are subject to the [egress rules](../security.md), and redirects to other regions are refused: set `region`.',
   types: ['s3'],
   settings,
   operations: {
@@ -151,10 +151,10 @@ export const integration = defineDriver({
   outputs: {
     content: 'The content of the object: JSON, text, or `{type, size, base64}`; null if it is a file.',
     file: 'The object as a file of the run, if it has more than 1 MiB; else null.',
-    metadata: 'Media type, size, ETag and time of change of an object.',
-    objects: 'The objects of a list, with key, size, ETag and time of change.',
+    metadata: 'Media type, size, ETag and time of the last change of an object.',
+    objects: 'The objects of a list, with key, size, ETag and time of the last change.',
     nextContinuationToken: 'The token of the next page of a list, or null.',
-    url: 'An address that gives access to the object for a limited time.',
+    url: 'A URL that gives access to the object for a limited time.',
     deleted: 'True after an object was deleted.',
   },
   tools: {
@@ -165,8 +165,8 @@ export const integration = defineDriver({
       run: (call) =>
         withClient(call, async (client, { GetObjectCommand }) => {
           const object = bucketKeyOf(call);
-          const found = await client.send(new GetObjectCommand(object));
-          return { ...(await received(found, object, call)), metadata: metadataOf(found) };
+          const response = await client.send(new GetObjectCommand(object));
+          return { ...(await readObject(response, object, call)), metadata: metadataOf(response) };
         }),
     },
     s3_put_object: {
@@ -196,9 +196,9 @@ export const integration = defineDriver({
       description: 'Returns the objects of a bucket, page by page.',
       arguments: {
         bucket: bucketAndKey.bucket,
-        prefix: text('Beginning of the keys'),
-        maxKeys: integer('Maximum number of objects', [1, LARGEST_PAGE]),
-        continuationToken: text('The token of the page'),
+        prefix: text('Prefix of the keys'),
+        maxKeys: integer('Maximum number of objects', [1, MAX_PAGE_ITEMS]),
+        continuationToken: text('Token of the page: nextContinuationToken of the previous result'),
       },
       idempotent: true,
       run: (call) =>
@@ -237,10 +237,10 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { CopyObjectCommand }) => {
-          const given = (name: string): string => plainText(own(call.args, name) ?? '');
-          const Bucket = checkedBucket(given('destinationBucket'));
-          const Key = given('destinationKey');
-          const CopySource = `${checkedBucket(given('sourceBucket'))}/${encodeURIComponent(given('sourceKey'))}`;
+          const argument = (name: string): string => plainText(own(call.args, name) ?? '');
+          const Bucket = checkedBucket(argument('destinationBucket'));
+          const Key = argument('destinationKey');
+          const CopySource = `${checkedBucket(argument('sourceBucket'))}/${encodeURIComponent(argument('sourceKey'))}`;
           const { CopyObjectResult } = await client.send(new CopyObjectCommand({ Bucket, Key, CopySource }));
           return {
             metadata: metadataOf({
@@ -251,11 +251,11 @@ export const integration = defineDriver({
         }),
     },
     s3_presign_url: {
-      description: 'Returns an address with which anyone can read or replace an object for a limited time.',
+      description: 'Returns a URL with which anyone can read or replace an object for a limited time.',
       arguments: {
         ...bucketAndKey,
         method: text('GET (default) or PUT', { schema: { enum: ['GET', 'PUT'] } }),
-        expiresIn: integer('Seconds until the address expires; default 900', [1, MAX_SECONDS]),
+        expiresIn: integer('Seconds until the URL expires; default 900', [1, MAX_SECONDS]),
       },
       idempotent: true,
       run: (call) =>

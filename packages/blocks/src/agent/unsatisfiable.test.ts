@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { unfillable } from './unfillable.ts';
+import { unsatisfiableReason } from './unsatisfiable.ts';
 
 const object = (more: { [key: string]: Json }): Json => ({ type: 'object', ...more });
 
@@ -22,7 +22,7 @@ describe('a schema that no value matches', () => {
     [{ anyOf: [false, { enum: [] }] }, /allows no value/],
     [{ oneOf: [] }, /empty "oneOf"/],
   ])('%j is recognized', (schema, why) => {
-    expect(unfillable(schema)).toMatch(why);
+    expect(unsatisfiableReason(schema)).toMatch(why);
   });
 
   it.each<Json>([
@@ -39,6 +39,6 @@ describe('a schema that no value matches', () => {
     { anyOf: [false, { type: 'string' }] },
     { minimum: 4, maximum: 4 },
   ])('%j is not such a schema', (schema) => {
-    expect(unfillable(schema)).toBeUndefined();
+    expect(unsatisfiableReason(schema)).toBeUndefined();
   });
 });

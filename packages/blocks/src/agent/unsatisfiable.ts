@@ -1,7 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
-/** Limits that exclude each other if the first is larger. */
+/** Pairs of limits that exclude all values if the first is larger. */
 const RANGES = [
   ['minimum', 'maximum'],
   ['minLength', 'maxLength'],
@@ -10,10 +10,10 @@ const RANGES = [
 ] as const;
 
 /**
- * Returns why no value matches a JSON Schema, as far as the schema shows it without references; undefined otherwise.
- * `at` is the location of the schema, for the message. Needs a schema of limited depth.
+ * Returns why no value can match a JSON Schema; undefined if a value may match. References are not followed. `at` names the
+ * schema in the reason. Needs a schema of limited depth.
  */
-export function unfillable(schema: Json, at = 'it'): string | undefined {
+export function unsatisfiableReason(schema: Json, at = 'it'): string | undefined {
   if (schema === false) return `${at} allows no value`;
   if (!isJsonObject(schema)) return undefined;
   return (
@@ -22,11 +22,11 @@ export function unfillable(schema: Json, at = 'it'): string | undefined {
 }
 
 function ownReason(schema: JsonObject, at: string): string | undefined {
-  const { enum: values, const: only, type } = schema;
+  const { enum: values, const: constant, type } = schema;
   if (Array.isArray(values) && values.length === 0) return `${at} has an empty "enum"`;
   if (Array.isArray(type) && type.length === 0) return `${at} has an empty list of types`;
-  const possible = Array.isArray(values) ? values : only === undefined ? undefined : [only];
-  if (type !== undefined && possible && !possible.some((value) => hasType(value, type)))
+  const candidates = Array.isArray(values) ? values : constant === undefined ? undefined : [constant];
+  if (type !== undefined && candidates && !candidates.some((value) => hasType(value, type)))
     return `${at} has no value of "enum" or "const" with its type`;
   const range = RANGES.find(([low, high]) => isAbove(schema[low], schema[high]));
   return range && `${at} has "${range[0]}" above "${range[1]}"`;
@@ -51,7 +51,7 @@ function objectReason(schema: JsonObject, at: string): string | undefined {
     if (typeof name !== 'string') continue;
     const property = own(properties, name);
     if (property === undefined && isClosed) return `${at} requires "${name}", which it does not allow`;
-    const why = property === undefined ? undefined : unfillable(property, `"${name}"`);
+    const why = property === undefined ? undefined : unsatisfiableReason(property, `"${name}"`);
     if (why !== undefined) return why;
   }
   return undefined;
@@ -61,24 +61,24 @@ function arrayReason(schema: JsonObject, at: string): string | undefined {
   const { items, minItems } = schema;
   if (!mustBe(schema, 'array') || typeof minItems !== 'number' || minItems < 1 || items === undefined)
     return undefined;
-  return Array.isArray(schema['prefixItems']) ? undefined : unfillable(items, `an item of ${at}`);
+  return Array.isArray(schema['prefixItems']) ? undefined : unsatisfiableReason(items, `an item of ${at}`);
 }
 
-/** Returns true if the schema allows only this type: then keywords of the type can exclude all values. */
-function mustBe({ type }: JsonObject, wanted: string): boolean {
-  return type === wanted || (Array.isArray(type) && type.length === 1 && type[0] === wanted);
+/** Returns true if the schema allows only this type, so that keywords of the type can exclude all values. */
+function mustBe({ type }: JsonObject, expected: string): boolean {
+  return type === expected || (Array.isArray(type) && type.length === 1 && type[0] === expected);
 }
 
 function choiceReason(schema: JsonObject, at: string): string | undefined {
   const { allOf } = schema;
   for (const part of Array.isArray(allOf) ? allOf : []) {
-    const why = unfillable(part, at);
+    const why = unsatisfiableReason(part, at);
     if (why !== undefined) return why;
   }
   for (const name of ['anyOf', 'oneOf']) {
     const choices = schema[name];
     if (!Array.isArray(choices)) continue;
-    const reasons = choices.map((choice) => unfillable(choice, at));
+    const reasons = choices.map((choice) => unsatisfiableReason(choice, at));
     if (reasons.every((why) => why !== undefined)) return reasons[0] ?? `${at} has an empty "${name}"`;
   }
   return undefined;
