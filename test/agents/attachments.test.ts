@@ -116,7 +116,7 @@ describe('the files of an agent', () => {
       'a text that is too long',
       {},
       [{ name: 'long.txt', bytes: Buffer.alloc(1_000_001, 'a') }],
-      'has a text "long.txt" of more than 1 MB',
+      'has a text file "long.txt" of more than 1 MB',
     ],
     [
       'too many files',

@@ -134,14 +134,14 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     ['malformed JSON', { body: '{"id": "answer", "content' }, /with malformed JSON\..*begins with: \{"id"/],
     ['a web page', { body: '<html>Sign in</html>', type: 'text/html' }, /with a web page\..*Sign in/],
     ['text', { body: 'upstream not ready', type: 'text/plain' }, /neither a stream nor JSON.*upstream/],
-    ['an empty response', { body: '' }, /with an empty response\. Check the address of the provider/],
+    ['an empty response', { body: '' }, /with an empty response\. Check the base URL of the provider/],
     ['an empty stream', { body: ' \n', type: 'text/event-stream' }, /with an empty response\./],
     [
       'another JSON document',
       { body: '{"detail":"secret-key"}' },
-      /not an answer of this interface.*\[key\]|no text, no call/,
+      /not an answer of this API.*\[key\]|no text, no call/,
     ],
-    ['a JSON list', { body: '[1]' }, /not an answer of this interface/],
+    ['a JSON list', { body: '[1]' }, /not an answer of this API/],
   ])('that is %s is a clear error after one call', async (_name, answer, message) => {
     const fields = model === 'local/scripted' ? { apiKey: 'secret-key' } : {};
     const { server, result, message: text } = await ask([answer], { model, ...fields });

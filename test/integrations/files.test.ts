@@ -223,7 +223,7 @@ describe('a file that a tool sends in parts', () => {
     );
     const { error } = await call({ file: 'Hello' });
     expect(error).toMatchObject({ code: 'HTTP_FAILED' });
-    expect(error?.message).toMatch(/which is another host|names no address/);
+    expect(error?.message).toMatch(/which is another host|names no URL/);
     expect(requests).toHaveLength(1);
     expect(seen).toEqual([]);
   });

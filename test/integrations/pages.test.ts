@@ -122,7 +122,7 @@ describe('pages of a list', () => {
     expect(seen).toEqual([]);
   });
 
-  it('by links need a credential that is not part of the address', async () => {
+  it('by links need a credential that is not part of the URL', async () => {
     const credential = { schemes: { key: { type: 'key', in: 'query', name: 'k' } } };
     const made = oneTool({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
     await expect(made).rejects.toThrow(/pages by links, which need/);

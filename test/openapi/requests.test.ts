@@ -247,7 +247,7 @@ describe('credentials of imported operations', () => {
     const { url, headers } = await requestOf('keyBoth', {}, { engine: { credentials } });
     expect([url, headers['x-api-key']]).toEqual(['/v1/keys/both?api_key=second-key', 'first-key']);
     const { result, received } = await call('keyBoth', {});
-    expect(result.error?.message).toContain('must be a JSON object with 2 texts, one of them "header"');
+    expect(result.error?.message).toContain('must be a JSON object with 2 strings, one of them "header"');
     expect(JSON.stringify(result)).not.toContain(KEY);
     expect(received).toHaveLength(0);
   });

@@ -53,7 +53,7 @@ export interface McpServerOptions {
   /** The header that carries the key, without a prefix. Default: `Authorization`, with `Bearer` before the key. */
   header?: string;
   /**
-   * True: the server's statements about its tools are trusted, so interrupted calls of idempotent tools are repeated. Default
+   * True: the server's annotations of its tools are trusted, so interrupted calls of idempotent tools are repeated. Default
    * false.
    */
   trusted?: boolean;

@@ -12,7 +12,7 @@ import type { Answer } from '../models/call.ts';
 import { FallbackModels } from '../models/fallback.ts';
 import { openModels } from '../models/open.ts';
 import type { OpenModels } from '../models/open.ts';
-import { addCost, addTokens, costOf, NO_TOKENS, shownCost } from '../models/usage.ts';
+import { addCost, addTokens, costOf, costOutput, NO_TOKENS } from '../models/usage.ts';
 import type { Cost } from '../models/usage.ts';
 import type { BlocksOptions } from '../options.ts';
 import { Approvals } from './approvals.ts';
@@ -195,7 +195,7 @@ class Agent {
       tokens: { ...this.#tokens },
       toolCalls: this.#calls.output(),
       providerTiming: { ...this.#timing },
-      ...(this.#cost && { cost: shownCost(this.#cost) }),
+      ...(this.#cost && { cost: costOutput(this.#cost) }),
     };
   }
 

@@ -7,7 +7,7 @@ import type { Context } from '../define.ts';
 import { argumentsFrom, credentialIdIn } from '../integrations/arguments.ts';
 import { expectArguments, namesInRow, operationOf, selectedTool } from '../integrations/selection.ts';
 import { invalid } from '../invalid.ts';
-import { repeated } from '../openapi/attempts.ts';
+import { withRetries } from '../openapi/attempts.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import { argumentsSchema, operationsOf } from './driver.ts';
 import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';
@@ -143,7 +143,7 @@ function expectTogether(
 }
 
 function call(tool: DriverTool, parts: DriverCall): Promise<Json> {
-  return repeated<Json>(
+  return withRetries<Json>(
     parts.context,
     async () => {
       try {

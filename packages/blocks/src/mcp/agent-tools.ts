@@ -7,7 +7,7 @@ import { compileForeignSchema } from '../agent/json-schema.ts';
 import { presetOf } from '../agent/preset.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import { isIdempotent, toolNamed } from './find.ts';
-import { freeName, shownDescription } from './names.ts';
+import { sanitizedDescription, uniqueName } from './names.ts';
 import { resultForModel } from './result.ts';
 import type { BlocksOptions } from '../options.ts';
 import { openSession } from './session.ts';
@@ -46,7 +46,7 @@ export async function mcpTools(
   const listed = await session.tools();
   const names = new Set(usedNames);
   const offered = (tool: Tool): OfferedTool => {
-    const name = freeName(serverId, tool.name, names);
+    const name = uniqueName(serverId, tool.name, names);
     names.add(name);
     return agentTool(session, tool, name);
   };
@@ -80,7 +80,7 @@ function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
     definition: {
       type: 'function',
       name,
-      description: shownDescription(tool.description ?? tool.title),
+      description: sanitizedDescription(tool.description ?? tool.title),
       inputSchema: tool.inputSchema as never,
     },
     isIdempotent: () => isIdempotent(session, tool),

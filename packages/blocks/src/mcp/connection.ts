@@ -23,7 +23,7 @@ export const LIST_MS = 30_000;
 /** Time limit of ending a session. A server also drops sessions that were not ended. */
 const CLOSE_MS = 1000;
 
-type Reach<Key extends string> = Extract<McpServer['reach'], { [key in Key]: unknown }>;
+type Endpoint<Key extends string> = Extract<McpServer['endpoint'], { [key in Key]: unknown }>;
 
 /** A connection that the client has opened. */
 export interface Connection {
@@ -51,7 +51,7 @@ export async function connect(
   const client = new sdk.Client(
     { name: 'heddle', version: '1' },
     {
-      // Older servers get the handshake of 2025.
+      // Older servers get the handshake of the protocol versions of 2025.
       versionNegotiation: { mode: 'auto' },
       listMaxPages: MAX_PAGES,
       responseCacheStore: cacheOf(server, () => new sdk.InMemoryResponseCacheStore()),
@@ -61,9 +61,11 @@ export async function connect(
       inputRequired: { autoFulfill: false },
     },
   );
-  const { reach, options } = server;
+  const { endpoint, options } = server;
   const headers = (): { [name: string]: string } => secretHeaders(secret(), options);
-  const transport = await ('command' in reach ? processOf(reach, options) : overHttp(reach, headers));
+  const transport = await ('command' in endpoint
+    ? stdioTransport(endpoint, options)
+    : httpTransport(endpoint, headers));
   try {
     await client.connect(transport, { signal, timeout: LIST_MS });
   } catch (error) {
@@ -72,7 +74,7 @@ export async function connect(
     await transport.close();
     throw error;
   }
-  noticeChanges(client);
+  subscribeToChanges(client);
   const hadSession = 'sessionId' in transport && transport.sessionId !== undefined;
   const connection: Connection = {
     ...{ client, transport, hadSession, isClosed: false },
@@ -85,10 +87,10 @@ export async function connect(
 }
 
 /**
- * Subscribes to change notices, on which the client clears its list of tools. Older servers send them without a subscription. Not
- * awaited: a server that does not answer must not delay the block.
+ * Subscribes to change notifications, on which the client invalidates its list of tools. Older servers send them without a
+ * subscription. Not awaited: a server that does not answer must not delay the block.
  */
-function noticeChanges(client: Client): void {
+function subscribeToChanges(client: Client): void {
   if (client.getServerCapabilities()?.tools?.listChanged !== true) return;
   client.listen({ toolsListChanged: true }, { timeout: LIST_MS }).catch(() => undefined);
 }
@@ -124,13 +126,13 @@ async function closeReplaced({ client, pending, isReplaced }: Connection): Promi
   if (isReplaced && pending === 0) await client.close().catch(() => undefined);
 }
 
-async function overHttp(
-  { address, http }: Reach<'http'>,
+async function httpTransport(
+  { url: serverUrl, http }: Endpoint<'http'>,
   headers: () => { [name: string]: string },
 ): Promise<StreamableHTTPClientTransport> {
   const sdk = await import('@modelcontextprotocol/client');
-  const send = fetchOver(bounded(http));
-  return new sdk.StreamableHTTPClientTransport(new URL(address), {
+  const send = fetchOver(limitedClient(http));
+  return new sdk.StreamableHTTPClientTransport(new URL(serverUrl), {
     fetch: (url, init) => send(url, { ...init, headers: withHeaders(init?.headers, headers()) }),
     requestInit: { redirect: 'error' },
     reconnectionOptions: {
@@ -142,15 +144,15 @@ async function overHttp(
   });
 }
 
-function withHeaders(given: RequestInit['headers'], added: { [name: string]: string }): Headers {
-  const headers = new Headers(given);
+function withHeaders(base: RequestInit['headers'], added: { [name: string]: string }): Headers {
+  const headers = new Headers(base);
   for (const [name, value] of Object.entries(added)) headers.set(name, value);
   return headers;
 }
 
-/** Returns the transport to a process, which the connection starts. */
-async function processOf(
-  { command: [command, ...args] }: Reach<'command'>,
+/** Returns the transport of a stdio server, whose process starts when the client connects. */
+async function stdioTransport(
+  { command: [command, ...args] }: Endpoint<'command'>,
   options: McpServerOptions,
 ): Promise<StdioClientTransport> {
   const stdio = await import('@modelcontextprotocol/client/stdio');
@@ -167,15 +169,15 @@ async function processOf(
 }
 
 /** Returns the client with limits for hostile servers. */
-function bounded(http: HttpClient): HttpClient {
-  const limited = (request: Parameters<HttpClient['open']>[0]) => ({
+function limitedClient(http: HttpClient): HttpClient {
+  const withLimits = (request: Parameters<HttpClient['open']>[0]) => ({
     ...request,
     maxResponseBytes: MAX_RESPONSE_BYTES,
     timeoutMs: request.method === 'DELETE' ? CLOSE_MS : CALL_MS,
   });
   return {
-    fetch: (request) => http.fetch(limited(request)),
-    open: (request) => http.open(limited(request)),
+    fetch: (request) => http.fetch(withLimits(request)),
+    open: (request) => http.open(withLimits(request)),
     addresses: http.addresses,
   };
 }
@@ -195,15 +197,15 @@ function boundedValidator(schema: JsonObject) {
   };
 }
 
-/** Lists of tools by server and credential, the least recently used first. A change notice of a server clears its list. */
+/** Cached tool lists by server and credential, least recently used first. Change notifications invalidate them. */
 const caches = new Map<string, InMemoryResponseCacheStore>();
 
 function cacheOf(
-  { name, reach, secret }: McpServer,
+  { name, endpoint, secret }: McpServer,
   create: () => InMemoryResponseCacheStore,
 ): InMemoryResponseCacheStore {
   const hash = createHash('sha256')
-    .update(JSON.stringify([name, 'command' in reach ? reach.command : reach.address, secret ?? null]))
+    .update(JSON.stringify([name, 'command' in endpoint ? endpoint.command : endpoint.url, secret ?? null]))
     .digest('hex');
   const cache = caches.get(hash) ?? create();
   caches.delete(hash);

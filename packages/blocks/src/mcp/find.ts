@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { BlockError } from '@heddle/core/blocks';
 import type { McpSession } from './session.ts';
 
-/** Returns the tool with this name. Exported workflows may write the id of the server before it. Throws MCP_TOOL_UNKNOWN. */
+/** Returns the tool with this name. Exported workflows may prefix it with the id of the server. Throws MCP_TOOL_UNKNOWN. */
 export function toolNamed(tools: readonly Tool[], server: string, name: string): Tool {
   const prefix = `${server}-`;
   const names = name.startsWith(prefix) ? [name, name.slice(prefix.length)] : [name];
@@ -15,7 +15,7 @@ export function toolNamed(tools: readonly Tool[], server: string, name: string):
   );
 }
 
-/** Returns whether a call may be repeated: only if the operator trusts the server's statements about its tools. */
+/** Returns whether a call may be repeated: only if the operator trusts the server's annotations of its tools. */
 export function isIdempotent(session: McpSession, { annotations }: Tool): boolean {
   return session.trusted && (annotations?.idempotentHint === true || annotations?.readOnlyHint === true);
 }

@@ -9,7 +9,7 @@ import { openSession } from './session.ts';
 import { outputOf } from './result.ts';
 import { isIdempotent, toolNamed } from './find.ts';
 
-/** A call of a tool of an MCP server. */
+/** Calls a tool of an MCP server. */
 export const mcp = defineOutside({
   summary: 'Calls a tool of a server of the Model Context Protocol.',
   fields: z.object({
@@ -28,7 +28,7 @@ export const mcp = defineOutside({
     const args = (fields.arguments ?? {}) as JsonObject;
     const problems = schemaOf(tool)(args);
     if (problems !== undefined)
-      throw invalid(context, `has arguments that the tool "${tool.name}" does not take: ${problems}`);
+      throw invalid(context, `has arguments that the tool "${tool.name}" does not accept: ${problems}`);
     const call = async () => outputOf(tool, await session.call(tool, args, 'call'));
     const output = await context.step('call', call, { idempotent: isIdempotent(session, tool) });
     return { output: { content: (output as { content: JsonObject[] }).content } };

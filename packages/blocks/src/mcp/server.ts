@@ -2,21 +2,21 @@ import { BlockError } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import type { BlocksOptions, McpServerOptions } from '../options.ts';
-import { isNamed } from './names.ts';
+import { isServerName } from './names.ts';
 
-interface HttpReach {
-  address: string;
+interface HttpEndpoint {
+  url: string;
   http: HttpClient;
 }
 
-interface ProgramReach {
+interface StdioEndpoint {
   command: NonNullable<McpServerOptions['command']>;
 }
 
 /** A server that the operator has configured, and the secret that a block sends to it. */
 export interface McpServer {
   name: string;
-  reach: HttpReach | ProgramReach;
+  endpoint: HttpEndpoint | StdioEndpoint;
   secret: string | undefined;
   options: McpServerOptions;
 }
@@ -32,10 +32,10 @@ export interface ServerQuery {
 export async function findServer({ services }: Context, query: ServerQuery): Promise<McpServer> {
   const { name, options } = query;
   const provider = `mcp-${name}`;
-  const own = (options.mcp && Object.hasOwn(options.mcp, name) && options.mcp[name]) || {};
-  const program = programOf(query, own);
-  if (program) return program;
-  const { address, credential, http } = isNamed(name)
+  const serverOptions = (options.mcp && Object.hasOwn(options.mcp, name) && options.mcp[name]) || {};
+  const stdioServer = stdioServerOf(query, serverOptions);
+  if (stdioServer) return stdioServer;
+  const { address, credential, http } = isServerName(name)
     ? await services.service(provider)
     : { address: undefined, credential: undefined, http: undefined };
   if (address === undefined || !http)
@@ -47,18 +47,18 @@ export async function findServer({ services }: Context, query: ServerQuery): Pro
   const secret = query.credential
     ? await chosenSecret(services, provider, query.credential)
     : (credential ?? (await storedSecret(services, provider)));
-  return { name, reach: { address, http }, secret, options: own };
+  return { name, endpoint: { url: address, http }, secret, options: serverOptions };
 }
 
-/** Returns the server if it is a program. Throws CREDENTIAL_UNKNOWN if an author has named a credential for it. */
-function programOf({ name, credential }: ServerQuery, options: McpServerOptions): McpServer | undefined {
+/** Returns the server if it is a stdio server. Throws CREDENTIAL_UNKNOWN if an author has named a credential for it. */
+function stdioServerOf({ name, credential }: ServerQuery, options: McpServerOptions): McpServer | undefined {
   const { command } = options;
   if (!command) return undefined;
   if (credential === undefined || credential === '')
-    return { name, reach: { command }, secret: undefined, options };
+    return { name, endpoint: { command }, secret: undefined, options };
   throw new BlockError(
     'CREDENTIAL_UNKNOWN',
-    `The MCP server "${name}" is a program, which takes no stored credential.`,
+    `The MCP server "${name}" is a stdio server, which takes no stored credential.`,
     { retryable: false },
   );
 }

@@ -9,7 +9,7 @@ import { findServer } from './server.ts';
 import type { McpServer } from './server.ts';
 
 const MAX_LISTED_TOOLS = 1000;
-/** Minimum interval between reports of progress. Earlier reports are dropped: a server may send any number of them. */
+/** Minimum interval between progress reports. Reports that arrive sooner are dropped: a server may send any number. */
 const PROGRESS_INTERVAL_MS = 100;
 const MAX_PROGRESS_CHARS = 500;
 
@@ -25,20 +25,20 @@ export async function openSession(
 ): Promise<McpSession> {
   const server = await findServer(context, { name, credential, options });
   const key = JSON.stringify(['mcp', name, credential ?? null]);
-  const shared = await translated(context, server, () =>
+  const shared = await withMcpErrors(context, server, () =>
     context.services.connection(key, () => SharedSession.open(server, context.signal)),
   );
   shared.secret = server.secret;
   return new McpSession(context, server, shared);
 }
 
-/** A session of a run with a server. Whenever the server has forgotten it, a new one is started once. */
+/** The session of a run with a server. If the server has forgotten the session, all requests share one new session. */
 class SharedSession {
   /** The secret of the block that used the session last: an access token may have been refreshed. */
   secret: string | undefined;
   readonly #server: McpServer;
   #connection: Connection | undefined;
-  #renewing: Promise<Connection> | undefined;
+  #renewal: Promise<Connection> | undefined;
 
   private constructor(server: McpServer) {
     this.#server = server;
@@ -53,39 +53,39 @@ class SharedSession {
 
   /** Calls `work` with the connection. If the server has forgotten the session, calls it again with a new connection. */
   async request<T>(signal: AbortSignal, work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#current(signal);
+    const connection = await this.#openConnection(signal);
     try {
       return await requestOn(connection, work);
     } catch (error) {
       // The server has not processed the request.
       const isExpired = (error as { status?: unknown }).status === 404 && connection.hadSession;
       if (!isExpired) throw error;
-      return requestOn(await this.#replacement(connection, signal), work);
+      return requestOn(await this.#replacedConnection(connection, signal), work);
     }
   }
 
   async close(): Promise<void> {
-    await this.#renewing?.catch(() => undefined);
+    await this.#renewal?.catch(() => undefined);
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection) await disconnect(connection);
   }
 
   /** Returns an open connection: a program may have exited, and the block that was renewing the session may have been stopped. */
-  async #current(signal: AbortSignal): Promise<Connection> {
-    while (this.#renewing) await this.#renewing.catch(() => undefined);
+  async #openConnection(signal: AbortSignal): Promise<Connection> {
+    while (this.#renewal) await this.#renewal.catch(() => undefined);
     signal.throwIfAborted();
     const connection = this.#connection;
     if (!connection) throw new Error('the session has ended with its run');
     const isOpen = !connection.isClosed && !connection.isReplaced;
-    return isOpen ? connection : this.#replacement(connection, signal);
+    return isOpen ? connection : this.#replacedConnection(connection, signal);
   }
 
   /** Returns a new connection in place of one that has ended. Concurrent requests share it. */
-  async #replacement(ended: Connection, signal: AbortSignal): Promise<Connection> {
-    if (this.#renewing || this.#connection !== ended) return this.#current(signal);
-    this.#renewing = this.#renew(ended, signal).finally(() => (this.#renewing = undefined));
-    return this.#renewing;
+  async #replacedConnection(ended: Connection, signal: AbortSignal): Promise<Connection> {
+    if (this.#renewal || this.#connection !== ended) return this.#openConnection(signal);
+    this.#renewal = this.#renew(ended, signal).finally(() => (this.#renewal = undefined));
+    return this.#renewal;
   }
 
   async #renew(ended: Connection, signal: AbortSignal): Promise<Connection> {
@@ -110,7 +110,7 @@ export class McpSession {
     this.#shared = shared;
   }
 
-  /** True if the operator trusts the server's statements about its tools. */
+  /** True if the operator trusts the server's annotations of its tools. */
   get trusted(): boolean {
     return this.#server.options.trusted === true;
   }
@@ -120,7 +120,7 @@ export class McpSession {
     return this.#server.options.requireApproval === true;
   }
 
-  /** Returns the tools of the server that the operator allows. Lists are kept for a minute. Throws MCP_FAILED. */
+  /** Returns the tools of the server that the operator allows. Lists are cached for a minute. Throws MCP_FAILED. */
   async tools(): Promise<Tool[]> {
     const { signal } = this.#context;
     const { tools } = await this.#request(({ client }) =>
@@ -144,7 +144,7 @@ export class McpSession {
   }
 
   #request<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return translated(this.#context, this.#server, () => this.#shared.request(this.#context.signal, work));
+    return withMcpErrors(this.#context, this.#server, () => this.#shared.request(this.#context.signal, work));
   }
 }
 
@@ -155,16 +155,16 @@ function progressReporter(context: Context, id: string): (progress: Progress) =>
     const nowMs = context.clock.now();
     if (lastMs !== undefined && nowMs - lastMs < PROGRESS_INTERVAL_MS) return;
     lastMs = nowMs;
-    const shown = message?.slice(0, MAX_PROGRESS_CHARS).toWellFormed();
+    const text = message?.slice(0, MAX_PROGRESS_CHARS).toWellFormed();
     context.emit({
       ...{ type: 'progress', id, progress },
       ...(total !== undefined && { total }),
-      ...(shown !== undefined && { message: shown }),
+      ...(text !== undefined && { message: text }),
     });
   };
 }
 
-async function translated<T>(
+async function withMcpErrors<T>(
   { signal }: Context,
   { name, secret }: McpServer,
   work: () => Promise<T>,
@@ -188,6 +188,6 @@ function mcpFailed(name: string, why: string, options: { cause?: unknown } = {})
 /** Returns the beginning of a message, without the secret: a server could send it back. */
 function messageOf(error: unknown, secret: string | undefined): string {
   const message = error instanceof Error ? error.message : String(error);
-  const shown = secret === undefined ? message : message.replaceAll(secret, '[secret]');
-  return shown.slice(0, 500);
+  const redacted = secret === undefined ? message : message.replaceAll(secret, '[secret]');
+  return redacted.slice(0, 500);
 }

@@ -20,13 +20,13 @@ const fields = z.object({
     .describe('add a message, get a conversation, getAll conversations, or delete one. Default: add.'),
   id: z.string().optional().describe('Id of the conversation, as in "conversationId" of agents.'),
   conversationId: z.string().optional().describe('The same, if id is empty.'),
-  role: z.enum(['user', 'assistant']).default('user').describe('add: who says it. Default: user.'),
+  role: z.enum(['user', 'assistant']).default('user').describe('add: who wrote the message. Default: user.'),
   content: z.string().optional().describe('add: the message.'),
 });
 
 type Fields = z.output<typeof fields>;
 
-/** The conversations that agents remember. */
+/** Reads and writes the conversations that agents remember. */
 export const memory = defineOutside({
   summary: 'Reads and writes the conversations that agents remember.',
   fields,
@@ -36,16 +36,16 @@ export const memory = defineOutside({
       .array(z.json())
       .describe('The messages {"role", "content"}, oldest first; getAll: conversations {"id", "messages"}.'),
   }),
-  async run({ fields: given, context }) {
-    if (given.operation === 'getAll') return { output: { memories: await allOf(context) } };
-    const id = idOf(given, context);
+  async run({ fields: values, context }) {
+    if (values.operation === 'getAll') return { output: { memories: await allOf(context) } };
+    const id = idOf(values, context);
     const conversation = context.services.conversation(id);
-    if (given.operation === 'delete') {
+    if (values.operation === 'delete') {
       await conversation.remove();
       return { output: { id, memories: [] } };
     }
-    if (given.operation === 'add')
-      await conversation.add({ turns: [{ role: given.role, text: contentOf(given, context) }] });
+    if (values.operation === 'add')
+      await conversation.add({ turns: [{ role: values.role, text: contentOf(values, context) }] });
     return { output: { id, memories: messagesOf(await conversation.newest(MAX_CHARS)) } };
   },
 });
@@ -53,10 +53,10 @@ export const memory = defineOutside({
 async function allOf(context: Context): Promise<Json[]> {
   const { services } = context;
   const conversations: Json[] = [];
-  let left = MAX_CHARS;
+  let remaining = MAX_CHARS;
   for (const id of await services.conversationIds(MAX_CONVERSATIONS)) {
-    const exchanges = await services.conversation(id).newest(left);
-    left -= JSON.stringify(exchanges).length;
+    const exchanges = await services.conversation(id).newest(remaining);
+    remaining -= JSON.stringify(exchanges).length;
     conversations.push({ id, messages: messagesOf(exchanges) });
   }
   return conversations;
@@ -67,9 +67,9 @@ function messagesOf(exchanges: readonly Json[]): Message[] {
 }
 
 function idOf({ operation, id, conversationId }: Fields, context: Context): string {
-  const given = id ?? conversationId;
-  if (given === undefined) throw invalid(context, `has no "id", which "${operation}" needs`);
-  return given;
+  const conversation = id ?? conversationId;
+  if (conversation === undefined) throw invalid(context, `has no "id", which "${operation}" needs`);
+  return conversation;
 }
 
 function contentOf({ content }: Fields, context: Context): string {

@@ -60,7 +60,7 @@ export async function askFor(
   // Servers that ignore the response format find it here.
   const system = `${question.system}\n${schemaInstruction(schema)}`;
   const prompt = promptOf({ ...question, system });
-  const output = await askModel(silent(call.context), call.options, { prompt, format });
+  const output = await askModel(withoutEvents(call.context), call.options, { prompt, format });
   const value: Json = output['answer'] ?? null;
   return { value: isJsonObject(value) ? value : {}, facts: factsOf(output) };
 }
@@ -78,7 +78,7 @@ function factsOf({ model, tokens, cost }: JsonObject): ModelFacts {
 }
 
 /** Returns a context whose block emits nothing. */
-function silent(context: Context): Context {
+function withoutEvents(context: Context): Context {
   return new Proxy(context, {
     get: (target, name) => (name === 'emit' ? () => undefined : (Reflect.get(target, name) as unknown)),
   });

@@ -12,7 +12,7 @@ import type { Context } from '../define.ts';
 const MAX_FILES = 10;
 /** Maximum total bytes of all attachments. */
 const MAX_BYTES = 20_000_000;
-/** Maximum number of bytes of one text, which the model gets as part of its prompt. */
+/** Maximum number of bytes of one text file, which the model gets as part of its prompt. */
 const MAX_TEXT_BYTES = 1_000_000;
 
 /** The kind of file that a block accepts, for messages: only images, or any file that models can read. */
@@ -37,74 +37,80 @@ const FORMATS: readonly (readonly [mediaType: string, test: (head: string) => bo
 const TEXT = 'text/plain';
 
 /** The block of a question, and the kind of its attachments. */
-interface Attached {
+interface AttachmentScope {
   context: Context;
   noun: AttachmentNoun;
 }
 
 /**
- * Returns the parts of a message for the files that a field names: stored files, an address, or a `data:` URL. Images and PDF
- * become files of the message, a text becomes text with the name of the file. Addresses are subject to the egress policy.
+ * Returns the parts of a message for the files that a field names: stored files, an HTTP URL, or a `data:` URL. Images and PDF
+ * become files of the message; a text file becomes text with its name. HTTP URLs are subject to the egress policy.
  *
  * Throws BLOCK_CONFIG_INVALID, HTTP_FAILED.
  */
 export async function attachmentsOf(
   value: Json,
-  { context, noun }: Attached,
+  { context, noun }: AttachmentScope,
 ): Promise<(LanguageModelV4FilePart | LanguageModelV4TextPart)[]> {
-  const at: Attached = { context, noun };
+  const scope: AttachmentScope = { context, noun };
   const sources = typeof value === 'string' ? [value.trim()] : filesIn(value);
-  if (sources.length === 0) throw unknownSource(at);
+  if (sources.length === 0) throw unknownSource(scope);
   if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${noun}s`);
   const parts: (LanguageModelV4FilePart | LanguageModelV4TextPart)[] = [];
-  let left = MAX_BYTES;
+  let remaining = MAX_BYTES;
   for (const source of sources) {
     const { name, bytes } =
       typeof source === 'string'
-        ? await bytesAt(source, at)
-        : { name: source.name, bytes: await bytesOf(source, left, at) };
-    left -= bytes.length;
-    if (left < 0) throw tooLarge(at);
-    parts.push(partOf({ name, bytes, mediaType: mediaTypeOf(bytes, name, at) }, at));
+        ? await bytesAt(source, scope)
+        : { name: source.name, bytes: await bytesOf(source, remaining, scope) };
+    remaining -= bytes.length;
+    if (remaining < 0) throw tooLarge(scope);
+    parts.push(partOf({ name, bytes, mediaType: mediaTypeOf(bytes, name, scope) }, scope));
   }
   return parts;
 }
 
 function partOf(
   { name, bytes, mediaType }: Attachment,
-  { context }: Attached,
+  { context }: AttachmentScope,
 ): LanguageModelV4FilePart | LanguageModelV4TextPart {
   if (mediaType !== TEXT)
     return { type: 'file', mediaType, filename: name, data: { type: 'data', data: bytes } };
   if (bytes.length > MAX_TEXT_BYTES)
-    throw invalid(context, `has a text "${name}" of more than ${MAX_TEXT_BYTES / 1e6} MB`);
+    throw invalid(context, `has a text file "${name}" of more than ${MAX_TEXT_BYTES / 1e6} MB`);
   return { type: 'text', text: `File ${JSON.stringify(name)}:\n${new TextDecoder().decode(bytes)}` };
 }
 
-async function bytesOf(file: FileRecord, left: number, at: Attached): Promise<Uint8Array> {
-  if (file.size > left) throw tooLarge(at);
-  const base64 = await at.context.services.file(file);
+async function bytesOf(file: FileRecord, remaining: number, scope: AttachmentScope): Promise<Uint8Array> {
+  if (file.size > remaining) throw tooLarge(scope);
+  const base64 = await scope.context.services.file(file);
   if (base64 === undefined)
-    throw invalid(at.context, `has ${article(at)} "${file.name}", which is not a file of this workspace`);
+    throw invalid(
+      scope.context,
+      `has ${article(scope)} "${file.name}", which is not a file of this workspace`,
+    );
   return Buffer.from(base64, 'base64');
 }
 
-async function bytesAt(address: string, at: Attached): Promise<{ name: string; bytes: Uint8Array }> {
-  if (/^data:/i.test(address)) return { name: at.noun, bytes: bytesIn(address, at.context) };
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSource(at);
-  const what = `The ${at.noun} at ${url.origin}${url.pathname}`;
-  const { bytes } = await download(at.context, { url, what, maxBytes: MAX_BYTES });
+async function bytesAt(
+  location: string,
+  scope: AttachmentScope,
+): Promise<{ name: string; bytes: Uint8Array }> {
+  if (/^data:/i.test(location)) return { name: scope.noun, bytes: bytesIn(location, scope.context) };
+  const url = URL.canParse(location) ? new URL(location) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSource(scope);
+  const what = `The ${scope.noun} at ${url.origin}${url.pathname}`;
+  const { bytes } = await download(scope.context, { url, what, maxBytes: MAX_BYTES });
   return { name: fileName(url.pathname), bytes };
 }
 
-function bytesIn(address: string, context: Context): Uint8Array {
-  const base64 = /^data:[^,]{0,200};base64,(.*)$/is.exec(address)?.[1];
+function bytesIn(dataUrl: string, context: Context): Uint8Array {
+  const base64 = /^data:[^,]{0,200};base64,(.*)$/is.exec(dataUrl)?.[1];
   if (base64 === undefined) throw invalid(context, 'has a data: URL that is not in Base64');
   return Buffer.from(base64, 'base64');
 }
 
-function mediaTypeOf(bytes: Uint8Array, name: string, { context, noun }: Attached): string {
+function mediaTypeOf(bytes: Uint8Array, name: string, { context, noun }: AttachmentScope): string {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   const [mediaType = isText(bytes) ? TEXT : undefined] = FORMATS.find(([, test]) => test(head)) ?? [];
   if (noun === 'image' && !mediaType?.startsWith('image/'))
@@ -120,14 +126,14 @@ function isText(bytes: Uint8Array): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }
 
-function unknownSource(at: Attached): BlockError {
-  return invalid(at.context, `has ${article(at)} that is neither a file of this engine nor an address`);
+function unknownSource(scope: AttachmentScope): BlockError {
+  return invalid(scope.context, `has ${article(scope)} that is neither a file of this engine nor a URL`);
 }
 
-function tooLarge({ context, noun }: Attached): BlockError {
+function tooLarge({ context, noun }: AttachmentScope): BlockError {
   return invalid(context, `has ${noun}s of more than ${MAX_BYTES / 1e6} MB together`);
 }
 
-function article({ noun }: Attached): string {
+function article({ noun }: AttachmentScope): string {
   return noun === 'image' ? 'an image' : 'a file';
 }

@@ -43,7 +43,7 @@ export interface ModelCall extends MeteredCall {
 
 /**
  * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive; the text of a call that
- * breaks off is discarded. Calls that the provider temporarily refuses are repeated.
+ * breaks off is discarded. Calls that the provider temporarily refuses are retried.
  *
  * Throws a BlockError.
  */
@@ -53,7 +53,7 @@ export async function callModel(
   call: ModelCall,
 ): Promise<Answer | Unavailable> {
   const work = async (): Promise<Json> => (await callOrReport(context, call)) as unknown as Json;
-  // Repeating a call costs money but has no effect.
+  // Repeating a call costs money, but has no side effect.
   return (await context.step(key, work, { idempotent: true })) as unknown as Answer | Unavailable;
 }
 
@@ -118,7 +118,7 @@ async function partsOfAnswer(
 }
 
 /** Finish reasons with which an answer without content and tokens is complete. */
-const EMPTY_FOR_A_REASON: ReadonlySet<string> = new Set(['content-filter', 'length']);
+const EMPTY_ANSWER_REASONS: ReadonlySet<string> = new Set(['content-filter', 'length']);
 
 type Texts = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
@@ -129,9 +129,9 @@ class AnswerReader {
   readonly #progress: (text: string) => void;
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
-  readonly #open = new Map<string, Texts>();
+  readonly #unfinished = new Map<string, Texts>();
   #finished: Omit<Answer, 'content'> | undefined;
-  #emitted = false;
+  #hasEmitted = false;
 
   /** `progress` receives each piece of the output. */
   constructor(context: Pick<Context, 'emit'>, opened: OpenModel, progress: (text: string) => void) {
@@ -155,10 +155,10 @@ class AnswerReader {
     if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} broke off its answer.`);
     const { finishReason, tokens } = this.#finished;
     const isEmpty = this.#content.every((part) => 'text' in part && part.text === '');
-    if (isEmpty && tokens.total === 0 && !EMPTY_FOR_A_REASON.has(finishReason))
+    if (isEmpty && tokens.total === 0 && !EMPTY_ANSWER_REASONS.has(finishReason))
       throw new BlockError(
         'MODEL_FAILED',
-        `${name} answered with no text, no call of a tool and no tokens. Check that the server at the address of the provider has the interface of the provider.`,
+        `${name} answered with no text, no call of a tool and no tokens. Check that the server at the base URL of the provider implements its API.`,
         { retryable: false },
       );
     return { content: this.#content, finishReason, tokens };
@@ -166,7 +166,7 @@ class AnswerReader {
 
   /** Retracts the text that was emitted. */
   discard(): void {
-    if (this.#emitted) this.#context.emit({ type: 'reset' });
+    if (this.#hasEmitted) this.#context.emit({ type: 'reset' });
   }
 
   #finish({ finishReason: { unified, raw }, usage }: Extract<LanguageModelV4StreamPart, { type: 'finish' }>) {
@@ -183,7 +183,7 @@ class AnswerReader {
   }: Extract<LanguageModelV4StreamPart, { type: 'text-start' | 'reasoning-start' }>) {
     const kind = type === 'text-start' ? 'text' : 'reasoning';
     const texts: Texts = { type: kind, text: '', ...(providerMetadata && { providerMetadata }) };
-    this.#open.set(id, texts);
+    this.#unfinished.set(id, texts);
     this.#content.push(texts);
   }
 
@@ -192,14 +192,14 @@ class AnswerReader {
     delta,
     ...part
   }: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>): void {
-    const texts = this.#open.get(id);
+    const texts = this.#unfinished.get(id);
     if (!texts) return;
     texts.text += delta;
     this.#keepMetadata({ id, ...part });
     if (delta === '') return;
     this.#progress(delta);
     this.#context.emit({ type: texts.type === 'text' ? 'text' : 'thinking', text: delta });
-    this.#emitted ||= texts.type === 'text';
+    this.#hasEmitted ||= texts.type === 'text';
   }
 
   /** Keeps metadata that the provider must get back with the text, such as the signature of reasoning. */
@@ -210,7 +210,7 @@ class AnswerReader {
     id: string;
     providerMetadata?: Texts['providerMetadata'];
   }): void {
-    const texts = this.#open.get(id);
+    const texts = this.#unfinished.get(id);
     if (texts && providerMetadata)
       texts.providerMetadata = { ...texts.providerMetadata, ...providerMetadata };
   }

@@ -27,7 +27,7 @@ export interface ModelInfo {
   /** Maximum output in tokens, including reasoning. */
   output: number;
   prices: Prices;
-  /** The source of the prices, the context and the abilities. */
+  /** The source of the prices, the context and the capabilities. */
   source: Source;
   /** False: it does not accept a temperature. */
   temperature?: false;
@@ -63,7 +63,9 @@ interface ProviderTable {
   models: readonly Row[];
 }
 
+/** Models that reason and accept no temperature. */
 const THINKS = { temperature: false, reasoning: true } as const;
+/** Models whose reasoning can be set. */
 const REASONS = { reasoning: true } as const;
 
 const PRICE_LIST: Source = {
@@ -74,9 +76,9 @@ const ANTHROPIC: Source = {
   url: 'https://platform.claude.com/docs/en/about-claude/pricing',
   checked: '2026-11-25',
 };
-/** Quotes the page of prices after the older names of models were retired. */
+/** Quotes the provider's prices since the older names of models were retired. */
 const DEEPSEEK: Source = { url: 'https://github.com/garrytan/gbrain/pull/3449', checked: '2026-11-26' };
-/** Quotes the model card and the page of prices. */
+/** Quotes the provider's model card and prices. */
 const MISTRAL_SMALL: Source = {
   url: 'https://github.com/majiayu000/litellm-rs/issues/1214',
   checked: '2026-11-26',
@@ -100,7 +102,7 @@ const GROK_FAST = { input: 0.2, cachedInput: 0.05, output: 0.5, long: LONG_GROK_
 const DEEPSEEK_FLASH = { input: 0.14, cachedInput: 0.0028, output: 0.28 };
 
 /**
- * Public list prices in dollars. A model without a row runs too, without a cost. Reasoning costs as much as other output at all
+ * Public list prices in dollars. A model without a row can be called too; its calls have no cost. Reasoning costs as much as other output at all
  * of these providers. Providers change their prices and what an alias such as `mistral-medium-latest` means: `prices` and
  * `--price` replace a row.
  */
@@ -226,7 +228,7 @@ const MODELS: ReadonlyMap<string, ModelInfo> = new Map(
   ),
 );
 
-/** Providers of models without a row, by the beginning of the name. */
+/** Providers of models without a row, by prefixes of the name. */
 const PREFIXES: readonly (readonly [prefix: string, provider: string])[] = [
   ['gpt-', 'openai'],
   ['chatgpt-', 'openai'],
@@ -250,7 +252,7 @@ const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
  * Returns the model for a name: `PROVIDER/MODEL` for a known provider or one of `configured`, a model of the table, or a
- * model whose name begins like the names of a provider. Undefined if there is none.
+ * model whose name has a prefix of a provider. Undefined if there is none.
  */
 export function modelNamed(name: string, configured: readonly string[] = []): ChosenModel | undefined {
   const slash = name.indexOf('/');
@@ -261,8 +263,8 @@ export function modelNamed(name: string, configured: readonly string[] = []): Ch
   }
   const row = rowNamed(name) ?? rowNamed(name.replace(DATE, ''));
   if (row) return { provider: row.provider, id: name, info: row };
-  const [, guessed] = PREFIXES.find(([prefix]) => name.startsWith(prefix)) ?? [];
-  return guessed === undefined ? undefined : { provider: guessed, id: name, info: infoOf(guessed, name) };
+  const [, assumed] = PREFIXES.find(([prefix]) => name.startsWith(prefix)) ?? [];
+  return assumed === undefined ? undefined : { provider: assumed, id: name, info: infoOf(assumed, name) };
 }
 
 function rowNamed(name: string): ModelInfo | undefined {

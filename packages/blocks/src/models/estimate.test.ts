@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { knownModels, modelNamed } from './catalog.ts';
 import { estimateOf, highestCost } from './estimate.ts';
-import { addCost, costOf, NO_TOKENS, shownCost } from './usage.ts';
+import { addCost, costOf, costOutput, NO_TOKENS } from './usage.ts';
 
 const INFO = { context: 10_000, output: 500 };
 const say = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }];
@@ -80,7 +80,7 @@ describe('costs', () => {
   it('are added exactly, and shown in dollars and millionths', () => {
     const one = { input: 100_000, output: 0, total: 100_000 };
     const sum = addCost(addCost(one, one), one);
-    expect(sum && shownCost(sum)).toMatchObject({ total: 0.3, totalMicros: 300_000 });
+    expect(sum && costOutput(sum)).toMatchObject({ total: 0.3, totalMicros: 300_000 });
     expect(addCost(undefined, one)).toEqual(one);
   });
 

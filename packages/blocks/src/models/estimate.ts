@@ -27,8 +27,8 @@ type CallOptions = Pick<
 >;
 
 /**
- * Returns the maximum number of tokens that a call is expected to use: input by its bytes, never more than the model's context;
- * output by the limit of the call, else by the model's maximum.
+ * Estimates the maximum number of tokens of a call: input from its bytes, up to the model's context; output from the limit of
+ * the call, else from the model's maximum.
  */
 export function estimateOf(
   options: CallOptions,
@@ -37,15 +37,18 @@ export function estimateOf(
   const { prompt, tools = [], maxOutputTokens, responseFormat } = options;
   const parts = tokensIn(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
   const input = parts + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + messageTokens(message), 0);
-  const largest = info?.output ?? info?.context ?? UNKNOWN_OUTPUT;
-  const limit = limitCovers ? (maxOutputTokens ?? largest) : largest;
+  const maxOutput = info?.output ?? info?.context ?? UNKNOWN_OUTPUT;
+  const limit = limitCovers ? (maxOutputTokens ?? maxOutput) : maxOutput;
   return {
     input: Math.min(input, info?.context ?? Infinity),
-    output: Math.min(limit, largest),
+    output: Math.min(limit, maxOutput),
   };
 }
 
-/** Returns the highest cost of an estimate, in millionths of a dollar: nothing is cached, and everything is written to the cache. */
+/**
+ * Returns the highest cost of an estimate, in millionths of a dollar, as if all input were written to the cache. `least`: the cost
+ * of the input alone.
+ */
 export function highestCost({ input, output }: Estimate, all: Prices): { most: number; least: number } {
   const prices = pricesFor(all, input);
   const inputPrice = Math.max(prices.input, prices.cacheWrite ?? 0);
@@ -53,7 +56,7 @@ export function highestCost({ input, output }: Estimate, all: Prices): { most: n
   return { most: Math.ceil(input * inputPrice + output * outputPrice), least: Math.ceil(input * inputPrice) };
 }
 
-/** Returns the tokens of a text. */
+/** Estimates the number of tokens of a text. */
 export function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }

@@ -12,18 +12,18 @@ const MAX_MESSAGE_CHARS = 1000;
 const ADVICE: { readonly [status: number]: string } = {
   401: 'The key is not valid: check the block, the credential or the variable that it comes from.',
   403: 'The key may not use this model.',
-  404: 'The provider does not have this model, or the address is wrong.',
+  404: 'The provider does not have this model, or its base URL is wrong.',
   429: 'The rate limit or the quota of the key is reached.',
 };
 
 /** The message of Anthropic's SDK for a stream whose first event it cannot read, and the message that replaces it. */
 const UNREADABLE = {
   sdk: 'Expected a normalized Anthropic stream error',
-  text: 'The first event of its stream is malformed JSON, or not an event of this interface.',
+  text: 'The first event of its stream is malformed JSON, or not an event of this API.',
 };
 
-/** Failures of the guarded client that another attempt does not change. */
-const FINAL: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
+/** Error codes of the guarded client for which a retry does not help. */
+const FINAL_CODES: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
 
 interface NamedModel {
   provider: string;
@@ -36,15 +36,17 @@ export function modelFailure(
   call: NamedModel & { secret: string | undefined; nowMs: number },
 ): BlockError {
   if (isBlockError(error)) return error;
-  const cause = unwrapped(error);
-  const what = nameOfModel(call);
-  if (APICallError.isInstance(cause)) return statusFailure(cause, what, call);
+  const cause = innerError(error);
+  const subject = nameOfModel(call);
+  if (APICallError.isInstance(cause)) return statusFailure(cause, subject, call);
   if (UnsupportedFunctionalityError.isInstance(cause) || NoSuchModelError.isInstance(cause))
-    return new BlockError('MODEL_REFUSED', `${what} cannot do this: ${cause.message}`, { retryable: false });
+    return new BlockError('MODEL_REFUSED', `${subject} cannot do this: ${cause.message}`, {
+      retryable: false,
+    });
   if (LoadAPIKeyError.isInstance(cause))
-    return new BlockError('MODEL_KEY_MISSING', `${what} needs a key.`, { retryable: false });
-  const retryable = !FINAL.has(cause instanceof Error && 'code' in cause ? cause.code : undefined);
-  return new BlockError('MODEL_FAILED', `${what} did not answer: ${messageOf(cause, call.secret)}`, {
+    return new BlockError('MODEL_KEY_MISSING', `${subject} needs a key.`, { retryable: false });
+  const retryable = !FINAL_CODES.has(cause instanceof Error && 'code' in cause ? cause.code : undefined);
+  return new BlockError('MODEL_FAILED', `${subject} did not answer: ${messageOf(cause, call.secret)}`, {
     retryable,
   });
 }
@@ -56,16 +58,18 @@ export function nameOfModel({ model, provider }: NamedModel): string {
 
 function statusFailure(
   error: APICallError,
-  what: string,
+  subject: string,
   { secret, nowMs }: { secret: string | undefined; nowMs: number },
 ): BlockError {
   const { statusCode: status, isRetryable, responseHeaders = {}, responseBody = '' } = error;
   // SDKs give no message if they cannot read the body.
   const message = messageOf(error.message.trim() === '' ? responseBody : error, secret);
   if (status === undefined)
-    return new BlockError('MODEL_FAILED', `${what} did not answer: ${message}`, { retryable: isRetryable });
+    return new BlockError('MODEL_FAILED', `${subject} did not answer: ${message}`, {
+      retryable: isRetryable,
+    });
   const advice = ADVICE[status];
-  const text = `${what} answered with status ${status}: ${message}${advice ? ` ${advice}` : ''}`;
+  const text = `${subject} answered with status ${status}: ${message}${advice ? ` ${advice}` : ''}`;
   if (!isRetryable) return new BlockError('MODEL_REFUSED', text, { retryable: false, details: { status } });
   const pauseMs = retryAfterOf(responseHeaders, nowMs);
   return new BlockError('MODEL_FAILED', text, {
@@ -98,7 +102,7 @@ export function withoutSecret(text: string, secret: string | undefined): string 
 }
 
 /** Finds the error of our client, which has the advice, inside the error in which an SDK wraps it. */
-function unwrapped(error: unknown): unknown {
+function innerError(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown };
   return APICallError.isInstance(error) && (error.statusCode ?? 0) < 400 && cause !== undefined
     ? cause

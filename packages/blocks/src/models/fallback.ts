@@ -9,12 +9,12 @@ import type { Context } from '../define.ts';
 import { callModel } from './call.ts';
 import type { Answer } from './call.ts';
 import type { OpenModel, OpenModels } from './open.ts';
-import { markedForCache, promptCaching } from './prompt-cache.ts';
+import { promptCaching, withCacheBreakpoints } from './prompt-cache.ts';
 import { schemaAsText } from './schema-as-text.ts';
 
 const MAX_DOLLARS = 1e9;
 
-type Asked = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
+type RequestOptions = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
 
 /** The models of one execution of a block. Once a model is unavailable, the next one makes all further calls. */
 export class FallbackModels {
@@ -25,9 +25,9 @@ export class FallbackModels {
   readonly #caching: boolean | undefined;
   readonly #unavailable: { model: string; code: string; message: string }[] = [];
   /**
-   * Number of messages from before the latest switch of models. They are sent without data that only earlier providers can read.
+   * Number of messages that precede the latest switch of models. They are sent without data that only their provider can read.
    */
-  #foreign = 0;
+  #foreignCount = 0;
 
   constructor(context: Context, models: OpenModels) {
     this.#context = context;
@@ -39,20 +39,20 @@ export class FallbackModels {
   }
 
   /** Returns the answer of the first model that is available. Each call is a step, named `key`. Throws a BlockError. */
-  async ask(key: string, asked: Asked): Promise<{ answer: Answer; opened: OpenModel }> {
+  async ask(key: string, request: RequestOptions): Promise<{ answer: Answer; opened: OpenModel }> {
     for (;;) {
       const number = this.#unavailable.length;
       const opened = this.#models[number] as OpenModel;
       const answer = await callModel(this.#context, number === 0 ? key : `${key}, fallback ${number}`, {
         opened,
-        options: this.#optionsOf(opened, asked),
+        options: this.#optionsOf(opened, request),
         hasFallback: number + 1 < this.#models.length,
         maxMicros: this.#maxMicros,
         conversation: this.#conversation,
       });
       if (!('unavailable' in answer)) return { answer, opened };
       this.#unavailable.push({ model: nameOf(opened), ...answer.unavailable });
-      this.#foreign = asked.prompt.length;
+      this.#foreignCount = request.prompt.length;
     }
   }
 
@@ -63,16 +63,18 @@ export class FallbackModels {
     return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };
   }
 
-  #optionsOf(opened: OpenModel, asked: Asked): Asked {
+  #optionsOf(opened: OpenModel, request: RequestOptions): RequestOptions {
     const settings = modelSettings(this.#context, opened);
-    const providerOptions = mergedOptions(settings.providerOptions, asked.providerOptions);
-    const prompt = asked.prompt.map((message, index) =>
-      index < this.#foreign ? portable(message) : message,
+    const providerOptions = mergedOptions(settings.providerOptions, request.providerOptions);
+    const prompt = request.prompt.map((message, index) =>
+      index < this.#foreignCount ? withoutProviderData(message) : message,
     );
     // Writing a prompt to the cache pays off only if it is sent again with further messages.
-    const isRepeated = this.#conversation !== undefined || (asked.tools ?? []).length > 0;
-    const sent = schemaAsText(opened.provider, { ...settings, ...asked, prompt, providerOptions });
-    return (this.#caching ?? isRepeated) ? { ...sent, prompt: markedForCache(sent.prompt, opened) } : sent;
+    const isRepeated = this.#conversation !== undefined || (request.tools ?? []).length > 0;
+    const options = schemaAsText(opened.provider, { ...settings, ...request, prompt, providerOptions });
+    return (this.#caching ?? isRepeated)
+      ? { ...options, prompt: withCacheBreakpoints(options.prompt, opened) }
+      : options;
   }
 }
 
@@ -80,7 +82,7 @@ function nameOf({ provider, model }: OpenModel): string {
   return `${provider}/${model.modelId}`;
 }
 
-/** Returns the conversation of an agent with a memory, whose cap applies to its calls. */
+/** Returns the id of the conversation of an agent with a memory. The spending cap of the conversation applies to its calls. */
 function conversationOf(context: Context): string | undefined {
   const type = context.field('memoryType') ?? '';
   const id = context.field('conversationId');
@@ -88,11 +90,11 @@ function conversationOf(context: Context): string | undefined {
 }
 
 /** Returns a message without the parts that only its provider can read: reasoning, and the provider's metadata. */
-function portable(message: LanguageModelV4Message): LanguageModelV4Prompt[number] {
+function withoutProviderData(message: LanguageModelV4Message): LanguageModelV4Prompt[number] {
   if (message.role !== 'assistant') return message;
   const content = message.content.flatMap((part) => {
-    const { providerOptions: _own, ...rest } = part;
-    return part.type === 'reasoning' ? [] : [rest as typeof part];
+    const { providerOptions: _, ...content } = part;
+    return part.type === 'reasoning' ? [] : [content as typeof part];
   });
   return { role: 'assistant', content };
 }

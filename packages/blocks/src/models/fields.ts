@@ -19,7 +19,7 @@ export const modelFields = {
     .describe('Maximum cost of this execution in dollars, with all its calls and attempts.'),
   apiKey: z.string().optional().describe('Key of the provider, such as {{OPENAI_API_KEY}}.'),
   temperature: z.coerce.number().min(0).max(2).optional().describe('How much answers vary, from 0 to 2.'),
-  maxTokens: z.coerce.number().min(1).optional().describe('Longest answer, in tokens.'),
+  maxTokens: z.coerce.number().min(1).optional().describe('Maximum length of an answer, in tokens.'),
   reasoningEffort: z
     .string()
     .optional()
@@ -36,8 +36,8 @@ export const modelFields = {
   azureApiVersion: z.string().optional().describe('Version of the Azure OpenAI API.'),
   bedrockRegion: z.string().optional().describe('Region of AWS for models of Amazon Bedrock.'),
   bedrockApiKey: z.string().optional().describe('Key of Amazon Bedrock.'),
-  bedrockAccessKeyId: z.string().optional().describe('Access key of AWS, with bedrockSecretKey.'),
-  bedrockSecretKey: z.string().optional().describe('Secret key of AWS.'),
+  bedrockAccessKeyId: z.string().optional().describe('AWS access key id, with bedrockSecretKey.'),
+  bedrockSecretKey: z.string().optional().describe('AWS secret key.'),
 };
 
 const tokens = z

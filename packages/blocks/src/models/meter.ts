@@ -22,7 +22,7 @@ export interface MeteredCall {
 
 /**
  * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost, calls
- * `work`, and settles what the call has cost. `work` reports its output as it arrives.
+ * `work`, and settles the actual cost. `work` reports its output as it arrives.
  *
  * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow no call soon.
  */
@@ -41,23 +41,23 @@ export async function callMetered<T extends { tokens: Tokens }>(
     output: options.maxOutputTokens ?? 0,
   });
   const reservation = await reserve(context, call, prices && highestCost(estimate, prices));
-  const least = prices ? highestCost(estimate, prices).least : 0;
-  const priceOfOutput = prices ? highestCost({ ...estimate, output: 1 }, prices).most - least : 0;
-  let soFar = least;
+  const inputCost = prices ? highestCost(estimate, prices).least : 0;
+  const priceOfOutput = prices ? highestCost({ ...estimate, output: 1 }, prices).most - inputCost : 0;
+  let costSoFar = inputCost;
   const progress = (text: string): void => {
-    soFar += tokensIn(text) * priceOfOutput;
-    reservation.progress(soFar);
+    costSoFar += tokensIn(text) * priceOfOutput;
+    reservation.progress(costSoFar);
   };
   try {
     const answer = await work(progress);
     const { tokens } = answer;
     // A provider that reports no tokens is not free.
-    await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : soFar);
+    await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : costSoFar);
     await correctRate(tokens.total);
     return answer;
   } catch (error) {
     // A refusal costs nothing. For a call that broke off, the provider charges input and output so far.
-    await reservation.settle(isRefusal(error) && soFar === least ? 0 : soFar);
+    await reservation.settle(isRefusal(error) && costSoFar === inputCost ? 0 : costSoFar);
     throw error;
   }
 }

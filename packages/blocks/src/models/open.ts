@@ -9,14 +9,14 @@ import { modelNamed } from './catalog.ts';
 import type { ModelInfo, Prices } from './catalog.ts';
 import { fetchOver } from './http.ts';
 import { PROVIDER_NAMES, providerNamed } from './providers.ts';
-import { streamed } from './streamed.ts';
+import { streamingFetch } from './streamed.ts';
 
 /** Maximum number of fallback models of a block. */
 const MAX_FALLBACKS = 5;
 
 /** A model that is ready to be called. */
 export interface OpenModel {
-  /** Asks for streams. A call throws a WholeAnswer if the server sends no stream. */
+  /** Requests streams. A call throws a WholeAnswer if the server sends no stream. */
   model: LanguageModelV4;
   /** The guarded `fetch` of the provider. */
   send: typeof fetch;
@@ -30,14 +30,14 @@ export interface OpenModel {
   /** The key that the provider gets. */
   secret: string | undefined;
   rate: ModelRate;
-  /** Identifies the rates of the call: a hash of the key and its address. */
+  /** Identifies the rates of the call: a hash of the key and the base URL. */
   rateKey: string;
 }
 
 /**
  * Opens the model that the block names in `model`, or the default model, and its fallback models: the block's `fallbackModels`,
  * or the operator's fallback models that have a key. The key of a model is, by priority, the operator's credential, the block's
- * `apiKey`, the tenant's stored key, or the provider's usual variable. An address in the block gets only the block's key, and the
+ * `apiKey`, the tenant's stored key, or the provider's usual variable. A base URL in the block gets only the block's key, and the
  * block's key is used only for the provider of its first model.
  *
  * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE, BLOCK_CONFIG_INVALID.
@@ -47,13 +47,14 @@ export async function openModels(context: Context, options: BlocksOptions): Prom
   if (name === '')
     throw refuse('MODEL_UNKNOWN', context, 'has no model. Choose one, or set a default model.');
   const first = await openModel({ context, options, mainProvider: undefined }, name);
-  const own = fallbacksOf(context);
+  const blockFallbacks = fallbacksOf(context);
   const others: OpenModel[] = [];
-  for (const other of new Set(own ?? options.fallbackModels ?? [])) {
+  for (const other of new Set(blockFallbacks ?? options.fallbackModels ?? [])) {
     if (other === name) continue;
     const opened = await openModel({ context, options, mainProvider: first.provider }, other).catch(
       (error: unknown) => {
-        if (own === undefined && isBlockError(error) && error.code === 'MODEL_KEY_MISSING') return undefined;
+        if (blockFallbacks === undefined && isBlockError(error) && error.code === 'MODEL_KEY_MISSING')
+          return undefined;
         throw error;
       },
     );
@@ -86,7 +87,7 @@ interface Opening {
 
 async function openModel(opening: Opening, name: string): Promise<OpenModel> {
   const { context, options, mainProvider } = opening;
-  const { provider, id, info } = await chosen(context, name);
+  const { provider, id, info } = await modelFor(context, name);
   const service = await context.services.service(provider);
   const { address, isAuthored } = addressFor(context, provider, service);
   const isMain = mainProvider === undefined || mainProvider === provider;
@@ -97,10 +98,10 @@ async function openModel(opening: Opening, name: string): Promise<OpenModel> {
   const send = fetchOver(service.http);
   const openWith = (fetch: typeof send): Promise<LanguageModelV4> =>
     providerNamed(provider).open({ address, key, fetch, apiVersion, aws }, id);
-  const model = await openWith(streamed(send));
+  const model = await openWith(streamingFetch(send));
   const secret = key ?? aws?.secretAccessKey;
   const prices = configuredPrices(options, provider, id) ?? info?.prices;
-  const rate = configured(options.rates, provider) ?? {};
+  const rate = configuredValue(options.rates, provider) ?? {};
   return {
     model,
     send,
@@ -115,14 +116,14 @@ async function openModel(opening: Opening, name: string): Promise<OpenModel> {
 }
 
 function configuredPrices({ prices }: BlocksOptions, provider: string, id: string): Prices | undefined {
-  return configured(prices, `${provider}/${id}`) ?? configured(prices, `${provider}/*`);
+  return configuredValue(prices, `${provider}/${id}`) ?? configuredValue(prices, `${provider}/*`);
 }
 
-function configured<T>(values: { readonly [name: string]: T } | undefined, name: string): T | undefined {
+function configuredValue<T>(values: { readonly [name: string]: T } | undefined, name: string): T | undefined {
   return values && Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** Returns the address of the provider: the operator's, the block's, or its own. */
+/** Returns the base URL of the provider: the operator's, the block's, or the default. */
 function addressFor(
   context: Context,
   provider: string,
@@ -136,13 +137,13 @@ function addressFor(
       address: address.replace(/\/+$/, ''),
       isAuthored: authored !== undefined && provider !== 'bedrock',
     };
-  const why = `uses ${provider}, whose address is unknown. Give it with --service ${provider}=URL.`;
+  const why = `uses ${provider}, whose base URL is unknown. Set it with --service ${provider}=URL.`;
   throw refuse('MODEL_ADDRESS_MISSING', context, why);
 }
 
 /**
  * Returns the key for a provider; undefined if it needs none. Without `operator`, only the key of the block: the author of a
- * workflow could otherwise send the key of the operator or of the workspace to their own address.
+ * workflow could otherwise send the key of the operator or of the workspace to their own server.
  */
 async function keyFor(
   { context, provider, isMain }: { context: Context; provider: string; isMain: boolean },
@@ -157,12 +158,12 @@ async function keyFor(
   if (key !== undefined || variable === undefined) return key;
   const where = operator
     ? `Set its API key, store one with heddle credentials add NAME --provider ${provider}, or set ${variable} or --credential ${provider}=KEY.`
-    : 'Set its API key: at an address that a block gives, only the key of the block is used.';
+    : 'Set its API key: a base URL that a block sets gets only the key of the block.';
   throw refuse('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${where}`);
 }
 
 /** Returns the model with this name. A provider that the operator has configured needs no row in the table. */
-async function chosen(context: Context, name: string) {
+async function modelFor(context: Context, name: string) {
   const [prefix = ''] = name.split('/');
   const isConfigured = name.includes('/') && (await context.services.service(prefix)).address !== undefined;
   const found = modelNamed(name, isConfigured ? [prefix] : []);

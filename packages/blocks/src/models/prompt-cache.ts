@@ -7,8 +7,8 @@ type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']
 
 const ANTHROPIC: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
 const BEDROCK: ProviderOptions = { bedrock: { cachePoint: { type: 'default' } } };
-/** Models of Bedrock that cache prompts; other models refuse a call with a mark. */
-const BEDROCK_CACHES =
+/** Models of Bedrock that cache prompts; other models refuse a call with a breakpoint. */
+const BEDROCK_CACHING_MODELS =
   /anthropic\.claude-(?:3-7|opus-|sonnet-|haiku-)|amazon\.nova-(?:micro|lite|pro|premier)/;
 
 /**
@@ -21,26 +21,28 @@ export function promptCaching(context: Context): boolean | undefined {
   if (value === '') return undefined;
   if (value === true || value === 'true') return true;
   if (value === false || value === 'false') return false;
-  throw invalid(context, 'has "promptCaching" that is not true or false');
+  throw invalid(context, 'has an invalid "promptCaching": it must be true or false');
 }
 
 /**
- * Returns the prompt with marks for the provider's cache: one after the instructions, which also covers the tools, and one at
- * the end, for the next round. Providers without such marks cache by themselves, or not at all.
+ * Returns the prompt with cache breakpoints: one after the instructions, which also covers the tools, and one at the end, for the
+ * next round. Providers without breakpoints cache by themselves, or not at all.
  */
-export function markedForCache(
+export function withCacheBreakpoints(
   prompt: LanguageModelV4Prompt,
   { provider, model }: Pick<OpenModel, 'provider' | 'model'>,
 ): LanguageModelV4Prompt {
-  const mark = markOf(provider, model.modelId);
-  if (!mark) return prompt;
-  const ends = new Set([prompt.findLastIndex(({ role }) => role === 'system'), prompt.length - 1]);
+  const breakpoint = breakpointOf(provider, model.modelId);
+  if (!breakpoint) return prompt;
+  const indexes = new Set([prompt.findLastIndex(({ role }) => role === 'system'), prompt.length - 1]);
   return prompt.map((message, index) =>
-    ends.has(index) ? { ...message, providerOptions: { ...message.providerOptions, ...mark } } : message,
+    indexes.has(index)
+      ? { ...message, providerOptions: { ...message.providerOptions, ...breakpoint } }
+      : message,
   );
 }
 
-function markOf(provider: string, model: string): ProviderOptions | undefined {
+function breakpointOf(provider: string, model: string): ProviderOptions | undefined {
   if (provider === 'anthropic') return ANTHROPIC;
-  return provider === 'bedrock' && BEDROCK_CACHES.test(model) ? BEDROCK : undefined;
+  return provider === 'bedrock' && BEDROCK_CACHING_MODELS.test(model) ? BEDROCK : undefined;
 }

@@ -1,16 +1,16 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 /**
- * The address and keys of a provider. The SDKs get all of them, even empty values: they read missing values from environment
+ * The base URL and keys of a provider. The SDKs get all of them, even empty values: they read missing values from environment
  * variables.
  */
 export interface ProviderSettings {
-  /** The address without a path of an operation. */
+  /** The base URL, without the path of an operation. */
   address: string;
   /** Undefined: the provider needs none. */
   key: string | undefined;
   fetch: typeof fetch;
-  /** Version of the interface (Azure). */
+  /** Version of the API (Azure). */
   apiVersion?: string | undefined;
   /** Region and key pair (Amazon Bedrock). */
   aws?: { region: string; accessKeyId: string; secretAccessKey: string } | undefined;
@@ -18,7 +18,7 @@ export interface ProviderSettings {
 
 /** A provider of models. */
 export interface Provider {
-  /** Undefined: a block or the operator gives the address. */
+  /** The base URL. Undefined: a block or the operator sets it. */
   address: string | undefined;
   /** The variables that usually have its key, by priority. Empty: it needs no key. */
   variables: readonly string[];
@@ -26,8 +26,8 @@ export interface Provider {
   open(settings: ProviderSettings, model: string): Promise<LanguageModelV4>;
 }
 
-/** Returns a provider whose interface is that of OpenAI's chat completions. */
-function compatible(name: string, address: string | undefined, ...variables: string[]): Provider {
+/** Returns a provider with the API of OpenAI's chat completions. */
+function openAiCompatible(name: string, address: string | undefined, ...variables: string[]): Provider {
   return {
     address,
     variables,
@@ -46,7 +46,7 @@ type Sdk = (options: {
 }) => (model: string) => LanguageModelV4;
 
 /** Returns a provider that has its own SDK package and is called with a key. */
-function keyed(address: string, load: () => Promise<Sdk>, ...variables: string[]): Provider {
+function sdkProvider(address: string, load: () => Promise<Sdk>, ...variables: string[]): Provider {
   return {
     address,
     variables,
@@ -58,28 +58,28 @@ function keyed(address: string, load: () => Promise<Sdk>, ...variables: string[]
 }
 
 const PROVIDERS: { readonly [name: string]: Provider } = {
-  openai: keyed(
+  openai: sdkProvider(
     'https://api.openai.com/v1',
     async () => (await import('@ai-sdk/openai')).createOpenAI,
     'OPENAI_API_KEY',
   ),
-  anthropic: keyed(
+  anthropic: sdkProvider(
     'https://api.anthropic.com/v1',
     async () => (await import('@ai-sdk/anthropic')).createAnthropic,
     'ANTHROPIC_API_KEY',
   ),
-  google: keyed(
+  google: sdkProvider(
     'https://generativelanguage.googleapis.com/v1beta',
     async () => (await import('@ai-sdk/google')).createGoogle,
     'GOOGLE_GENERATIVE_AI_API_KEY',
     'GEMINI_API_KEY',
   ),
-  mistral: keyed(
+  mistral: sdkProvider(
     'https://api.mistral.ai/v1',
     async () => (await import('@ai-sdk/mistral')).createMistral,
     'MISTRAL_API_KEY',
   ),
-  groq: keyed(
+  groq: sdkProvider(
     'https://api.groq.com/openai/v1',
     async () => (await import('@ai-sdk/groq')).createGroq,
     'GROQ_API_KEY',
@@ -89,9 +89,9 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
     variables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     async open({ address, key: apiKey = '', fetch, apiVersion = '' }, model) {
       const { createAzure } = await import('@ai-sdk/azure');
-      // A URL without a path is the address of a resource.
+      // A URL without a path is that of a resource.
       const base = new URL(address).pathname === '/' ? `${address}/openai` : address;
-      // Dated versions exist below the paths of deployments only, and the interface without a version below v1 only.
+      // Dated API versions exist only under the paths of deployments, and the API without a version only under v1.
       if (/^\d/.test(apiVersion)) {
         const baseURL = base.replace(/\/v1$/, '');
         return createAzure({ baseURL, apiKey, fetch, apiVersion, useDeploymentBasedUrls: true }).chat(model);
@@ -118,20 +118,20 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
       })(model);
     },
   },
-  openrouter: compatible('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
-  xai: compatible('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
-  deepseek: compatible('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
-  cerebras: compatible('cerebras', 'https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY'),
-  fireworks: compatible('fireworks', 'https://api.fireworks.ai/inference/v1', 'FIREWORKS_API_KEY'),
-  together: compatible('together', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
-  ollama: compatible('ollama', 'http://localhost:11434/v1'),
-  vllm: compatible('vllm', undefined),
+  openrouter: openAiCompatible('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
+  xai: openAiCompatible('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
+  deepseek: openAiCompatible('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
+  cerebras: openAiCompatible('cerebras', 'https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY'),
+  fireworks: openAiCompatible('fireworks', 'https://api.fireworks.ai/inference/v1', 'FIREWORKS_API_KEY'),
+  together: openAiCompatible('together', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
+  ollama: openAiCompatible('ollama', 'http://localhost:11434/v1'),
+  vllm: openAiCompatible('vllm', undefined),
 };
 
 /** Names of the known providers. */
 export const PROVIDER_NAMES: readonly string[] = Object.keys(PROVIDERS);
 
-/** Returns a known provider; for any other name, a provider with the interface of OpenAI, whose address the operator gives. */
+/** Returns a known provider; for any other name, an OpenAI-compatible provider whose base URL the operator sets. */
 export function providerNamed(name: string): Provider {
-  return (Object.hasOwn(PROVIDERS, name) && PROVIDERS[name]) || compatible(name, undefined);
+  return (Object.hasOwn(PROVIDERS, name) && PROVIDERS[name]) || openAiCompatible(name, undefined);
 }

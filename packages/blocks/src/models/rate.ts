@@ -13,7 +13,7 @@ const MAX_PAUSE_MS = 60_000;
 const MAX_BLOCK_MS = 600_000;
 const TOO_MANY_REQUESTS = 429;
 
-type Limited = Pick<OpenModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
+type RatedModel = Pick<OpenModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
 
 /** Returns the longest delay before a call, in milliseconds. */
 export function longestPause({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
@@ -28,7 +28,7 @@ export function longestPause({ remainingMs = Infinity }: Pick<Context, 'remainin
  */
 export async function awaitRate(
   context: Context,
-  { rate, rateKey, model, provider }: Limited,
+  { rate, rateKey, model, provider }: RatedModel,
   { input, output }: Estimate,
 ): Promise<(tokens: number) => Promise<void>> {
   const { rates } = context.services;
@@ -59,7 +59,7 @@ export async function awaitRate(
 /** Stops all calls of a key, in every process, for the delay that a provider requests with status 429. */
 export async function learnRate(
   context: Context,
-  { opened: { rateKey } }: { opened: Limited },
+  { opened: { rateKey } }: { opened: RatedModel },
   { details }: BlockError,
   pauseMs: number,
 ): Promise<void> {

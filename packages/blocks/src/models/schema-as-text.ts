@@ -1,9 +1,9 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
 /** Providers that refuse a JSON Schema: DeepSeek in every call, Groq in streamed calls and in calls with tools. */
-const REFUSING: ReadonlySet<string> = new Set(['deepseek', 'groq']);
+const NO_SCHEMA: ReadonlySet<string> = new Set(['deepseek', 'groq']);
 
-type Asked = Pick<LanguageModelV4CallOptions, 'prompt' | 'responseFormat'>;
+type CallOptions = Pick<LanguageModelV4CallOptions, 'prompt' | 'responseFormat'>;
 
 /** Returns the instruction to answer with JSON that matches the schema. */
 export function schemaInstruction(schema: object): string {
@@ -14,18 +14,18 @@ export function schemaInstruction(schema: object): string {
  * Returns the call with its response schema as an instruction if the provider refuses schemas. The provider does not enforce
  * an instruction; the caller checks each answer.
  */
-export function schemaAsText<T extends Asked>(provider: string, asked: T): T {
-  const { responseFormat, prompt } = asked;
-  if (responseFormat?.type !== 'json' || !responseFormat.schema || !REFUSING.has(provider)) return asked;
+export function schemaAsText<T extends CallOptions>(provider: string, options: T): T {
+  const { responseFormat, prompt } = options;
+  if (responseFormat?.type !== 'json' || !responseFormat.schema || !NO_SCHEMA.has(provider)) return options;
   const instruction = schemaInstruction(responseFormat.schema);
   const [first, ...others] = prompt;
   if (first?.role !== 'system')
     return {
-      ...asked,
+      ...options,
       responseFormat: { type: 'text' },
       prompt: [{ role: 'system', content: instruction }, ...prompt],
     };
   // The prompts of some blocks contain it already.
   const content = first.content.includes(instruction) ? first.content : `${first.content}\n\n${instruction}`;
-  return { ...asked, responseFormat: { type: 'text' }, prompt: [{ ...first, content }, ...others] };
+  return { ...options, responseFormat: { type: 'text' }, prompt: [{ ...first, content }, ...others] };
 }

@@ -3,7 +3,7 @@ const STREAM_TYPES = /^\s*(?:text\/event-stream|application\/vnd\.amazon\.events
 const FIELD_CHARS = 6;
 const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
 
-/** Thrown by `streamed`: the server has answered with one document instead of a stream. */
+/** Thrown by `streamingFetch`: the server has answered with one document instead of a stream. */
 export class WholeAnswer extends Error {
   override readonly name = 'WholeAnswer';
   /** The body. */
@@ -19,29 +19,29 @@ export class WholeAnswer extends Error {
  * Returns a `fetch` for requests that ask for a stream. It throws a WholeAnswer for a successful response that is not a
  * stream, whatever type the server declares: SDKs would find no events in it and return an empty answer.
  */
-export function streamed(send: typeof fetch): typeof fetch {
+export function streamingFetch(send: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await send(input, init);
     if (!response.ok) return response;
     if (response.body === null) throw new WholeAnswer('');
     const isDeclared = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
     const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-    const read: Uint8Array[] = [];
-    const start = await startOf(reader, read, isDeclared ? 1 : FIELD_CHARS);
+    const chunks: Uint8Array[] = [];
+    const start = await startOf(reader, chunks, isDeclared ? 1 : FIELD_CHARS);
     const isStream = isDeclared ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
-    if (!isStream) throw new WholeAnswer(await restOf(reader, read));
+    if (!isStream) throw new WholeAnswer(await wholeText(reader, chunks));
     const { status, statusText, headers } = response;
-    return new Response(continued(reader, read), { status, statusText, headers });
+    return new Response(bodyFrom(reader, chunks), { status, statusText, headers });
   };
 }
 
 /**
- * Returns at least `chars` characters from the start of the body, without white space before them, or the whole body if it is
+ * Returns at least `chars` characters from the start of the body, without leading white space, or the whole body if it is
  * shorter.
  */
 async function startOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  read: Uint8Array[],
+  chunks: Uint8Array[],
   chars: number,
 ): Promise<string> {
   const decoder = new TextDecoder();
@@ -49,19 +49,19 @@ async function startOf(
   while (start.length < chars) {
     const { done, value } = await reader.read();
     if (done) break;
-    read.push(value);
+    chunks.push(value);
     start = (start + decoder.decode(value, { stream: true })).trimStart();
   }
   return start;
 }
 
 /** Returns the whole text of a body. The client limits its size. */
-async function restOf(
+async function wholeText(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  read: readonly Uint8Array[],
+  chunks: readonly Uint8Array[],
 ): Promise<string> {
   const decoder = new TextDecoder();
-  const texts = read.map((chunk) => decoder.decode(chunk, { stream: true }));
+  const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return texts.join('') + decoder.decode();
@@ -70,13 +70,13 @@ async function restOf(
 }
 
 /** Returns a body with these chunks before the chunks of the reader. */
-function continued(
+function bodyFrom(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  read: Uint8Array[],
+  chunks: Uint8Array[],
 ): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
-      const first = read.shift();
+      const first = chunks.shift();
       if (first) return controller.enqueue(first);
       const { done, value } = await reader.read();
       if (done) controller.close();

@@ -48,9 +48,9 @@ export function addTokens(one: Tokens, other: Tokens): Tokens {
 /** Returns the cost of the tokens. Dollars per million tokens are millionths of a dollar per token. */
 export function costOf(tokens: Tokens, all: Prices): Cost {
   const prices = pricesFor(all, tokens.input);
-  const plain = Math.max(0, tokens.input - tokens.cached - tokens.cacheWrite);
+  const uncached = Math.max(0, tokens.input - tokens.cached - tokens.cacheWrite);
   const input = Math.round(
-    plain * prices.input +
+    uncached * prices.input +
       tokens.cached * (prices.cachedInput ?? prices.input) +
       tokens.cacheWrite * (prices.cacheWrite ?? prices.input),
   );
@@ -72,7 +72,7 @@ export function addCost(one: Cost | undefined, other: Cost | undefined): Cost | 
 }
 
 /** Returns the cost as blocks show it: in dollars, and as integers of a millionth of a dollar. */
-export function shownCost({ input, output, total }: Cost): JsonObject {
+export function costOutput({ input, output, total }: Cost): JsonObject {
   return {
     ...{ input: input / 1e6, output: output / 1e6, total: total / 1e6 },
     ...{ inputMicros: input, outputMicros: output, totalMicros: total },

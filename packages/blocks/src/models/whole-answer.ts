@@ -19,7 +19,7 @@ export async function partsOfWhole(
   options: LanguageModelV4CallOptions,
   { text }: WholeAnswer,
 ): Promise<LanguageModelV4StreamPart[]> {
-  const document = parsed(opened, text);
+  const document = parseDocument(opened, text);
   const status = statusOfError(opened, document);
   const headers = { 'content-type': 'application/json' };
   let requests = 0;
@@ -31,12 +31,12 @@ export async function partsOfWhole(
   try {
     const { content, finishReason, usage } = await model.doGenerate(options);
     // A document is complete even without a finish reason.
-    const ended = { ...finishReason, raw: finishReason.raw ?? '' };
-    return [...content.flatMap(partsOf), { type: 'finish', finishReason: ended, usage }];
+    const reason = { ...finishReason, raw: finishReason.raw ?? '' };
+    return [...content.flatMap(partsOf), { type: 'finish', finishReason: reason, usage }];
   } catch (error) {
     options.abortSignal?.throwIfAborted();
     if (status !== 200 || requests > 1) throw error;
-    throw unreadable(opened, 'JSON that is not an answer of this interface', text);
+    throw answerError(opened, 'JSON that is not an answer of this API', text);
   }
 }
 
@@ -56,15 +56,15 @@ function partsOf(
   ];
 }
 
-function parsed(opened: OpenModel, text: string): Json {
+function parseDocument(opened: OpenModel, text: string): Json {
   const start = text.trimStart();
-  if (start === '') throw unreadable(opened, 'an empty response', '');
-  if (start.startsWith('<')) throw unreadable(opened, 'a web page', start);
+  if (start === '') throw answerError(opened, 'an empty response', '');
+  if (start.startsWith('<')) throw answerError(opened, 'a web page', start);
   try {
     return JSON.parse(start) as Json;
   } catch {
     const isJson = start.startsWith('{') || start.startsWith('[');
-    throw unreadable(opened, isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON', start);
+    throw answerError(opened, isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON', start);
   }
 }
 
@@ -79,13 +79,13 @@ function statusOfError(opened: OpenModel, document: Json): number {
   const { code, status }: JsonObject = isJsonObject(error) ? error : {};
   const found = [code, status].map(Number).find((each) => each >= 400 && each < 600);
   if (found !== undefined) return found;
-  const what = messageOf(error, opened.secret);
-  throw new BlockError('MODEL_FAILED', `${nameOfModel(opened)} answered with an error: ${what}`);
+  const message = messageOf(error, opened.secret);
+  throw new BlockError('MODEL_FAILED', `${nameOfModel(opened)} answered with an error: ${message}`);
 }
 
 /** Returns the error for an answer that another attempt would not change. */
-function unreadable(opened: OpenModel, what: string, text: string): BlockError {
+function answerError(opened: OpenModel, description: string, text: string): BlockError {
   const shown = withoutSecret(text.trim(), opened.secret).slice(0, MAX_SHOWN_CHARS);
-  const message = `${nameOfModel(opened)} answered with ${what}. Check the address of the provider and the gateways in front of it.${shown === '' ? '' : ` The answer begins with: ${shown}`}`;
+  const message = `${nameOfModel(opened)} answered with ${description}. Check the base URL of the provider and the gateways in front of it.${shown === '' ? '' : ` The answer begins with: ${shown}`}`;
   return new BlockError('MODEL_FAILED', message, { retryable: false });
 }

@@ -20,7 +20,7 @@ const MAX_ERROR_CHARS = 1000;
 type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
 
 /** The outcome of a call. */
-type Ended = Pick<NotificationOutcome, 'status' | 'error'>;
+type CallOutcome = Pick<NotificationOutcome, 'status' | 'error'>;
 
 /** A row of the field `notification`, and its number from 1. */
 interface Notification extends ToolRow {
@@ -28,7 +28,7 @@ interface Notification extends ToolRow {
 }
 
 /**
- * Calls the notification tools of a pause, all at once, with the arguments that the author has set. Each is called once, even if
+ * Calls the notification tools of a pause concurrently, with the arguments that the author has set. Each is called once, even if
  * the process is killed: an interrupted call is repeated only if the tool allows it, else its outcome is `unknown`.
  */
 export async function notify(context: Context, options: BlocksOptions): Promise<NotificationOutcome[]> {
@@ -36,9 +36,9 @@ export async function notify(context: Context, options: BlocksOptions): Promise<
   try {
     rows = toolRows(context, 'notification').filter(({ row }) => row['usageControl'] !== 'none');
   } catch (error) {
-    return [{ type: '', ...failed(context, error) }];
+    return [{ type: '', ...failureOf(context, error) }];
   }
-  return Promise.all(rows.map((row, at) => outcomeOf(context, { ...row, number: at + 1 }, options)));
+  return Promise.all(rows.map((row, index) => outcomeOf(context, { ...row, number: index + 1 }, options)));
 }
 
 async function outcomeOf(
@@ -55,7 +55,7 @@ async function outcomeOf(
 }
 
 /** Calls the tool of a notification as a step, so that a later attempt neither repeats nor loses the call. Throws only if the block is stopped or the store fails. */
-async function sendOnce(context: Context, each: Notification, options: BlocksOptions): Promise<Ended> {
+async function sendOnce(context: Context, each: Notification, options: BlocksOptions): Promise<CallOutcome> {
   const limit = new AbortController();
   const limited = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
   const cancel = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>
@@ -68,13 +68,13 @@ async function sendOnce(context: Context, each: Notification, options: BlocksOpt
     });
     const step = `call ${each.number}`;
     const work = async ({ idempotencyKey }: { idempotencyKey: string }): Promise<JsonObject> => {
-      const ended = await call.make({ idempotencyKey, step }).then(
-        (): Ended => ({ status: 'sent' }),
-        (error: unknown) => (limit.signal.aborted ? UNANSWERED : failed(context, error)),
+      const outcome = await call.make({ idempotencyKey, step }).then(
+        (): CallOutcome => ({ status: 'sent' }),
+        (error: unknown) => (limit.signal.aborted ? NO_ANSWER : failureOf(context, error)),
       );
-      return { ...ended };
+      return { ...outcome };
     };
-    return (await context.step(step, work, { idempotent: call.isIdempotent })) as unknown as Ended;
+    return (await context.step(step, work, { idempotent: call.isIdempotent })) as unknown as CallOutcome;
   } catch (error) {
     if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
     return {
@@ -86,13 +86,13 @@ async function sendOnce(context: Context, each: Notification, options: BlocksOpt
   }
 }
 
-const UNANSWERED: Ended = {
+const NO_ANSWER: CallOutcome = {
   status: 'unknown',
   error: `The service did not answer within ${MAX_CALL_MS / 1000} seconds. The notification may have been sent.`,
 };
 
 /** Returns the failure of a call, for the record. Throws if the block was stopped: the outcome of the call is then unknown. */
-function failed({ signal }: Context, error: unknown): Ended {
+function failureOf({ signal }: Context, error: unknown): CallOutcome {
   signal.throwIfAborted();
   const message = error instanceof Error ? error.message : String(error);
   return { status: isUnanswered(error) ? 'unknown' : 'failed', error: message.slice(0, MAX_ERROR_CHARS) };
@@ -138,15 +138,15 @@ async function callOf(context: Context, each: Notification, options: BlocksOptio
 async function toolOf(context: Context, each: Notification, options: BlocksOptions): Promise<ReadyTool> {
   const { row } = each;
   usageOf(context, row);
-  // The log of its run would show the address of the pause to everyone who may read the log.
+  // The log of its run would show the URL of the pause to everyone who may read the log.
   if (isWorkflowRow(row))
     throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
-  const found = isMcpRow(row)
+  const tools = isMcpRow(row)
     ? await mcpTools(context, options, withStructure(context, each), new Set())
     : await offeredTools(context, each, options);
-  const [tool] = found;
-  if (tool && found.length === 1) return withSchema(context, tool, row);
-  throw invalid(context, `has a notification that names ${found.length} tools: name one of them`);
+  const [tool] = tools;
+  if (tool && tools.length === 1) return withSchema(context, tool, row);
+  throw invalid(context, `has a notification that names ${tools.length} tools: name one of them`);
 }
 
 /** Returns the context with another signal. */

@@ -17,9 +17,10 @@ export function failureIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): 
   if (!answer || (answer.ok === undefined && answer.error === undefined)) return undefined;
   const { ok, error } = answer;
   const reason = error === undefined ? undefined : valueAt(data, error);
-  const isThere = reason !== undefined && reason !== null && !(Array.isArray(reason) && reason.length === 0);
-  if (ok === undefined ? !isThere : valueAt(data, ok) === true) return undefined;
-  return textOf(isThere ? reason : data)
+  const hasReason =
+    reason !== undefined && reason !== null && !(Array.isArray(reason) && reason.length === 0);
+  if (ok === undefined ? !hasReason : valueAt(data, ok) === true) return undefined;
+  return textOf(hasReason ? reason : data)
     .slice(0, REASON_CHARS)
     .toWellFormed();
 }
@@ -60,10 +61,10 @@ export function outputOf({ answer, paging }: ServiceTool, data: Json, items?: Js
   if (paging.items === undefined) return items;
   if (paging.by !== undefined || paging.of === 'last') return { items };
   return isJsonObject(data)
-    ? { items, [lastOf(paging.cursor)]: valueAt(data, paging.cursor) ?? null }
+    ? { items, [lastSegment(paging.cursor)]: valueAt(data, paging.cursor) ?? null }
     : items;
 }
 
-function lastOf(path: string): string {
+function lastSegment(path: string): string {
   return path.split(/[.[\]]+/).findLast((part) => part !== '') ?? path;
 }

@@ -3,14 +3,14 @@ import { Buffer } from 'node:buffer';
 export type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
 /** Initial size of the buffer in bytes. It grows when it is full. */
-const FIRST_BYTES = 64 * 1024;
+const INITIAL_BYTES = 64 * 1024;
 
 /** Reads until there are more than `limit` bytes. */
 export async function startOf(
   reader: BodyReader,
   limit: number,
 ): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
-  let bytes = Buffer.alloc(Math.min(limit, FIRST_BYTES));
+  let bytes = Buffer.alloc(Math.min(limit, INITIAL_BYTES));
   let length = 0;
   for (;;) {
     const { value, done } = await reader.read();
@@ -24,7 +24,7 @@ export async function startOf(
   }
 }
 
-/** Returns the whole body: the bytes that `startOf` has read, and the rest as it arrives. */
+/** Returns the whole body: the bytes that `startOf` has read, and the remaining bytes as they arrive. */
 export async function* chunksFrom(start: Uint8Array, reader: BodyReader): AsyncGenerator<Uint8Array, void> {
   yield start;
   for (;;) {

@@ -4,7 +4,7 @@ import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { rateKeyOf } from '../rate-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
-import { repeated } from './attempts.ts';
+import { withRetries } from './attempts.ts';
 import { outputOf } from './answer.ts';
 import { checkedLink, collectPages, isOnePage } from './pages.ts';
 import type { NextPage } from './pages.ts';
@@ -34,8 +34,8 @@ export interface ServiceCall {
 const CALL_CHAIN_HEADER = 'x-sim-via';
 
 /**
- * Calls an operation of a service, and returns the result that its definition maps from the answer. Repeats a call that the
- * service temporarily refuses, if the repetition cannot take effect twice. A list comes with all its pages, up to the bound of
+ * Calls an operation of a service, and returns the result that its definition maps from the answer. Retries a call that the
+ * service temporarily refuses, if the call cannot take effect twice. A list comes with all its pages, up to the bound of
  * the tool.
  *
  * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED, TOOL_PAGES_REPEATED,
@@ -49,12 +49,12 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
     const answer = await sendFile(call, target, tool.upload);
     return { ...answer, data: outputOf(tool, answer.data) };
   }
-  const request = await builtRequest(call, target);
+  const request = await requestFor(call, target);
   const first = await callOnce(request, call, target);
   if (!paging || isOnePage(tool, args)) return { ...first, data: outputOf(tool, first.data) };
   const send = async (next: NextPage): Promise<ServiceAnswer> => {
     if ('argument' in next) {
-      const built = await builtRequest({ ...call, args: { ...args, [next.argument]: next.value } }, target);
+      const built = await requestFor({ ...call, args: { ...args, [next.argument]: next.value } }, target);
       return callOnce(built, call, target);
     }
     const url = checkedLink(next.url, { at: request.url, address: target.address, id: tool.id });
@@ -71,15 +71,15 @@ async function sendFile(
   upload: NonNullable<ServiceTool['upload']>,
 ): Promise<ServiceAnswer> {
   const source = await withArgumentErrors(call.tool, () => sourceOf(upload, call));
-  const request = await builtRequest(call, target);
+  const request = await requestFor(call, target);
   request.headers.push(...announcement(source));
-  // An announcement alone does nothing, and can be repeated.
+  // An announcement alone does nothing, and can be withRetries.
   const announced = await callOnce(request, { ...call, tool: { ...call.tool, idempotent: true } }, target);
   const send = (part: ServiceRequest) => sendWithinRate(part, call, target);
   return uploadParts(source, { announced, request, sender: call, send });
 }
 
-/** The address of the requests of a call, and their key. */
+/** The base URL of a call's requests, and their key. */
 interface Target {
   service: ConfiguredService;
   address: string;
@@ -91,22 +91,22 @@ interface Target {
 async function targetOf(call: ServiceCall): Promise<Target> {
   const { tool, services, context } = call;
   const service = await context.services.service(tool.service);
-  const own = Object.hasOwn(services, tool.service) ? services[tool.service] : undefined;
-  const address = service.address ?? own?.address;
+  const definition = Object.hasOwn(services, tool.service) ? services[tool.service] : undefined;
+  const address = service.address ?? definition?.address;
   if (address === undefined)
     throw refuse(
       'TOOL_ADDRESS_MISSING',
-      `The address of the service "${tool.service}" is unknown: give it with --service ${tool.service}=URL.`,
+      `The base URL of the service "${tool.service}" is unknown: set it with --service ${tool.service}=URL.`,
     );
   const secret = await secretFor(call, service);
-  const rate = service.rate ?? own?.rate;
+  const rate = service.rate ?? definition?.rate;
   const isLimited = secret !== undefined || rate !== undefined;
   const keyRate = isLimited ? { key: rateKeyOf(secret, tool.service, address), rate } : undefined;
   return { service, address, secret, keyRate };
 }
 
 function callOnce(request: ServiceRequest, call: ServiceCall, target: Target): Promise<ServiceAnswer> {
-  return repeated(
+  return withRetries(
     call.context,
     () => sendWithinRate(request, call, target),
     (error) => mayRepeat(error, call.tool),
@@ -128,7 +128,7 @@ async function sendWithinRate(
   return answer;
 }
 
-/** True if a call may be repeated. A refused call, such as a call with status 429, had no effect. */
+/** True if a call may be withRetries. A refused call, such as a call with status 429, had no effect. */
 function mayRepeat(failure: BlockError, tool: ServiceTool): boolean {
   return failure.retryable && (isRepeatable(tool) || isRefused(failure));
 }
@@ -138,7 +138,7 @@ export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
   return idempotent || keyHeader !== undefined;
 }
 
-function builtRequest(call: ServiceCall, { address, secret }: Target): Promise<ServiceRequest> {
+function requestFor(call: ServiceCall, { address, secret }: Target): Promise<ServiceRequest> {
   const { tool, args, context } = call;
   return withArgumentErrors(tool, async () => {
     const request = await requestOf(tool, args, {

@@ -1,10 +1,10 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
-/** Lists, objects, texts and numbers of one document. The largest public documents have about two million. */
+/** Maximum number of values in one document. The largest public documents have about two million. */
 const MAX_VALUES = 4_000_000;
 const MAX_LEVELS = 100;
-/** Media types for all operations of a document of Swagger 2.0. */
+/** Maximum number of media types, or of schemes, for all operations of a Swagger 2.0 document. */
 const MAX_TYPES = 50;
 /** Maximum length of a chain of references. */
 const MAX_HOPS = 32;
@@ -25,9 +25,9 @@ export class Unusable extends Error {
  * Throws OPENAPI_INVALID for a value that is not such a document, or is too large or too deep.
  */
 export async function readDocument(value: unknown): Promise<OpenApiDocument> {
-  const copy = copyOf(value, { left: MAX_VALUES }, 0);
+  const copy = copyOf(value, { remaining: MAX_VALUES }, 0);
   if (!isJsonObject(copy)) throw invalidDocument('is not a JSON object');
-  const root = own(copy, 'swagger') === undefined ? copy : await converted(copy);
+  const root = own(copy, 'swagger') === undefined ? copy : await convertSwagger(copy);
   const version = own(root, 'openapi');
   if (typeof version !== 'string' || !/^3\.[0-2](?:\.|$)/.test(version))
     throw invalidDocument(
@@ -54,12 +54,12 @@ export interface Resolved {
  * Throws Unusable for an unresolvable or circular reference, and for a reference to another document.
  */
 export function resolve(document: OpenApiDocument, value: Json | undefined): Resolved | undefined {
-  let [at, pointer]: [Json | undefined, string | undefined] = [value, undefined];
+  let [current, pointer]: [Json | undefined, string | undefined] = [value, undefined];
   for (let hops = 0; hops < MAX_HOPS; hops++) {
-    if (!isJsonObject(at)) return undefined;
-    const reference = own(at, '$ref');
-    if (typeof reference !== 'string') return { object: at, pointer };
-    [at, pointer] = [valueAt(document, reference), reference];
+    if (!isJsonObject(current)) return undefined;
+    const reference = own(current, '$ref');
+    if (typeof reference !== 'string') return { object: current, pointer };
+    [current, pointer] = [valueAt(document, reference), reference];
   }
   throw new Unusable('has a circular reference');
 }
@@ -68,13 +68,14 @@ export function resolve(document: OpenApiDocument, value: Json | undefined): Res
 export function valueAt({ root }: OpenApiDocument, reference: string): Json {
   if (reference !== '#' && !reference.startsWith('#/'))
     throw new Unusable(`refers to another document (${shortened(reference)})`);
-  let at: Json | undefined = root;
+  let current: Json | undefined = root;
   for (const step of stepsOf(reference)) {
-    if (Array.isArray(at)) at = /^\d+$/.test(step) ? at[Number(step)] : undefined;
-    else at = isJsonObject(at) ? own(at, step) : undefined;
+    if (Array.isArray(current)) current = /^\d+$/.test(step) ? current[Number(step)] : undefined;
+    else current = isJsonObject(current) ? own(current, step) : undefined;
   }
-  if (at === undefined) throw new Unusable(`refers to ${shortened(reference)}, which is not in the document`);
-  return at;
+  if (current === undefined)
+    throw new Unusable(`refers to ${shortened(reference)}, which is not in the document`);
+  return current;
 }
 
 /** Returns a step of a reference, with the reserved characters of references escaped. */
@@ -87,7 +88,7 @@ function stepsOf(reference: string): string[] {
     const steps = reference.split('/').slice(1);
     return steps.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
   } catch {
-    throw new Unusable(`has a reference with wrong percent-encoding (${shortened(reference)})`);
+    throw new Unusable(`has a reference with invalid percent-encoding (${shortened(reference)})`);
   }
 }
 
@@ -96,8 +97,9 @@ function shortened(text: string): string {
 }
 
 /** Converts a document of Swagger 2.0. The converter is loaded only for such documents. */
-async function converted(document: JsonObject): Promise<JsonObject> {
-  if (own(document, 'swagger') !== '2.0') throw invalidDocument('has another "swagger" than "2.0"');
+async function convertSwagger(document: JsonObject): Promise<JsonObject> {
+  if (own(document, 'swagger') !== '2.0')
+    throw invalidDocument('has an unsupported "swagger" version: it must be "2.0"');
   // The conversion repeats these lists in every operation.
   for (const list of ['consumes', 'produces', 'schemes']) {
     const types = own(document, list);
@@ -112,8 +114,8 @@ async function converted(document: JsonObject): Promise<JsonObject> {
   }
 }
 
-function copyOf(value: unknown, count: { left: number }, depth: number): Json {
-  if (--count.left < 0) throw invalidDocument(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
+function copyOf(value: unknown, count: { remaining: number }, depth: number): Json {
+  if (--count.remaining < 0) throw invalidDocument(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
   if (isScalar(value)) return value;
   if (typeof value !== 'object' || value === null) throw invalidDocument('is not JSON');
   if (depth >= MAX_LEVELS) throw invalidDocument(`is nested more than ${MAX_LEVELS} levels deep`);

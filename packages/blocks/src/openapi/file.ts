@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ERROR_KINDS } from './kinds.ts';
 import { isOwnHeader, METHODS, LOCATIONS } from './operations.ts';
 
-/** The version of files of tools. Later versions read the files of earlier versions. */
+/** The version of tool files. Later versions of Heddle read earlier versions of the files. */
 export const TOOL_FILE_VERSION = 1;
 
 /** Maximum number of tools of one file. */
@@ -46,7 +46,7 @@ const scheme = z.discriminatedUnion('type', [
     })
     .refine(
       (key) => key.in === 'query' || key.in === 'path' || header.safeParse(key.name).success,
-      'has a wrong name',
+      'has an invalid name',
     ),
 ]);
 
@@ -67,7 +67,8 @@ const parameter = z
     json: z.literal(true).optional(),
   })
   .refine(
-    ({ in: place, name }) => place !== 'header' || (header.safeParse(name).success && !isOwnHeader(name)),
+    ({ in: location, name }) =>
+      location !== 'header' || (header.safeParse(name).success && !isOwnHeader(name)),
     'has a header that no argument may set',
   );
 
@@ -168,7 +169,7 @@ const countedPaging = z.strictObject({
   pages,
 });
 
-/** The header `Link` has the address of the next page (RFC 8288). Only addresses below the service's address are followed. */
+/** The header `Link` has the URL of the next page (RFC 8288). Only URLs under the base URL of the service are followed. */
 const linkPaging = z.strictObject({
   by: z.literal('link'),
   /** The list of a page. Default: the body. */
@@ -207,8 +208,8 @@ export const serviceTool = z.strictObject({
     )
     .optional(),
   /**
-   * The file of an argument is sent in parts, after the request has announced it, to the address in `Location` of the answer, as
-   * services of Google require.
+   * The request announces the file of an argument. The file is then sent in parts to the URL in the header `Location` of the
+   * response, as services of Google require.
    */
   upload: z.strictObject({ type: z.literal('resumable'), argument }).optional(),
   answer: answer.optional(),
@@ -238,18 +239,18 @@ const codeTool = z.strictObject({
 
 const service = z.strictObject({
   title: text(500),
-  /** Undefined: the operator must configure one. */
+  /** The base URL. Undefined: the operator must configure it. */
   address: z
     .url({ protocol: /^https?$/ })
     .max(2000)
     .optional(),
-  /** The number of calls that each credential may make in a period. The operator's configuration replaces it. */
+  /** The number of calls that each credential may make in a period. The operator's configuration overrides it. */
   rate: z
     .strictObject({ calls: z.int().min(1).max(1_000_000), seconds: z.number().positive().max(86_400) })
     .optional(),
 });
 
-/** Files of tools. */
+/** Tool files. */
 export const toolFile = z.strictObject({
   version: z.literal(TOOL_FILE_VERSION),
   services: z.record(serviceName, service),
@@ -268,15 +269,15 @@ export type ServiceParameter = NonNullable<ServiceTool['parameters']>[number];
 export type ServiceBody = NonNullable<ServiceTool['body']>;
 
 /**
- * Returns a file of tools. Throws OPTIONS_INVALID with the first problems of a value that is not such a file, has two tools with
- * one id, or a tool of a service that it does not describe.
+ * Checks a tool file and returns it. Throws OPTIONS_INVALID with the first problems of a value that is not such a file, has two
+ * tools with one id, or has a tool of a service that it does not describe.
  */
 export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
-  const read = toolFile.safeParse(value);
-  const problems = read.success
-    ? inconsistencies(read.data)
-    : read.error.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`);
-  if (read.success && problems.length === 0) return read.data;
+  const parsed = toolFile.safeParse(value);
+  const problems = parsed.success
+    ? inconsistencies(parsed.data)
+    : parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`);
+  if (parsed.success && problems.length === 0) return parsed.data;
   const shown = problems.slice(0, 5).join('; ');
   throw new EngineError(
     'OPTIONS_INVALID',
@@ -287,40 +288,40 @@ export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
 function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
   if (Object.keys(services).length > MAX_SERVICES) return [`services: more than ${MAX_SERVICES}`];
   const seen = new Set<string>();
-  const isTwice = ({ id }: { id: string }): boolean => seen.size === seen.add(id).size;
-  const twice = [...tools, ...code].filter(isTwice).map(({ id }) => `tools: "${id}" occurs twice`);
-  const lost = tools.filter((each) => !Object.hasOwn(services, each.service));
+  const isDuplicate = ({ id }: { id: string }): boolean => seen.size === seen.add(id).size;
+  const duplicates = [...tools, ...code].filter(isDuplicate).map(({ id }) => `tools: "${id}" occurs twice`);
+  const orphans = tools.filter((each) => !Object.hasOwn(services, each.service));
   return [
-    ...twice,
+    ...duplicates,
     ...tools
       .filter((each) => hasWrongPathKey(each))
       .map(
         ({ id }) => `tools: "${id}" has a key in its path without a placeholder that is for the key alone`,
       ),
-    ...tools.flatMap((each) => contradictions(each).map((what) => `tools: "${each.id}" ${what}`)),
-    ...lost.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
+    ...tools.flatMap((each) => contradictions(each).map((why) => `tools: "${each.id}" ${why}`)),
+    ...orphans.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
   ];
 }
 
 /** Returns the contradictions between parts of a tool. */
 function contradictions(tool: ServiceTool): string[] {
   const { paging, upload, answer, method } = tool;
-  const rules: readonly [isWrong: boolean, what: string][] = [
+  const rules: readonly [isWrong: boolean, why: string][] = [
     [
-      paging?.by === 'link' && (method !== 'GET' || hasKeyInAddress(tool.credential)),
-      'has pages by links, which need the method GET and a key that is not part of the address',
+      paging?.by === 'link' && (method !== 'GET' || hasKeyInUrl(tool.credential)),
+      'has pages by links, which need the method GET and a key that is not part of the URL',
     ],
     [answer?.file !== undefined && paging !== undefined, 'has pages, and answers that are files'],
     [
       upload !== undefined && !canUpload(tool),
-      'has an upload beside pages, a body, answers that are files, or the method GET',
+      'has an upload together with pages, a body, answers that are files, or the method GET',
     ],
   ];
   const unknown = [upload?.argument, answer?.file?.name].filter(
     (name) => name !== undefined && !hasArgument(tool, name),
   );
   return [
-    ...rules.flatMap(([isWrong, what]) => (isWrong ? [what] : [])),
+    ...rules.flatMap(([isWrong, why]) => (isWrong ? [why] : [])),
     ...unknown.map((name) => `has no argument "${name}"`),
   ];
 }
@@ -336,13 +337,13 @@ function hasArgument({ arguments: schema, parameters = [] }: ServiceTool, name: 
   );
 }
 
-function hasKeyInAddress(credential: ServiceTool['credential']): boolean {
+function hasKeyInUrl(credential: ServiceTool['credential']): boolean {
   return Object.values(credential?.schemes ?? {}).some(
     (key) => key.type === 'key' && (key.in === 'query' || key.in === 'path'),
   );
 }
 
-/** True if a key has no place in the path, or an argument has the same place and could replace the key. */
+/** True if a key has no placeholder in the path, or an argument has the same placeholder and could replace the key. */
 function hasWrongPathKey({ path, credential, parameters = [] }: ServiceTool): boolean {
   return Object.values(credential?.schemes ?? {}).some(
     (key) =>

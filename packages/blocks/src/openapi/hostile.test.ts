@@ -170,7 +170,11 @@ describe('documents', () => {
     ['no object', [], 'is not a JSON object'],
     ['no version', { paths: {} }, 'does not name a version'],
     ['a later version', { openapi: '4.0.0', paths: {} }, 'does not name a version'],
-    ['an older version', { swagger: '1.2', paths: {} }, 'has another "swagger" than "2.0"'],
+    [
+      'an older version',
+      { swagger: '1.2', paths: {} },
+      'has an unsupported "swagger" version: it must be "2.0"',
+    ],
     ['no paths', { openapi: '3.0.0' }, 'has no "paths"'],
     [
       'a prototype key',

@@ -10,7 +10,7 @@ import { isOwnHeader, listOf, objectOf, operationsOf, reasonOf } from './operati
 import type { Body, Method, Operation, Parameter } from './operations.ts';
 import { bundled, SchemaConverter } from './schemas.ts';
 import { isTextType } from './send.ts';
-import { keyPlaces, placeOf, securityOf } from './security.ts';
+import { keyLocations, locationOf, securityOf } from './security.ts';
 import { serverOf } from './servers.ts';
 import type { ServerOptions } from './servers.ts';
 
@@ -23,8 +23,8 @@ export interface ImportOptions extends ServerOptions {
   /** Operations, in the form of `only`, that may be repeated even if their method is POST or PATCH. */
   idempotent?: readonly string[];
   /**
-   * The header in which POST and PATCH take a key that makes repeating safe. Default: `Idempotency-Key` for
-   * operations with this parameter.
+   * The header in which POST and PATCH take an idempotency key. Default: the parameter `Idempotency-Key` or `X-Idempotency-Key`
+   * of an operation.
    */
   keyHeader?: string;
 }
@@ -41,7 +41,7 @@ export interface ImportedTools {
   file: ToolFile;
   /** Operations that are not in the file. Operations that `only` leaves out are only counted, in `unselected`. */
   leftOut: ImportNote[];
-  /** Operations whose schemas are too large for models, so that inner parts of them are any value, or have unchecked patterns. */
+  /** Operations whose schemas are simplified for models: inner parts accept any value, or patterns are not checked. */
   simplified: ImportNote[];
   unselected: number;
 }
@@ -49,12 +49,12 @@ export interface ImportedTools {
 /** Characters of JSON Schema that a tool adds to each call of a model. */
 export const MAX_SCHEMA_CHARS = 30_000;
 const MAX_DESCRIPTION = 1000;
-/** Answers of operations without text become files of the run if they have more bytes. */
+/** Responses that are not text become files of the run if they have more bytes. */
 const FILE_ABOVE = 2 ** 20;
 
 /**
- * Makes a tool of each operation of an OpenAPI document, 3.0 to 3.2 or Swagger 2.0, as parsed JSON. References to other
- * documents are not followed. The result is plain data, for the option `toolFiles` of `blocks`, or `--tools FILE`.
+ * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON. References to other
+ * documents are not followed. The file in the result is plain data, for the option `toolFiles` of `blocks`, or `--tools FILE`.
  *
  * Throws OPENAPI_INVALID, OPTIONS_INVALID.
  */
@@ -80,9 +80,9 @@ class Importer {
   readonly #document: OpenApiDocument;
   readonly #options: ImportOptions;
   readonly #schemas: SchemaConverter;
-  readonly #keyPlaces: ReadonlySet<string>;
+  readonly #keyLocations: ReadonlySet<string>;
   /** The server of the document, or of its first operation. */
-  #usual: JsonObject | undefined;
+  #mainServer: JsonObject | undefined;
   readonly #services: ToolFile['services'] = {};
   readonly #leftOut: ImportNote[] = [];
   readonly #simplified: ImportNote[] = [];
@@ -91,18 +91,18 @@ class Importer {
     this.#document = document;
     this.#options = options;
     this.#schemas = new SchemaConverter(document);
-    this.#keyPlaces = keyPlaces(document);
+    this.#keyLocations = keyLocations(document);
   }
 
   import(): ImportedTools {
     const operations: Operation[] = [];
-    for (const found of operationsOf(this.#document)) {
-      if ('reason' in found) this.#leftOut.push({ operation: found.at, reason: found.reason });
-      else operations.push(found.operation);
+    for (const result of operationsOf(this.#document)) {
+      if ('reason' in result) this.#leftOut.push({ operation: result.at, reason: result.reason });
+      else operations.push(result.operation);
     }
     const names = operationNames(this.#options.name, operations);
-    const [usual] = listOf(own(this.#document.root, 'servers'));
-    this.#usual = isJsonObject(usual) ? usual : operations[0]?.servers[0];
+    const [mainServer] = listOf(own(this.#document.root, 'servers'));
+    this.#mainServer = isJsonObject(mainServer) ? mainServer : operations[0]?.servers[0];
     const tools: ServiceTool[] = [];
     let unselected = 0;
     for (const [index, operation] of operations.entries()) {
@@ -134,7 +134,7 @@ class Importer {
     const { schemes, isOptional } = securityOf(this.#document, operation);
     const keyHeader = this.#keyHeaderOf(operation);
     const parameters = operation.parameters.filter(
-      (each) => !this.#keyPlaces.has(placeOf(each)) && !isHeader(each, keyHeader),
+      (each) => !this.#keyLocations.has(locationOf(each)) && !isHeader(each, keyHeader),
     );
     const names = argumentNames([...parameters, { in: 'request', name: 'body' }]);
     const service = this.#serviceOf(operation);
@@ -164,7 +164,11 @@ class Importer {
   }
 
   #serviceOf({ servers: [server] }: Operation): string {
-    const { name, title, address } = serverOf(this.#document, { server, usual: this.#usual }, this.#options);
+    const { name, title, address } = serverOf(
+      this.#document,
+      { server, mainServer: this.#mainServer },
+      this.#options,
+    );
     this.#services[name] ??= { title, ...(address !== undefined && { address }) };
     return name;
   }
@@ -175,12 +179,12 @@ class Importer {
     const required: string[] = [];
     for (const [index, parameter] of parameters.entries()) {
       const name = names[index] ?? parameter.name;
-      properties[name] = described(this.#schemas.convert(parameter.schema), parameter.description);
+      properties[name] = withDescription(this.#schemas.convert(parameter.schema), parameter.description);
       if (parameter.required) required.push(name);
     }
     const name = names.at(-1) ?? 'body';
     if (body) {
-      properties[name] = described(this.#bodySchema(body), body.description);
+      properties[name] = withDescription(this.#bodySchema(body), body.description);
       if (body.required) required.push(name);
     }
     return {
@@ -230,27 +234,27 @@ class Importer {
     return Object.fromEntries(fields.filter(([, field]) => Object.keys(field).length > 0));
   }
 
-  /** Throws Unusable for a schema that models cannot get. */
+  /** Throws Unusable for a schema that is too large for models, or cannot be checked. */
   #check(operation: Operation, schema: JsonObject): void {
-    const found = bundled(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
-    if (!found)
+    const bundle = bundled(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
+    if (!bundle)
       throw new Unusable(`has arguments whose schema is larger than ${MAX_SCHEMA_CHARS} characters`);
     const unchecked: string[] = [];
-    const checked = withCheckedPatterns(found.schema, (pattern) => unchecked.push(pattern));
+    const checked = withCheckedPatterns(bundle.schema, (pattern) => unchecked.push(pattern));
     compileSchema(checked, (why) => new Unusable(`has arguments whose schema ${why}`));
     if (unchecked.length > 0)
       this.#simplified.push({ operation: operation.key, reason: uncheckedReason(unchecked) });
-    if (!found.isWhole)
+    if (!bundle.isWhole)
       this.#simplified.push({
         operation: operation.key,
         reason: 'inner parts of its arguments are any value',
       });
   }
 
-  /** Returns the header of the idempotency key. The engine sets the key: a model would invent a new key for each repetition. */
+  /** Returns the header of the idempotency key. The engine sets the key: a model would invent a new key for each retry. */
   #keyHeaderOf({ method, parameters }: Operation): string | undefined {
     const declared = parameters.find(
-      ({ in: place, name }) => place === 'header' && /^(?:x-)?idempotency-key$/i.test(name),
+      ({ in: location, name }) => location === 'header' && /^(?:x-)?idempotency-key$/i.test(name),
     )?.name;
     if (method !== 'POST' && method !== 'PATCH') return declared;
     return this.#options.keyHeader ?? declared;
@@ -300,8 +304,8 @@ function isSelected(patterns: readonly string[], id: string, operation: Operatio
   return patterns.some((pattern) => texts.some((text) => matchesPattern(pattern, text)));
 }
 
-function isHeader({ in: place, name }: Parameter, header: string | undefined): boolean {
-  return place === 'header' && name.toLowerCase() === header?.toLowerCase();
+function isHeader({ in: location, name }: Parameter, header: string | undefined): boolean {
+  return location === 'header' && name.toLowerCase() === header?.toLowerCase();
 }
 
 function isReadOnly(method: Method): boolean {
@@ -309,25 +313,25 @@ function isReadOnly(method: Method): boolean {
 }
 
 function descriptionOf({ summary, description, key }: Operation): string {
-  const whole = [summary, description === summary ? '' : description]
+  const fullText = [summary, description === summary ? '' : description]
     .filter((text) => text !== '')
     .join('\n');
-  const text = whole === '' ? key : whole;
+  const text = fullText === '' ? key : fullText;
   return text.length > MAX_DESCRIPTION ? `${text.slice(0, MAX_DESCRIPTION).toWellFormed()}…` : text;
 }
 
-function described(schema: JsonObject, description: string | undefined): JsonObject {
+function withDescription(schema: JsonObject, description: string | undefined): JsonObject {
   if (description === undefined || schema['description'] !== undefined) return schema;
   return { ...schema, description: description.slice(0, MAX_DESCRIPTION).toWellFormed() };
 }
 
 function bindingOf(
-  { in: place, name, style, explode, allowReserved, json }: Parameter,
+  { in: location, name, style, explode, allowReserved, json }: Parameter,
   argument: string,
 ): NonNullable<ServiceTool['parameters']>[number] {
   return {
     argument,
-    in: place,
+    in: location,
     name,
     style: style as 'simple',
     explode,
@@ -368,31 +372,31 @@ function isBinary(schema: Json | undefined): boolean {
 const MAX_FIELDS = 500;
 
 /** Returns the first properties of a schema, including through a reference or in `allOf`. */
-function propertiesOf(schema: JsonObject, defs: JsonObject, found: JsonObject = {}, depth = 0): JsonObject {
-  if (depth > 5) return found;
+function propertiesOf(schema: JsonObject, defs: JsonObject, result: JsonObject = {}, depth = 0): JsonObject {
+  if (depth > 5) return result;
   for (const name in objectOf(own(schema, 'properties'))) {
-    if (Object.keys(found).length >= MAX_FIELDS) return found;
-    found[name] ??= objectOf(own(schema, 'properties'))[name] ?? {};
+    if (Object.keys(result).length >= MAX_FIELDS) return result;
+    result[name] ??= objectOf(own(schema, 'properties'))[name] ?? {};
   }
   const reference = own(schema, '$ref');
   const target = typeof reference === 'string' ? own(defs, reference.slice('#/$defs/'.length)) : undefined;
   const all = own(schema, 'allOf');
   const parts = [...(Array.isArray(all) ? all.slice(0, 20) : []), ...(target === undefined ? [] : [target])];
-  for (const part of parts) propertiesOf(objectOf(part), defs, found, depth + 1);
-  return found;
+  for (const part of parts) propertiesOf(objectOf(part), defs, result, depth + 1);
+  return result;
 }
 
 function fieldOf(
   schema: Json | undefined,
   encoding: Json | undefined,
 ): NonNullable<ServiceBody['fields']>[string] {
-  const how = objectOf(encoding);
-  const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) => own(how, key));
-  const known = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find((each) => each === style);
+  const options = objectOf(encoding);
+  const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) => own(options, key));
+  const knownStyle = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find((each) => each === style);
   const items = isJsonObject(schema) ? own(schema, 'items') : undefined;
   const isType = typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType);
   return {
-    ...(known !== undefined && { style: known as 'form' }),
+    ...(knownStyle !== undefined && { style: knownStyle as 'form' }),
     ...(typeof explode === 'boolean' && { explode }),
     ...(isType && { mediaType: contentType }),
     ...((isBinary(schema) || isBinary(items)) && { file: true as const }),

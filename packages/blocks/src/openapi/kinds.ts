@@ -20,7 +20,7 @@ const BY_STATUS: { readonly [status: number]: ErrorKind } = {
 /** The rules of a definition for failures. */
 interface Definition {
   errors?: { readonly [kind in ErrorKind]?: readonly (string | number)[] | undefined } | undefined;
-  /** Files of older versions have the reasons of rates here. */
+  /** Older versions of tool files list the reasons for `rate` here. */
   retry?: readonly string[] | undefined;
 }
 
@@ -40,17 +40,19 @@ export function kindOf(
   definition: Definition | undefined,
   { status, code, reason }: Failure,
 ): ErrorKind | undefined {
-  const listed = ERROR_KINDS.map((kind) => ({ kind, signs: signsOf(definition, kind) }));
+  const listed = ERROR_KINDS.map((kind) => ({ kind, criteria: criteriaOf(definition, kind) }));
   const found =
-    listed.find(({ signs }) => code !== undefined && signs.includes(code)) ??
-    listed.find(({ signs }) => signs.some((sign) => typeof sign === 'string' && reason.includes(sign))) ??
-    listed.find(({ signs }) => signs.includes(status));
+    listed.find(({ criteria }) => code !== undefined && criteria.includes(code)) ??
+    listed.find(({ criteria }) =>
+      criteria.some((criterion) => typeof criterion === 'string' && reason.includes(criterion)),
+    ) ??
+    listed.find(({ criteria }) => criteria.includes(status));
   return found?.kind ?? BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
 }
 
-function signsOf(definition: Definition | undefined, kind: ErrorKind): readonly (string | number)[] {
-  const signs = definition?.errors?.[kind] ?? [];
-  return kind === 'rate' ? [...signs, ...(definition?.retry ?? [])] : signs;
+function criteriaOf(definition: Definition | undefined, kind: ErrorKind): readonly (string | number)[] {
+  const criteria = definition?.errors?.[kind] ?? [];
+  return kind === 'rate' ? [...criteria, ...(definition?.retry ?? [])] : criteria;
 }
 
 /** True if a call can succeed later. */

@@ -5,26 +5,26 @@ import { digestOf } from './schemas.ts';
 const MAX_NAME = 64;
 
 /**
- * Returns a name for each operation: letters, digits, `_` and `-`, at most 64 characters. It does not depend on the order of
- * the operations: names that would be equal, or too long, end in a digest of method and path instead of a number.
+ * Returns a name for each operation: letters, digits, `_` and `-`, at most 64 characters. The names do not depend on the order
+ * of the operations: names that would be equal, or too long, end in a digest of method and path instead of a number.
  */
 export function operationNames(
   service: string,
   operations: readonly Pick<Operation, 'method' | 'path' | 'key' | 'operationId'>[],
 ): string[] {
-  const plain = operations.map(
+  const names = operations.map(
     ({ method, path, operationId }) =>
       `${service}_${wordOf(operationId ?? `${method.toLowerCase()} ${path}`)}`,
   );
   const counts = new Map<string, number>();
-  for (const name of plain) counts.set(lower(name), (counts.get(lower(name)) ?? 0) + 1);
-  return plain.map((name, index) => {
+  for (const name of names) counts.set(lower(name), (counts.get(lower(name)) ?? 0) + 1);
+  return names.map((name, index) => {
     if (name.length <= MAX_NAME && counts.get(lower(name)) === 1) return name;
     return `${name.slice(0, MAX_NAME - 9).replace(/[_-]+$/, '')}_${digestOf(operations[index]?.key ?? '')}`;
   });
 }
 
-/** Returns the name in lower case: models mix up names that differ only in the case of letters. */
+/** Returns the name in lower case: models confuse names that differ only in case. */
 function lower(name: string): string {
   return name.toLowerCase();
 }
@@ -39,20 +39,20 @@ function wordOf(text: string): string {
 }
 
 /**
- * Returns a name for each argument: letters, digits, `_`, `.` and `-`, at most 64 characters. Equal names get the place of
- * the parameter (`query_id`), then a digest.
+ * Returns a name for each argument: letters, digits, `_`, `.` and `-`, at most 64 characters. Equal names get the location
+ * of the parameter (`query_id`), then a digest.
  */
 export function argumentNames(parameters: readonly { in: string; name: string }[]): string[] {
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   return parameters.map((parameter) => {
-    const plain = parameter.name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, '');
+    const base = parameter.name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, '');
     const candidates = [
-      plain,
-      `${parameter.in}_${plain}`,
-      `${plain.slice(0, MAX_NAME - 9)}_${digestOf(`${parameter.in} ${parameter.name}`)}`,
+      base,
+      `${parameter.in}_${base}`,
+      `${base.slice(0, MAX_NAME - 9)}_${digestOf(`${parameter.in} ${parameter.name}`)}`,
     ];
-    const name = candidates.find((each) => isArgument(each) && !taken.has(each)) ?? candidates[2] ?? plain;
-    taken.add(name);
+    const name = candidates.find((each) => isArgument(each) && !usedNames.has(each)) ?? candidates[2] ?? base;
+    usedNames.add(name);
     return name;
   });
 }
@@ -68,11 +68,11 @@ export function matchesPattern(pattern: string, text: string): boolean {
   const last = others.pop();
   if (last === undefined) return pattern === text;
   if (!text.startsWith(first)) return false;
-  let at = first.length;
+  let position = first.length;
   for (const piece of others) {
-    const found = text.indexOf(piece, at);
+    const found = text.indexOf(piece, position);
     if (found < 0) return false;
-    at = found + piece.length;
+    position = found + piece.length;
   }
-  return text.length - last.length >= at && text.endsWith(last);
+  return text.length - last.length >= position && text.endsWith(last);
 }

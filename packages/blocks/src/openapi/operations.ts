@@ -6,7 +6,7 @@ import type { OpenApiDocument, Resolved } from './document.ts';
 export const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** Methods of OpenAPI that clients cannot send, or that few servers have. */
+/** Methods of OpenAPI that clients cannot send, or that few servers support. */
 const OTHER_METHODS = ['trace', 'query'];
 
 export const LOCATIONS = ['path', 'query', 'header', 'cookie'] as const;
@@ -55,7 +55,7 @@ export interface Operation {
 }
 
 /** An operation, or why it cannot be read. `at` is its method and path. */
-export type Found = { at: string; operation: Operation } | { at: string; reason: string };
+export type OperationResult = { at: string; operation: Operation } | { at: string; reason: string };
 
 const OWN_HEADERS =
   /^(?:accept|authorization|content-type|content-length|content-encoding|transfer-encoding|te|trailer|connection|keep-alive|upgrade|expect|host|cookie|proxy-.*|sec-.*|x-forwarded-.*|forwarded|via|x-sim-via)$/i;
@@ -73,7 +73,7 @@ const MAX_ALTERNATIVES = 20;
 const MAX_TEXT = 5000;
 
 /** Returns all operations of the document, in its order. */
-export function* operationsOf(document: OpenApiDocument): Generator<Found> {
+export function* operationsOf(document: OpenApiDocument): Generator<OperationResult> {
   const paths = objectOf(own(document.root, 'paths'));
   const seen = new Set<JsonObject>();
   for (const [path, value] of Object.entries(paths)) {
@@ -91,7 +91,11 @@ export function* operationsOf(document: OpenApiDocument): Generator<Found> {
   }
 }
 
-function* operationsAt(document: OpenApiDocument, path: string, item: JsonObject): Generator<Found> {
+function* operationsAt(
+  document: OpenApiDocument,
+  path: string,
+  item: JsonObject,
+): Generator<OperationResult> {
   for (const [key, value] of Object.entries(item)) {
     const at = `${key.toUpperCase()} ${shortened(path)}`;
     if (OTHER_METHODS.includes(key)) yield { at, reason: `uses the method ${key.toUpperCase()}` };
@@ -154,7 +158,7 @@ function checkPath(path: string): void {
 /** Returns the parameters of the path item, replaced and followed by the parameters of the operation. */
 function parametersOf(document: OpenApiDocument, path: string, holders: readonly JsonObject[]): Parameter[] {
   const names = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
-  const found = new Map<string, Parameter>();
+  const parameters = new Map<string, Parameter>();
   const values = holders.flatMap((each) => listOf(own(each, 'parameters')));
   if (values.length > MAX_PARAMETERS) throw new Unusable(`has more than ${MAX_PARAMETERS} parameters`);
   for (const value of values) {
@@ -162,12 +166,12 @@ function parametersOf(document: OpenApiDocument, path: string, holders: readonly
     if (!parameter) continue;
     if (parameter.in === 'header' && isOwnHeader(parameter.name)) continue;
     if (parameter.in === 'path' && !names.has(parameter.name)) continue;
-    found.set(`${parameter.in} ${parameter.name}`, parameter);
+    parameters.set(`${parameter.in} ${parameter.name}`, parameter);
   }
   // Some documents do not declare the parameters of the path.
   for (const name of names)
-    if (!found.has(`path ${name}`)) found.set(`path ${name}`, { ...PATH_PARAMETER, name });
-  return [...found.values()];
+    if (!parameters.has(`path ${name}`)) parameters.set(`path ${name}`, { ...PATH_PARAMETER, name });
+  return [...parameters.values()];
 }
 
 const PATH_PARAMETER: Omit<Parameter, 'name'> = {
@@ -218,13 +222,13 @@ function isName(location: ParameterLocation, name: string): boolean {
   return location === 'header' ? /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name) : /^.{1,500}$/s.test(name);
 }
 
-function styleIn(location: ParameterLocation, asked: Json | undefined): string {
-  const [usual = 'form', ...others] = STYLES[location];
-  return others.find((style) => style === asked) ?? usual;
+function styleIn(location: ParameterLocation, declared: Json | undefined): string {
+  const [defaultStyle = 'form', ...others] = STYLES[location];
+  return others.find((style) => style === declared) ?? defaultStyle;
 }
 
 /** Media types of bodies, the most convenient ones first. */
-const PREFERRED = [
+const PREFERRED_TYPES = [
   /^application\/json\b/i,
   /^application\/[\w.+-]+\+json\b/i,
   /^application\/x-www-form-urlencoded\b/i,
@@ -241,7 +245,7 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
   if (!found) return undefined;
   const { object } = found;
   if (Object.keys(objectOf(own(object, 'content'))).length === 0) return undefined;
-  const media = mediaOf(document, found, PREFERRED);
+  const media = mediaOf(document, found, PREFERRED_TYPES);
   if (!media) throw new Unusable('has a body without a usable media type');
   return {
     mediaType: media.mediaType,
@@ -289,8 +293,8 @@ function isMediaType(text: string): boolean {
   return text.length <= 200 && MEDIA_TYPE.test(text);
 }
 
-/** Characters of a schema that every operation repeats if it shares the parameter or body. */
-const MAX_REPEATED = 1000;
+/** Maximum number of characters of a shared schema that each operation repeats. */
+const MAX_REPEATED_CHARS = 1000;
 const sizes = new WeakMap<JsonObject, number>();
 
 /** Returns the schema; a reference to it if it is large and others may share it. */
@@ -299,7 +303,7 @@ function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json
   if (pointer === undefined || !isJsonObject(schema)) return schema;
   const size = sizes.get(schema) ?? JSON.stringify(schema).length;
   sizes.set(schema, size);
-  if (size <= MAX_REPEATED) return schema;
+  if (size <= MAX_REPEATED_CHARS) return schema;
   return { $ref: [pointer, ...steps.map(pointerStep), 'schema'].join('/') };
 }
 
@@ -335,7 +339,7 @@ export function listOf(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns a text without the spaces around it; empty for anything else. */
+/** Returns a string without surrounding spaces; empty for any other value. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value.slice(0, MAX_TEXT).trim() : '';
 }

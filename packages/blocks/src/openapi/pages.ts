@@ -6,7 +6,7 @@ import type { ServiceAnswer } from './send.ts';
 
 type Paging = NonNullable<ServiceTool['paging']>;
 
-/** The request for a page: with a value of an argument, or at an address in the previous page. */
+/** The request for a page: with a value of an argument, or at a URL in the previous page. */
 export type NextPage = { argument: string; value: Json } | { url: string };
 
 /** Maximum number of bytes of the items of all pages of a call, as JSON. */
@@ -28,7 +28,7 @@ export async function collectPages(
   { first, send }: Pages,
 ): Promise<{ data: Json; items: Json[] }> {
   const items = itemsOf(paging, first.data);
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   let answer = first;
   let last = JSON.stringify(items);
   let bytes = Buffer.byteLength(last);
@@ -36,25 +36,25 @@ export async function collectPages(
     const next = nextPage(paging, { answer, page, count: items.length });
     if (next === undefined) break;
     const name = JSON.stringify(next);
-    if (asked.has(name)) throw repeatedPages(id, page, 'leads to a page that was read before');
-    asked.add(name);
+    if (requested.has(name)) throw repeatedPages(id, page, 'leads to a page that was read before');
+    requested.add(name);
     answer = await send(next);
-    const more = itemsOf(paging, answer.data);
-    const text = JSON.stringify(more);
+    const nextItems = itemsOf(paging, answer.data);
+    const text = JSON.stringify(nextItems);
     // A service that ignores the argument always answers with the first page.
-    if (paging.by !== undefined && more.length > 0 && text === last)
+    if (paging.by !== undefined && nextItems.length > 0 && text === last)
       throw repeatedPages(id, page, 'is followed by the same page again');
     last = text;
     bytes += Buffer.byteLength(text);
-    items.push(...more);
+    items.push(...nextItems);
   }
   return { data: answer.data, items };
 }
 
-function repeatedPages(id: string, page: number, what: string): BlockError {
+function repeatedPages(id: string, page: number, problem: string): BlockError {
   return new BlockError(
     'TOOL_PAGES_REPEATED',
-    `The list of the tool "${id}" does not end: page ${page} ${what}.`,
+    `The list of the tool "${id}" does not end: page ${page} ${problem}.`,
     { retryable: false, details: { page } },
   );
 }
@@ -88,15 +88,15 @@ function isLastPage(paging: CountedPaging, { answer: { data }, count }: Position
   const { more, total } = paging;
   if (itemsOf(paging, data).length === 0) return true;
   if (more !== undefined && valueAt(data, more) !== true) return true;
-  const all = total === undefined ? undefined : valueAt(data, total);
-  return typeof all === 'number' && count >= all;
+  const totalCount = total === undefined ? undefined : valueAt(data, total);
+  return typeof totalCount === 'number' && count >= totalCount;
 }
 
 function numberOf({ by, first }: CountedPaging, { page, count }: Position): number {
   return by === 'page' ? (first ?? 1) + page : (first ?? 0) + count;
 }
 
-/** Returns the address of the next page in a Link header (RFC 8288); undefined: there is none. */
+/** Returns the URL of the next page in a Link header (RFC 8288); undefined if there is none. */
 function nextLink(header: string): string | undefined {
   for (const [, url = '', parameters = ''] of header.slice(0, 10_000).matchAll(/<([^<>]*)>([^<>]*)/g))
     if (/;\s*rel\s*=\s*(?:next\b|"(?:[^"]*\s)?next[\s"])/i.test(parameters)) return url;
@@ -109,8 +109,8 @@ export function isOnePage({ paging }: ServiceTool, args: JsonObject): boolean {
 }
 
 /**
- * Returns the address of a next page. It must be below the address of the service: another origin, or another part of a host
- * that several services share, must not get the credential. Throws a BlockError.
+ * Returns the URL of a next page. It must be under the base URL of the service: another origin, or another part of a host that
+ * several services share, must not get the credential. Throws a BlockError.
  */
 export function checkedLink(
   url: string,
@@ -120,10 +120,10 @@ export function checkedLink(
   const base = new URL(address.endsWith('/') ? address : `${address}/`);
   if (next?.origin === base.origin && next.pathname.startsWith(base.pathname) && next.username === '')
     return next.href;
-  const where = next ? next.origin : 'no address';
+  const where = next ? next.origin : 'an invalid URL';
   throw new BlockError(
     'HTTP_FAILED',
-    `The list of the tool "${id}" continues at ${where.slice(0, 200)}, which is not below the address of the service, ${base.origin}${base.pathname}.`,
+    `The list of the tool "${id}" continues at ${where.slice(0, 200)}, which is not under the base URL of the service, ${base.origin}${base.pathname}.`,
     { retryable: false },
   );
 }

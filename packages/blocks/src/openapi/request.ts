@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { fileName, filesIn } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { ServiceBody, ServiceParameter, ServiceTool } from './file.ts';
-import { placeOf } from './security.ts';
+import { locationOf } from './security.ts';
 import { ArgumentError, cookieText, encoded, encodedReserved, headerText } from './wire.ts';
 import { pathText, plainText, queryPairs, queryText } from './wire.ts';
 
@@ -12,8 +12,8 @@ export interface ServiceRequest {
   method: string;
   /** Includes the query, with a key in it if the service requires that. */
   url: string;
-  /** The address for messages: without the query and without a key in the path. */
-  shown: string;
+  /** The URL for messages: without the query and without a key in the path. */
+  displayUrl: string;
   /** Keys that are part of the path, both unchanged and encoded. Errors and redirects can repeat the path. */
   pathKeys: string[];
   headers: [name: string, value: string][];
@@ -22,7 +22,7 @@ export interface ServiceRequest {
   redirect?: 'manual';
 }
 
-/** The address and credential of a request, and access to files. */
+/** The base URL and credential of a request, and access to files. */
 export interface RequestParts {
   address: string;
   /** Undefined: the request has no credential. */
@@ -32,8 +32,8 @@ export interface RequestParts {
 }
 
 /**
- * Returns the request of a tool with these arguments. With any arguments, it goes to the address of the service and the path of
- * the tool, whose placeholders are filled, and has only the headers and credentials that the tool describes.
+ * Returns the request of a tool with these arguments. Whatever the arguments are, the request goes to the base URL of the service
+ * and the path of the tool, whose placeholders are filled, and has only the headers and credentials that the tool describes.
  *
  * Throws an ArgumentError for arguments that cannot be sent.
  */
@@ -43,14 +43,14 @@ export async function requestOf(
   parts: RequestParts,
 ): Promise<ServiceRequest> {
   const credential = credentialParts(tool, parts.secret);
-  const given = (tool.parameters ?? []).flatMap((parameter) => {
+  const parameters = (tool.parameters ?? []).flatMap((parameter) => {
     const value = own(args, parameter.argument);
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }];
   });
   const path = filledPath(tool, args, credential.path);
   const query = [
     ...Object.entries(tool.query ?? {}).map(([name, value]) => `${encoded(name)}=${encoded(value)}`),
-    ...given
+    ...parameters
       .filter(({ parameter }) => parameter.in === 'query')
       .map(({ parameter, value }) => queryOf(tool, parameter, value)),
     ...credential.query,
@@ -58,13 +58,15 @@ export async function requestOf(
   const { type, body } = await bodyOf(tool, args, parts);
   const headers: ServiceRequest['headers'] = [['accept', acceptOf(tool)]];
   for (const [name, value] of Object.entries(tool.headers ?? {})) headers.push([name.toLowerCase(), value]);
-  for (const { parameter, value } of given) {
+  for (const { parameter, value } of parameters) {
     if (parameter.in !== 'header') continue;
-    const text = named(parameter.argument, () => headerText(wireValue(parameter, value), parameter));
+    const text = withArgumentName(parameter.argument, () =>
+      headerText(wireValue(parameter, value), parameter),
+    );
     headers.push([parameter.name.toLowerCase(), text]);
   }
   if (type !== undefined) headers.push(['content-type', type]);
-  const cookies = given
+  const cookies = parameters
     .filter(({ parameter }) => parameter.in === 'cookie')
     .map(({ parameter, value }) => `${encoded(parameter.name)}=${cookieText(wireValue(parameter, value))}`);
   const allCookies = [...cookies, ...credential.cookies].join('; ');
@@ -78,12 +80,12 @@ export async function requestOf(
   });
   const names = Object.keys(credential.path).map((name): [string, string] => [name, `{${name}}`]);
   const visible = names.length === 0 ? path : filledPath(tool, args, Object.fromEntries(names));
-  const shown = `${base}${visible}`.slice(0, 300);
-  return { method: tool.method, url, shown, pathKeys, headers, body };
+  const displayUrl = `${base}${visible}`.slice(0, 300);
+  return { method: tool.method, url, displayUrl, pathKeys, headers, body };
 }
 
 /** Runs `work`. Adds the name of the argument to its errors. */
-function named<T>(argument: string, work: () => T): T {
+function withArgumentName<T>(argument: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -96,7 +98,7 @@ function wireValue({ json }: ServiceParameter, value: Json): Json {
   return json === true ? JSON.stringify(value) : value;
 }
 
-/** Returns the path with the arguments and the keys in their places. */
+/** Returns the path with the arguments and the keys in place of its placeholders. */
 function filledPath(
   { path, parameters = [] }: ServiceTool,
   args: JsonObject,
@@ -109,37 +111,37 @@ function filledPath(
     const value = own(args, parameter.argument);
     if (value === undefined || value === null)
       throw new ArgumentError(`"${parameter.argument}" is missing, which the path needs`);
-    return named(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
+    return withArgumentName(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
   });
   // Only segments with a placeholder are checked: a document may have such segments in its own paths.
   const authored = path.split('/');
   for (const [index, segment] of filled.split('/').entries()) {
-    const hasHole = authored[index]?.includes('{') ?? false;
-    if (hasHole && /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')))
+    const hasPlaceholder = authored[index]?.includes('{') ?? false;
+    if (hasPlaceholder && /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')))
       throw new ArgumentError(`the path gets a segment "${segment}", which would lead to another path`);
   }
   return filled;
 }
 
 function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): string {
-  const pairs = named(parameter.argument, () =>
+  const pairs = withArgumentName(parameter.argument, () =>
     queryPairs(parameter.name, wireValue(parameter, value), parameter),
   );
   const isSpread = parameter.explode && parameter.style === 'form' && isJsonObject(value) && !parameter.json;
-  const other = isSpread ? pairs.find(({ name }) => isTaken(tool, name)) : undefined;
-  if (other)
+  const conflict = isSpread ? pairs.find(({ name }) => isReserved(tool, name)) : undefined;
+  if (conflict)
     throw new ArgumentError(
-      `"${parameter.argument}" has a member "${other.name}", which is another parameter`,
+      `"${parameter.argument}" has a member "${conflict.name}", which is another parameter`,
     );
   return queryText(pairs, parameter.reserved === true ? encodedReserved : encoded);
 }
 
 /** True if the query has a parameter or a key of this name, which an object spread over the query must not set. */
-function isTaken({ parameters = [], credential }: ServiceTool, name: string): boolean {
+function isReserved({ parameters = [], credential }: ServiceTool, name: string): boolean {
   const keys = Object.values(credential?.schemes ?? {}).flatMap((scheme) =>
-    scheme.type === 'key' ? [placeOf(scheme)] : [],
+    scheme.type === 'key' ? [locationOf(scheme)] : [],
   );
-  return [...parameters.map((each) => placeOf(each)), ...keys].includes(placeOf({ in: 'query', name }));
+  return [...parameters.map((each) => locationOf(each)), ...keys].includes(locationOf({ in: 'query', name }));
 }
 
 interface CredentialParts {
@@ -192,7 +194,9 @@ function partOf(secret: string, name: string, count: number): string {
   }
   const value = isJsonObject(parts) ? own(parts, name) : undefined;
   if (typeof value === 'string' && value !== '') return value;
-  throw new ArgumentError(`the credential must be a JSON object with ${count} texts, one of them "${name}"`);
+  throw new ArgumentError(
+    `the credential must be a JSON object with ${count} strings, one of them "${name}"`,
+  );
 }
 
 function acceptOf({ accept = [] }: ServiceTool): string {
@@ -218,7 +222,8 @@ async function bodyOf(
     return { type: mediaType.includes('*') ? file.type : mediaType, body: file.bytes };
   }
   if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is not an object`);
-  if (type === 'form') return { type: mediaType, body: named(argument, () => formText(body, value)) };
+  if (type === 'form')
+    return { type: mediaType, body: withArgumentName(argument, () => formText(body, value)) };
   return multipart(body, value, parts);
 }
 
@@ -246,7 +251,7 @@ function fieldOf({ fields = {} }: ServiceBody, name: string): Field {
 }
 
 /**
- * Returns the text of a form. Fields with a style are sent like parameters of a query, lists of texts are repeated, and
+ * Returns the text of a form. Fields with a style are sent like parameters of a query, lists of scalars are repeated, and
  * everything else is JSON.
  */
 function formText(body: ServiceBody, value: JsonObject): string {
@@ -256,8 +261,8 @@ function formText(body: ServiceBody, value: JsonObject): string {
     const isJson = mediaType !== undefined && /[/+]json\b/i.test(mediaType);
     if (isJson) return [{ name, text: JSON.stringify(item), raw: false }];
     if (style !== undefined || explode !== undefined) {
-      const known = style ?? 'form';
-      return queryPairs(name, item, { style: known, explode: explode ?? known === 'form' });
+      const usedStyle = style ?? 'form';
+      return queryPairs(name, item, { style: usedStyle, explode: explode ?? usedStyle === 'form' });
     }
     if (Array.isArray(item) && item.every((each) => typeof each !== 'object'))
       return queryPairs(name, item, { style: 'form', explode: true });
@@ -301,7 +306,7 @@ function recordOf(value: Json): FileRecord | undefined {
   return first && (first as unknown) === value ? first : undefined;
 }
 
-/** Returns a file of the run, Base64 content, or a text as a file. Throws an ArgumentError. */
+/** Returns a file of the run, Base64 content, or a string as a file. Throws an ArgumentError. */
 export async function fileOf(
   argument: string,
   value: Json,
@@ -309,7 +314,8 @@ export async function fileOf(
 ): Promise<File> {
   if (typeof value === 'string')
     return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };
-  if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is not a file: give a text or an object`);
+  if (!isJsonObject(value))
+    throw new ArgumentError(`"${argument}" is not a file: pass a string or an object`);
   const record = recordOf(value);
   const base64 = record ? await parts.file(record) : own(value, 'base64');
   if (typeof base64 !== 'string')

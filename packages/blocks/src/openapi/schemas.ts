@@ -69,8 +69,9 @@ export class SchemaConverter {
     const value = valueAt(this.#document, reference);
     const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^A-Za-z0-9_]+/g, '_');
     const plain = last.slice(0, 60);
-    const name = plain !== last || plain === '' || plain === '__proto__' || Object.hasOwn(this.defs, plain);
-    const unique = name ? `${plain.replaceAll('__proto__', '')}_${digestOf(reference)}` : plain;
+    const needsDigest =
+      plain !== last || plain === '' || plain === '__proto__' || Object.hasOwn(this.defs, plain);
+    const unique = needsDigest ? `${plain.replaceAll('__proto__', '')}_${digestOf(reference)}` : plain;
     this.#names.set(reference, unique);
     this.defs[unique] = {};
     this.#queue.push([unique, value]);
@@ -85,7 +86,7 @@ export function digestOf(source: string): string {
 
 type Inner = (schema: Json) => JsonObject;
 /** Returns the value of a keyword in JSON Schema; undefined leaves it out. */
-type Read = (value: Json, inner: Inner, schema: JsonObject) => Json | undefined;
+type Reader = (value: Json, inner: Inner, schema: JsonObject) => Json | undefined;
 
 const TYPES: ReadonlySet<Json> = new Set([
   'string',
@@ -104,24 +105,24 @@ const text =
     const trimmed = value.trim();
     return trimmed.length > max ? `${trimmed.slice(0, max).toWellFormed()}…` : trimmed;
   };
-const word: Read = (value) => (typeof value === 'string' && value.length <= MAX_WORD ? value : undefined);
-const number: Read = (value) => (typeof value === 'number' ? value : undefined);
-const count: Read = (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined);
-const flag: Read = (value) => (value === true ? true : undefined);
+const word: Reader = (value) => (typeof value === 'string' && value.length <= MAX_WORD ? value : undefined);
+const number: Reader = (value) => (typeof value === 'number' ? value : undefined);
+const count: Reader = (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined);
+const flag: Reader = (value) => (value === true ? true : undefined);
 /** Levels of a value in a schema. */
 const MAX_DATA_LEVELS = 3;
 const isShallow = (value: Json, levels = MAX_DATA_LEVELS): boolean =>
   typeof value !== 'object' ||
   value === null ||
   (levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1)));
-const data: Read = (value) => (isShallow(value) ? value : undefined);
-const subschema: Read = (value, inner) => inner(value);
-const several: Read = (value, inner) =>
+const data: Reader = (value) => (isShallow(value) ? value : undefined);
+const subschema: Reader = (value, inner) => inner(value);
+const subschemas: Reader = (value, inner) =>
   Array.isArray(value) && value.length > 0 ? value.map(inner) : undefined;
 
 /** The keywords that are kept, in this order. Others are for documentation, XML or responses, or would change references. */
-const KEYWORDS: ReadonlyMap<string, Read> = new Map(
-  Object.entries<Read>({
+const KEYWORDS: ReadonlyMap<string, Reader> = new Map(
+  Object.entries<Reader>({
     title: text(MAX_WORD),
     description: text(MAX_TEXT),
     type: (value) => {
@@ -153,10 +154,10 @@ const KEYWORDS: ReadonlyMap<string, Read> = new Map(
     additionalProperties: (value, inner) =>
       value === false ? false : isJsonObject(value) ? inner(value) : undefined,
     items: (value, inner) => (Array.isArray(value) ? undefined : inner(value)),
-    prefixItems: several,
-    allOf: several,
-    anyOf: several,
-    oneOf: several,
+    prefixItems: subschemas,
+    allOf: subschemas,
+    anyOf: subschemas,
+    oneOf: subschemas,
     ...Object.fromEntries(['not', 'if', 'then', 'else'].map((keyword) => [keyword, subschema])),
     multipleOf: (value) => (typeof value === 'number' && value > 0 ? value : undefined),
     minimum: number,
@@ -206,18 +207,18 @@ function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
 function nullable(schema: JsonObject, converted: JsonObject): JsonObject {
   if (own(schema, 'nullable') !== true) return converted;
   const { type, enum: values, description, ...others } = converted;
-  const about = description === undefined ? {} : { description };
+  const annotations = description === undefined ? {} : { description };
   if (type === undefined) {
     const isOpen = Object.keys(others).length === 0 && values === undefined;
     if (isOpen) return converted;
     return {
-      ...about,
+      ...annotations,
       anyOf: [{ ...others, ...(values !== undefined && { enum: values }) }, { type: 'null' }],
     };
   }
   const types = [type].flat();
   return {
-    ...about,
+    ...annotations,
     type: types.includes('null') ? types : [...types, 'null'],
     ...(Array.isArray(values) && { enum: values.includes(null) ? values : [...values, null] }),
     ...others,
@@ -248,7 +249,7 @@ const TOO_LARGE = anyValue('is too large to show');
 
 /**
  * Returns the schema with the entries of `defs` that it needs, in at most `maxChars` characters of JSON. If it is larger,
- * descriptions inside and the innermost schemas are left out; `isWhole` is false then. Undefined: it is still too large.
+ * inner descriptions and the innermost schemas are left out, and `isWhole` is false. Undefined: it is still too large.
  */
 export function bundled(
   schema: JsonObject,
@@ -256,8 +257,8 @@ export function bundled(
   maxChars: number,
 ): { schema: JsonObject; isWhole: boolean } | undefined {
   for (const [index, detail] of DETAILS.entries()) {
-    const found = bundle(schema, { defs, maxChars, detail });
-    if (found) return { schema: found.schema, isWhole: index === 0 && !found.isCut };
+    const result = bundle(schema, { defs, maxChars, detail });
+    if (result) return { schema: result.schema, isWhole: index === 0 && !result.isCut };
   }
   return undefined;
 }
@@ -275,15 +276,15 @@ function bundle(
   const reducer = new Reducer(detail, maxChars);
   try {
     const root = reducer.reduce(schema, 0) as JsonObject;
-    const found: JsonObject = {};
+    const usedDefs: JsonObject = {};
     // The list grows while it is read. Names at the same distance are adjacent.
     for (const [name, hop] of reducer.needed) {
-      const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is not there'));
-      found[name] = reducer.reduce(def, 2, { name, hop });
+      const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is missing'));
+      usedDefs[name] = reducer.reduce(def, 2, { name, hop });
       if (def === TOO_LARGE) reducer.isCut = true;
     }
     return {
-      schema: { ...root, ...(reducer.needed.size > 0 && { $defs: found }) },
+      schema: { ...root, ...(reducer.needed.size > 0 && { $defs: usedDefs }) },
       isCut: reducer.isCut,
     };
   } catch (error) {
@@ -292,7 +293,7 @@ function bundle(
   }
 }
 
-/** More characters than allowed. */
+/** Thrown for a schema with more characters than allowed. */
 class Overflow extends Error {}
 
 /** Keywords whose value is data, not schemas. */
@@ -304,12 +305,12 @@ class Reducer {
   readonly needed = new Map<string, number>();
   isCut = false;
   readonly #detail: Detail;
-  #left: number;
+  #remainingChars: number;
   #hop = 0;
 
   constructor(detail: Detail, maxChars: number) {
     this.#detail = detail;
-    this.#left = maxChars;
+    this.#remainingChars = maxChars;
   }
 
   /** Returns a copy of a schema. Throws Overflow. */
@@ -330,7 +331,7 @@ class Reducer {
     if (!isJsonObject(schema)) return this.#data(schema);
     if (level >= this.#detail.levels) return this.#type(schema);
     const reference = own(schema, '$ref');
-    if (typeof reference === 'string') this.#need(reference.slice('#/$defs/'.length));
+    if (typeof reference === 'string') this.#require(reference.slice('#/$defs/'.length));
     return this.#copy(schema, (keyword, value) => {
       if (keyword === 'description' && !this.#detail.descriptions && level > 2) return undefined;
       if (DATA.has(keyword)) return this.#data(value);
@@ -365,12 +366,12 @@ class Reducer {
     return value;
   }
 
-  #need(name: string): void {
+  #require(name: string): void {
     if (!this.needed.has(name)) this.needed.set(name, this.#hop + 1);
   }
 
   #spend(chars: number): void {
-    this.#left -= chars;
-    if (this.#left < 0) throw new Overflow();
+    this.#remainingChars -= chars;
+    if (this.#remainingChars < 0) throw new Overflow();
   }
 }

@@ -30,16 +30,16 @@ const MAX_SCHEMES = 5;
  */
 export function securityOf(document: OpenApiDocument, { security }: Pick<Operation, 'security'>): Security {
   const reasons: string[] = [];
-  const found: Security['schemes'][] = [];
+  const usable: Security['schemes'][] = [];
   for (const alternative of security ?? []) {
     const schemes = readAlternative(document, alternative);
     if (typeof schemes === 'string') reasons.push(schemes);
-    else found.push(schemes);
+    else usable.push(schemes);
   }
-  const isOptional = found.some((schemes) => sizeOf(schemes) === 0);
-  const [fewest] = found
+  const isOptional = usable.some((schemes) => sizeOf(schemes) === 0);
+  const [fewest] = usable
     .filter((schemes) => sizeOf(schemes) > 0)
-    .toSorted((one, other) => sizeOf(one) - sizeOf(other));
+    .toSorted((a, b) => sizeOf(a) - sizeOf(b));
   if (fewest || isOptional || reasons.length === 0)
     return { schemes: fewest ?? {}, isOptional: isOptional || !fewest };
   throw new Unusable([...new Set(reasons)].join('; ').slice(0, 300));
@@ -47,7 +47,7 @@ export function securityOf(document: OpenApiDocument, { security }: Pick<Operati
 
 const sizeOf = (schemes: Security['schemes']): number => Object.keys(schemes).length;
 
-/** Returns the schemes of an alternative, or why it cannot be used. Flows of OAuth that are needed together are one token. */
+/** Returns the schemes of an alternative, or why it cannot be used. OAuth flows that are needed together share one token. */
 function readAlternative(document: OpenApiDocument, alternative: JsonObject): Security['schemes'] | string {
   const names = Object.keys(alternative);
   if (names.length > MAX_SCHEMES) return `needs ${names.length} credentials at once`;
@@ -58,14 +58,14 @@ function readAlternative(document: OpenApiDocument, alternative: JsonObject): Se
     const known = Object.values(schemes);
     const bearer = known.find(({ type }) => type === 'bearer');
     const isSame = (other: Scheme): boolean =>
-      scheme.type === 'key' && other.type === 'key' && placeOf(other) === placeOf(scheme);
+      scheme.type === 'key' && other.type === 'key' && locationOf(other) === locationOf(scheme);
     if (known.some(isSame)) continue;
     if (scheme.type === 'bearer' && bearer?.type === 'bearer')
       bearer.scopes = [...new Set([...bearer.scopes, ...scheme.scopes])];
     else schemes[name] = scheme;
   }
   const targets = Object.values(schemes).map((scheme) =>
-    scheme.type === 'key' ? placeOf(scheme) : 'header authorization',
+    scheme.type === 'key' ? locationOf(scheme) : 'header authorization',
   );
   return new Set(targets).size === targets.length ? schemes : 'needs two credentials in one header';
 }
@@ -76,12 +76,12 @@ function readScheme(document: OpenApiDocument, name: string, scopes: Json | unde
   if (!scheme) return `needs the credential "${name.slice(0, 100)}", which the document does not describe`;
   const type = own(scheme, 'type');
   if (type === 'oauth2' || type === 'openIdConnect') {
-    const wanted = Array.isArray(scopes) ? scopes.slice(0, MAX_SCOPES) : [];
+    const required = Array.isArray(scopes) ? scopes.slice(0, MAX_SCOPES) : [];
     const isScope = (scope: Json): scope is string => typeof scope === 'string' && scope.length <= 200;
-    return { type: 'bearer', scopes: wanted.filter(isScope) };
+    return { type: 'bearer', scopes: required.filter(isScope) };
   }
   if (type === 'http') return httpScheme(textOf(own(scheme, 'scheme')).toLowerCase());
-  if (type === 'apiKey') return keyOf(scheme) ?? 'needs a key without a name, or in an unknown place';
+  if (type === 'apiKey') return keyOf(scheme) ?? 'needs a key without a name, or in an unknown location';
   return `needs a credential of the type ${textOf(type).slice(0, 100)}`;
 }
 
@@ -92,31 +92,31 @@ function httpScheme(scheme: string): Scheme | string {
 
 function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined {
   const name = own(scheme, 'name');
-  const place = (['header', 'query', 'cookie'] as const).find((each) => each === own(scheme, 'in'));
-  if (typeof name !== 'string' || !place || name === '') return undefined;
-  return place !== 'query' && !HEADER.test(name) ? undefined : { type: 'key', in: place, name };
+  const location = (['header', 'query', 'cookie'] as const).find((each) => each === own(scheme, 'in'));
+  if (typeof name !== 'string' || !location || name === '') return undefined;
+  return location !== 'query' && !HEADER.test(name) ? undefined : { type: 'key', in: location, name };
 }
 
 /**
- * Returns the places of keys in requests, as `header x-api-key`. Parameters at these places are not arguments: a model must not
- * choose or replace a credential.
+ * Returns the locations of keys in requests, such as `header x-api-key`. Parameters at these locations are not arguments: a model
+ * must not choose or replace a credential.
  */
-export function keyPlaces(document: OpenApiDocument): Set<string> {
-  const places = new Set<string>();
+export function keyLocations(document: OpenApiDocument): Set<string> {
+  const locations = new Set<string>();
   for (const value of Object.values(schemesOf(document))) {
     try {
       const key = keyOf(resolve(document, value)?.object ?? {});
-      if (key) places.add(placeOf(key));
+      if (key) locations.add(locationOf(key));
     } catch (error) {
       if (!(error instanceof Unusable)) throw error;
     }
   }
-  return places;
+  return locations;
 }
 
-/** Returns the place of a parameter, which is the same for names that servers treat as equal. */
-export function placeOf({ in: place, name }: { in: string; name: string }): string {
-  return `${place} ${place === 'header' ? name.toLowerCase() : name}`;
+/** Returns the location and name of a parameter, the same for names that servers treat as equal. */
+export function locationOf({ in: location, name }: { in: string; name: string }): string {
+  return `${location} ${location === 'header' ? name.toLowerCase() : name}`;
 }
 
 function schemesOf({ root }: OpenApiDocument): JsonObject {

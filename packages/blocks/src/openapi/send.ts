@@ -37,24 +37,24 @@ export async function sendOnce(
   { http }: ConfiguredService,
 ): Promise<ServiceAnswer | BlockError> {
   const { signal } = context;
-  const what = `${request.method} ${request.shown}`;
+  const name = `${request.method} ${request.displayUrl}`;
   let answer: ServiceAnswer;
   try {
     answer = await exchange(request, { tool, args, context }, http);
   } catch (error) {
     signal.throwIfAborted();
     if (!isConnectionError(error)) throw error;
-    return connectionFailure(what, error, request.pathKeys);
+    return connectionFailure(name, error, request.pathKeys);
   }
   const { status, headers, data } = answer;
   const refusal = failureIn(tool, data);
   if (status >= 200 && status < 400 && refusal === undefined) return answer;
-  const reason = hidden(refusal ?? excerpt(data), request.pathKeys);
+  const reason = redacted(refusal ?? excerpt(data), request.pathKeys);
   const kind = kindOf(tool.answer, { status, code: codeIn(tool, data), reason });
   const delayMs =
     retryAfterMs(headers['retry-after'], context.clock.now()) ??
     (kind === 'rate' ? untilReset(tool, headers, context.clock.now()) : undefined);
-  return statusFailure(what, {
+  return statusFailure(name, {
     ...{ status, kind, reason, retryAfterMs: delayMs, service: tool.service },
     isStated: refusal !== undefined,
   });
@@ -66,16 +66,16 @@ async function exchange(
   http: ConfiguredService['http'],
 ): Promise<ServiceAnswer> {
   const { signal, remainingMs = TIMEOUT_MS, services } = context;
-  const sent = { ...request, signal, timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)) };
+  const options = { ...request, signal, timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)) };
   const file = tool.answer?.file;
   if (!file) {
-    const { body, status, headers: pairs } = await http.fetch(sent);
+    const { body, status, headers: pairs } = await http.fetch(options);
     const headers = Object.fromEntries(pairs);
     return { status, headers, data: dataOf(body, headers['content-type'] ?? '') };
   }
   const { maxBytes } = file;
   const limit = maxBytes !== undefined && { maxResponseBytes: maxBytes };
-  const { body, status, headers: pairs } = await http.open({ ...sent, ...limit, toFile: true });
+  const { body, status, headers: pairs } = await http.open({ ...options, ...limit, toFile: true });
   const headers = Object.fromEntries(pairs);
   const type = headers['content-type'] ?? '';
   const isOk = status >= 200 && status < 400;
@@ -94,15 +94,15 @@ async function exchange(
 
 /** Returns the name of a file: from the call, from the service, or the end of the path. */
 function nameOf(
-  given: Json | undefined,
+  argument: Json | undefined,
   headers: ServiceAnswer['headers'],
-  { shown }: ServiceRequest,
+  { displayUrl }: ServiceRequest,
 ): string {
-  if (typeof given === 'string' && given.trim() !== '') return given;
+  if (typeof argument === 'string' && argument.trim() !== '') return argument;
   const disposition = (headers['content-disposition'] ?? '').slice(0, 2000);
   const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? [];
   const [, quoted, plain] = /;\s*filename\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i.exec(disposition) ?? [];
-  return decoded(encoded) ?? quoted ?? plain ?? decoded(new URL(shown).pathname) ?? 'file';
+  return decoded(encoded) ?? quoted ?? plain ?? decoded(new URL(displayUrl).pathname) ?? 'file';
 }
 
 function decoded(text: string | undefined): string | undefined {
@@ -114,22 +114,22 @@ function decoded(text: string | undefined): string | undefined {
   }
 }
 
-interface Refused {
+interface FailedCall {
   status: number;
   kind: ErrorKind | undefined;
   /** The service's message. */
   reason: string;
-  /** True: the reason is at the path that the definition has for it. */
+  /** True: the reason comes from the path that the definition has for it. */
   isStated: boolean;
   retryAfterMs: number | undefined;
   service: string;
 }
 
-function statusFailure(what: string, refused: Refused): BlockError {
-  const { status, kind, reason, isStated } = refused;
-  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${reason}${hintFor(refused)}`, {
+function statusFailure(name: string, failure: FailedCall): BlockError {
+  const { status, kind, reason, isStated } = failure;
+  return new BlockError('HTTP_FAILED', `${name} answered ${status}: ${reason}${hintFor(failure)}`, {
     retryable: isTransient(kind),
-    ...(refused.retryAfterMs !== undefined && { retryAfterMs: refused.retryAfterMs }),
+    ...(failure.retryAfterMs !== undefined && { retryAfterMs: failure.retryAfterMs }),
     details: { status, ...(kind !== undefined && { kind }), ...(isStated && { reason }) },
   });
 }
@@ -158,11 +158,11 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-function connectionFailure(what: string, error: unknown, pathKeys: readonly string[]): BlockError {
+function connectionFailure(name: string, error: unknown, pathKeys: readonly string[]): BlockError {
   const code = codeOf(error);
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
-  const reason = hidden(error instanceof Error ? error.message : String(error), pathKeys);
-  return new BlockError('HTTP_FAILED', `${what} got no answer: ${reason}`, {
+  const reason = redacted(error instanceof Error ? error.message : String(error), pathKeys);
+  return new BlockError('HTTP_FAILED', `${name} got no answer: ${reason}`, {
     retryable,
     ...(retryable && { details: { kind: 'temporary' } }),
     // A cause can have the whole path.
@@ -171,7 +171,7 @@ function connectionFailure(what: string, error: unknown, pathKeys: readonly stri
 }
 
 /** Returns advice for a failure. */
-function hintFor({ service, status, kind }: Refused): string {
+function hintFor({ service, status, kind }: FailedCall): string {
   if (kind !== 'auth') return '';
   return status === 403
     ? ` (the credential for the service "${service}" does not have the permission)`
@@ -179,8 +179,8 @@ function hintFor({ service, status, kind }: Refused): string {
 }
 
 /** Returns the text without the keys of the path, which services and errors can repeat. */
-function hidden(text: string, pathKeys: readonly string[]): string {
-  return pathKeys.reduce((left, key) => left.replaceAll(key, '«redacted»'), text);
+function redacted(text: string, pathKeys: readonly string[]): string {
+  return pathKeys.reduce((result, key) => result.replaceAll(key, '«redacted»'), text);
 }
 
 function excerpt(data: Json): string {
@@ -199,7 +199,7 @@ export function dataOf(body: Uint8Array, contentType: string): Json {
   const type = plainType(contentType);
   if (type === '' || TEXT.test(type)) {
     const text = new TextDecoder().decode(body);
-    return type === '' || /[/+]json$/.test(type) ? parsed(text) : text;
+    return type === '' || /[/+]json$/.test(type) ? parsedJson(text) : text;
   }
   return { type, size: body.length, base64: Buffer.from(body).toString('base64') };
 }
@@ -217,7 +217,7 @@ export function isTextType(contentType: string): boolean {
   return type.includes('*') || TEXT.test(type);
 }
 
-function parsed(text: string): Json {
+function parsedJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {

@@ -4,61 +4,61 @@ import type { OpenApiDocument } from './document.ts';
 import { objectOf, textOf } from './operations.ts';
 import { digestOf } from './schemas.ts';
 
-/** Options for converting the servers of a document to addresses. */
+/** Options for converting the servers of a document to base URLs. */
 export interface ServerOptions {
   name: string;
-  /** Values of variables in addresses, such as `{ region: 'eu' }`. Default: the values in the document. */
+  /** Values of variables in server URLs, such as `{ region: 'eu' }`. Default: the values in the document. */
   variables?: { readonly [name: string]: string };
-  /** The address of the document: the base of relative addresses. */
+  /** The URL of the document, which relative URLs are resolved against. */
   source?: string;
 }
 
-/** A service whose address an operator can replace. */
+/** A service whose base URL an operator can override. */
 export interface Server {
   /** The name for `--service NAME=URL`: the name of the document, followed by host and path for another server. */
   name: string;
   title: string;
-  /** Undefined: it is unknown until an operator gives one. */
+  /** The base URL. Undefined: unknown until an operator sets it. */
   address: string | undefined;
 }
 
 const MAX_VARIABLE = 200;
 
-/** Returns the first server of an operation. `usual` is the server of most operations. */
+/** Returns the server of an operation. `mainServer`: the server of the document, or of its first operation. */
 export function serverOf(
   document: OpenApiDocument,
-  { server, usual }: { server: JsonObject | undefined; usual: JsonObject | undefined },
+  { server, mainServer }: { server: JsonObject | undefined; mainServer: JsonObject | undefined },
   options: ServerOptions,
 ): Server {
   const { root } = document;
   const title = textOf(own(objectOf(own(root, 'info')), 'title')).slice(0, 200) || options.name;
   const address = addressOf(server, options);
-  if (server === undefined || server === usual || address === undefined)
+  if (server === undefined || server === mainServer || address === undefined)
     return { name: options.name, title, address: address ?? addressOf(undefined, options) };
-  const main = addressOf(usual, options);
-  if (main === address) return { name: options.name, title, address };
+  const mainAddress = addressOf(mainServer, options);
+  if (mainAddress === address) return { name: options.name, title, address };
   const { host, pathname } = new URL(address);
   const where = `${host}${pathname}`.replaceAll(/[^A-Za-z0-9_.:/-]/g, '_').replace(/\/+$/, '');
   const name = `${options.name}:${where}`;
   return { name: name.length > 100 ? `${name.slice(0, 91)}_${digestOf(address)}` : name, title, address };
 }
 
-/** Returns the address with its variables filled in, without a / at its end. Undefined if it is not an address on the web. */
+/** Returns the base URL with its variables filled in, without a / at its end; undefined if it is not an HTTP URL. */
 function addressOf(
   server: JsonObject | undefined,
   { variables = {}, source }: ServerOptions,
 ): string | undefined {
   const template = own(server ?? {}, 'url');
-  const described = objectOf(own(server ?? {}, 'variables'));
+  const declared = objectOf(own(server ?? {}, 'variables'));
   const filled = (typeof template === 'string' ? template.slice(0, 1000).trim() : '/').replaceAll(
     /\{([^{}]*)\}/g,
     (whole, name: string) => {
-      const given = Object.hasOwn(variables, name)
+      const value = Object.hasOwn(variables, name)
         ? variables[name]
-        : own(objectOf(own(described, name)), 'default');
-      return given === undefined || given === null || typeof given === 'object'
+        : own(objectOf(own(declared, name)), 'default');
+      return value === undefined || value === null || typeof value === 'object'
         ? whole
-        : String(given).slice(0, MAX_VARIABLE);
+        : String(value).slice(0, MAX_VARIABLE);
     },
   );
   if (/[{}]/.test(filled) || !URL.canParse(filled, source)) return undefined;

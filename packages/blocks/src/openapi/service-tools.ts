@@ -13,7 +13,7 @@ import { bundled } from './schemas.ts';
 export interface LoadedTool {
   tool: ServiceTool;
   services: ToolFile['services'];
-  /** The schema of the arguments, complete. */
+  /** The complete schema of the arguments. */
   schema: JsonObject;
   problemsOf: SchemaCheck;
 }
@@ -61,7 +61,7 @@ export class ServiceTools {
 
   #expectNew(id: string): void {
     if (this.#entries.has(id) || this.#code.has(id))
-      throw new EngineError('OPTIONS_INVALID', `Two files of tools have a tool "${id}".`);
+      throw new EngineError('OPTIONS_INVALID', `Two tool files have a tool "${id}".`);
   }
 
   /** Returns the code tool with this id. */
@@ -72,7 +72,7 @@ export class ServiceTools {
   /** Returns the tool with this id. Throws OPTIONS_INVALID if its schema cannot be used. */
   get(id: string): LoadedTool | undefined {
     const entry = this.#entries.get(id);
-    return entry && (entry.loaded ??= loaded(entry));
+    return entry && (entry.loaded ??= load(entry));
   }
 
   /** Returns whether files have tools of this service. */
@@ -95,14 +95,14 @@ export class ServiceTools {
   }
 
   #tools(service: string): ServiceTool[] {
-    const known = this.#byService.get(service) ?? [];
-    this.#byService.set(service, known);
-    return known;
+    const tools = this.#byService.get(service) ?? [];
+    this.#byService.set(service, tools);
+    return tools;
   }
 
   #indexOf(service: string): MiniSearch {
-    const known = this.#indexes.get(service);
-    if (known) return known;
+    const existing = this.#indexes.get(service);
+    if (existing) return existing;
     const index = new MiniSearch({
       fields: ['id', 'title', 'text', 'tags'],
       tokenize: wordsOf,
@@ -128,7 +128,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== '');
 }
 
-const COMMON: ReadonlySet<string> = new Set([
+const STOP_WORDS: ReadonlySet<string> = new Set([
   'a',
   'an',
   'and',
@@ -142,10 +142,10 @@ const COMMON: ReadonlySet<string> = new Set([
   'with',
 ]);
 
-/** Returns the stem of a word, the same for singular and plural; undefined for a common word. */
+/** Returns the stem of a word, the same for singular and plural; undefined for a stop word. */
 function stemOf(word: string): string | undefined {
   const lower = word.toLowerCase();
-  if (COMMON.has(lower)) return undefined;
+  if (STOP_WORDS.has(lower)) return undefined;
   if (lower.length > 4 && lower.endsWith('ies')) return `${lower.slice(0, -3)}y`;
   return lower.length > 3 && lower.endsWith('s') && !lower.endsWith('ss') ? lower.slice(0, -1) : lower;
 }
@@ -156,12 +156,12 @@ function isSelected({ id, tags = [], readOnly }: ServiceTool, selection: Selecti
   return selection.operations?.some((pattern) => matchesPattern(pattern, id)) ?? true;
 }
 
-function loaded({ tool, file }: Entry): LoadedTool {
+function load({ tool, file }: Entry): LoadedTool {
   const refuse = (why: string): EngineError =>
     new EngineError('OPTIONS_INVALID', `The tool "${tool.id}" has arguments whose schema ${why}.`);
-  const found = bundled(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
-  if (!found) throw refuse(`is larger than ${MAX_SCHEMA_CHARS} characters`);
-  const schema = withCheckedPatterns(found.schema);
+  const bundle = bundled(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
+  if (!bundle) throw refuse(`is larger than ${MAX_SCHEMA_CHARS} characters`);
+  const schema = withCheckedPatterns(bundle.schema);
   return { tool, services: file.services, schema, problemsOf: compileSchema(schema, refuse) };
 }
 
@@ -169,11 +169,11 @@ function loaded({ tool, file }: Entry): LoadedTool {
 export function withoutArguments(schema: JsonObject, names: ReadonlySet<string>): JsonObject {
   const properties = (own(schema, 'properties') ?? {}) as JsonObject;
   const required = own(schema, 'required');
-  const left = Array.isArray(required) ? required.filter((name) => !names.has(name as string)) : [];
+  const remaining = Array.isArray(required) ? required.filter((name) => !names.has(name as string)) : [];
   const { required: _, ...others } = schema;
   return {
     ...others,
     properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.has(name))),
-    ...(left.length > 0 && { required: left }),
+    ...(remaining.length > 0 && { required: remaining }),
   };
 }

@@ -1,6 +1,6 @@
 import { BlockError, own } from '@heddle/core/blocks';
 import { filesIn } from '@heddle/core/files';
-import { repeated } from './attempts.ts';
+import { withRetries } from './attempts.ts';
 import { fileOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import type { Sender, ServiceAnswer } from './send.ts';
@@ -47,7 +47,7 @@ export function announcement({ bytes, type }: Source): ServiceRequest['headers']
 }
 
 /**
- * Sends a file in parts to the address that the answer to its announcement names, and returns the last answer. A part whose
+ * Sends a file in parts to the URL in the answer to its announcement, and returns the last answer. A part whose
  * request fails temporarily is sent again from the first byte that the service lacks.
  *
  * Throws a BlockError: HTTP_FAILED.
@@ -66,33 +66,33 @@ export async function uploadParts(
     send({
       ...request,
       ...{ method: 'PUT', url, body, redirect: 'manual' },
-      // The address itself gives access: the credential is not sent.
+      // The URL itself gives access: the credential is not sent.
       headers: [['content-range', `bytes ${range}/${source.bytes}`]],
     });
-  let at = 0;
+  let start = 0;
   for await (const chunk of slices(source)) {
-    const end = at + chunk.length;
-    let from = at;
-    const answer = await repeated(
+    const end = start + chunk.length;
+    let from = start;
+    const answer = await withRetries(
       sender.context,
       async () => {
-        const body = chunk.subarray(from - at);
-        const sent = await put(source.bytes === 0 ? '*' : `${from}-${end - 1}`, body);
-        if (!(sent instanceof BlockError) || !sent.retryable) return sent;
+        const body = chunk.subarray(from - start);
+        const result = await put(source.bytes === 0 ? '*' : `${from}-${end - 1}`, body);
+        if (!(result instanceof BlockError) || !result.retryable) return result;
         const state = await put('*', new Uint8Array());
-        if (state instanceof BlockError) return sent;
+        if (state instanceof BlockError) return result;
         if (state.status !== INCOMPLETE || receivedIn(state) >= end) return state;
-        from = Math.max(at, receivedIn(state));
-        return sent;
+        from = Math.max(start, receivedIn(state));
+        return result;
       },
       ({ retryable }) => retryable,
     );
     if (answer.status !== INCOMPLETE) return answer;
     if (receivedIn(answer) !== end)
-      throw failed(sender, 'has received another part of the file than was sent');
-    at = end;
+      throw uploadFailed(sender, 'has received another part of the file than was sent');
+    start = end;
   }
-  throw failed(sender, 'expects more than the whole file');
+  throw uploadFailed(sender, 'expects more than the whole file');
 }
 
 /** Returns how many bytes the service has. */
@@ -101,21 +101,21 @@ function receivedIn({ headers }: ServiceAnswer): number {
   return last === undefined ? 0 : Number(last) + 1;
 }
 
-/** Returns the address for the parts. It must belong to the service, so that no other host gets the file. */
+/** Returns the URL for the parts. It must belong to the service, so that no other host gets the file. */
 function sessionOf({ headers }: ServiceAnswer, { url }: ServiceRequest, sender: Sender): string {
   const location = headers['location'] ?? '';
   const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
   if (found?.origin === new URL(url).origin && found.username === '') return found.href;
-  throw failed(
+  throw uploadFailed(
     sender,
     found
-      ? `names an address at ${found.origin} for the file, which is another host`
-      : 'names no address for the file',
+      ? `names a URL at ${found.origin} for the file, which is another host`
+      : 'names no URL for the file',
   );
 }
 
-function failed({ tool }: Sender, what: string): BlockError {
-  return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${what}.`, {
+function uploadFailed({ tool }: Sender, problem: string): BlockError {
+  return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${problem}.`, {
     retryable: false,
   });
 }

@@ -23,7 +23,7 @@ export function plainText(value: Json): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Returns the text, percent-encoded for any place in a URL. */
+/** Returns the text, percent-encoded for any part of a URL. */
 export function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll("'", '%27');
 }
@@ -42,7 +42,7 @@ function entriesOf(value: JsonObject): Entry[] {
   return entries;
 }
 
-function listOf(value: Json[]): Json[] {
+function checkedList(value: Json[]): Json[] {
   if (value.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} items`);
   return value;
 }
@@ -60,8 +60,8 @@ export function pathText(name: string, value: Json, { style, explode }: Style): 
       const text = pieces.join(',');
       return text === '' ? `;${encoded(name)}` : `;${encoded(name)}=${text}`;
     }
-    const named = Array.isArray(value) ? pieces.map((piece) => `${encoded(name)}=${piece}`) : pieces;
-    return named.map((piece) => `;${piece}`).join('');
+    const parts = Array.isArray(value) ? pieces.map((piece) => `${encoded(name)}=${piece}`) : pieces;
+    return parts.map((piece) => `;${piece}`).join('');
   }
   const text = pieces.join(',');
   if (text === '') throw new ArgumentError('is empty, which would lead to another path');
@@ -84,7 +84,7 @@ export function cookieText(value: Json): string {
 
 /** Returns a list as its items, an object as `key=value` or as keys and values in turn, anything else as itself. */
 function piecesOf(value: Json, explode: boolean, encode: (text: string) => string): string[] {
-  if (Array.isArray(value)) return listOf(value).map((item) => encode(plainText(item)));
+  if (Array.isArray(value)) return checkedList(value).map((item) => encode(plainText(item)));
   if (!isJsonObject(value)) return [encode(plainText(value))];
   return entriesOf(value).flatMap(([key, item]) => {
     const [name, text] = [encode(key), encode(plainText(item))];
@@ -104,7 +104,7 @@ export function queryPairs(name: string, value: Json, { style, explode }: Style)
   if (style === 'deepObject') return deepPairs(name, value, []);
   if (typeof value !== 'object' || value === null) return [pair(name, value)];
   if (explode) {
-    if (Array.isArray(value)) return listOf(value).map((item) => pair(name, item));
+    if (Array.isArray(value)) return checkedList(value).map((item) => pair(name, item));
     return entriesOf(value).map(([key, item]) => pair(key, item));
   }
   const separator = { spaceDelimited: '%20', pipeDelimited: '%7C' }[style] ?? ',';
@@ -115,17 +115,17 @@ function pair(name: string, value: Json): Pair {
   return { name, text: plainText(value), raw: false };
 }
 
-function deepPairs(name: string, value: Json, found: Pair[], level = 0): Pair[] {
-  if (found.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
-  if (typeof value !== 'object' || value === null) found.push(pair(name, value));
+function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] {
+  if (pairs.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
+  if (typeof value !== 'object' || value === null) pairs.push(pair(name, value));
   else if (level >= MAX_LEVELS) throw new ArgumentError(`is nested more than ${MAX_LEVELS} levels deep`);
   else {
     const entries: Entry[] = Array.isArray(value)
       ? value.map((item, index): Entry => [String(index), item])
       : entriesOf(value);
-    for (const [key, item] of entries) deepPairs(`${name}[${key}]`, item, found, level + 1);
+    for (const [key, item] of entries) deepPairs(`${name}[${key}]`, item, pairs, level + 1);
   }
-  return found;
+  return pairs;
 }
 
 /** Returns pairs as the text of a query or form. */

@@ -14,7 +14,7 @@ export const router = defineOutside({
   fields: z.object({ prompt: z.string().describe('The text to route.'), ...modelFields }),
   outputs: z.object({ prompt: z.string().describe('The text that was routed.'), ...choiceOutputs }),
   async run({ fields: { prompt }, ...call }) {
-    const choices = blocksBehind(call.context);
+    const choices = blocksAfter(call.context);
     if (choices.length === 0) throw invalid(call.context, 'has no block after it to choose');
     const { facts, port, selectedRoute, selectedPath } = await choose(call, choices, prompt);
     return { output: { prompt, ...facts, selectedRoute, selectedPath }, port };
@@ -22,7 +22,7 @@ export const router = defineOutside({
 });
 
 /** Returns the blocks after the router. Its ports are named after them. */
-function blocksBehind({ services }: Context): Choice[] {
+function blocksAfter({ services }: Context): Choice[] {
   return services
     .ports()
     .filter((port) => port.startsWith(PREFIX))

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defineOutside } from '../define.ts';
 
-/** A recorded step of reasoning. It calls no model. */
+/** Records a step of reasoning. Calls no model. */
 export const thinking = defineOutside({
   summary: 'Records a thought, so that later blocks can read it.',
   fields: z.object({ thought: z.string().describe('The thought.') }),

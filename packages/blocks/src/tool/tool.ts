@@ -4,7 +4,7 @@ import { defineOutside } from '../define.ts';
 import { callService, refuse } from '../openapi/call.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 
-/** One call of a tool of a service, without a model. */
+/** Calls a tool of a service, without a model. */
 export const tool = defineOutside({
   summary: 'Calls an operation of a service that has been imported from its OpenAPI document.',
   fields: z.object({
@@ -25,19 +25,19 @@ export const tool = defineOutside({
     if (!found)
       throw refuse(
         'TOOL_UNKNOWN',
-        `The block "${context.block.name}" uses the tool "${fields.toolId.slice(0, 100)}", which this engine does not have. Import it with heddle tools import, and give the file with --tools.`,
+        `The block "${context.block.name}" uses the tool "${fields.toolId.slice(0, 100)}", which this engine does not have. Import it with heddle tools import, and pass the file with --tools.`,
       );
-    const { tool: called, services, problemsOf } = found;
+    const { tool: serviceTool, services, problemsOf } = found;
     const args = (fields.arguments ?? {}) as JsonObject;
     const problems = problemsOf(args);
     if (problems !== undefined)
       throw refuse(
         'TOOL_ARGUMENTS_INVALID',
-        `The block "${context.block.name}" has arguments that do not match the tool "${called.id}": ${problems}`,
+        `The block "${context.block.name}" has arguments that do not match the tool "${serviceTool.id}": ${problems}`,
       );
     const { idempotencyKey } = context;
     const { data, status, headers } = await callService({
-      ...{ tool: called, args, services, context, idempotencyKey },
+      ...{ tool: serviceTool, args, services, context, idempotencyKey },
       credentialId: fields.credential,
     });
     return { output: { data: data as Json, status, headers } };

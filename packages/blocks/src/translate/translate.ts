@@ -3,7 +3,7 @@ import { defineOutside } from '../define.ts';
 import { askText } from '../models/ask.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
 
-/** A text in another language. */
+/** Lets a model translate a text. */
 export const translate = defineOutside({
   summary: 'Lets a model translate a text.',
   fields: z.object({
