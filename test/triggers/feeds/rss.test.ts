@@ -129,7 +129,7 @@ describe('a feed of RSS or Atom', () => {
     [
       'is nested too deeply',
       `<rss>${'<a>'.repeat(100)}`,
-      'The document has more than 64 elements inside each other.',
+      'The document is nested more than 64 levels deep.',
     ],
     ['is empty', '', 'The document is neither RSS nor Atom.'],
   ])('refuses a document that %s', async (_what, document, message) => {

@@ -199,7 +199,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     const second = await api.hooked(type, fields);
     const failed = await api.settled(second, 'failed');
     expect(failed.latestDeploymentAttempt?.error).toMatchObject({
-      message: expect.stringMatching(/already has a webhook at another address/),
+      message: expect.stringMatching(/already has a webhook at another URL/),
       retryable: false,
     });
     await api.call('DELETE', `/api/v2/workflows/${second}/deploy`);

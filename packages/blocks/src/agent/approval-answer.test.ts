@@ -16,8 +16,8 @@ const paused = {
 };
 const block = { name: 'A' } as BlockConfig;
 
-function answer(input: Json, of: JsonObject = paused): JsonObject {
-  return checkedAnswer({ block, paused: of, input, pausedMs: 0, nowMs: 0 });
+function answer(input: Json, pause: JsonObject = paused): JsonObject {
+  return checkedAnswer({ block, paused: pause, input, pausedMs: 0, nowMs: 0 });
 }
 
 function edit(edited: Json, id = '1.3'): Json {
@@ -42,14 +42,14 @@ describe('the answer to a pause of an agent', () => {
   it('may decide about some calls, and may edit a single call without its id', () => {
     const some = { decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } } };
     expect(answer(some)).toEqual(some);
-    const only = { calls: paused.calls.slice(0, 1) };
+    const single = { calls: paused.calls.slice(0, 1) };
     const edited = { decision: 'edit', arguments: { to: 'bob' } };
-    expect(answer(edited, only)).toEqual({ decisions: { '1.1': edited } });
+    expect(answer(edited, single)).toEqual({ decisions: { '1.1': edited } });
   });
 
   it.each<[why: string, input: Json, message: RegExp]>([
     ['is empty', {}, /use {"decision": "approve"}/],
-    ['is a text', 'approve', /use {"decision": "approve"}/],
+    ['is a string', 'approve', /use {"decision": "approve"}/],
     ['decides about no call', { decisions: {} }, /"decisions" is empty/],
     ['has other fields', { decisions: {}, all: true }, /use {"decision": "approve"}/],
     [
@@ -63,7 +63,7 @@ describe('the answer to a pause of an agent', () => {
       /no call "2\.1" waits/,
     ],
     [
-      'has a key of objects',
+      'has the key "__proto__"',
       JSON.parse('{"decisions": {"__proto__": {"decision": "approve"}}}') as Json,
       /no call "__proto__" waits/,
     ],
@@ -111,7 +111,7 @@ describe('the answer to a pause of an agent', () => {
       /the arguments of call 1\.1 do not match the schema: .*admin/,
     ],
     [
-      'has a key for the prototype',
+      'has arguments with the key "__proto__"',
       edit(JSON.parse('{"a": [{"__proto__": {"admin": true}}]}') as Json),
       /the arguments of call 1\.3 have a key "__proto__"/,
     ],

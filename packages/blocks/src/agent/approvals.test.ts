@@ -5,7 +5,7 @@ import { Approvals } from './approvals.ts';
 
 const CALL = { id: '1.1', name: 'pay', arguments: { to: 'ada' }, parameters: {} };
 
-/** Returns a context with these answers, whose steps are kept in `steps`. */
+/** Returns a context with these answers, whose steps are stored in `steps`. */
 function contextOf(answers: Json[], steps: Map<string, Json> = new Map()): Context {
   return {
     answers: async () => answers,
@@ -34,13 +34,13 @@ describe('approvals of an agent', () => {
   it.each<[why: string, answer: Json]>([
     ['is no decision', 'yes'],
     ['names a call that was not shown', { decisions: { '2.1': { decision: 'approve' } } }],
-    ['is half wrong', { decisions: { '1.1': { decision: 'approve' }, '2.1': { decision: 'approve' } } }],
+    ['is partly invalid', { decisions: { '1.1': { decision: 'approve' }, '2.1': { decision: 'approve' } } }],
   ])('ask again after an unchecked answer that %s', async (_why, answer) => {
     const steps = new Map<string, Json>([['approval 1', { calls: [CALL] }]]);
     const approvals = await Approvals.open(contextOf([answer], steps));
     expect(approvals.of(CALL)).toBeUndefined();
-    const asked = (await approvals.ask([CALL])) as JsonObject;
-    expect(asked).toEqual({ calls: [CALL], problem: expect.any(String) });
+    const pause = (await approvals.ask([CALL])) as JsonObject;
+    expect(pause).toEqual({ calls: [CALL], problem: expect.any(String) });
     const after = await Approvals.open(contextOf([answer, { decision: 'deny' }], steps));
     expect(after.of(CALL)).toMatchObject({ decision: { decision: 'deny' } });
   });

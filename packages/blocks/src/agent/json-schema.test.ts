@@ -109,8 +109,8 @@ describe('schemas of arguments', () => {
 
   it.each([
     ['a look-ahead', '^(?=a)b', /pattern "\^\(\?=a\)b", which cannot be checked/],
-    ['a reference back', String.raw`(a)\1`, /cannot be checked/],
-    ['a wrong one', '(', /cannot be checked/],
+    ['a back-reference', String.raw`(a)\1`, /cannot be checked/],
+    ['an invalid one', '(', /cannot be checked/],
     ['a long one', 'a'.repeat(1001), /more than 1000 characters/],
     ['one that becomes large', `(${'abc'.repeat(100)}){0,1000}`, /repeats too much/],
     ['one that becomes large by levels', '((((a{9}){9}){9}){9}){9}', /repeats too much/],
@@ -124,10 +124,10 @@ describe('schemas of arguments', () => {
       Array.from({ length: 30 }, (_, n) => [`p${n}`, { pattern: `${n}a{900}` }]),
     );
     expect(() => compiled({ properties })).toThrow(/exceeds the limit for all patterns together/);
-    const noted: string[] = [];
-    const check = compiled(withCheckedPatterns({ properties }, (text) => noted.push(text)));
+    const unchecked: string[] = [];
+    const check = compiled(withCheckedPatterns({ properties }, (text) => unchecked.push(text)));
     expect(check({ p0: 'x' })).toContain('#/p0');
-    expect(noted.length).toBeGreaterThan(5);
+    expect(unchecked.length).toBeGreaterThan(5);
   });
 
   it('match neither a text that is too long for a pattern nor too many texts', () => {
@@ -139,12 +139,12 @@ describe('schemas of arguments', () => {
   });
 
   it('of foreign tools keep patterns that cannot be checked in the description', () => {
-    const noted: string[] = [];
+    const unchecked: string[] = [];
     const schema = { properties: { a: { pattern: '^(?=x)', description: 'An a.' }, b: { pattern: '^b$' } } };
-    expect(withCheckedPatterns(schema, (text) => noted.push(text))).toEqual({
+    expect(withCheckedPatterns(schema, (text) => unchecked.push(text))).toEqual({
       properties: { a: { description: 'An a. (Pattern, not checked: ^(?=x))' }, b: { pattern: '^b$' } },
     });
-    expect(noted).toEqual(['^(?=x)']);
+    expect(unchecked).toEqual(['^(?=x)']);
   });
 
   it('with patterns of names check matching names, and other names as additional properties', () => {

@@ -4,7 +4,7 @@ import { schemaAsText, schemaInstruction } from './schema-as-text.ts';
 const SCHEMA = { type: 'object' as const };
 const user = { role: 'user' as const, content: [{ type: 'text' as const, text: 'How many?' }] };
 
-function asked(...instructions: string[]) {
+function callWith(...instructions: string[]) {
   const system = instructions.map((content) => ({ role: 'system' as const, content }));
   return {
     prompt: [...system, user],
@@ -15,21 +15,21 @@ function asked(...instructions: string[]) {
 describe('the response schema of a call', () => {
   it.each(['groq', 'deepseek'])('is one instruction for %s, which refuses schemas', (provider) => {
     const instruction = { role: 'system', content: schemaInstruction(SCHEMA) };
-    expect(schemaAsText(provider, asked())).toEqual({
+    expect(schemaAsText(provider, callWith())).toEqual({
       prompt: [instruction, user],
       responseFormat: { type: 'text' },
     });
     const after = { role: 'system', content: `Be brief.\n\n${schemaInstruction(SCHEMA)}` };
-    expect(schemaAsText(provider, asked('Be brief.')).prompt).toEqual([after, user]);
+    expect(schemaAsText(provider, callWith('Be brief.')).prompt).toEqual([after, user]);
   });
 
   it('is not repeated in a prompt that contains it', () => {
     const content = `Score the text.\n${schemaInstruction(SCHEMA)}`;
-    expect(schemaAsText('groq', asked(content)).prompt).toEqual([{ role: 'system', content }, user]);
+    expect(schemaAsText('groq', callWith(content)).prompt).toEqual([{ role: 'system', content }, user]);
   });
 
   it('stays in the call for other providers', () => {
-    const call = asked('Be brief.');
+    const call = callWith('Be brief.');
     expect(schemaAsText('openai', call)).toBe(call);
   });
 });

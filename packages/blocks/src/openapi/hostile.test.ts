@@ -6,39 +6,43 @@ import { importOpenApi } from './import.ts';
 describe('operations that cannot be tools', () => {
   it.each<[why: string, operation: JsonObject, reason: string]>([
     [
-      'a body in another document',
+      'with a body in another document',
       { requestBody: { $ref: 'other.yaml#/x' } },
       'refers to another document (other.yaml#/x)',
     ],
     [
-      'an unknown parameter',
+      'with an unknown parameter',
       { parameters: [{ $ref: '#/components/parameters/None' }] },
       'refers to #/components/parameters/None, which is not in the document',
     ],
     [
-      'a circular reference',
+      'with a circular reference',
       { parameters: [{ $ref: '#/components/parameters/Circle' }] },
       'has a circular reference',
     ],
-    ['a prototype key', { parameters: [{ $ref: '#/constructor' }] }, 'refers to #/constructor, which is not'],
     [
-      'an unknown credential',
+      'with a prototype key',
+      { parameters: [{ $ref: '#/constructor' }] },
+      'refers to #/constructor, which is not',
+    ],
+    [
+      'with an unknown credential',
       { security: [{ none: [] }] },
       'needs the credential "none", which the document',
     ],
-    ['a digest', { security: [{ digest: [] }] }, 'needs HTTP authentication by digest'],
-    ['a client certificate', { security: [{ tls: [] }] }, 'needs a credential of the type mutualTLS'],
+    ['with digest authentication', { security: [{ digest: [] }] }, 'needs HTTP authentication by digest'],
+    ['with a client certificate', { security: [{ tls: [] }] }, 'needs a credential of the type mutualTLS'],
     [
-      'two credentials in one header',
+      'with two credentials in one header',
       { security: [{ bearer: [], basic: [] }] },
       'needs two credentials in one header',
     ],
     [
-      'a body without a type',
+      'with a body without a usable type',
       { requestBody: { content: { 'x\r\ny': {} } } },
       'has a body without a usable media type',
     ],
-  ])('are listed with the reason: %s', async (_why, operation, reason) => {
+  ])('are listed with a reason: %s', async (_why, operation, reason) => {
     const result = await imported({
       paths: { '/x': { post: { operationId: 'x', ...ok, ...operation }, get: { ...ok } } },
       components: {
@@ -56,7 +60,7 @@ describe('operations that cannot be tools', () => {
     expect(result.leftOut[0]?.reason).toContain(reason);
   });
 
-  it('include those with paths that lead to another path or host, or whose path item is shared', async () => {
+  it('include those whose path leads to another path or host, or whose path item is shared', async () => {
     const item = { get: { ...ok } };
     const { file, leftOut } = await imported({
       paths: {
@@ -85,7 +89,7 @@ describe('operations that cannot be tools', () => {
     );
   });
 
-  it('do not include those with an unreadable schema, which becomes any value', async () => {
+  it('do not include those with an unreadable schema: it becomes a schema of any value', async () => {
     const result = await imported(
       posting({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
     );
@@ -98,8 +102,8 @@ describe('operations that cannot be tools', () => {
   });
 });
 
-function byOrderOf(order: readonly string[]): (one: string, other: string) => number {
-  return (one, other) => order.indexOf(one) - order.indexOf(other);
+function byOrderOf(order: readonly string[]): (a: string, b: string) => number {
+  return (a, b) => order.indexOf(a) - order.indexOf(b);
 }
 
 describe('documents', () => {
@@ -167,46 +171,46 @@ describe('documents', () => {
   };
 
   it.each<[why: string, document: unknown, message: string]>([
-    ['no object', [], 'is not a JSON object'],
-    ['no version', { paths: {} }, 'does not name a version'],
-    ['a later version', { openapi: '4.0.0', paths: {} }, 'does not name a version'],
+    ['that are not objects', [], 'is not a JSON object'],
+    ['without a version', { paths: {} }, 'does not name a version'],
+    ['of a later version', { openapi: '4.0.0', paths: {} }, 'does not name a version'],
     [
-      'an older version',
+      'of an older version',
       { swagger: '1.2', paths: {} },
       'has an unsupported "swagger" version: it must be "2.0"',
     ],
-    ['no paths', { openapi: '3.0.0' }, 'has no "paths"'],
+    ['without paths', { openapi: '3.0.0' }, 'has no "paths"'],
     [
-      'a prototype key',
+      'with a prototype key',
       JSON.parse('{"openapi": "3.0.0", "paths": {"__proto__": {}}}'),
       'has a key "__proto__"',
     ],
     [
-      'too many levels',
+      'with too many levels',
       documentOf({ paths: {}, ...schemas({ A: nested(120) }) }),
       'more than 100 levels deep',
     ],
-    ['a function', { openapi: '3.0.0', paths: {}, x: () => 1 }, 'is not JSON'],
+    ['with a function', { openapi: '3.0.0', paths: {}, x: () => 1 }, 'is not JSON'],
     [
-      'many media types',
+      'with many media types',
       { swagger: '2.0', paths: {}, consumes: Array.from({ length: 60 }, (_, index) => `a/${index}`) },
       'has more than 50 entries in "consumes"',
     ],
-  ])('that cannot be read are refused: %s', async (_why, document, message) => {
+  ])('are refused if they cannot be read: %s', async (_why, document, message) => {
     await expect(importOpenApi(document, { name: 'svc' })).rejects.toMatchObject({
       code: 'OPENAPI_INVALID',
       message: expect.stringContaining(message) as string,
     });
   });
 
-  it('are refused with a name or header that cannot be used', async () => {
+  it('are refused with an invalid service name or key header', async () => {
     for (const options of [{ name: 'a b' }, { name: '' }, { name: 'svc', keyHeader: 'Authorization' }])
       await expect(importOpenApi(documentOf({ paths: {} }), options)).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
       });
   });
 
-  it('with references that multiply or are circular are read in bounded time', async () => {
+  it('with circular or exponentially growing references are read in bounded time', async () => {
     const double = (name: string): JsonObject => ({
       allOf: [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }],
     });

@@ -6,7 +6,7 @@ import type { ImportOptions } from './import.ts';
 import { ServiceTools } from './service-tools.ts';
 
 describe('names of imported tools', () => {
-  it('are those of the operations, or of method and path', async () => {
+  it('come from the operations, or from method and path', async () => {
     const { file } = await imported({
       paths: {
         '/a': { get: { operationId: 'issues/list-all', ...ok }, post: { ...ok } },

@@ -114,8 +114,8 @@ function sessionOf({ headers }: ServiceAnswer, { url }: ServiceRequest, sender: 
   );
 }
 
-function uploadFailed({ tool }: Sender, problem: string): BlockError {
-  return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${problem}.`, {
+function uploadFailed({ tool }: Sender, why: string): BlockError {
+  return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${why}.`, {
     retryable: false,
   });
 }

@@ -6,17 +6,19 @@ const webhook = triggerTypes.find(({ type }) => type === 'generic_webhook');
 
 /** Returns the policy of a webhook with this field, or the problem. */
 function read(flowControl: Json): unknown {
-  const found = webhook?.read({ token: 'x', flowControl });
-  if (!found) throw new Error('There is no webhook.');
-  return 'problems' in found ? found.problems.map(({ message }) => message).join('; ') : found.config['flow'];
+  const result = webhook?.read({ token: 'x', flowControl });
+  if (!result) throw new Error('There is no webhook.');
+  return 'problems' in result
+    ? result.problems.map(({ message }) => message).join('; ')
+    : result.config['flow'];
 }
 
 describe('the field flowControl', () => {
   it('is JSON, as a value or as text, and sets a policy in milliseconds', () => {
     const throttle = { limit: 10, seconds: 60 };
-    const wanted = { scope: 'trigger', key: 'a.b', throttle: { limit: 10, ms: 60_000, excess: 'wait' } };
-    expect(read({ key: 'a.b', throttle })).toEqual(wanted);
-    expect(read(JSON.stringify({ key: 'a.b', throttle }))).toEqual(wanted);
+    const expected = { scope: 'trigger', key: 'a.b', throttle: { limit: 10, ms: 60_000, excess: 'wait' } };
+    expect(read({ key: 'a.b', throttle })).toEqual(expected);
+    expect(read(JSON.stringify({ key: 'a.b', throttle }))).toEqual(expected);
     expect(read({ debounce: { seconds: 5 } })).toEqual({
       scope: 'trigger',
       debounce: { ms: 5000, maxMs: 50_000 },

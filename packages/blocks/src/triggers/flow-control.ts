@@ -40,8 +40,8 @@ const policy = z
     batch: z.strictObject({ size: wholeNumber(2, MAX_EVENTS), seconds }).optional(),
     singleton: z.enum(['skip', 'cancel'], { error: 'skip or cancel' }).optional(),
   })
-  .superRefine((given, context) => {
-    const problem = problemOf(given);
+  .superRefine((limits, context) => {
+    const problem = problemOf(limits);
     if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
   });
 
@@ -55,14 +55,14 @@ const EXCLUSIVE = [
   ['singleton', 'batch'],
 ] as const;
 
-function problemOf(given: Policy): string | undefined {
+function problemOf(values: Policy): string | undefined {
   const limits = (['concurrency', 'throttle', 'debounce', 'batch', 'singleton'] as const).filter(
-    (name) => given[name] !== undefined,
+    (name) => values[name] !== undefined,
   );
   if (limits.length === 0) return 'has none of concurrency, throttle, debounce, batch and singleton';
   const pair = EXCLUSIVE.find((names) => names.every((name) => limits.includes(name)));
   if (pair) return `has both ${pair.join(' and ')}: use one of them`;
-  const { seconds: quiet = 0, maxSeconds = Infinity } = given.debounce ?? {};
+  const { seconds: quiet = 0, maxSeconds = Infinity } = values.debounce ?? {};
   return maxSeconds < quiet ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;
 }
 
@@ -81,14 +81,14 @@ export function withFlowControl<Trigger extends TriggerInfo>(trigger: Trigger): 
   return {
     ...trigger,
     read({ flowControl = null, ...fields }) {
-      const own = trigger.read(fields);
+      const result = trigger.read(fields);
       const flow = readPolicy(flowControl);
       const problems = [
-        ...('problems' in own ? own.problems : []),
+        ...('problems' in result ? result.problems : []),
         ...('problem' in flow ? [flow.problem] : []),
       ];
-      if ('problems' in own || 'problem' in flow) return { problems };
-      return flow.policy ? { ...own, config: { ...own.config, flow: flow.policy } } : own;
+      if ('problems' in result || 'problem' in flow) return { problems };
+      return flow.policy ? { ...result, config: { ...result.config, flow: flow.policy } } : result;
     },
   };
 }
@@ -98,9 +98,9 @@ function readPolicy(field: Json): { policy: JsonObject | undefined } | { problem
   const value = typeof field === 'string' ? parseJson(field) : field;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { problem: { field: 'flowControl', message: 'is not a JSON object' } };
-  const read = policy.safeParse(value);
-  if (read.success) return { policy: policyOf(read.data) as unknown as JsonObject };
-  const [issue] = read.error.issues;
+  const parsed = policy.safeParse(value);
+  if (parsed.success) return { policy: policyOf(parsed.data) as unknown as JsonObject };
+  const [issue] = parsed.error.issues;
   return { problem: { field: 'flowControl', message: messageOf(issue) } };
 }
 

@@ -30,13 +30,13 @@ export async function pollRequest(
 /** Returns the error for an unsuccessful status. */
 export function statusError(
   response: Pick<HttpResponse, 'status' | 'headers'>,
-  who: string,
+  server: string,
   nowMs: number,
 ): ReturnType<typeof feedError> {
   const { status } = response;
   const retryAfter = isRetryableStatus(status)
     ? retryAfterMs(headerOf(response, 'retry-after'), nowMs)
     : undefined;
-  const message = `${who} answered with the status ${status}.`;
+  const message = `${server} answered with the status ${status}.`;
   return feedError(message, retryAfter === undefined ? {} : { retryAfterMs: retryAfter });
 }

@@ -22,7 +22,7 @@ export const flag = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
   .transform((value) => value === true || value === 'true');
 
-/** Returns the texts of a list: of an array, of its JSON text, or with commas. */
+/** Returns the strings of a list: an array, the JSON text of an array, or a string with commas. */
 export function listOf(value: string | readonly string[] | undefined): string[] {
   if (typeof value !== 'string') return [...(value ?? [])];
   const parsed = parseJson(value);
@@ -32,12 +32,12 @@ export function listOf(value: string | readonly string[] | undefined): string[] 
 
 /** Returns a problem for each field that a schema refuses. */
 export function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
-  const found = new Map(issues.map(({ path: [field], message }) => [String(field), `is not ${message}`]));
-  return [...found].map(([field, message]) => ({ field, message }));
+  const messages = new Map(issues.map(({ path: [field], message }) => [String(field), `is not ${message}`]));
+  return [...messages].map(([field, message]) => ({ field, message }));
 }
 
-/** Returns the fields that are not empty. Older blocks have all fields in one field. */
-export function present(fields: JsonObject): JsonObject {
+/** Returns the fields that are not empty, including those in `triggerConfig`, where older blocks have them. */
+export function filledFields(fields: JsonObject): JsonObject {
   const older = fields['triggerConfig'] ?? null;
   const entries = Object.entries({ ...(isJsonObject(older) && older), ...nonEmpty(fields) });
   return nonEmpty(Object.fromEntries(entries));

@@ -113,9 +113,7 @@ export async function readFiles(call: DriverCall): Promise<JsonObject> {
 
 async function readFile(context: Context, source: Source): Promise<JsonObject> {
   if (source.kind === 'address')
-    throw unusable(
-      'has a URL instead of a workspace file: use the operation file_fetch to download files',
-    );
+    throw unusable('has a URL instead of a workspace file: use the operation file_fetch to download files');
   const { name, type, chunks } = await openSource(context, source);
   if (source.kind === 'run') return { ...source.record };
   const record = await context.services.storeFile({ name: fileName(name), type, chunks });

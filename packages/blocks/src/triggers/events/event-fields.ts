@@ -11,7 +11,7 @@ const MAX_COOLDOWN_MINUTES = 10_080;
 const HOUR_MS = 3_600_000;
 
 /** Events each of which starts a run. */
-const PLAIN = [
+const EVENTS = [
   'execution_error',
   'execution_success',
   'workflow_deployed',
@@ -31,21 +31,22 @@ const CONDITIONS = [
   'no_activity',
 ] as const;
 
-const CREDITS = 'a number above 0';
+const CREDITS_ERROR = 'a number above 0';
 const credits = z
-  .union([z.number(), z.string().trim().min(1)], { error: CREDITS })
+  .union([z.number(), z.string().trim().min(1)], { error: CREDITS_ERROR })
   .transform(Number)
-  .refine((value) => Number.isFinite(value) && value > 0, { error: CREDITS });
+  .refine((value) => Number.isFinite(value) && value > 0, { error: CREDITS_ERROR });
 
-const IDS = `a list of at most ${MAX_WORKFLOWS} ids of workflows`;
-/** A list, as JSON, or ids with commas. */
+const IDS_ERROR = `a list of at most ${MAX_WORKFLOWS} ids of workflows`;
+const id = z.string({ error: IDS_ERROR }).trim().min(1, { error: IDS_ERROR }).max(128, { error: IDS_ERROR });
+/** A list, the JSON text of a list, or ids separated by commas. */
 const ids = z
   .json()
-  .transform(listed)
-  .pipe(z.array(z.string({ error: IDS }).trim().min(1).max(128, { error: IDS }), { error: IDS }))
-  .refine((list) => list.length <= MAX_WORKFLOWS, { error: IDS });
+  .transform(parseIds)
+  .pipe(z.array(id, { error: IDS_ERROR }))
+  .refine((list) => list.length <= MAX_WORKFLOWS, { error: IDS_ERROR });
 
-function listed(field: Json): Json {
+function parseIds(field: Json): Json {
   if (typeof field !== 'string') return field;
   const text = field.trim();
   return text.startsWith('[') ? (parseJson(text) ?? null) : text.split(',').map((id) => id.trim());
@@ -53,10 +54,10 @@ function listed(field: Json): Json {
 
 /** The fields of an event trigger. */
 export const eventFields = z.object({
-  eventType: oneOf([...PLAIN, ...CONDITIONS])
+  eventType: oneOf([...EVENTS, ...CONDITIONS])
     .default('execution_error')
     .describe(
-      `Event: ${PLAIN.join(', ')}; or condition: ${CONDITIONS.join(', ')}. Default: execution_error.`,
+      `Event: ${EVENTS.join(', ')}; or condition: ${CONDITIONS.join(', ')}. Default: execution_error.`,
     ),
   workflowIds: ids
     .default([])
@@ -66,27 +67,27 @@ export const eventFields = z.object({
   consecutiveFailures: whole(1, 100)
     .default(3)
     .describe(
-      'consecutive_failures: the number of runs that have failed in a row, from 1 to 100. Default: 3.',
+      'consecutive_failures: fires after this number of failed runs in a row, from 1 to 100. Default: 3.',
     ),
   failureRatePercent: whole(1, 100)
     .default(50)
-    .describe('failure_rate: the share of failed runs in percent, of at least 5 runs. Default: 50.'),
+    .describe('failure_rate: fires if at least this percentage of at least 5 runs has failed. Default: 50.'),
   durationThresholdMs: whole(1, 30 * 24 * HOUR_MS)
     .default(30_000)
-    .describe('latency_threshold: the longest duration of a run in milliseconds. Default: 30,000.'),
+    .describe('latency_threshold: fires if a run takes longer, in milliseconds. Default: 30,000.'),
   latencySpikePercent: whole(1, 10_000)
     .default(100)
     .describe(
-      'latency_spike: how much longer than the average of at least 5 runs, in percent. Default: 100, which is twice as long.',
+      'latency_spike: fires if a run takes longer than the average of at least 5 earlier runs by more than this percentage. Default: 100, which is twice as long.',
     ),
   costThresholdCredits: credits
     .default(200)
     .describe(
-      'cost_threshold: the highest cost of a run in credits, of which 200 are a dollar. Default: 200.',
+      'cost_threshold: fires if a run costs more, in credits; 200 credits are a dollar. Default: 200.',
     ),
   errorCountThreshold: whole(1, 10_000)
     .default(10)
-    .describe('error_count: the number of failed runs. Default: 10.'),
+    .describe('error_count: fires after at least this number of failed runs. Default: 10.'),
   windowHours: whole(1, MAX_HOURS)
     .default(24)
     .describe(
@@ -94,18 +95,18 @@ export const eventFields = z.object({
     ),
   inactivityHours: whole(1, MAX_HOURS)
     .default(24)
-    .describe('no_activity: the hours without a run, from 1 to 168. Default: 24.'),
+    .describe('no_activity: fires after this number of hours without a run, from 1 to 168. Default: 24.'),
   cooldownMinutes: whole(0, MAX_COOLDOWN_MINUTES)
     .optional()
     .describe(
-      'Minutes until it can fire again for the same workflow, up to 10,080. Default: 60 for conditions, 0 for events.',
+      'Minutes until the trigger can fire again for the same workflow, up to 10,080. Default: 60 for conditions, 0 for events.',
     ),
 });
 
 type Fields = z.output<typeof eventFields>;
 
 /** The fields that each condition reads. */
-const READ: { readonly [event: string]: readonly (keyof Fields)[] } = {
+const CONDITION_FIELDS: { readonly [event: string]: readonly (keyof Fields)[] } = {
   consecutive_failures: ['consecutiveFailures'],
   failure_rate: ['failureRatePercent', 'windowHours'],
   latency_threshold: ['durationThresholdMs'],
@@ -114,24 +115,27 @@ const READ: { readonly [event: string]: readonly (keyof Fields)[] } = {
   error_count: ['errorCountThreshold', 'windowHours'],
   no_activity: ['inactivityHours'],
 };
-const COMMON: readonly string[] = ['eventType', 'workflowIds', 'cooldownMinutes'];
+const COMMON_FIELDS: readonly string[] = ['eventType', 'workflowIds', 'cooldownMinutes'];
 
 /** Returns the rule that the fields of a block describe, or all problems. Fields of other conditions are ignored. */
 export function readEvents(block: JsonObject): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
-  const given = nonEmpty(block);
-  const { eventType = '' } = given;
-  const own = typeof eventType === 'string' && Object.hasOwn(READ, eventType) ? (READ[eventType] ?? []) : [];
-  const names: readonly string[] = [...COMMON, ...own];
-  const values = Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)));
-  const read = eventFields.safeParse(values);
-  return read.success ? { rule: ruleOf(read.data) } : { problems: problemsOf(read.error) };
+  const fields = nonEmpty(block);
+  const { eventType = '' } = fields;
+  const isCondition = typeof eventType === 'string' && Object.hasOwn(CONDITION_FIELDS, eventType);
+  const names: readonly string[] = [
+    ...COMMON_FIELDS,
+    ...(isCondition ? (CONDITION_FIELDS[eventType] ?? []) : []),
+  ];
+  const values = Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
+  const parsed = eventFields.safeParse(values);
+  return parsed.success ? { rule: ruleOf(parsed.data) } : { problems: problemsOf(parsed.error) };
 }
 
 function ruleOf(fields: Fields): EventRule {
   const { workflowIds, cooldownMinutes } = fields;
   const condition = conditionOf(fields);
-  const isPlain = (PLAIN as readonly string[]).includes(condition.event);
-  const cooldownMs = (cooldownMinutes ?? (isPlain ? 0 : 60)) * 60_000;
+  const isEvent = (EVENTS as readonly string[]).includes(condition.event);
+  const cooldownMs = (cooldownMinutes ?? (isEvent ? 0 : 60)) * 60_000;
   return { ...condition, workflowIds: [...new Set(workflowIds)], cooldownMs };
 }
 

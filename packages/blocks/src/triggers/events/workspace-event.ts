@@ -21,18 +21,20 @@ export const workspaceEvent: EventTrigger = {
   kind: 'event',
   type: 'sim_workspace_event',
   read(fields) {
-    const read = readEvents(fields);
-    if ('problems' in read) return read;
-    return { config: { ...read.rule, flow: DEFAULT_FLOW } as unknown as JsonObject };
+    const result = readEvents(fields);
+    if ('problems' in result) return result;
+    return { config: { ...result.rule, flow: DEFAULT_FLOW } as unknown as JsonObject };
   },
   ruleOf: (config) => config as unknown as EventRule,
 };
 
 const run = {
   runId: z.string().nullable().describe('Id of the run.'),
-  durationMs: z.number().nullable().describe('Its duration in milliseconds.'),
-  cost: z.number().nullable().describe('Its cost in credits, of which 200 are a dollar.'),
-  finalOutput: z.json().describe('Its output; if it is large, `truncated` and its beginning as `preview`.'),
+  durationMs: z.number().nullable().describe('Duration of the run in milliseconds.'),
+  cost: z.number().nullable().describe('Cost of the run in credits; 200 credits are a dollar.'),
+  finalOutput: z
+    .json()
+    .describe('Output of the run; if it is large, `truncated` and its beginning as `preview`.'),
 };
 
 /** The description, fields and outputs of the block, for readers and editors. */

@@ -8,12 +8,12 @@ import { pollRequest, statusError } from '../http.ts';
 import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 
 const SERVICE = 'gmail';
-const ADDRESS = 'https://gmail.googleapis.com';
+const BASE_URL = 'https://gmail.googleapis.com';
 const MAX_LIST_BYTES = 2 * 2 ** 20;
 /** The message in Base64, and the JSON around it. */
 const MAX_RAW_BYTES = Math.ceil(MAX_MESSAGE_BYTES * 1.4);
-const PAGE = 100;
-/** Ids become parts of paths. */
+const PAGE_SIZE = 100;
+/** Ids of messages, which become parts of paths. */
 const ID = /^[\w-]{1,128}$/;
 
 /** Messages that were added, and the position after them. */
@@ -51,9 +51,9 @@ export class GmailClient {
     this.#token = token;
   }
 
-  /** Throws a BlockError without a credential that can be used. */
+  /** Throws a BlockError if the credential cannot be used. */
   static async open(call: FeedCall, credential: string): Promise<GmailClient> {
-    const { address = ADDRESS, http } = await call.service(SERVICE);
+    const { address = BASE_URL, http } = await call.service(SERVICE);
     const base = `${address.replace(/\/+$/, '')}/gmail/v1/users/me`;
     return new GmailClient(call, { http, base, token: await call.credential(credential) });
   }
@@ -61,7 +61,7 @@ export class GmailClient {
   /** Returns the position after all existing messages. */
   async historyId(): Promise<string> {
     const { historyId } = await this.#json('/profile');
-    return numeric(historyId);
+    return historyIdOf(historyId);
   }
 
   /** Returns the newest messages that the search finds, the earliest first. */
@@ -71,7 +71,7 @@ export class GmailClient {
     do {
       const query = {
         q,
-        maxResults: String(Math.min(PAGE, limit)),
+        maxResults: String(Math.min(PAGE_SIZE, limit)),
         ...(page !== undefined && { pageToken: page }),
       };
       const { messages, nextPageToken } = await this.#json('/messages', query);
@@ -88,26 +88,26 @@ export class GmailClient {
     let page: string | undefined;
     let historyId = position;
     do {
-      const query = { startHistoryId: position, historyTypes: 'messageAdded', maxResults: String(PAGE) };
+      const query = { startHistoryId: position, historyTypes: 'messageAdded', maxResults: String(PAGE_SIZE) };
       const answer = await this.#send('/history', {
         ...query,
         ...(page !== undefined && { pageToken: page }),
       });
       if (answer.status === 404) return undefined;
-      const { history, nextPageToken, ...rest } = this.#read(answer);
+      const { history, nextPageToken, ...fields } = this.#read(answer);
       for (const id of addedIn(history)) ids.add(id);
       page = typeof nextPageToken === 'string' ? nextPageToken : undefined;
       // The answer has the position after all changes; each change has the position after itself.
-      historyId = numeric(page === undefined ? rest['historyId'] : lastIdOf(history));
+      historyId = historyIdOf(page === undefined ? fields['historyId'] : lastIdOf(history));
     } while (page !== undefined && ids.size < limit);
     return { ids: [...ids], historyId, hasMore: page !== undefined };
   }
 
-  /** Undefined: the message no longer exists. */
+  /** Returns a message; undefined if it no longer exists. */
   async message(id: string): Promise<GmailMessage | undefined> {
-    const about = await this.#send(`/messages/${id}`, { format: 'minimal' });
-    if (about.status === 404) return undefined;
-    const { sizeEstimate, internalDate, labelIds, threadId } = this.#read(about);
+    const metadata = await this.#send(`/messages/${id}`, { format: 'minimal' });
+    if (metadata.status === 404) return undefined;
+    const { sizeEstimate, internalDate, labelIds, threadId } = this.#read(metadata);
     const isCut = Number(sizeEstimate) > MAX_MESSAGE_BYTES;
     const raw = isCut ? await this.#beginning(id) : await this.#raw(id);
     if (!raw) return undefined;
@@ -115,7 +115,7 @@ export class GmailClient {
     return {
       ...{ raw, isCut, threadId: typeof threadId === 'string' ? threadId : '' },
       receivedAt: new Date(Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? atMs : 0).toISOString(),
-      labels: Array.isArray(labelIds) ? labelIds.map(String).slice(0, PAGE) : [],
+      labels: Array.isArray(labelIds) ? labelIds.map(String).slice(0, PAGE_SIZE) : [],
     };
   }
 
@@ -145,12 +145,10 @@ export class GmailClient {
     const lines = (Array.isArray(headers) ? headers : []).flatMap((header) =>
       isJsonObject(header) ? [`${line(header['name'])}: ${line(header['value'])}`] : [],
     );
-    const kept = lines.filter((each) => !/^content-/i.test(each));
+    const otherHeaders = lines.filter((each) => !/^content-/i.test(each));
     const body = typeof snippet === 'string' ? snippet : '';
-    return Buffer.from([...kept, 'Content-Type: text/plain; charset=utf-8', '', body].join('\r\n')).subarray(
-      0,
-      BEGINNING_BYTES,
-    );
+    const message = [...otherHeaders, 'Content-Type: text/plain; charset=utf-8', '', body].join('\r\n');
+    return Buffer.from(message).subarray(0, BEGINNING_BYTES);
   }
 
   async #json(path: string, query: { [name: string]: string } = {}): Promise<JsonObject> {
@@ -215,7 +213,7 @@ function lastIdOf(history: Json | undefined): Json | undefined {
   return isJsonObject(last ?? null) ? (last as JsonObject)['id'] : undefined;
 }
 
-function numeric(value: Json | undefined): string {
+function historyIdOf(value: Json | undefined): string {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text === 'string' && /^\d{1,30}$/.test(text)) return text;
   throw feedError('Gmail answered without a position in the history of the account.');

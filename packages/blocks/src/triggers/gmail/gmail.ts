@@ -5,14 +5,15 @@ import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import type { FeedConfig } from '../feed.ts';
 import { MAX_POLL_BYTES, messageItem } from '../mail/message.ts';
-import { flag, listOf, present, problemsOf } from '../read-fields.ts';
+import { filledFields, flag, listOf, problemsOf } from '../read-fields.ts';
 import { GmailClient } from './client.ts';
 import type { Changes } from './client.ts';
 
 const MAX_LABELS = 20;
 const MAX_QUERY = 1000;
-/** Maximum number of messages that one poll lists, and of messages that it reads. */
+/** Maximum number of messages that one poll lists. */
 const MAX_LISTED = 1000;
+/** Maximum number of messages that one poll reads and rejects. */
 const MAX_READ = 100;
 /** The search finds a message only some time after it has arrived, so each search goes back this far. */
 const OVERLAP_S = 7200;
@@ -23,11 +24,11 @@ const text = z.string({ error: 'text' }).trim();
 
 const gmailFields = z.object({
   triggerCredentials: text.max(128).optional().describe('The stored credential of the account.'),
-  credential: text.max(128).optional().describe('The same, under the name of the block.'),
+  credential: text.max(128).optional().describe('The same as triggerCredentials.'),
   labelIds: z
     .union([z.array(text).max(MAX_LABELS), text.max(4000)], { error: 'a list of labels' })
     .optional()
-    .describe('Ids of labels, with commas, such as INBOX. Default: all messages that the account receives.'),
+    .describe('Ids of labels, separated by commas, such as INBOX. Default: all received messages.'),
   labelFilterBehavior: z
     .enum(['INCLUDE', 'EXCLUDE'], { error: 'INCLUDE or EXCLUDE' })
     .default('INCLUDE')
@@ -35,9 +36,9 @@ const gmailFields = z.object({
       'Whether messages with one of the labels start runs (INCLUDE, default), or all others (EXCLUDE).',
     ),
   searchQuery: text
-    .max(MAX_QUERY, { error: `at most ${MAX_QUERY} characters` })
+    .max(MAX_QUERY, { error: `text of at most ${MAX_QUERY} characters` })
     .optional()
-    .describe('Only messages that the search of Gmail finds with this text start runs, such as from:ada.'),
+    .describe('Gmail search query, such as from:ada. Only messages that match it start runs.'),
   markAsRead: flag.default(false).describe('Whether messages that start runs are marked as read.'),
   includeAttachments: flag.default(false).describe('Whether attachments are stored as files.'),
   ...feedFields,
@@ -55,9 +56,15 @@ interface GmailConfig extends FeedConfig {
 const configOf = (config: JsonObject): GmailConfig => config as unknown as GmailConfig;
 
 function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
-  const read = gmailFields.safeParse(present(block));
-  if (!read.success) return { problems: problemsOf(read.error) };
-  const { triggerCredentials, credential = triggerCredentials, searchQuery, labelIds, ...fields } = read.data;
+  const parsed = gmailFields.safeParse(filledFields(block));
+  if (!parsed.success) return { problems: problemsOf(parsed.error) };
+  const {
+    triggerCredentials,
+    credential = triggerCredentials,
+    searchQuery,
+    labelIds,
+    ...fields
+  } = parsed.data;
   if (credential === undefined)
     return {
       problems: [
@@ -93,7 +100,7 @@ export const gmails: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) =
 
 /** The position from which the next poll continues. */
 interface Position {
-  /** Changes since this position; absent: messages that the search finds. */
+  /** The next poll reads changes since this position. Absent: it searches for messages. */
   historyId?: string;
   /** The time of the poll, in seconds since 1970. */
   afterS: number;
@@ -103,15 +110,15 @@ interface Position {
 
 async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
   const client = await GmailClient.open(call, config.credential);
-  const known = call.cursor as unknown as Position | undefined;
-  if (!known) return firstPoll(client, config, call);
-  const changes = await changesSince(client, config, known);
-  const ids = [...(known.backlog ?? []), ...changes.ids];
-  const read = await readNew(client, { config, call, ids });
-  if (read.hasMore) return { ...read, cursor: { ...known } };
+  const position = call.cursor as unknown as Position | undefined;
+  if (!position) return firstPoll(client, config, call);
+  const changes = await changesSince(client, config, position);
+  const ids = [...(position.backlog ?? []), ...changes.ids];
+  const poll = await readNew(client, { config, call, ids });
+  if (poll.hasMore) return { ...poll, cursor: { ...position } };
   const { historyId, hasMore } = changes;
   const cursor = { ...(historyId !== undefined && { historyId }), afterS: secondsOf(call) };
-  return { ...read, cursor, hasMore };
+  return { ...poll, cursor, hasMore };
 }
 
 const secondsOf = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
@@ -136,24 +143,24 @@ async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<
   return query === undefined ? { historyId: await client.historyId() } : {};
 }
 
-/** Polls for the first time. Reads the position before it lists messages: messages that arrive in between are found again. */
+/** Polls for the first time. Reads the position before it lists messages, so that messages that arrive in between are not lost. */
 async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
   const { backfill } = config;
   const position = await positionOf(client, config);
   const recent = await client.list({ q: queryOf(config, secondsOf(call) - OVERLAP_S), limit: MAX_LISTED });
   const all = backfill > recent.length ? await client.list({ q: queryOf(config), limit: backfill }) : recent;
   const backlog = backfill === 0 ? [] : all.slice(-backfill);
-  const read = await readNew(client, { config, call, ids: backlog });
-  const wanted = new Set(backlog);
-  const passed = [...read.passed, ...recent.filter((id) => !wanted.has(id))];
-  const cursor = { ...position, afterS: secondsOf(call), ...(read.hasMore && { backlog }) };
-  return { ...read, passed, cursor };
+  const poll = await readNew(client, { config, call, ids: backlog });
+  const backlogIds = new Set(backlog);
+  const passed = [...poll.passed, ...recent.filter((id) => !backlogIds.has(id))];
+  const cursor = { ...position, afterS: secondsOf(call), ...(poll.hasMore && { backlog }) };
+  return { ...poll, passed, cursor };
 }
 
 function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): string {
   const text = query === undefined ? '' : `(${query})`;
-  const own = labels.length > 0 && !isExcluding ? '' : '-in:sent -in:drafts -in:chats';
-  return [text, own, ...(afterS === undefined ? [] : [`after:${afterS}`])]
+  const exclusions = labels.length > 0 && !isExcluding ? '' : '-in:sent -in:drafts -in:chats';
+  return [text, exclusions, ...(afterS === undefined ? [] : [`after:${afterS}`])]
     .filter((part) => part !== '')
     .join(' ');
 }
@@ -174,20 +181,20 @@ async function readNew(
     const message = await client.message(id);
     // The message has been removed.
     if (!message) continue;
-    if (!isWanted(message.labels, config)) {
+    if (!matchesLabels(message.labels, config)) {
       passed.push(id);
       continue;
     }
     bytes -= message.raw.byteLength;
     const { raw, isCut, receivedAt, threadId, labels } = message;
-    const parts = { id, raw, isCut, receivedAt, about: { id, threadId, labels } };
+    const parts = { id, raw, isCut, receivedAt, metadata: { id, threadId, labels } };
     items.push(await messageItem(parts, { withFiles: config.withFiles, nowMs: call.nowMs }));
   }
   return { items, passed, hasMore: false };
 }
 
-function isWanted(has: readonly string[], { labels, isExcluding }: GmailConfig): boolean {
-  const isLabelled = labels.some((label) => has.includes(label));
+function matchesLabels(messageLabels: readonly string[], { labels, isExcluding }: GmailConfig): boolean {
+  const isLabelled = labels.some((label) => messageLabels.includes(label));
   if (labels.length > 0 && !isExcluding) return isLabelled;
-  return !isLabelled && !has.some((label) => NOT_RECEIVED.has(label));
+  return !isLabelled && !messageLabels.some((label) => NOT_RECEIVED.has(label));
 }

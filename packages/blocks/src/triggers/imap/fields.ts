@@ -5,30 +5,34 @@ import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedConfig } from '../feed.ts';
-import { flag, listOf, present, problemsOf, whole } from '../read-fields.ts';
+import { filledFields, flag, listOf, problemsOf, whole } from '../read-fields.ts';
 
 const MAX_MAILBOXES = 10;
 const MAX_CRITERION = 500;
-const PORT = 'a port from 1 to 65535';
-const MAILBOXES = `at most ${MAX_MAILBOXES} mailboxes`;
+const PORT_ERROR = 'a port from 1 to 65535';
+const MAILBOXES_ERROR = `a list of at most ${MAX_MAILBOXES} mailboxes`;
 
-const text = z.string({ error: 'text' }).trim().max(1000, { error: 'at most 1,000 characters' });
+const text = z.string({ error: 'text' }).trim().max(1000, { error: 'text of at most 1,000 characters' });
 
 export const imapFields = z.object({
   host: text
     .regex(/^[^\s/@]+$/, { error: 'the name of a server, such as imap.example.com' })
     .describe('The mail server, such as imap.example.com.'),
-  port: whole(1, 65_535, PORT).optional().describe('Default: 993, or 143 without `secure`.'),
+  port: whole(1, 65_535, PORT_ERROR)
+    .optional()
+    .describe('The port. Default: 993, or 143 if `secure` is false or none.'),
   secure: z
     .union([flag, z.literal('none')], { error: 'true, false or none' })
     .default(true)
     .describe(
-      'true (default): TLS from the first byte. false: STARTTLS, which the server must offer. none: no TLS, so that others can read the password.',
+      'true (default): TLS from the first byte. false: STARTTLS, which the server must offer. none: no TLS, so others on the network can read the password.',
     ),
   username: text.describe('The name of the account. May contain {{NAME}}.'),
   password: text.describe('The password. Use {{NAME}}.'),
   mailbox: z
-    .union([z.array(text).max(MAX_MAILBOXES, { error: MAILBOXES }), text], { error: 'a list of mailboxes' })
+    .union([z.array(text).max(MAX_MAILBOXES, { error: MAILBOXES_ERROR }), text], {
+      error: 'a list of mailboxes',
+    })
     .default('INBOX')
     .describe('The mailboxes, up to 10, separated by commas. Default: INBOX.'),
   searchCriteria: z
@@ -73,18 +77,18 @@ export interface ImapConfig extends FeedConfig {
 
 /** Returns the account that the fields of a block describe, or all problems. */
 export function readImap(block: JsonObject): ReturnType<TriggerInfo['read']> {
-  const read = imapFields.safeParse(present(block));
-  if (!read.success) return { problems: problemsOf(read.error) };
-  const { host, secure, username, password, mailbox, markAsRead, includeAttachments } = read.data;
-  const criteria = criteriaOf(read.data.searchCriteria as Json | undefined);
+  const parsed = imapFields.safeParse(filledFields(block));
+  if (!parsed.success) return { problems: problemsOf(parsed.error) };
+  const { host, secure, username, password, mailbox, markAsRead, includeAttachments } = parsed.data;
+  const criteria = criteriaOf(parsed.data.searchCriteria as Json | undefined);
   if (typeof criteria === 'string') return { problems: [{ field: 'searchCriteria', message: criteria }] };
   const mailboxes = [...new Set(listOf(mailbox))];
   if (mailboxes.length === 0 || mailboxes.length > MAX_MAILBOXES)
     return { problems: [{ field: 'mailbox', message: `is not a list of 1 to ${MAX_MAILBOXES} mailboxes` }] };
   const tls = secure === 'none' ? 'none' : secure ? 'tls' : 'starttls';
   const config: ImapConfig = {
-    ...{ host, port: read.data.port ?? (tls === 'tls' ? 993 : 143), tls, username, secret: password },
-    ...{ mailboxes, criteria, markAsRead, withFiles: includeAttachments, ...feedConfig(read.data) },
+    ...{ host, port: parsed.data.port ?? (tls === 'tls' ? 993 : 143), tls, username, secret: password },
+    ...{ mailboxes, criteria, markAsRead, withFiles: includeAttachments, ...feedConfig(parsed.data) },
   };
   return { config: config as unknown as JsonObject };
 }
@@ -106,18 +110,18 @@ const criteriaSchema = z.strictObject({
   smaller: bytes.optional(),
 });
 
-/** Returns the criteria, or the end of a sentence about the field. */
+/** Returns the criteria, or what is wrong with the field. */
 function criteriaOf(field: Json | undefined): Criteria | string {
   if (field === undefined) return {};
   const value = typeof field === 'string' ? parseJson(field) : field;
   if (!isJsonObject(value ?? null)) return 'is not a JSON object';
-  const read = criteriaSchema.safeParse(value);
-  if (!read.success) {
-    const [issue] = read.error.issues;
+  const parsed = criteriaSchema.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
     const name = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.join('.');
-    return `has the criterion "${name}", which is not known or has a value of another type`;
+    return `has an unknown or invalid criterion "${name}"`;
   }
-  const { unseen, ...criteria } = read.data;
-  const given = unseen === undefined ? criteria : { seen: !unseen, ...criteria };
-  return Object.fromEntries(Object.entries(given).filter(([, each]) => each !== undefined)) as Criteria;
+  const { unseen, ...criteria } = parsed.data;
+  const normalized = unseen === undefined ? criteria : { seen: !unseen, ...criteria };
+  return Object.fromEntries(Object.entries(normalized).filter(([, each]) => each !== undefined)) as Criteria;
 }

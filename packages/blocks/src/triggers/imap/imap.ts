@@ -14,8 +14,8 @@ import { imapFields, readImap } from './fields.ts';
 import type { ImapConfig } from './fields.ts';
 import { withSession } from './session.ts';
 
-/** Maximum number of messages that are all searched. In larger mailboxes only the newest messages are searched. */
-const MAX_FOUND = 1000;
+/** Maximum number of messages that are searched. In larger mailboxes, only the newest messages are searched. */
+const MAX_SEARCHED = 1000;
 
 const configOf = (config: JsonObject): ImapConfig => config as unknown as ImapConfig;
 
@@ -57,35 +57,35 @@ interface Mailbox {
 async function pollAccount(client: ImapFlow, config: ImapConfig, call: FeedCall): Promise<FeedPoll> {
   const items: FeedItem[] = [];
   const cursor: JsonObject = {};
-  const left = { items: call.limit, bytes: MAX_POLL_BYTES };
+  const budget = { items: call.limit, bytes: MAX_POLL_BYTES };
   let hasMore = false;
   for (const path of config.mailboxes) {
-    const known = positionOf(call.cursor, path);
+    const position = positionOf(call.cursor, path);
     if (hasMore) {
       // The next poll reads this mailbox.
-      if (known) cursor[path] = { ...known };
+      if (position) cursor[path] = { ...position };
       continue;
     }
-    const mailbox = await opened(client, path);
-    const found = await foundIn(client, mailbox, { config, known, call });
-    const taken = await readMessages(client, mailbox, { config, call, left, uids: found.uids });
-    items.push(...taken.items);
-    hasMore = taken.lastUid !== undefined;
+    const mailbox = await openMailbox(client, path);
+    const candidates = await candidatesIn(client, mailbox, { config, position, call });
+    const batch = await readMessages(client, mailbox, { config, call, budget, uids: candidates.uids });
+    items.push(...batch.items);
+    hasMore = batch.lastUid !== undefined;
     cursor[path] = {
       validity: mailbox.validity,
-      uid: taken.lastUid ?? Math.max(mailbox.uidNext - 1, 0),
-      atMs: Math.max(taken.atMs, found.atMs),
+      uid: batch.lastUid ?? Math.max(mailbox.uidNext - 1, 0),
+      atMs: Math.max(batch.atMs, candidates.atMs),
     };
   }
   return { cursor, items, passed: [], hasMore };
 }
 
 function positionOf(cursor: JsonObject | undefined, path: string): Position | undefined {
-  const known = cursor && Object.hasOwn(cursor, path) ? cursor[path] : undefined;
-  return isJsonObject(known ?? null) ? (known as unknown as Position) : undefined;
+  const position = cursor && Object.hasOwn(cursor, path) ? cursor[path] : undefined;
+  return isJsonObject(position ?? null) ? (position as unknown as Position) : undefined;
 }
 
-async function opened(client: ImapFlow, path: string): Promise<Mailbox> {
+async function openMailbox(client: ImapFlow, path: string): Promise<Mailbox> {
   const { uidValidity, uidNext, exists } = await client.mailboxOpen(path, { readOnly: true });
   // Older servers do not send `uidNext`.
   const last = uidNext || exists === 0 ? undefined : await client.fetchOne('*', { uid: true });
@@ -98,77 +98,82 @@ async function opened(client: ImapFlow, path: string): Promise<Mailbox> {
 }
 
 /** Returns the UIDs of messages that may start runs, the earliest first, and when the last known message was received. */
-async function foundIn(
+async function candidatesIn(
   client: ImapFlow,
   mailbox: Mailbox,
-  { config, known, call }: { config: ImapConfig; known: Position | undefined; call: FeedCall },
+  { config, position, call }: { config: ImapConfig; position: Position | undefined; call: FeedCall },
 ): Promise<{ uids: number[]; atMs: number }> {
-  if (mailbox.count === 0) return { uids: [], atMs: known?.atMs ?? 0 };
+  if (mailbox.count === 0) return { uids: [], atMs: position?.atMs ?? 0 };
   const { criteria, backfill } = config;
   const search = async (query: object): Promise<number[]> => {
     const uids = (await client.search({ ...criteria, ...query }, { uid: true })) || [];
     // A range up to * includes the last message even if it is before the range.
     return uids.filter((uid) => uid < mailbox.uidNext).toSorted((a, b) => a - b);
   };
-  if (!known) {
+  if (!position) {
     const latest = await client.fetchOne('*', { internalDate: true });
-    const uids = backfill === 0 ? [] : (await search(lastOf(mailbox))).slice(-backfill);
+    const uids = backfill === 0 ? [] : (await search(newestIn(mailbox))).slice(-backfill);
     return { uids, atMs: latest ? timeOf(latest.internalDate) : 0 };
   }
-  const isValid = known.validity === mailbox.validity;
+  const isValid = position.validity === mailbox.validity;
   const after = isValid
-    ? (await search({ uid: `${known.uid + 1}:*` })).filter((uid) => uid > known.uid)
-    : await receivedAfter(client, known.atMs, await search({ since: new Date(known.atMs) }));
-  const ids = new Map(after.slice(0, isValid ? Infinity : MAX_FOUND).map((uid) => [uid, idOf(mailbox, uid)]));
-  const fresh = await call.unknown([...ids.values()]);
-  return { uids: [...ids].filter(([, id]) => fresh.has(id)).map(([uid]) => uid), atMs: known.atMs };
+    ? (await search({ uid: `${position.uid + 1}:*` })).filter((uid) => uid > position.uid)
+    : await receivedAfter(client, position.atMs, await search({ since: new Date(position.atMs) }));
+  const uids = after.slice(0, isValid ? Infinity : MAX_SEARCHED);
+  const ids = new Map(uids.map((uid) => [uid, idOf(mailbox, uid)]));
+  const unknown = await call.unknown([...ids.values()]);
+  return { uids: [...ids].filter(([, id]) => unknown.has(id)).map(([uid]) => uid), atMs: position.atMs };
 }
 
-/** Selects the last messages, because the list of all messages of a large mailbox is long. */
-function lastOf({ count }: Mailbox): object {
-  return { seq: `${Math.max(count - MAX_FOUND + 1, 1)}:*` };
+/** Selects the newest messages, because the list of all messages of a large mailbox is long. */
+function newestIn({ count }: Mailbox): object {
+  return { seq: `${Math.max(count - MAX_SEARCHED + 1, 1)}:*` };
 }
 
-/** Returns the messages received after a time: new UIDs do not show which messages are known. */
+/** Returns the messages received after a time: after UIDVALIDITY changes, UIDs do not show which messages are known. */
 async function receivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
-  const last = uids.slice(-MAX_FOUND);
+  const last = uids.slice(-MAX_SEARCHED);
   if (last.length === 0) return [];
-  const found = await client.fetchAll(last.join(','), { uid: true, internalDate: true }, { uid: true });
-  return found.filter(({ internalDate }) => timeOf(internalDate) > atMs).map(({ uid }) => uid);
+  const messages = await client.fetchAll(last.join(','), { uid: true, internalDate: true }, { uid: true });
+  return messages.filter(({ internalDate }) => timeOf(internalDate) > atMs).map(({ uid }) => uid);
 }
 
 function idOf({ path, validity }: Pick<Mailbox, 'path' | 'validity'>, uid: number): string {
   return `${validity}:${uid}:${path}`;
 }
 
-/** Reads messages up to the limits. `lastUid`: the UID of the last message that was read, if unread messages are left. */
+/** Reads messages up to the limits. `lastUid`: the UID of the last message that was read, if others remain. */
 async function readMessages(
   client: ImapFlow,
   mailbox: Mailbox,
-  given: {
+  {
+    config,
+    call,
+    budget,
+    uids,
+  }: {
     config: ImapConfig;
     call: FeedCall;
-    left: { items: number; bytes: number };
+    budget: { items: number; bytes: number };
     uids: readonly number[];
   },
 ): Promise<{ items: FeedItem[]; atMs: number; lastUid?: number }> {
-  const { config, call, left, uids } = given;
   const items: FeedItem[] = [];
   let atMs = 0;
   let lastUid = (uids[0] ?? 1) - 1;
   for (const uid of uids) {
-    if (left.items <= 0 || left.bytes <= 0) return { items, atMs, lastUid };
+    if (budget.items <= 0 || budget.bytes <= 0) return { items, atMs, lastUid };
     const message = await messageOf(client, uid);
     lastUid = uid;
     // The message has been removed.
     if (!message) continue;
-    left.items -= 1;
-    left.bytes -= message.raw.byteLength;
+    budget.items -= 1;
+    budget.bytes -= message.raw.byteLength;
     atMs = Math.max(atMs, message.atMs);
     const { raw, isCut } = message;
     const receivedAt = new Date(message.atMs).toISOString();
-    const about = { mailbox: mailbox.path, uid };
-    const parts = { id: idOf(mailbox, uid), raw, isCut, receivedAt, about };
+    const metadata = { mailbox: mailbox.path, uid };
+    const parts = { id: idOf(mailbox, uid), raw, isCut, receivedAt, metadata };
     items.push(await messageItem(parts, { withFiles: config.withFiles, nowMs: call.nowMs }));
   }
   return { items, atMs };
@@ -179,13 +184,13 @@ async function messageOf(
   uid: number,
 ): Promise<{ raw: Uint8Array; isCut: boolean; atMs: number } | undefined> {
   const options = { uid: true } as const;
-  const head = await client.fetchOne(String(uid), { size: true, internalDate: true }, options);
-  if (!head) return undefined;
-  const isCut = (head.size ?? 0) > MAX_MESSAGE_BYTES;
+  const metadata = await client.fetchOne(String(uid), { size: true, internalDate: true }, options);
+  if (!metadata) return undefined;
+  const isCut = (metadata.size ?? 0) > MAX_MESSAGE_BYTES;
   const maxLength = isCut ? BEGINNING_BYTES : MAX_MESSAGE_BYTES;
-  const found = await client.fetchOne(String(uid), { source: { start: 0, maxLength } }, options);
-  if (!found || !found.source) return undefined;
-  return { raw: found.source, isCut, atMs: timeOf(head.internalDate) };
+  const content = await client.fetchOne(String(uid), { source: { start: 0, maxLength } }, options);
+  if (!content || !content.source) return undefined;
+  return { raw: content.source, isCut, atMs: timeOf(metadata.internalDate) };
 }
 
 function timeOf(date: Date | string | undefined): number {

@@ -7,7 +7,7 @@ import type { FeedCall } from '@heddle/engine/triggers';
 import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 import type { ImapConfig } from './fields.ts';
 
-/** Ports of mail servers, where the egress policy names none. */
+/** The allowed ports if the egress policy names none. */
 const PORTS = [143, 993];
 const CONNECT_MS = 10_000;
 const IDLE_MS = 20_000;
@@ -20,7 +20,7 @@ type Account = Pick<ImapConfig, 'host' | 'port' | 'tls'> & { user: string; pass:
 
 /**
  * Opens a session for one poll, and closes it in any case. When `signal` aborts, the connection is closed, so that a server that
- * does not answer delays no other poll. Throws a BlockError without the texts of the server.
+ * does not answer delays no other poll. Throws a BlockError without text from the server.
  */
 export async function withSession<Value>(
   config: ImapConfig,
@@ -38,18 +38,18 @@ export async function withSession<Value>(
   let client: ImapFlow | undefined;
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => undefined);
-  const cut = (): void => {
+  const onAbort = (): void => {
     client?.close();
     aborted.reject(feedError('The mail server did not answer in time.'));
   };
-  signal.addEventListener('abort', cut, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const connected = connectedTo(account, addresses, (next) => (client = next));
+    const connected = connectToFirst(account, addresses, (next) => (client = next));
     return await Promise.race([connected.then(use), aborted.promise]);
   } catch (error) {
     throw isBlockError(error) ? error : sessionError(error, account);
   } finally {
-    signal.removeEventListener('abort', cut);
+    signal.removeEventListener('abort', onAbort);
     // Closes without LOGOUT, whose answer would delay the poll.
     client?.close();
   }
@@ -68,10 +68,10 @@ async function checkedAddresses({ host, port }: Account, { http, signal }: FeedC
 }
 
 /** Connects to the first address that answers. */
-async function connectedTo(
+async function connectToFirst(
   account: Account,
   addresses: readonly string[],
-  began: (client: ImapFlow) => void,
+  onClient: (client: ImapFlow) => void,
 ): Promise<ImapFlow> {
   const { ImapFlow: Client } = await import('imapflow');
   const { host, port, tls, user, pass } = account;
@@ -94,7 +94,7 @@ async function connectedTo(
     });
     // The promise of the pending command is rejected, too.
     client.on('error', () => undefined);
-    began(client);
+    onClient(client);
     try {
       await client.connect();
       return client;
@@ -125,13 +125,13 @@ const TLS_CODES = /^(CERT_|DEPTH_ZERO_|ERR_SSL_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_
 
 /** Returns the error of a session, without the server's text, which may repeat the password. */
 function sessionError(error: unknown, { host, port }: Account): BlockError {
-  const about = error instanceof Error ? (error as Error & { [name: string]: unknown }) : undefined;
+  const details = error instanceof Error ? (error as Error & { [name: string]: unknown }) : undefined;
   const server = `The mail server ${host}:${port}`;
-  if (about?.['authenticationFailed'] === true)
+  if (details?.['authenticationFailed'] === true)
     return feedError(`${server} refuses the name or the password.`);
-  if (about?.['mailboxMissing'] === true || about?.['serverResponseCode'] === 'NONEXISTENT')
+  if (details?.['mailboxMissing'] === true || details?.['serverResponseCode'] === 'NONEXISTENT')
     return feedError(`${server} does not have the mailbox.`);
-  if (about?.['tlsFailed'] === true) return feedError(`${server} offers no acceptable TLS connection.`);
+  if (details?.['tlsFailed'] === true) return feedError(`${server} offers no acceptable TLS connection.`);
   if (TLS_CODES.test(codeOf(error)))
     return feedError(`${server} offers no acceptable TLS connection (${codeOf(error)}).`);
   if (isUnreachable(error)) return feedError(`${server} cannot be reached (${codeOf(error)}).`);

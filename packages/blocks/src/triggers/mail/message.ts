@@ -7,7 +7,7 @@ import type { FeedItem } from '@heddle/engine/triggers';
 /** Messages up to this size are read as a whole; of larger messages only the beginning is read. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
 export const BEGINNING_BYTES = 256 * 2 ** 10;
-/** After this many bytes, a poll reads no further message. The next poll reads the rest. */
+/** After this many bytes, a poll reads no further message. The next poll reads the remaining ones. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;
 const MAX_TEXT = 500_000;
 const MAX_ATTACHMENTS = 50;
@@ -23,24 +23,24 @@ export interface RawMessage {
   /** The time at which the server received it, in ISO 8601. */
   receivedAt: string;
   /** Other metadata of the message. */
-  about: JsonObject;
+  metadata: JsonObject;
 }
 
 /** Returns the item of a message. Content that cannot be parsed is text. */
 export async function messageItem(
-  { id, raw, isCut, receivedAt, about }: RawMessage,
+  { id, raw, isCut, receivedAt, metadata }: RawMessage,
   { withFiles, nowMs }: { withFiles: boolean; nowMs: number },
 ): Promise<FeedItem> {
-  const parsed = await parsedOf(raw);
+  const parsed = await parseMessage(raw);
   const attachments = (parsed?.attachments ?? []).slice(0, MAX_ATTACHMENTS);
   const email: JsonObject = {
     ...headersOf(parsed, receivedAt),
-    ...about,
+    ...metadata,
     bodyText: (parsed ? (parsed.text ?? '') : Buffer.from(raw).toString()).slice(0, MAX_TEXT),
     bodyHtml: (parsed?.html ?? '').slice(0, MAX_TEXT),
     truncated: isCut || !parsed,
     hasAttachments: attachments.length > 0,
-    attachments: attachments.map(described),
+    attachments: attachments.map(attachmentInfo),
   };
   const timestamp = new Date(nowMs).toISOString();
   const into = (records: Json): JsonObject => ({ email: { ...email, attachments: records }, timestamp });
@@ -51,7 +51,7 @@ export async function messageItem(
 }
 
 /** Returns the parsed message; undefined if it exceeds the limits of the parser. */
-async function parsedOf(raw: Uint8Array): Promise<Email | undefined> {
+async function parseMessage(raw: Uint8Array): Promise<Email | undefined> {
   try {
     return await PostalMime.parse(raw, { ...LIMITS, attachmentEncoding: 'base64' });
   } catch {
@@ -83,7 +83,7 @@ function addressOf(address: Address | undefined): string {
   return address.name === '' ? (address.address ?? '') : `${address.name} <${address.address ?? ''}>`;
 }
 
-function described({ filename, mimeType, content }: Attachment): JsonObject {
+function attachmentInfo({ filename, mimeType, content }: Attachment): JsonObject {
   const size = typeof content === 'string' ? Buffer.byteLength(content, 'base64') : content.byteLength;
   return { name: filename ?? 'attachment', mime: mimeType, size };
 }

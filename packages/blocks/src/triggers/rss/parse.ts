@@ -7,7 +7,7 @@ export const MAX_ITEMS = 1000;
 const MAX_DEPTH = 64;
 /** Maximum number of characters of one element of an item. Longer texts are cut. */
 const MAX_TEXT = 200_000;
-/** Maximum number of texts of one item, such as categories. */
+/** Maximum number of elements of one item that are read, such as categories. */
 const MAX_PARTS = 200;
 /** Characters that are parsed before the parser yields to other work. */
 const CHUNK = 65_536;
@@ -65,7 +65,7 @@ const ROOTS: ReadonlySet<string> = new Set(['rss', 'rdf:rdf', 'feed', 'atom:feed
 type Fields = Omit<ParsedItem, 'id' | 'categories'> & { guid?: string; categories: string[]; parts: number };
 
 /**
- * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares are text, and
+ * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares stay text, and
  * nothing is loaded. Yields to other work, and reads no more than its limits allow. Throws a BlockError for other documents.
  */
 export async function parseFeed(xml: string): Promise<ParsedFeed> {
@@ -94,7 +94,7 @@ class FeedReader {
   isFeed = false;
   readonly #open: Element[] = [];
   readonly #items: Fields[] = [];
-  readonly #about: Fields = { categories: [], parts: 0 };
+  readonly #feedFields: Fields = { categories: [], parts: 0 };
   #item: Fields | undefined;
 
   get isFull(): boolean {
@@ -105,8 +105,7 @@ class FeedReader {
     if (this.problem !== undefined || this.isFull) return;
     if (this.#open.length === 0 && ROOTS.has(name)) this.isFeed = true;
     else if (this.#open.length === 0) this.problem = 'is neither RSS nor Atom';
-    if (this.#open.length >= MAX_DEPTH)
-      this.problem = `has more than ${MAX_DEPTH} elements inside each other`;
+    if (this.#open.length >= MAX_DEPTH) this.problem = `is nested more than ${MAX_DEPTH} levels deep`;
     const local = name.replace(/^atom:/, '');
     if (!this.#item && this.#isItem(local)) this.#item = { categories: [], parts: 0 };
     const element = { name: local, attributes, text: '', isMarkup: attributes['type'] === 'xhtml' };
@@ -139,7 +138,7 @@ class FeedReader {
   }
 
   #fill(element: Element, parent: Element): void {
-    const target = this.#item ?? this.#about;
+    const target = this.#item ?? this.#feedFields;
     const isDirect = this.#item ? ITEMS.has(parent.name) : this.#open.length <= 2 && parent.name !== 'image';
     if (!isDirect || target.parts >= MAX_PARTS) return;
     target.parts += 1;
@@ -147,12 +146,12 @@ class FeedReader {
   }
 
   feed(): ParsedFeed {
-    const { title, link, summary: description } = this.#about;
+    const { title, link, summary: description } = this.#feedFields;
     return {
       ...(title !== undefined && { title }),
       ...(link !== undefined && { link }),
       ...(description !== undefined && { description }),
-      items: this.#items.flatMap(identified),
+      items: this.#items.flatMap(withId),
     };
   }
 }
@@ -167,11 +166,11 @@ function fill(target: Fields, { name, attributes, text }: Element): void {
 }
 
 /** Elements that take precedence over others for the same field: Atom also has the time of the last change. */
-const BETTER: ReadonlySet<string> = new Set(['published', 'pubdate', 'content:encoded']);
+const PREFERRED_ELEMENTS: ReadonlySet<string> = new Set(['published', 'pubdate', 'content:encoded']);
 
 function fillText(target: Fields, name: string, value: string): void {
   const field = TEXTS[name] as 'title';
-  if (value !== '' && (target[field] === undefined || BETTER.has(name))) target[field] = value;
+  if (value !== '' && (target[field] === undefined || PREFERRED_ELEMENTS.has(name))) target[field] = value;
 }
 
 function fillLink(target: Fields, attributes: Element['attributes'], value: string): void {
@@ -191,7 +190,7 @@ function enclosureOf({ type, length }: Element['attributes'], url = ''): JsonObj
 }
 
 /** Returns the item with its id: its guid, its link, or its title and date. Drops an item without any of them. */
-function identified({ guid, parts: _parts, ...item }: Fields): ParsedItem[] {
+function withId({ guid, parts: _parts, ...item }: Fields): ParsedItem[] {
   const id = [guid, item.link, [item.title, item.date].join(' ').trim()].find(
     (each) => each !== undefined && each !== '',
   );

@@ -7,7 +7,7 @@ import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/t
 import type { FeedConfig } from '../feed.ts';
 import { flowControlFields } from '../flow-control.ts';
 import { headerOf, pollRequest, statusError } from '../http.ts';
-import { present, problemsOf } from '../read-fields.ts';
+import { filledFields, problemsOf } from '../read-fields.ts';
 import { parseFeed } from './parse.ts';
 import type { ParsedFeed, ParsedItem } from './parse.ts';
 
@@ -17,11 +17,11 @@ const MAX_VALIDATOR = 1000;
 const MAX_SNIPPET = 500;
 const MAX_URL = 4096;
 const ACCEPT = 'application/atom+xml, application/rss+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1';
-const URL_NEEDED = 'the address of a feed, with http:// or https://';
+const URL_ERROR = 'the URL of a feed, with http:// or https://';
 
 const rssFields = z.object({
   feedUrl: z
-    .string({ error: URL_NEEDED })
+    .string({ error: URL_ERROR })
     .trim()
     .max(MAX_URL, { error: URL_NEEDED })
     .regex(/^(?:https?:\/\/|\{\{)/i, { error: URL_NEEDED })
@@ -36,9 +36,9 @@ interface RssConfig extends FeedConfig {
 const configOf = (config: JsonObject): RssConfig => config as unknown as RssConfig;
 
 function readRss(block: JsonObject): ReturnType<TriggerInfo['read']> {
-  const read = rssFields.safeParse(present(block));
-  if (!read.success) return { problems: problemsOf(read.error) };
-  return { config: { url: read.data.feedUrl, ...feedConfig(read.data) } };
+  const parsed = rssFields.safeParse(filledFields(block));
+  if (!parsed.success) return { problems: problemsOf(parsed.error) };
+  return { config: { url: parsed.data.feedUrl, ...feedConfig(parsed.data) } };
 }
 
 /** Starts runs for new items of a feed. */
@@ -63,8 +63,8 @@ async function pollFeed({ url, backfill }: RssConfig, call: FeedCall): Promise<F
   if (response.status < 200 || response.status > 299)
     throw statusError(response, 'The server of the feed', call.nowMs);
   const feed = await parseFeed(textOf(response.body, headerOf(response, 'content-type')));
-  const { items, passed, hasMore } = await selected(feed.items, { backfill, call });
-  // The query of an address may have a credential.
+  const { items, passed, hasMore } = await selectItems(feed.items, { backfill, call });
+  // The query of a URL may have a credential.
   const base = response.url.replace(/[?#].*/s, '');
   return {
     // Until all items have been accepted, the document is read again.
@@ -93,20 +93,21 @@ function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
 }
 
 /** Returns the items that start runs, the earliest first, and the ids of the other items. */
-async function selected(
+async function selectItems(
   all: readonly ParsedItem[],
   { backfill, call }: { backfill: number; call: FeedCall },
 ): Promise<{ items: ParsedItem[]; passed: string[]; hasMore: boolean }> {
   const byId = new Map(all.toReversed().map((item) => [item.id, item]));
   const unknown = await call.unknown([...byId.keys()]);
-  const fresh = inOrder([...byId.values()].filter(({ id }) => unknown.has(id)));
-  const wanted = call.cursor ? fresh : fresh.slice(fresh.length - Math.min(backfill, fresh.length));
-  const passed = fresh.slice(0, fresh.length - wanted.length).map(({ id }) => id);
-  return { items: wanted.slice(0, call.limit), passed, hasMore: wanted.length > call.limit };
+  const newItems = sortedByDate([...byId.values()].filter(({ id }) => unknown.has(id)));
+  const passedCount = call.cursor ? 0 : Math.max(0, newItems.length - backfill);
+  const starting = newItems.slice(passedCount);
+  const passed = newItems.slice(0, passedCount).map(({ id }) => id);
+  return { items: starting.slice(0, call.limit), passed, hasMore: starting.length > call.limit };
 }
 
 /** Sorts by date if all items have one. Otherwise, the first item of a document is the newest. */
-function inOrder(items: readonly ParsedItem[]): ParsedItem[] {
+function sortedByDate(items: readonly ParsedItem[]): ParsedItem[] {
   const dates = new Map(items.map((item) => [item, Date.parse(item.date ?? '')]));
   if ([...dates.values()].some(Number.isNaN)) return [...items];
   return items.toSorted((a, b) => (dates.get(a) ?? 0) - (dates.get(b) ?? 0));
@@ -117,11 +118,11 @@ function inputOf(
   feed: ParsedFeed,
   { base, call }: { base: string; call: FeedCall },
 ): JsonObject {
-  const about = { title, link: absolute(link, base), pubDate: date };
+  const fields = { title, link: absoluteUrl(link, base), pubDate: date };
   return {
-    ...about,
-    item: { guid: id, ...about, isoDate: isoDate(date), ...contentOf(item) },
-    feed: feedShown(feed, base),
+    ...fields,
+    item: { guid: id, ...fields, isoDate: isoDate(date), ...contentOf(item) },
+    feed: feedOutput(feed, base),
     timestamp: new Date(call.nowMs).toISOString(),
   };
 }
@@ -138,16 +139,16 @@ function contentOf({
   return { summary, content, contentSnippet: snippetOf(content), author, categories, enclosure };
 }
 
-function feedShown({ title = '', link = '', description = '' }: ParsedFeed, base: string): JsonObject {
-  return { title, link: absolute(link, base), description };
+function feedOutput({ title = '', link = '', description = '' }: ParsedFeed, base: string): JsonObject {
+  return { title, link: absoluteUrl(link, base), description };
 }
 
 function isoDate(date: string): string | null {
-  const at = Date.parse(date);
-  return Number.isNaN(at) ? null : new Date(at).toISOString();
+  const ms = Date.parse(date);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
 
-function absolute(link: string, base: string): string {
+function absoluteUrl(link: string, base: string): string {
   return link !== '' && URL.canParse(link, base) ? new URL(link, base).href : link;
 }
 
@@ -169,7 +170,7 @@ function textOf(bytes: Uint8Array, contentType = ''): string {
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {
-    throw feedError(`The document has an encoding that is not known here: ${label.slice(0, 40)}.`);
+    throw feedError(`The document has an unknown encoding: ${label.slice(0, 40)}.`);
   }
 }
 

@@ -4,9 +4,9 @@ import { readSchedule } from './fields.ts';
 const POLICY = { jitterMs: 0, missed: 'last', missedLimit: 10, overlap: 'allow' };
 
 function configOf(fields: Parameters<typeof readSchedule>[0]) {
-  const read = readSchedule(fields);
-  if ('problems' in read) throw new Error(JSON.stringify(read.problems));
-  return read.config;
+  const result = readSchedule(fields);
+  if ('problems' in result) throw new Error(JSON.stringify(result.problems));
+  return result.config;
 }
 
 describe('the fields of a schedule', () => {
@@ -81,7 +81,7 @@ describe('the fields of a schedule', () => {
     [{ dailyTime: '09:00', overlap: 'maybe' }, 'overlap'],
     [{ dailyTime: ['09:00'] }, 'dailyTime'],
   ])('%j are refused because of %s', (fields, field) => {
-    const read = readSchedule(fields);
-    expect(read).toMatchObject({ problems: [{ field, message: expect.stringMatching(/^(is|leaves) /) }] });
+    const result = readSchedule(fields);
+    expect(result).toMatchObject({ problems: [{ field, message: expect.stringMatching(/^(is|leaves) /) }] });
   });
 });

@@ -13,11 +13,11 @@ const MAX_JITTER_SECONDS = 3600;
 const MAX_MISSED = 100;
 const MAX_CRON_CHARACTERS = 256;
 
-const TIME = 'a time of day such as 09:30';
+const TIME_ERROR = 'a time of day such as 09:30';
 const time = z
-  .string({ error: TIME })
+  .string({ error: TIME_ERROR })
   .trim()
-  .regex(/^([01]?\d|2[0-3]):[0-5]\d$/, { error: TIME });
+  .regex(/^([01]?\d|2[0-3]):[0-5]\d$/, { error: TIME_ERROR });
 
 const DAYS: ReadonlySet<string> = new Set(
   ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY'].flatMap((day) => [
@@ -25,39 +25,39 @@ const DAYS: ReadonlySet<string> = new Set(
     day.slice(0, 3),
   ]),
 );
-const DAY = 'a day of the week such as MON, or several as MON,WED';
+const DAY_ERROR = 'a day of the week such as MON, or several as MON,WED';
 const days = z
-  .string({ error: DAY })
+  .string({ error: DAY_ERROR })
   .transform((text) => text.split(',').map((day) => day.trim().toUpperCase()))
-  .refine((list) => list.every((day) => DAYS.has(day)), { error: DAY });
+  .refine((list) => list.every((day) => DAYS.has(day)), { error: DAY_ERROR });
 
-const CRON = 'a cron expression with five fields, such as 0 9 * * 1-5';
+const CRON_ERROR = 'a cron expression with five fields, such as 0 9 * * 1-5';
 const cron = z
-  .string({ error: CRON })
+  .string({ error: CRON_ERROR })
   .trim()
-  .min(1, { error: CRON })
-  .max(MAX_CRON_CHARACTERS, { error: `${CRON}, of at most ${MAX_CRON_CHARACTERS} characters` })
+  .min(1, { error: CRON_ERROR })
+  .max(MAX_CRON_CHARACTERS, { error: `${CRON_ERROR}, of at most ${MAX_CRON_CHARACTERS} characters` })
   .superRefine((text, context) => {
     const problem = cronProblem(text);
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: `${CRON}: ${problem}` });
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: `${CRON_ERROR}: ${problem}` });
   });
 
 const zone = z
   .string({ error: 'a time zone such as Europe/Berlin' })
   .trim()
   .transform((name, context) => {
-    const known = zoneNamed(name);
-    if (known === undefined)
+    const timeZone = zoneNamed(name);
+    if (timeZone === undefined)
       context.addIssue({ code: 'custom', message: 'a time zone such as Europe/Berlin' });
-    return known ?? 'UTC';
+    return timeZone ?? 'UTC';
   });
 
-const MOMENT = 'a date, with or without a time, such as 2026-03-01 or 2026-03-01T09:00';
+const MOMENT_ERROR = 'a date, with or without a time, such as 2026-03-01 or 2026-03-01T09:00';
 const moment = z
-  .string({ error: MOMENT })
+  .string({ error: MOMENT_ERROR })
   .trim()
-  .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d{1,3})?(Z|[+-]\d\d:\d\d)?)?$/, { error: MOMENT })
-  .refine((text) => !Number.isNaN(Date.parse(text)), { error: MOMENT });
+  .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d{1,3})?(Z|[+-]\d\d:\d\d)?)?$/, { error: MOMENT_ERROR })
+  .refine((text) => !Number.isNaN(Date.parse(text)), { error: MOMENT_ERROR });
 
 /** The fields of a schedule. */
 export const scheduleFields = z.object({
@@ -69,7 +69,7 @@ export const scheduleFields = z.object({
     .describe('minutes: the number of minutes between two runs, from 1 to 525,600.'),
   hourlyMinute: whole(0, 59).optional().describe('hourly: the minute of each hour, from 0 to 59.'),
   dailyTime: time.optional().describe('daily: the local time, HH:MM.'),
-  weeklyDay: days.optional().describe('weekly: the day, MON to SUN; several with commas.'),
+  weeklyDay: days.optional().describe('weekly: the day, MON to SUN, or several days separated by commas.'),
   weeklyDayTime: time.optional().describe('weekly: the local time, HH:MM.'),
   monthlyDay: whole(1, 31)
     .optional()
@@ -85,13 +85,15 @@ export const scheduleFields = z.object({
   endsAt: moment.optional().describe('No run is due after this date or time.'),
   jitterSeconds: whole(0, MAX_JITTER_SECONDS)
     .default(0)
-    .describe('Longest delay of a run in seconds, up to 3,600. Each schedule has its own constant delay.'),
+    .describe('Maximum delay of a run in seconds, up to 3,600. Each schedule has its own constant delay.'),
   missedRuns: oneOf(['none', 'last', 'all'])
     .default('last')
     .describe('The runs that were due while nothing could start them: none, the last one (default), or all.'),
   missedLimit: whole(1, MAX_MISSED)
     .default(10)
-    .describe('all: the number of missed runs that are started, the latest ones, up to 100. Default: 10.'),
+    .describe(
+      'all: the maximum number of missed runs that are started, the latest ones, up to 100. Default: 10.',
+    ),
   overlap: oneOf(['allow', 'skip', 'queue'])
     .default('allow')
     .describe(
@@ -105,7 +107,7 @@ type Fields = z.output<typeof scheduleFields>;
 export type ScheduleConfig = Schedule & SchedulePolicy;
 
 /** The fields that each kind needs. */
-const NEEDED: { readonly [kind in Fields['scheduleType']]: readonly (keyof Fields)[] } = {
+const REQUIRED_FIELDS: { readonly [kind in Fields['scheduleType']]: readonly (keyof Fields)[] } = {
   minutes: ['minutesInterval'],
   hourly: ['hourlyMinute'],
   daily: ['dailyTime'],
@@ -119,24 +121,25 @@ const NEEDED: { readonly [kind in Fields['scheduleType']]: readonly (keyof Field
 export function readSchedule(
   block: JsonObject,
 ): { config: ScheduleConfig } | { problems: readonly TriggerProblem[] } {
-  const given = nonEmpty(block);
-  const { scheduleType: kind = 'daily' } = given;
-  const needed = typeof kind === 'string' && Object.hasOwn(NEEDED, kind) ? NEEDED[kind as 'daily'] : [];
-  const kinds = new Set<string>(Object.values(NEEDED).flat());
+  const fields = nonEmpty(block);
+  const { scheduleType: kind = 'daily' } = fields;
+  const required =
+    typeof kind === 'string' && Object.hasOwn(REQUIRED_FIELDS, kind) ? REQUIRED_FIELDS[kind as 'daily'] : [];
+  const kinds = new Set<string>(Object.values(REQUIRED_FIELDS).flat());
   const values = Object.fromEntries(
-    Object.entries(given).filter(([name]) => !kinds.has(name) || needed.includes(name as 'dailyTime')),
+    Object.entries(fields).filter(([name]) => !kinds.has(name) || required.includes(name as 'dailyTime')),
   );
-  const read = scheduleFields.safeParse(values);
-  if (!read.success) return { problems: problemsOf(read.error) };
-  const missing = needed.filter((name) => read.data[name] === undefined);
+  const parsed = scheduleFields.safeParse(values);
+  if (!parsed.success) return { problems: problemsOf(parsed.error) };
+  const missing = required.filter((name) => parsed.data[name] === undefined);
   if (missing.length > 0)
     return {
       problems: missing.map((field) => ({
         field,
-        message: `is empty, and ${read.data.scheduleType} needs it`,
+        message: `is empty, and ${parsed.data.scheduleType} needs it`,
       })),
     };
-  return configOf(read.data);
+  return configOf(parsed.data);
 }
 
 function configOf(fields: Fields): { config: ScheduleConfig } | { problems: TriggerProblem[] } {

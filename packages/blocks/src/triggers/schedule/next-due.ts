@@ -10,7 +10,7 @@ const SPAN_MS = 1.5 * DAY_MS;
 export interface Schedule {
   /** An interval in minutes of elapsed time, or the local times of a cron expression with five fields. */
   times: { everyMinutes: number } | { cron: string };
-  /** A time zone of IANA, in which the fields of `cron` are. */
+  /** The IANA time zone of the fields of `cron`. */
   timeZone: string;
   /** The earliest due instant. Intervals count from it; without it, from 1970. */
   startMs?: number;
@@ -44,16 +44,16 @@ export function lastDue(
   const second = nextDue(schedule, first);
   if (second === undefined || second > untilMs) return first;
   // `nextDue` never decreases, so bisection finds the latest instant that is followed by a due instant up to `untilMs`.
-  let [low, high, found] = [second - 1, untilMs, second];
+  let [low, high, latest] = [second - 1, untilMs, second];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     const due = nextDue(schedule, middle);
     if (due !== undefined && due <= untilMs) {
       low = due - 1;
-      found = due;
+      latest = due;
     } else high = middle;
   }
-  return found;
+  return latest;
 }
 
 function nextOfInterval(everyMs: number, afterMs: number, anchorMs: number): number {
@@ -73,7 +73,7 @@ function nextOfCron(expression: string, zone: string, afterMs: number): number |
   return undefined;
 }
 
-/** Returns the first instant after `afterMs` whose local time fits, in a repeated hour both times. */
+/** Returns the first instant after `afterMs` whose local time matches; in a repeated hour, both passes match. */
 function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): number | undefined {
   let fromMs = afterMs;
   for (;;) {
@@ -90,7 +90,7 @@ function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): numbe
     } else if (nearMs === due) {
       return due;
     } else {
-      // No local time in between fits, at any offset.
+      // No local time in between matches, at any offset.
       fromMs = Math.max(nearMs, due - SPAN_MS);
     }
   }
@@ -103,14 +103,14 @@ type LocalTimes = (afterLocalMs: number) => number | undefined;
  * times as UTC.
  */
 function localTimes(expression: string): LocalTimes {
-  const cron = parsed(expression);
+  const cron = parseCron(expression);
   return (afterLocalMs) => cron.nextRun(new Date(afterLocalMs))?.getTime();
 }
 
 /** Returns the problem of a cron expression; undefined for a valid one. */
 export function cronProblem(expression: string): string | undefined {
   try {
-    parsed(expression);
+    parseCron(expression);
     return undefined;
   } catch (error) {
     return (error as Error).message.replace(/^CronPattern: /, '');
@@ -120,14 +120,14 @@ export function cronProblem(expression: string): string | undefined {
 /**
  * Maximum number of cached parsed expressions. One takes 83 kB, so few are cached; others are parsed again for each due instant.
  */
-const MAX_PARSED = 16;
+const MAX_CACHED = 16;
 const cache = new Map<string, Cron>();
 
-function parsed(expression: string): Cron {
-  const known = cache.get(expression);
-  if (known) return known;
+function parseCron(expression: string): Cron {
+  const cached = cache.get(expression);
+  if (cached) return cached;
   const cron = new Cron(withoutNickname(expression), { utcOffset: 0, mode: '5-part', paused: true });
-  if (cache.size >= MAX_PARSED) cache.clear();
+  if (cache.size >= MAX_CACHED) cache.clear();
   cache.set(expression, cron);
   return cron;
 }

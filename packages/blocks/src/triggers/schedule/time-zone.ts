@@ -6,7 +6,7 @@ const MAX_FORMATS = 256;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns the name of a time zone of IANA in its usual case; undefined for an unknown one. */
+/** Returns the name of an IANA time zone in its usual case; undefined for an unknown one. */
 export function zoneNamed(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions();
@@ -24,22 +24,22 @@ const offsets = new Map<string, number>();
 
 /** Returns how far the local time is ahead of UTC at an instant, in milliseconds. */
 export function offsetAt(zone: string, atMs: number): number {
-  const whole = Math.floor(atMs / 1000) * 1000;
-  const key = `${whole} ${zone}`;
-  const known = offsets.get(key);
-  if (known !== undefined) return known;
+  const secondMs = Math.floor(atMs / 1000) * 1000;
+  const key = `${secondMs} ${zone}`;
+  const cached = offsets.get(key);
+  if (cached !== undefined) return cached;
   if (offsets.size >= MAX_OFFSETS) offsets.clear();
-  const offset = computedOffset(zone, whole);
+  const offset = computedOffset(zone, secondMs);
   offsets.set(key, offset);
   return offset;
 }
 
 /** Returns the offset at a whole second, from the fields of the local time. */
-function computedOffset(zone: string, whole: number): number {
-  const found = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/.exec(formatOf(zone).format(whole));
-  if (!found) throw new RangeError(`The local time of ${zone} at ${whole} cannot be read.`);
-  const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = found.slice(1).map(Number);
-  return Date.UTC(year, month - 1, day, hour, minute, second) - whole;
+function computedOffset(zone: string, secondMs: number): number {
+  const match = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/.exec(formatOf(zone).format(secondMs));
+  if (!match) throw new RangeError(`The local time of ${zone} at ${secondMs} cannot be read.`);
+  const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
+  return Date.UTC(year, month - 1, day, hour, minute, second) - secondMs;
 }
 
 /** Returns the local time at an instant, as the milliseconds that UTC would have for the same fields. */
@@ -56,8 +56,8 @@ export function instantOf(zone: string, localMs: number): number {
   const before = offsetAt(zone, localMs - DAY_MS);
   const after = offsetAt(zone, localMs + DAY_MS);
   if (before === after) return localMs - before;
-  const fitting = [localMs - before, localMs - after].filter((atMs) => localAt(zone, atMs) === localMs);
-  if (fitting.length > 0) return Math.min(...fitting);
+  const candidates = [localMs - before, localMs - after].filter((atMs) => localAt(zone, atMs) === localMs);
+  if (candidates.length > 0) return Math.min(...candidates);
   return transitionBetween(zone, localMs - after, localMs - before) ?? localMs - before;
 }
 
@@ -78,8 +78,8 @@ export function transitionBetween(zone: string, fromMs: number, toMs: number): n
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone);
-  if (known) return known;
+  const cached = formats.get(zone);
+  if (cached) return cached;
   if (formats.size >= MAX_FORMATS) formats.clear();
   const number = 'numeric';
   const format = new Intl.DateTimeFormat('en-US', {

@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
-import { flag, listOf, present, problemsOf } from '../read-fields.ts';
+import { filledFields, flag, listOf, problemsOf } from '../read-fields.ts';
 import type { HookConfig } from './hooks/hook.ts';
 import { hasHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
@@ -38,20 +38,20 @@ export interface WebhookConfig {
 }
 
 const SCHEMES = ['token', 'hmac', 'standard', 'github', 'slack', 'stripe', 'linear', 'telegram'] as const;
-const PATH = 'a path of 8 to 128 letters, digits, dots, underscores and hyphens';
-const HEADER = 'the name of a header';
+const PATH_ERROR = 'a path of 8 to 128 letters, digits, dots, underscores and hyphens';
+const HEADER_ERROR = 'the name of a header';
 const text = z.string({ error: 'text' }).trim();
-const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER });
+const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER_ERROR });
 
 /** Maximum number of characters of a secret. */
 const MAX_SECRET = 4096;
-const secret = text.max(MAX_SECRET, { error: `at most ${MAX_SECRET} characters` });
+const secret = text.max(MAX_SECRET, { error: `text of at most ${MAX_SECRET} characters` });
 
 const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
 const secretCredential = credential.describe('Id of a stored credential to use as the secret.');
 
 const path = text
-  .regex(/^[\w.-]{8,128}$/, { error: PATH })
+  .regex(/^[\w.-]{8,128}$/, { error: PATH_ERROR })
   .optional()
   .describe(
     'The last part of the URL, in place of a random one: 8 to 128 letters, digits, dots, underscores and hyphens.',
@@ -93,7 +93,7 @@ export const genericFields = z.object({
     .enum(['default', 'custom', 'wait'], { error: 'one of default, custom, wait' })
     .default('default')
     .describe(
-      'The answer: default (the id of the run, at once), custom (`responseStatusCode` and `responseBody`, at once), or wait (the answer of the Response block, when the run has ended).',
+      'The response: default (the id of the run, immediately), custom (`responseStatusCode` and `responseBody`, immediately), or wait (the response of the Response block, when the run has ended).',
     ),
   responseStatusCode: z
     .union([z.number(), z.string().trim().min(1)])
@@ -102,8 +102,8 @@ export const genericFields = z.object({
       error: 'a status from 200 to 599',
     })
     .optional()
-    .describe('custom: the status of the answer, from 200 to 599. Default: 200.'),
-  responseBody: z.json().optional().describe('custom: the JSON of the answer.'),
+    .describe('custom: the status of the response, from 200 to 599. Default: 200.'),
+  responseBody: z.json().optional().describe('custom: the JSON body of the response.'),
   inputFormat: z
     .json()
     .optional()
@@ -122,7 +122,7 @@ export const providerFields = z.object({
     'github, stripe, linear, telegram: the stored credential with which the webhook is created at the provider.',
   ),
   credential: credential.describe('The same as triggerCredentials.'),
-  owner: repositoryPart.describe('github: the owner of the repository, a person or an organization.'),
+  owner: repositoryPart.describe('github: the owner of the repository, a user or an organization.'),
   repo: repositoryPart.describe('github: the repository in which the webhook is created.'),
   teamId: text
     .regex(/^[\w-]{1,128}$/, { error: 'the id of a team' })
@@ -141,7 +141,7 @@ export const providerFields = z.object({
 
 /** Providers whose requests are always signed. */
 const ALWAYS_SIGNED: ReadonlySet<ProviderName> = new Set(['slack', 'stripe', 'linear']);
-const UNSIGNED = 'is empty, so anyone who knows the URL of the webhook can start runs';
+const UNSIGNED_WARNING = 'is empty, so anyone who knows the URL of the webhook can start runs';
 
 type ReadWebhook =
   | { config: WebhookConfig; warnings?: readonly TriggerProblem[] }
@@ -153,11 +153,11 @@ export function readWebhook(provider: ProviderName, block: JsonObject): ReadWebh
 }
 
 function readGeneric(block: JsonObject): ReadWebhook {
-  const read = genericFields.safeParse(present(block));
-  if (!read.success) return { problems: problemsOf(read.error) };
-  const { requireAuth, secretHeaderName, signatureScheme, idempotencyField, ...fields } = read.data;
+  const parsed = genericFields.safeParse(filledFields(block));
+  if (!parsed.success) return { problems: problemsOf(parsed.error) };
+  const { requireAuth, secretHeaderName, signatureScheme, idempotencyField, ...fields } = parsed.data;
   const secrets = secretsOf(fields.token, fields.secretCredential);
-  const problems = genericProblems(read.data, secrets !== undefined);
+  const problems = genericProblems(parsed.data, secrets !== undefined);
   if (problems.length > 0) return { problems };
   const isChecked = requireAuth !== false && secrets !== undefined;
   const config: WebhookConfig = {
@@ -170,7 +170,7 @@ function readGeneric(block: JsonObject): ReadWebhook {
     ...replyOf(fields),
     fileFields: fileFieldsOf(fields.inputFormat),
   };
-  return isChecked ? { config } : { config, warnings: [{ field: 'token', message: UNSIGNED }] };
+  return isChecked ? { config } : { config, warnings: [{ field: 'token', message: UNSIGNED_WARNING }] };
 }
 
 function genericProblems(
@@ -186,16 +186,16 @@ function genericProblems(
 }
 
 function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): ReadWebhook {
-  const read = providerFields.safeParse(present(block));
-  if (!read.success) return { problems: problemsOf(read.error) };
+  const parsed = providerFields.safeParse(filledFields(block));
+  if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const field = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
-  const { [field]: secretText, triggerPath } = read.data;
-  const secrets = secretsOf(secretText, read.data.secretCredential);
-  const hook = hasHooks(provider) ? hookOf(read.data) : undefined;
-  const problems = providerProblems(provider, read.data, { hook, isSigned: secrets !== undefined, field });
+  const { [field]: secretText, triggerPath } = parsed.data;
+  const secrets = secretsOf(secretText, parsed.data.secretCredential);
+  const hook = hasHooks(provider) ? hookOf(parsed.data) : undefined;
+  const problems = providerProblems(provider, parsed.data, { hook, isSigned: secrets !== undefined, field });
   if (problems.length > 0) return { problems };
   const isSigned = secrets !== undefined || hook !== undefined;
-  const events = eventsOf(provider, read.data) ?? [];
+  const events = eventsOf(provider, parsed.data) ?? [];
   const config: WebhookConfig = {
     ...{ provider, check: isSigned ? provider : 'none', ...secrets },
     ...(hook && { hook }),
@@ -203,7 +203,7 @@ function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObj
     ...(events.length > 0 && { events }),
     ...{ reply: 'now', fileFields: [] },
   };
-  return isSigned ? { config } : { config, warnings: [{ field, message: UNSIGNED }] };
+  return isSigned ? { config } : { config, warnings: [{ field, message: UNSIGNED_WARNING }] };
 }
 
 function providerProblems(
@@ -229,12 +229,12 @@ function providerProblems(
 /** Returns the secrets of a webhook; undefined if it has none. */
 function secretsOf(
   secretText: string | undefined,
-  stored: string | undefined,
+  credentialId: string | undefined,
 ): Pick<WebhookConfig, 'secret' | 'secretCredential'> | undefined {
-  if (secretText === undefined && stored === undefined) return undefined;
+  if (secretText === undefined && credentialId === undefined) return undefined;
   return {
     ...(secretText !== undefined && { secret: secretText }),
-    ...(stored !== undefined && { secretCredential: stored }),
+    ...(credentialId !== undefined && { secretCredential: credentialId }),
   };
 }
 
@@ -257,15 +257,15 @@ function hookOf({
 /** Returns the events that start runs, none for all; undefined for an event that the provider does not have. */
 function eventsOf(
   provider: ProviderName,
-  { selectedTriggerId: selected, eventTypes }: z.output<typeof providerFields>,
+  { selectedTriggerId: event, eventTypes }: z.output<typeof providerFields>,
 ): string[] | undefined {
   const { knows } = PROVIDERS[provider] as Provider;
   if (!knows) return listOf(eventTypes);
-  return selected === undefined || knows(selected) ? listOf(selected) : undefined;
+  return event === undefined || knows(event) ? listOf(event) : undefined;
 }
 
-function pathOf(chosen: string | undefined): { path?: string } {
-  return chosen === undefined ? {} : { path: chosen };
+function pathOf(value: string | undefined): { path?: string } {
+  return value === undefined ? {} : { path: value };
 }
 
 function replyOf({

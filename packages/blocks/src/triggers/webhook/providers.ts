@@ -8,7 +8,7 @@ export interface Provider {
   deliveryId: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the name of the event; undefined if it has none. */
   event?: (delivery: ParsedDelivery) => string | undefined;
-  /** Returns the answer to a request that only tests the address; undefined for events. */
+  /** Returns the answer to a request that only tests the URL; undefined for events. */
   handshake?: (delivery: ParsedDelivery) => Json | undefined;
   /** Returns the input of the run. Default: the payload. */
   input?: (payload: JsonObject, delivery: ParsedDelivery) => JsonObject;
@@ -19,7 +19,7 @@ export interface Provider {
 }
 
 /** Returns a value of the payload by its path. */
-function at(payload: Json, ...path: readonly string[]): Json | undefined {
+function valueAt(payload: Json, ...path: readonly string[]): Json | undefined {
   let value: Json | undefined = payload;
   for (const key of path) {
     if (Array.isArray(value)) value = /^\d{1,6}$/.test(key) ? value[Number(key)] : undefined;
@@ -28,9 +28,9 @@ function at(payload: Json, ...path: readonly string[]): Json | undefined {
   return value;
 }
 
-/** Returns a text, or a number converted to text. */
+/** Returns a string of the payload, or a number converted to a string; undefined for any other value. */
 export function textAt(payload: Json, ...path: readonly string[]): string | undefined {
-  const value = at(payload, ...path);
+  const value = valueAt(payload, ...path);
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
@@ -47,9 +47,9 @@ interface GitHubEvent {
   when?: (payload: Json) => boolean;
 }
 
-const isMerged = (payload: Json): boolean => at(payload, 'pull_request', 'merged') === true;
+const isMerged = (payload: Json): boolean => valueAt(payload, 'pull_request', 'merged') === true;
 const isOnPullRequest = (payload: Json): boolean =>
-  isJsonObject(at(payload, 'issue', 'pull_request') ?? null);
+  isJsonObject(valueAt(payload, 'issue', 'pull_request') ?? null);
 
 /** The events of GitHub by the names that blocks use. */
 const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
@@ -109,14 +109,14 @@ const slack: Provider = {
     textAt(payload, 'event', 'type') ?? textAt(payload, 'type') ?? textAt(payload, 'command'),
   handshake({ payload }) {
     const challenge = textAt(payload, 'challenge');
-    if (at(payload, 'type') !== 'url_verification' || challenge === undefined) return undefined;
+    if (valueAt(payload, 'type') !== 'url_verification' || challenge === undefined) return undefined;
     return { challenge: challenge.slice(0, MAX_CHALLENGE) };
   },
   input(payload) {
     const event = own(payload, 'event');
     if (!isJsonObject(event)) return payload;
-    const about = { event_type: event['type'], timestamp: event['ts'], team_id: payload['team_id'] };
-    const known = Object.entries({ ...about, event_id: payload['event_id'] }).filter(
+    const fields = { event_type: event['type'], timestamp: event['ts'], team_id: payload['team_id'] };
+    const known = Object.entries({ ...fields, event_id: payload['event_id'] }).filter(
       (entry): entry is [string, Json] => entry[1] !== undefined,
     );
     return { ...payload, event: { ...Object.fromEntries(known), ...event } };
@@ -169,8 +169,8 @@ const linear: Provider = {
   wants: (names, { payload }) =>
     names.some((name) => {
       const { type, action } = linearEvent(name);
-      const isWanted = textAt(payload, 'type') === type && textAt(payload, 'action') === action;
-      return ALL_OF_LINEAR.has(name) || isWanted;
+      const isMatch = textAt(payload, 'type') === type && textAt(payload, 'action') === action;
+      return ALL_OF_LINEAR.has(name) || isMatch;
     }),
 };
 
@@ -178,7 +178,7 @@ const TELEGRAM_KINDS = ['message', 'edited_message', 'channel_post', 'callback_q
 
 const telegram: Provider = {
   deliveryId: ({ payload }) => textAt(payload, 'update_id'),
-  event: ({ payload }) => TELEGRAM_KINDS.find((kind) => at(payload, kind) !== undefined),
+  event: ({ payload }) => TELEGRAM_KINDS.find((kind) => valueAt(payload, kind) !== undefined),
 };
 
 const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([

@@ -16,7 +16,7 @@ type SignatureProblem =
   | 'TIMESTAMP_OUT_OF_WINDOW';
 
 /** The content of a header: its signatures, and the time if the header has one. */
-interface Claimed {
+interface SignatureHeader {
   signatures: readonly string[];
   timestamp?: string | undefined;
 }
@@ -27,7 +27,7 @@ interface HmacScheme {
   header: string;
   encoding: 'hex' | 'base64';
   /** Returns the signatures in the header. */
-  read: (header: string) => Claimed;
+  read: (header: string) => SignatureHeader;
   /**
    * The header with the time of the request. Absent: the time is in the header of the signature or in the body, or there is none.
    */
@@ -42,7 +42,7 @@ interface HmacScheme {
   windowMs?: number;
 }
 
-/** How a provider sends a secret text. */
+/** How a provider sends a secret token. */
 interface TokenScheme {
   kind: 'token';
   header: string;
@@ -69,7 +69,7 @@ function withPrefix(parts: readonly string[], prefix: string): string[] {
 }
 
 /** Returns a function that reads a header with a single signature, which follows `prefix`. */
-function single(prefix = ''): HmacScheme['read'] {
+function singleSignature(prefix = ''): HmacScheme['read'] {
   return (header) => ({ signatures: withPrefix([header], prefix) });
 }
 
@@ -79,13 +79,13 @@ export const SCHEMES = {
     kind: 'hmac',
     header: 'x-hub-signature-256',
     encoding: 'hex',
-    read: single('sha256='),
+    read: singleSignature('sha256='),
   },
   slack: {
     kind: 'hmac',
     header: 'x-slack-signature',
     encoding: 'hex',
-    read: single('v0='),
+    read: singleSignature('v0='),
     timestampHeader: 'x-slack-request-timestamp',
     prefix: (timestamp) => `v0:${timestamp}:`,
     timeOf: seconds,
@@ -107,7 +107,7 @@ export const SCHEMES = {
     kind: 'hmac',
     header: 'linear-signature',
     encoding: 'hex',
-    read: single(),
+    read: singleSignature(),
     timeOf: (_timestamp, body) => timeInBody(body, 'webhookTimestamp'),
     windowMs: MINUTE,
   },
@@ -129,12 +129,12 @@ export const SCHEMES = {
     kind: 'hmac',
     header: 'x-signature',
     encoding: 'hex',
-    read: single(),
+    read: singleSignature(),
   },
   telegram: { kind: 'token', header: 'x-telegram-bot-api-secret-token' },
 } as const satisfies { [name: string]: SignatureScheme };
 
-/** Returns the scheme of a secret text in `Authorization: Bearer`, or in a header of this name. */
+/** Returns the scheme of a secret token in `Authorization: Bearer`, or in a header of this name. */
 export function tokenScheme(header?: string): SignatureScheme {
   return header === undefined
     ? { kind: 'token', header: 'authorization', prefix: 'bearer ' }
@@ -167,14 +167,14 @@ export function signatureProblem(
   if (scheme.kind === 'hmac') return hmacProblem(scheme, usable, { ...request, header });
   const { prefix = '' } = scheme;
   if (header.slice(0, prefix.length).toLowerCase() !== prefix) return 'SIGNATURE_MISSING';
-  const given = header.slice(prefix.length).trim();
+  const token = header.slice(prefix.length).trim();
   // No early exit: the duration must not reveal which secret has matched.
-  const matches = usable.map((secret) => equalTexts(given, secret.trim()));
+  const matches = usable.map((secret) => equalStrings(token, secret.trim()));
   return matches.includes(true) ? undefined : 'SIGNATURE_INVALID';
 }
 
 /**
- * Returns false for a secret with an empty key, with which anyone can sign: an empty text, or invalid Base64 where Base64 is
+ * Returns false for a secret with an empty key, with which anyone can sign: an empty string, or invalid Base64 where Base64 is
  * needed.
  */
 function isUsable(scheme: SignatureScheme, secret: string): boolean {
@@ -187,16 +187,16 @@ function hmacProblem(
   secrets: readonly string[],
   { headers, body, nowMs, header }: SignedRequest & { header: string },
 ): SignatureProblem | undefined {
-  const { signatures, ...claimed } = scheme.read(header);
+  const { signatures, ...content } = scheme.read(header);
   if (signatures.length === 0) return 'SIGNATURE_MISSING';
-  const timestamp = scheme.timestampHeader ? headers.get(scheme.timestampHeader) : claimed.timestamp;
+  const timestamp = scheme.timestampHeader ? headers.get(scheme.timestampHeader) : content.timestamp;
   const prefix = scheme.prefix ? signedPrefix(scheme, timestamp ?? undefined, headers) : '';
   if (prefix === undefined) return 'TIMESTAMP_INVALID';
-  const given = signatures.slice(0, MAX_SIGNATURES).map((text) => decoded(text, scheme.encoding));
+  const received = signatures.slice(0, MAX_SIGNATURES).map((text) => Buffer.from(text, scheme.encoding));
   const matches = secrets.flatMap((secret) => {
     const key = scheme.keyOf?.(secret.trim()) ?? secret.trim();
     const expected = createHmac('sha256', key).update(prefix).update(body).digest();
-    return given.map((each) => each.length === expected.length && timingSafeEqual(each, expected));
+    return received.map((each) => each.length === expected.length && timingSafeEqual(each, expected));
   });
   if (!matches.includes(true)) return 'SIGNATURE_INVALID';
   const { timeOf, windowMs = 0 } = scheme;
@@ -214,12 +214,8 @@ function signedPrefix(
   return timestamp === undefined ? undefined : prefix?.(timestamp, headers);
 }
 
-function decoded(text: string, encoding: 'hex' | 'base64'): Buffer {
-  return Buffer.from(text, encoding);
-}
-
-/** Compares the hashes, because texts of different lengths cannot be compared in constant time. */
-function equalTexts(a: string, b: string): boolean {
+/** Compares the hashes, because strings of different lengths cannot be compared in constant time. */
+function equalStrings(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 

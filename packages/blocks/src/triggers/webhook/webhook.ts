@@ -31,7 +31,7 @@ export interface WebhookTrigger extends TriggerInfo {
   hook: ProviderHook;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
-  /** Returns whether a request only tests the address. Such a request is answered with success and starts no run. */
+  /** Returns whether a request only tests the URL. Such a request is answered with success and starts no run. */
   isTest(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
@@ -88,11 +88,11 @@ function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName
 }
 
 /** Maximum number of bytes, including white space, of a body that counts as empty. */
-const MAX_EMPTY = 64;
+const MAX_EMPTY_BYTES = 64;
 
 /** Returns true for an absent body, and for an empty JSON object. */
 function isEmptyBody(body: Uint8Array): boolean {
-  if (body.byteLength > MAX_EMPTY) return false;
+  if (body.byteLength > MAX_EMPTY_BYTES) return false;
   return /^\s*(?:\{\s*\})?\s*$/.test(new TextDecoder().decode(body));
 }
 
@@ -120,17 +120,17 @@ function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMean
     idField === undefined ? signer.deliveryId(delivery) : textAt(delivery.payload, ...idField.split('.'));
   return {
     kind: 'event',
-    ...(deliveryId !== undefined && { deliveryId: storable(deliveryId) }),
-    ...(event !== undefined && { event: event.slice(0, MAX_EVENT) }),
+    ...(deliveryId !== undefined && { deliveryId: storableId(deliveryId) }),
+    ...(event !== undefined && { event: event.slice(0, MAX_EVENT_CHARS) }),
     input: inputOf(config, delivery),
     reply: replyOf(config),
   };
 }
 
-const MAX_EVENT = 128;
+const MAX_EVENT_CHARS = 128;
 
 /** Returns the id of a delivery, or its hash if it is long or has unusual characters. */
-function storable(id: string): string {
+function storableId(id: string): string {
   if (/^[\x21-\x7e]{1,200}$/.test(id)) return id;
   return `sha256:${createHash('sha256').update(id).digest('hex')}`;
 }
@@ -145,7 +145,7 @@ function inputOf(config: WebhookConfig, delivery: ParsedDelivery): JsonObject {
   const { input } = PROVIDERS[config.provider] as Provider;
   if (config.provider !== 'generic') return input?.(body, delivery) ?? body;
   const { headers, query } = delivery;
-  return { headers: shownHeaders(config, headers), query, ...body, ...filesOf(config, delivery) };
+  return { headers: visibleHeaders(config, headers), query, ...body, ...filesOf(config, delivery) };
 }
 
 /** Headers that can contain a credential. */
@@ -153,11 +153,11 @@ const CREDENTIAL_HEADER = /auth|cookie|secret|token|key|signature|password|sessi
 const NOT_A_CREDENTIAL: ReadonlySet<string> = new Set(['idempotency-key']);
 
 /** Returns the headers, except those that can contain a credential. */
-function shownHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
-  const withheld = header?.toLowerCase();
+function visibleHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
+  const secretHeader = header?.toLowerCase();
   return Object.fromEntries(
     [...headers].filter(
-      ([name]) => name !== withheld && (NOT_A_CREDENTIAL.has(name) || !CREDENTIAL_HEADER.test(name)),
+      ([name]) => name !== secretHeader && (NOT_A_CREDENTIAL.has(name) || !CREDENTIAL_HEADER.test(name)),
     ),
   );
 }
@@ -169,9 +169,9 @@ function shownHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
 function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): JsonObject {
   const byField = Map.groupBy(files, ({ field }) => field);
   return Object.fromEntries(
-    [...byField].map(([field, sent]) => [
+    [...byField].map(([field, fieldFiles]) => [
       field,
-      sent.map(({ name, type, bytes }): JsonObject => {
+      fieldFiles.map(({ name, type, bytes }): JsonObject => {
         if (!fileFields.includes(field)) return { name, mime: type, size: bytes.byteLength };
         const data = `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
         return { type: 'file', name, data };
@@ -190,7 +190,7 @@ export const webhookSchema = {
   }),
 };
 
-/** The outputs of a block of Circleback. */
+/** The description, fields and outputs of a Circleback block. */
 export const circlebackSchema = {
   summary: 'Starts a run when an automation of Circleback sends a meeting to its URL.',
   fields: providerFields
@@ -200,9 +200,9 @@ export const circlebackSchema = {
     id: z.number().describe('The id of the meeting at Circleback.'),
     name: z.string().describe('The name of the meeting.'),
     createdAt: z.string().describe('When the meeting was created, in ISO 8601.'),
-    duration: z.number().describe('Seconds.'),
-    url: z.string().nullable().describe('The address of the online meeting.'),
-    recordingUrl: z.string().nullable().optional().describe('The recording. Valid for 24 hours.'),
+    duration: z.number().describe('Duration in seconds.'),
+    url: z.string().nullable().describe('The URL of the online meeting.'),
+    recordingUrl: z.string().nullable().optional().describe('The URL of the recording, valid for 24 hours.'),
     tags: z.array(z.string()).optional().describe('The tags of the meeting.'),
     icalUid: z.string().nullable().optional().describe('The id of the event in the calendar.'),
     attendees: z.array(z.json()).describe('People, each with name and email.'),

@@ -10,7 +10,7 @@ import {
   hookRequest,
   hookStatusError,
   objectsIn,
-  PAGE,
+  PAGE_SIZE,
   refusedHook,
   removeHook,
 } from './hook.ts';
@@ -25,24 +25,24 @@ const SERVICE: HookService = { name: 'github', title: 'GitHub', address: 'https:
 export const githubHooks: ProviderHooks = {
   placeOf: ({ owner = '', repo = '' }) => `${owner}/${repo}`.toLowerCase(),
   async activate(hook, call, names) {
-    const send = sender(hook, call, await call.credential(hook.credential));
+    const send = senderFor(hook, call, await call.credential(hook.credential));
     const config = { url: call.url, content_type: 'json', secret: call.secret, insecure_ssl: '0' };
-    const wanted = { active: true, events: gitHubEventsOf(names), config };
-    const known = call.hookId;
-    if (known !== undefined) {
-      const changed = await send({ method: 'PATCH', path: `/${known}`, body: wanted }, [404]);
-      if (changed.status !== 404) return { id: known };
+    const settings = { active: true, events: gitHubEventsOf(names), config };
+    const recordedId = call.hookId;
+    if (recordedId !== undefined) {
+      const changed = await send({ method: 'PATCH', path: `/${recordedId}`, body: settings }, [404]);
+      if (changed.status !== 404) return { id: recordedId };
     }
-    const found = await findHook(SERVICE, call, { pages: pagesOf(send) });
-    if (found !== undefined) {
-      await send({ method: 'PATCH', path: `/${found}`, body: wanted });
-      return { id: found };
+    const foundId = await findHook(SERVICE, call, { pages: pagesOf(send) });
+    if (foundId !== undefined) {
+      await send({ method: 'PATCH', path: `/${foundId}`, body: settings });
+      return { id: foundId };
     }
-    const created = await send({ method: 'POST', path: '', body: { name: 'web', ...wanted } });
+    const created = await send({ method: 'POST', path: '', body: { name: 'web', ...settings } });
     return { id: hookIdOf(SERVICE, isJsonObject(created.body) ? created.body['id'] : undefined) };
   },
   async deactivate(hook, call) {
-    const send = sender(hook, call, await call.credential(hook.credential));
+    const send = senderFor(hook, call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
       find: (others) => findHook(SERVICE, call, { pages: pagesOf(send), others }),
@@ -50,22 +50,22 @@ export const githubHooks: ProviderHooks = {
   },
 };
 
-/** Sends a request about the hooks of the repository. `also`: further statuses that are successful. */
+/** Sends a request about the hooks of the repository. `accepted`: further statuses that are successful. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { body?: JsonObject },
-  also?: readonly number[],
+  accepted?: readonly number[],
 ) => Promise<HookAnswer>;
 
-function sender({ owner = '', repo = '' }: HookConfig, call: HookCall, token: string): Send {
+function senderFor({ owner = '', repo = '' }: HookConfig, call: HookCall, token: string): Send {
   const base = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}/hooks`;
   const headers = {
     ...{ accept: 'application/vnd.github+json', authorization: `Bearer ${token}` },
     ...{ 'content-type': 'application/json', 'user-agent': 'heddle', 'x-github-api-version': '2022-11-28' },
   };
-  return async ({ method, path, body }, also = []) => {
+  return async ({ method, path, body }, accepted = []) => {
     const request = { method, path: base + path, headers, ...(body && { body: JSON.stringify(body) }) };
     const answer = await hookRequest(SERVICE, call, request);
-    if (answer.status < 300 || also.includes(answer.status)) return answer;
+    if (answer.status < 300 || accepted.includes(answer.status)) return answer;
     throw errorOf(answer, call, `${owner}/${repo}`);
   };
 }
@@ -84,7 +84,7 @@ function errorOf(answer: HookAnswer, call: HookCall, repository: string) {
     );
   if (status === 422)
     return refusedHook(
-      `GitHub refuses the webhook for ${repository}: check the address of this server, and the number of webhooks there.`,
+      `GitHub refuses the webhook for ${repository}: check the URL of this server, and the number of webhooks there.`,
     );
   return hookStatusError(SERVICE, answer, call);
 }
@@ -98,12 +98,12 @@ function isLimited(answer: HookAnswer): boolean {
 /** Returns the hooks of the repository. */
 async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
   for (let page = 1; ; page += 1) {
-    const { body } = await send({ method: 'GET', path: `?per_page=${PAGE}&page=${page}` });
+    const { body } = await send({ method: 'GET', path: `?per_page=${PAGE_SIZE}&page=${page}` });
     const hooks = objectsIn(body);
     yield hooks.map(({ id, config = null }) => ({
       id,
       url: isJsonObject(config) ? own(config, 'url') : null,
     }));
-    if (hooks.length < PAGE) return;
+    if (hooks.length < PAGE_SIZE) return;
   }
 }

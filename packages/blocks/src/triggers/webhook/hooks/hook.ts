@@ -24,7 +24,7 @@ export interface ProviderHooks {
 /** Maximum number of pages that are read of a list of hooks. */
 const MAX_PAGES = 20;
 /** Number of entries in a page. */
-export const PAGE = 100;
+export const PAGE_SIZE = 100;
 
 /**
  * Time limit of a request, so that a provider that does not answer delays the webhooks of other providers by at most this time.
@@ -60,6 +60,7 @@ export interface HookService {
   name: string;
   /** Its name in messages. */
   title: string;
+  /** The base URL. */
   address: string;
 }
 
@@ -97,7 +98,7 @@ export async function hookRequest(
     return { status: answer.status, headers: answer.headers, body };
   } catch (error) {
     call.signal.throwIfAborted();
-    // The message of the client is not shown, because it can contain the address with a credential in it.
+    // The message of the client is not shown, because it can contain a URL with a credential.
     throw failedHook(`${title} could not be reached.`, { cause: error });
   }
 }
@@ -126,23 +127,23 @@ export function hookIdOf(service: HookService, value: Json | undefined): string 
 /** A hook in a list of the provider. */
 export type ListedHook = { id: Json | undefined; url: Json | undefined };
 
-/** Returns the id of the first hook with the address of the trigger that is not in `others`; undefined if there is none. */
+/** Returns the id of the first hook with the URL of the trigger that is not in `others`; undefined if there is none. */
 export async function findHook(
   service: HookService,
   { url }: HookCall,
   { pages, others = [] }: { pages: AsyncIterable<readonly ListedHook[]>; others?: readonly string[] },
 ): Promise<string | undefined> {
-  let read = 0;
+  let pageCount = 0;
   for await (const page of pages) {
-    const here = page.filter((hook) => hook.url === url).map(({ id }) => hookIdOf(service, id));
-    const found = here.find((id) => !others.includes(id));
-    read += 1;
-    if (found !== undefined || read === MAX_PAGES) return found;
+    const ids = page.filter((hook) => hook.url === url).map(({ id }) => hookIdOf(service, id));
+    const found = ids.find((id) => !others.includes(id));
+    pageCount += 1;
+    if (found !== undefined || pageCount === MAX_PAGES) return found;
   }
   return undefined;
 }
 
-/** Removes the hook of the call. `remove` returns false for a hook that does not exist; `find` looks for it by its address. */
+/** Removes the hook of the call. `remove` returns false for a hook that does not exist; `find` searches by its URL. */
 export async function removeHook(
   { hookId, otherHookIds }: HookCall,
   {

@@ -8,7 +8,7 @@ import {
   hookRequest,
   hookStatusError,
   objectsIn,
-  PAGE,
+  PAGE_SIZE,
   refusedHook,
   removeHook,
   unreadableHook,
@@ -21,7 +21,7 @@ import type { HookAnswer, HookConfig, HookService, ListedHook, ProviderHooks } f
 const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
 /** Personal keys are sent unchanged, access tokens with `Bearer`. */
 const KEY_PREFIX = 'lin_api_';
-const REFUSED = 'Linear refuses the webhook: check the team, and the address of this server.';
+const REFUSED = 'Linear refuses the webhook: check the team, and the URL of this server.';
 
 const LIST = `query($first: Int!, $after: String) {
   webhooks(first: $first, after: $after) { nodes { id url team { id } } pageInfo { hasNextPage endCursor } }
@@ -38,19 +38,26 @@ const DELETE = 'mutation($id: String!) { webhookDelete(id: $id) { success } }';
 export const linearHooks: ProviderHooks = {
   placeOf: ({ credential, teamId = '' }) => `${credential} ${teamId}`,
   async activate(hook, call, names) {
-    const ask = asker(call, await call.credential(hook.credential));
-    const wanted = { url: call.url, secret: call.secret, enabled: true, resourceTypes: linearTypesOf(names) };
-    const known = call.hookId;
-    if (known !== undefined && (await ask(UPDATE, { id: known, input: wanted }))) return { id: known };
-    const found = await findHook(SERVICE, call, { pages: pagesOf(ask, hook) });
-    if (found !== undefined && (await ask(UPDATE, { id: found, input: wanted }))) return { id: found };
-    const input = { ...wanted, label: 'Heddle', ...teamOf(hook) };
+    const ask = queryFor(call, await call.credential(hook.credential));
+    const settings = {
+      url: call.url,
+      secret: call.secret,
+      enabled: true,
+      resourceTypes: linearTypesOf(names),
+    };
+    const recordedId = call.hookId;
+    if (recordedId !== undefined && (await ask(UPDATE, { id: recordedId, input: settings })))
+      return { id: recordedId };
+    const foundId = await findHook(SERVICE, call, { pages: pagesOf(ask, hook) });
+    if (foundId !== undefined && (await ask(UPDATE, { id: foundId, input: settings })))
+      return { id: foundId };
+    const input = { ...settings, label: 'Heddle', ...teamOf(hook) };
     const created = await ask(CREATE, { input });
     if (!created) throw refusedHook(REFUSED);
     return { id: hookIdOf(SERVICE, memberOf(created, 'webhookCreate', 'webhook')['id']) };
   },
   async deactivate(hook, call) {
-    const ask = asker(call, await call.credential(hook.credential));
+    const ask = queryFor(call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await ask(DELETE, { id })) !== undefined,
       find: (others) => findHook(SERVICE, call, { pages: pagesOf(ask, hook), others }),
@@ -65,7 +72,7 @@ function teamOf({ teamId }: HookConfig): JsonObject {
 /** Returns the data of a response; undefined if the entity does not exist. */
 type Ask = (query: string, variables: JsonObject) => Promise<JsonObject | undefined>;
 
-function asker(call: HookCall, key: string): Ask {
+function queryFor(call: HookCall, key: string): Ask {
   const headers = {
     authorization: key.startsWith(KEY_PREFIX) ? key : `Bearer ${key}`,
     'content-type': 'application/json',
@@ -105,9 +112,9 @@ function errorOf(code: string) {
 /** Returns the webhooks of the team: an update cannot move a webhook to another team. */
 async function* pagesOf(ask: Ask, { teamId }: HookConfig): AsyncGenerator<ListedHook[]> {
   for (let after: Json = null; ;) {
-    const list = memberOf((await ask(LIST, { first: PAGE, after })) ?? {}, 'webhooks');
-    const ofTeam = objectsIn(list['nodes']).filter((node) => memberOf(node, 'team')['id'] === teamId);
-    yield ofTeam.map(({ id, url }) => ({ id, url }));
+    const list = memberOf((await ask(LIST, { first: PAGE_SIZE, after })) ?? {}, 'webhooks');
+    const teamHooks = objectsIn(list['nodes']).filter((node) => memberOf(node, 'team')['id'] === teamId);
+    yield teamHooks.map(({ id, url }) => ({ id, url }));
     const { hasNextPage, endCursor = null } = memberOf(list, 'pageInfo');
     if (hasNextPage !== true) return;
     after = endCursor;
@@ -115,12 +122,12 @@ async function* pagesOf(ask: Ask, { teamId }: HookConfig): AsyncGenerator<Listed
 }
 
 function memberOf(value: JsonObject, ...path: readonly string[]): JsonObject {
-  let found = value;
+  let current = value;
   for (const name of path) {
-    const next = own(found, name) ?? null;
-    found = isJsonObject(next) ? next : {};
+    const next = own(current, name) ?? null;
+    current = isJsonObject(next) ? next : {};
   }
-  return found;
+  return current;
 }
 
 function textOf(value: Json | undefined): string {

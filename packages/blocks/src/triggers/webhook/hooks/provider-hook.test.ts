@@ -23,7 +23,7 @@ function answering(status: number, headers: { [name: string]: string } = {}) {
 const URL_HERE = 'https://flows.heddle.test/hook';
 const HOOK = { credential: 'stored', owner: 'ada', repo: 'loom' };
 
-/** Returns a call for a webhook of which only the address is known. */
+/** Returns a call for a webhook of which only the URL is known. */
 function callWith(http: HttpClient): HookCall {
   return {
     ...{ url: URL_HERE, secret: 'secret', hookId: undefined, formerUrls: [], otherHookIds: [] },
@@ -72,7 +72,7 @@ describe('the webhook of a provider', () => {
 
 const PAGE = 100;
 
-/** Returns the body of a page of a list. A page without a hook with the address of the trigger is full and not the last one. */
+/** Returns the body of a page of a list. A page without a hook with the URL of the trigger is full and not the last one. */
 const LISTS: { readonly [provider: string]: (url: string | undefined) => unknown } = {
   github: (url) => (url === undefined ? others((id) => ({ id, config: {} })) : [{ id: 7, config: { url } }]),
   linear: (url) => {

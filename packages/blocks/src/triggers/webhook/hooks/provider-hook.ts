@@ -30,7 +30,7 @@ interface HookedConfig {
 /** Creates and removes hooks according to the configuration of a webhook. */
 export const providerHook: ProviderHook = {
   placeOf(config) {
-    const { provider, hook } = hooked(config);
+    const { provider, hook } = configOf(config);
     return hook && `${provider} ${partsOf(config).hooks.placeOf(hook)}`;
   },
   activate(config, call) {
@@ -43,12 +43,12 @@ export const providerHook: ProviderHook = {
   },
 };
 
-function hooked(config: JsonObject): HookedConfig {
+function configOf(config: JsonObject): HookedConfig {
   return config as unknown as HookedConfig;
 }
 
 function partsOf(config: JsonObject) {
-  const { provider, hook, events } = hooked(config);
+  const { provider, hook, events } = configOf(config);
   const hooks = HOOKS[provider];
   if (!hooks || !hook) throw new TypeError(`There are no hooks of ${provider} for this trigger.`);
   return { hooks, hook, events };

@@ -5,7 +5,7 @@ import {
   hookRequest,
   hookStatusError,
   objectsIn,
-  PAGE,
+  PAGE_SIZE,
   refusedHook,
   removeHook,
   unreadableHook,
@@ -21,17 +21,17 @@ const SERVICE: HookService = { name: 'stripe', title: 'Stripe', address: 'https:
 export const stripeHooks: ProviderHooks = {
   placeOf: ({ credential }) => credential,
   async activate(hook, call, names = ['*']) {
-    const send = sender(call, await call.credential(hook.credential));
+    const send = senderFor(call, await call.credential(hook.credential));
     const events: Form = names.map((name) => ['enabled_events[]', name] as const);
-    const known = call.hookId;
-    if (known !== undefined) {
+    const recordedId = call.hookId;
+    if (recordedId !== undefined) {
       const form: Form = [['url', call.url], ['disabled', 'false'], ...events];
-      const changed = await send({ method: 'POST', path: `/${known}`, form }, [404]);
-      if (changed.status !== 404) return { id: known };
+      const changed = await send({ method: 'POST', path: `/${recordedId}`, form }, [404]);
+      if (changed.status !== 404) return { id: recordedId };
     }
     // The secret of the endpoint is unknown, because the answer with it was lost.
-    const found = await findHook(SERVICE, call, { pages: pagesOf(send), others: call.otherHookIds });
-    if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
+    const foundId = await findHook(SERVICE, call, { pages: pagesOf(send), others: call.otherHookIds });
+    if (foundId !== undefined) await send({ method: 'DELETE', path: `/${foundId}` }, [404]);
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
     const { body } = await send({ method: 'POST', path: '', form });
     const { id, secret } = isJsonObject(body) ? body : {};
@@ -39,7 +39,7 @@ export const stripeHooks: ProviderHooks = {
     return { id: hookIdOf(SERVICE, id), secret };
   },
   async deactivate(hook, call) {
-    const send = sender(call, await call.credential(hook.credential));
+    const send = senderFor(call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
       find: (others) => findHook(SERVICE, call, { pages: pagesOf(send), others }),
@@ -50,25 +50,25 @@ export const stripeHooks: ProviderHooks = {
 type Form = readonly (readonly [name: string, value: string])[];
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { form?: Form },
-  also?: readonly number[],
+  accepted?: readonly number[],
 ) => Promise<HookAnswer>;
 
-function sender(call: HookCall, key: string): Send {
+function senderFor(call: HookCall, key: string): Send {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/x-www-form-urlencoded' };
-  return async ({ method, path, form }, also = []) => {
+  return async ({ method, path, form }, accepted = []) => {
     const body = form && {
       body: new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString(),
     };
     const request = { method, path: `/v1/webhook_endpoints${path}`, headers, ...body };
     const answer = await hookRequest(SERVICE, call, request);
-    if (answer.status < 300 || also.includes(answer.status)) return answer;
+    if (answer.status < 300 || accepted.includes(answer.status)) return answer;
     if (answer.status === 403)
       throw refusedHook(
         'The credential is not allowed to manage webhook endpoints at Stripe: give the key the permission Webhook Endpoints (write).',
       );
     if (answer.status === 400)
       throw refusedHook(
-        'Stripe refuses the webhook endpoint: check the address of this server, the events, and the number of endpoints.',
+        'Stripe refuses the webhook endpoint: check the URL of this server, the events, and the number of endpoints.',
       );
     throw hookStatusError(SERVICE, answer, call);
   };
@@ -77,7 +77,7 @@ function sender(call: HookCall, key: string): Send {
 /** Returns the endpoints of the account. */
 async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
   for (let after = ''; ;) {
-    const { body } = await send({ method: 'GET', path: `?limit=${PAGE}${after}` });
+    const { body } = await send({ method: 'GET', path: `?limit=${PAGE_SIZE}${after}` });
     const { data = null, has_more: hasMore } = isJsonObject(body) ? body : {};
     const endpoints = objectsIn(data).map(({ id, url }) => ({ id, url }));
     yield endpoints;

@@ -15,15 +15,15 @@ export const telegramHooks: ProviderHooks = {
   placeOf: ({ credential }) => credential,
   async activate(hook, call) {
     const { id, ask } = await botOf(hook.credential, call);
-    const current = await addressOf(ask);
+    const current = await webhookUrlOf(ask);
     if (current !== '' && current !== call.url && !call.formerUrls.includes(current))
-      throw refusedHook('The bot already has a webhook at another address: remove it first.');
+      throw refusedHook('The bot already has a webhook at another URL: remove it first.');
     await ask('setWebhook', { url: call.url, secret_token: call.secret });
     return { id };
   },
   async deactivate(hook, call) {
     const { ask } = await botOf(hook.credential, call);
-    if ((await addressOf(ask)) === call.url) await ask('deleteWebhook', {});
+    if ((await webhookUrlOf(ask)) === call.url) await ask('deleteWebhook', {});
   },
 };
 
@@ -33,20 +33,20 @@ type Ask = (method: string, parameters: JsonObject) => Promise<unknown>;
 async function botOf(credential: string, call: HookCall): Promise<{ id: string; ask: Ask }> {
   const token = (await call.credential(credential)).trim();
   const [, id] = TOKEN.exec(token) ?? [];
-  if (id === undefined) throw refusedHook('The stored credential is not the token of a bot of Telegram.');
+  if (id === undefined) throw refusedHook('The stored credential is not the token of a Telegram bot.');
   const headers = { 'content-type': 'application/json' };
   const ask: Ask = async (method, parameters) => {
     const path = `/bot${token}/${method}`;
     const body = JSON.stringify(parameters);
     const answer = await hookRequest(SERVICE, call, { method: 'POST', path, headers, body });
-    const { ok, result, parameters: more = null } = isJsonObject(answer.body) ? answer.body : {};
+    const { ok, result, parameters: details = null } = isJsonObject(answer.body) ? answer.body : {};
     if (answer.status === 200 && ok === true) return result;
     if (answer.status === 404) throw refusedHook('Telegram does not accept the credential.');
     if (answer.status === 400)
       throw refusedHook(
-        'Telegram refuses the address of this server: it must have https and the port 443, 80, 88 or 8443.',
+        'Telegram refuses the URL of this server: it must have https and the port 443, 80, 88 or 8443.',
       );
-    const seconds = isJsonObject(more) ? Number(more['retry_after']) : NaN;
+    const seconds = isJsonObject(details) ? Number(details['retry_after']) : NaN;
     if (answer.status === 429 && seconds > 0)
       throw failedHook('The rate limit of Telegram is reached.', { retryAfterMs: seconds * 1000 });
     throw hookStatusError(SERVICE, answer, call);
@@ -54,8 +54,8 @@ async function botOf(credential: string, call: HookCall): Promise<{ id: string; 
   return { id, ask };
 }
 
-/** Returns the address at which the bot has its webhook; an empty text if it has none. */
-async function addressOf(ask: Ask): Promise<string> {
+/** Returns the URL of the bot's webhook; an empty string if it has none. */
+async function webhookUrlOf(ask: Ask): Promise<string> {
   const info = (await ask('getWebhookInfo', {})) as JsonObject | null | undefined;
   const url = info?.['url'];
   return typeof url === 'string' ? url : '';
