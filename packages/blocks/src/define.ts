@@ -48,9 +48,9 @@ export async function runBlock(
 }
 
 /**
- * Returns the fields of a block as its schema reads them. A string field takes values of references as text. An array or object
- * field may be JSON text, whose structure these values cannot change. Any other field keeps the type of its value. Empty fields
- * count as absent.
+ * Returns the fields of a block as its schema reads them. A string field takes values of references as text. An array
+ * or object field may be JSON text, whose structure these values cannot change. Any other field keeps the type of its
+ * value. Empty fields count as absent.
  *
  * Throws BLOCK_CONFIG_INVALID with all problems.
  */

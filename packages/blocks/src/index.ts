@@ -78,8 +78,8 @@ function integrationBlock({ type, needs, uses }: BlockTypeInfo): BlockExecutor<E
 }
 
 /**
- * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON. References to
- * other documents are not followed. The file in the result is plain data, for `toolFiles` of `blocks`.
+ * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON.
+ * References to other documents are not followed. The file in the result is plain data, for `toolFiles` of `blocks`.
  *
  * Throws OPENAPI_INVALID, OPTIONS_INVALID.
  */
@@ -87,7 +87,9 @@ export async function importOpenApi(document: unknown, options: ImportOptions): 
   return (await import('./openapi/import.ts')).importOpenApi(document, options);
 }
 
-/** Checks a tool file that was parsed from JSON, and returns it. `name` is its name in errors. Throws OPTIONS_INVALID. */
+/**
+ * Checks a tool file that was parsed from JSON, and returns it. `name` is its name in errors. Throws OPTIONS_INVALID.
+ */
 export async function readToolFile(value: unknown, name?: string): Promise<ToolFile> {
   return (await import('./openapi/file.ts')).readToolFile(value, name);
 }
@@ -146,7 +148,10 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
   ];
 }
 
-/** Returns the tools of all integrations and of these files, which agents and blocks can use, by id. Throws OPTIONS_INVALID. */
+/**
+ * Returns the tools of all integrations and of these files, which agents and blocks can use, by id. Throws
+ * OPTIONS_INVALID.
+ */
 export async function describeTools(files: readonly ToolFile[] = []): Promise<ToolDescription[]> {
   return (await import('./describe/tools.ts')).describeTools(files);
 }

@@ -10,15 +10,15 @@ export interface BlocksOptions {
   /** The fallback models, in this order, of blocks that list none. Models without a key are left out. Default: none. */
   fallbackModels?: readonly string[];
   /**
-   * Prices in dollars per million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They override
-   * the prices of the model catalog.
+   * Prices in dollars per million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They
+   * override the prices of the model catalog.
    */
   prices?: { readonly [model: string]: Prices };
   /** Rate limits of each key of a provider, by provider. All processes of the engine share these limits. */
   rates?: { readonly [provider: string]: ModelRate };
   /**
-   * Variables with the keys of providers (`OPENAI_API_KEY`, …), used if neither the engine nor the block has a key. Default:
-   * none. Every workflow of the engine may use these keys.
+   * Variables with the keys of providers (`OPENAI_API_KEY`, …), used if neither the engine nor the block has a key.
+   * Default: none. Every workflow of the engine may use these keys.
    */
   variables?: { readonly [name: string]: string | undefined };
   /** Tools of agents, in addition to their code tools. */
@@ -26,8 +26,8 @@ export interface BlocksOptions {
   /** Tools of services, as `importOpenApi` returns them. Files are checked when the first block uses them. */
   toolFiles?: readonly ToolFile[];
   /**
-   * Options of MCP servers, by their names. The base URL of the server NAME is that of the engine's service `mcp-NAME`. Its key is the
-   * engine's credential `mcp-NAME`, or the tenant's stored credential of the provider `mcp-NAME`.
+   * Options of MCP servers, by their names. The base URL of the server NAME is that of the engine's service `mcp-NAME`.
+   * Its key is the engine's credential `mcp-NAME`, or the tenant's stored credential of the provider `mcp-NAME`.
    */
   mcp?: { readonly [server: string]: McpServerOptions };
 }
@@ -41,9 +41,9 @@ export interface ModelRate {
 /** Options of an MCP server. */
 export interface McpServerOptions {
   /**
-   * The command of a stdio server, instead of a base URL: the absolute path of a program, and its arguments. Each run that uses
-   * the server starts the program without a shell, and kills it at the end of the run. The program is not in the sandbox: it has
-   * the permissions of the engine's process.
+   * The command of a stdio server, instead of a base URL: the absolute path of a program, and its arguments. Each run
+   * that uses the server starts the program without a shell, and kills it at the end of the run. The program is not in
+   * the sandbox: it has the permissions of the engine's process.
    */
   command?: readonly [program: string, ...args: string[]];
   /** The environment of `command`. Default: empty. */
@@ -53,8 +53,8 @@ export interface McpServerOptions {
   /** The header that carries the key, without a prefix. Default: `Authorization`, with `Bearer` before the key. */
   header?: string;
   /**
-   * True: the server's annotations of its tools are trusted, so interrupted calls of idempotent tools are repeated. Default
-   * false.
+   * True: the server's annotations of its tools are trusted, so interrupted calls of idempotent tools are repeated.
+   * Default false.
    */
   trusted?: boolean;
   /** True: a person approves each call of an agent, whatever its row says. Default false. */

@@ -117,7 +117,9 @@ class Agent {
     return { output: { ...fieldsOf(formatted.value), ...this.#facts() }, text: formatted.text };
   }
 
-  /** Calls the model, and the tools of its answers, until an answer calls none. Adds all other messages to `messages`. */
+  /**
+   * Calls the model, and the tools of its answers, until an answer calls none. Adds all other messages to `messages`.
+   */
   async #converse(messages: LanguageModelV4Message[]): Promise<Answer | Paused> {
     const { tools, context } = this.#parts;
     for (let round = 1; round <= MAX_ROUNDS; round++) {

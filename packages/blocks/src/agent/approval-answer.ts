@@ -132,8 +132,8 @@ const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
 const REFERENCE = /^\s*<[A-Za-z][\w-]{0,100}\.[\w.[\]-]{1,200}>\s*$/;
 
 /**
- * Returns why edited arguments cannot be used, apart from their schema: their size, or text that a person may take for a
- * template. Arguments are data: templates in them are not resolved. `requested`: the arguments of the model, whose
+ * Returns why edited arguments cannot be used, apart from their schema: their size, or text that a person may take for
+ * a template. Arguments are data: templates in them are not resolved. `requested`: the arguments of the model, whose
  * templates are allowed.
  */
 export function problemOfEdit(edited: JsonObject, requested: JsonObject): string | undefined {

@@ -52,8 +52,9 @@ function wallMsOf({ remainingMs, services }: Context): number {
 }
 
 /**
- * Runs the code of a tool in the sandbox. The code gets all arguments as `params`, and declared arguments also as variables: an
- * undeclared argument could shadow a name that the code uses. Throws an error with the message of the code's error.
+ * Runs the code of a tool in the sandbox. The code gets all arguments as `params`, and declared arguments also as
+ * variables: an undeclared argument could shadow a name that the code uses. Throws an error with the message of the
+ * code's error.
  */
 export async function runCode(
   context: Context,

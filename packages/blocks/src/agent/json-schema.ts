@@ -14,9 +14,10 @@ const MAX_EVALUATIONS = 200_000;
 export type SchemaCheck = (value: Json) => string | undefined;
 
 /**
- * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose check takes too long
- * does not match. Throws the error of `refuse` for a schema that is too large, that the validator cannot read or takes too long
- * to check, or whose patterns cannot be checked in linear time; `withCheckedPatterns` removes such patterns.
+ * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose check takes
+ * too long does not match. Throws the error of `refuse` for a schema that is too large, that the validator cannot read
+ * or takes too long to check, or whose patterns cannot be checked in linear time; `withCheckedPatterns` removes such
+ * patterns.
  */
 export function compileSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
   const text = JSON.stringify(schema);
@@ -138,9 +139,9 @@ function counted(schema: object, budget: Budget, onEvaluation?: () => void): Jso
 const NAME_PATTERN_SCHEMAS = 'patterned';
 
 /**
- * Returns a replacement for a schema with `patternProperties`, which the validator would check with a backtracking engine. The
- * first part of the replacement collects the names that match. The second part has one pattern for exactly each of these names.
- * The validator evaluates the second part directly after the first.
+ * Returns a replacement for a schema with `patternProperties`, which the validator would check with a backtracking
+ * engine. The first part of the replacement collects the names that match. The second part has one pattern for exactly
+ * each of these names. The validator evaluates the second part directly after the first.
  */
 function withNamePatterns(schema: JsonObject, budget: Budget): Json {
   const { patternProperties, properties, additionalProperties, allOf, ...rest } = schema;
@@ -211,8 +212,8 @@ function shownPattern(pattern: string): string {
 }
 
 /**
- * Returns the schema of a third-party tool without the patterns that cannot be checked. The descriptions have them instead, so
- * that models still read them. Calls `onUnchecked` with each.
+ * Returns the schema of a third-party tool without the patterns that cannot be checked. The descriptions have them
+ * instead, so that models still read them. Calls `onUnchecked` with each.
  */
 export function withCheckedPatterns<Schema extends Json>(
   schema: Schema,

@@ -22,12 +22,14 @@ export function patternBudget(): PatternBudget {
 /** Returns whether a text matches. Takes time in proportion to its length. */
 type Matcher = (text: string) => boolean;
 
-/** The name of the format that replaces patterns, because the validator would check patterns with a backtracking engine. */
+/**
+ * The name of the format that replaces patterns, because the validator would check patterns with a backtracking engine.
+ */
 const FORMAT = 'pattern';
 let lastMatcher: Matcher | undefined;
 /**
- * The validator calls the format of a subschema immediately after it looks the format up, so the call belongs to the last format
- * that was looked up.
+ * The validator calls the format of a subschema immediately after it looks the format up, so the call belongs to the
+ * last format that was looked up.
  */
 format[FORMAT] = (text: string) => lastMatcher?.(text) ?? true;
 

@@ -17,8 +17,8 @@ export interface ResponseFormat {
 }
 
 /**
- * Returns the format that the field `responseFormat` describes: `{ name, schema }`, the same under `json_schema`, or the
- * schema itself, as an object or as JSON text. Undefined for an empty field.
+ * Returns the format that the field `responseFormat` describes: `{ name, schema }`, the same under `json_schema`, or
+ * the schema itself, as an object or as JSON text. Undefined for an empty field.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */

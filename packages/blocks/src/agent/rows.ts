@@ -49,8 +49,8 @@ function authoredParams(context: Context, field: string): ReadonlyMap<string, Te
 }
 
 /**
- * Returns the row after parsing each of its `params` that the author has written as JSON text with references. Values of the
- * references cannot change the structure of the JSON.
+ * Returns the row after parsing each of its `params` that the author has written as JSON text with references. Values
+ * of the references cannot change the structure of the JSON.
  */
 export function withStructure(context: Context, { row, authored }: ToolRow): JsonObject {
   const structured: JsonObject = {};

@@ -17,8 +17,8 @@ const MAX_MATCHES = 10;
 const MAX_RESULT_CHARS = 20_000;
 
 /**
- * Returns the tools that a row of an agent names: the tool of one operation or of code, by its id; for a service, a tool that
- * searches its operations and one that calls them. Undefined if the tool files have none of these.
+ * Returns the tools that a row of an agent names: the tool of one operation or of code, by its id; for a service, a
+ * tool that searches its operations and one that calls them. Undefined if the tool files have none of these.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */

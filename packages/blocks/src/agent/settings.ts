@@ -9,8 +9,9 @@ type Level = (typeof LEVELS)[number];
 const VERBOSITIES = ['low', 'medium', 'high'] as const;
 
 /**
- * Returns the call options from the fields `temperature`, `maxTokens`, `verbosity`, and `reasoningEffort` or `thinkingLevel`.
- * Options that the model does not support are ignored: an exported workflow keeps them when its model changes.
+ * Returns the call options from the fields `temperature`, `maxTokens`, `verbosity`, and `reasoningEffort` or
+ * `thinkingLevel`. Options that the model does not support are ignored: an exported workflow keeps them when its model
+ * changes.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */
@@ -52,7 +53,9 @@ export function numberOf(context: BlockContext, name: string, min: number, max: 
   throw invalid(context, `has an invalid "${name}": it must be a number ${range}`);
 }
 
-/** Returns the reasoning level. `max`, which only some models have, becomes `xhigh`, the highest level of all providers. */
+/**
+ * Returns the reasoning level. `max`, which only some models have, becomes `xhigh`, the highest level of all providers.
+ */
 function levelOf(context: BlockContext): Level | undefined {
   const [effort, thinking] = (['reasoningEffort', 'thinkingLevel'] as const).map((name) =>
     choiceOf(context, name, [...LEVELS, 'max'] as const),

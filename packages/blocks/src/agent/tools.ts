@@ -53,7 +53,9 @@ export async function toolsOf(
   return tools;
 }
 
-/** Returns how a tool is used. Throws BLOCK_CONFIG_INVALID: a mistake would give the model a tool that it must not have. */
+/**
+ * Returns how a tool is used. Throws BLOCK_CONFIG_INVALID: a mistake would give the model a tool that it must not have.
+ */
 export function usageOf(context: Context, row: JsonObject): 'auto' | 'force' | 'none' {
   const value = row['usageControl'] ?? '';
   if (value === 'force' || value === 'none') return value;
@@ -88,7 +90,9 @@ export function withSchema(context: Context, tool: OfferedTool, row: JsonObject)
   return { ...tool, definition, problemsOf, forced, requiresApproval: required };
 }
 
-/** Returns whether the row asks for approval of each call. Throws for other values: a mistake would let calls through. */
+/**
+ * Returns whether the row asks for approval of each call. Throws for other values: a mistake would let calls through.
+ */
 function requiresApproval(context: Context, name: string, row: JsonObject): boolean {
   const value = row['requireApproval'] ?? '';
   if (value === true || value === 'true') return true;

@@ -10,8 +10,8 @@ const RANGES = [
 ] as const;
 
 /**
- * Returns why no value can match a JSON Schema; undefined if a value may match. References are not followed. `at` names the
- * schema in the reason. Needs a schema of limited depth.
+ * Returns why no value can match a JSON Schema; undefined if a value may match. References are not followed. `at` names
+ * the schema in the reason. Needs a schema of limited depth.
  */
 export function unsatisfiableReason(schema: Json, at = 'it'): string | undefined {
   if (schema === false) return `${at} allows no value`;

@@ -18,8 +18,8 @@ export function isWorkflowRow(row: JsonObject): boolean {
 }
 
 /**
- * Returns the tools of workflows, one for each row, with names that are not in `usedNames`. Each call is a child run. A later attempt
- * offers the same tools as the first one, even after a deployment.
+ * Returns the tools of workflows, one for each row, with names that are not in `usedNames`. Each call is a child run. A
+ * later attempt offers the same tools as the first one, even after a deployment.
  *
  * Throws BLOCK_CONFIG_INVALID, CHILD_NOT_FOUND.
  */
@@ -91,7 +91,9 @@ async function describedWorkflows(context: Context, references: readonly string[
   return Object.fromEntries(described);
 }
 
-/** Returns the inputs that the author has set for the tool. Referenced values cannot change the structure of JSON text. */
+/**
+ * Returns the inputs that the author has set for the tool. Referenced values cannot change the structure of JSON text.
+ */
 function mappingOf(context: Context, authored: ToolRow['authored']): JsonObject {
   const mapping = authored.get('inputMapping');
   const value = mapping ? resolveJson(mapping, context.services.lookup) : null;

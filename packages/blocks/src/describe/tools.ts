@@ -46,7 +46,10 @@ export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[]
   ];
 }
 
-/** Returns the tools of all integrations and of these files, sorted by id. Throws OPTIONS_INVALID for an id twice in files. */
+/**
+ * Returns the tools of all integrations and of these files, sorted by id. Throws OPTIONS_INVALID for an id twice in
+ * files.
+ */
 export async function describeTools(files: readonly ToolFile[]): Promise<ToolDescription[]> {
   const integrations = await byIntegration(integrationTypes, integrationOf);
   const drivers = await byIntegration(driverTypes, driverOf);

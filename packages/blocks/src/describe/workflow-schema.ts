@@ -142,7 +142,10 @@ function described(description: string, schema: JsonObject): JsonObject {
   return { description, ...schema };
 }
 
-/** Returns a schema that also accepts what Heddle converts: numbers, booleans, arrays and objects as text, and references. */
+/**
+ * Returns a schema that also accepts what Heddle converts: numbers, booleans, arrays and objects as text, and
+ * references.
+ */
 function lenient(schema: JsonObject): JsonObject {
   const { type, enum: values, const: value, anyOf, pattern: _, required: __, default: ___, ...rest } = schema;
   if (Array.isArray(values) || value !== undefined)

@@ -4,7 +4,10 @@ type Load = () => Promise<{ integration: DriverIntegration }>;
 
 const loadFile: Load = () => import('./file/file.ts');
 
-/** The integrations with a client library or with data of the host, by the types of their blocks. Each loads at its first use. */
+/**
+ * The integrations with a client library or with data of the host, by the types of their blocks. Each loads at its
+ * first use.
+ */
 const BY_TYPE: { readonly [type: string]: Load } = {
   file: loadFile,
   file_v2: loadFile,

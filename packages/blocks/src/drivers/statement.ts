@@ -33,7 +33,10 @@ class Reader {
   #depth = 0;
   #tag = '';
 
-  /** Splits `text` into tokens and the text between them. Calls `onPiece` with each piece and the states before and after it. */
+  /**
+   * Splits `text` into tokens and the text between them. Calls `onPiece` with each piece and the states before and
+   * after it.
+   */
   read(text: string, onPiece: (piece: string, before: State, after: State) => void): void {
     for (let at = 0; at < text.length;) {
       const { index, token } = this.#token(text, at);
@@ -158,9 +161,9 @@ class StatementBinder {
 }
 
 /**
- * Returns the statement with numbered parameters (`$1`) in place of its references. A reference in a string makes the whole
- * string a parameter. In a quoted name, its escaped value is part of the name; in a comment, it is dropped. So no value can
- * change the statement.
+ * Returns the statement with numbered parameters (`$1`) in place of its references. A reference in a string makes the
+ * whole string a parameter. In a quoted name, its escaped value is part of the name; in a comment, it is dropped. So no
+ * value can change the statement.
  */
 export function boundText(parts: readonly Json[], binding: Binding): string {
   const binder = new StatementBinder(binding);

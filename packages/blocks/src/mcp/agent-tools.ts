@@ -24,8 +24,8 @@ export function isMcpRow({ type }: JsonObject): boolean {
 }
 
 /**
- * Returns the tools that a row names, under names that are not in `usedNames`. For a whole server, leaves out tools whose schema
- * cannot be used.
+ * Returns the tools that a row names, under names that are not in `usedNames`. For a whole server, leaves out tools
+ * whose schema cannot be used.
  *
  * Throws BLOCK_CONFIG_INVALID, MCP_SERVER_UNKNOWN, MCP_TOOL_UNKNOWN, MCP_FAILED.
  */

@@ -87,8 +87,8 @@ export async function connect(
 }
 
 /**
- * Subscribes to change notifications, on which the client invalidates its list of tools. Older servers send them without a
- * subscription. Not awaited: a server that does not answer must not delay the block.
+ * Subscribes to change notifications, on which the client invalidates its list of tools. Older servers send them
+ * without a subscription. Not awaited: a server that does not answer must not delay the block.
  */
 function subscribeToChanges(client: Client): void {
   if (client.getServerCapabilities()?.tools?.listChanged !== true) return;

@@ -5,8 +5,8 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 const MAX_MESSAGE_CHARS = 2000;
 
 /**
- * Returns the result of a call as JSON: the list of its parts (texts, images and audio as Base64, resources), and its structured
- * content if it has any. Throws MCP_TOOL_FAILED for the result of a call that failed.
+ * Returns the result of a call as JSON: the list of its parts (texts, images and audio as Base64, resources), and its
+ * structured content if it has any. Throws MCP_TOOL_FAILED for the result of a call that failed.
  */
 export function outputOf(tool: Tool, result: CallToolResult): JsonObject {
   const content = (result.content ?? []) as unknown as Json[];
@@ -23,7 +23,10 @@ export function outputOf(tool: Tool, result: CallToolResult): JsonObject {
   };
 }
 
-/** Returns the result of a call for a model: its structured content, else its text, else all parts. Throws MCP_TOOL_FAILED. */
+/**
+ * Returns the result of a call for a model: its structured content, else its text, else all parts. Throws
+ * MCP_TOOL_FAILED.
+ */
 export function resultForModel(tool: Tool, result: CallToolResult): Json {
   const { content, structuredContent } = outputOf(tool, result);
   if (structuredContent !== undefined) return structuredContent;

@@ -43,8 +43,9 @@ interface AttachmentScope {
 }
 
 /**
- * Returns the parts of a message for the files that a field names: stored files, an HTTP URL, or a `data:` URL. Images and PDF
- * become files of the message; a text file becomes text with its name. HTTP URLs are subject to the egress policy.
+ * Returns the parts of a message for the files that a field names: stored files, an HTTP URL, or a `data:` URL. Images
+ * and PDF become files of the message; a text file becomes text with its name. HTTP URLs are subject to the egress
+ * policy.
  *
  * Throws BLOCK_CONFIG_INVALID, HTTP_FAILED.
  */

@@ -42,8 +42,8 @@ export interface ModelCall extends MeteredCall {
 }
 
 /**
- * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive; the text of a call that
- * breaks off is discarded. Calls that the provider temporarily refuses are retried.
+ * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive; the text of a
+ * call that breaks off is discarded. Calls that the provider temporarily refuses are retried.
  *
  * Throws a BlockError.
  */

@@ -102,9 +102,9 @@ const GROK_FAST = { input: 0.2, cachedInput: 0.05, output: 0.5, long: LONG_GROK_
 const DEEPSEEK_FLASH = { input: 0.14, cachedInput: 0.0028, output: 0.28 };
 
 /**
- * Public list prices in dollars. A model without a row can be called too; its calls have no cost. Reasoning costs as much as other output at all
- * of these providers. Providers change their prices and what an alias such as `mistral-medium-latest` means: `prices` and
- * `--price` replace a row.
+ * Public list prices in dollars. A model without a row can be called too; its calls have no cost. Reasoning costs as
+ * much as other output at all of these providers. Providers change their prices and what an alias such as
+ * `mistral-medium-latest` means: `prices` and `--price` replace a row.
  */
 const TABLE: { readonly [provider: string]: ProviderTable } = {
   openai: {
@@ -251,8 +251,8 @@ const PREFIXES: readonly (readonly [prefix: string, provider: string])[] = [
 const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
- * Returns the model for a name: `PROVIDER/MODEL` for a known provider or one of `configured`, a model of the table, or a
- * model whose name has a prefix of a provider. Undefined if there is none.
+ * Returns the model for a name: `PROVIDER/MODEL` for a known provider or one of `configured`, a model of the table, or
+ * a model whose name has a prefix of a provider. Undefined if there is none.
  */
 export function modelNamed(name: string, configured: readonly string[] = []): ChosenModel | undefined {
   const slash = name.indexOf('/');

@@ -27,8 +27,8 @@ type CallOptions = Pick<
 >;
 
 /**
- * Estimates the maximum number of tokens of a call: input from its bytes, up to the model's context; output from the limit of
- * the call, else from the model's maximum.
+ * Estimates the maximum number of tokens of a call: input from its bytes, up to the model's context; output from the
+ * limit of the call, else from the model's maximum.
  */
 export function estimateOf(
   options: CallOptions,
@@ -46,8 +46,8 @@ export function estimateOf(
 }
 
 /**
- * Returns the highest cost of an estimate, in millionths of a dollar, as if all input were written to the cache. `least`: the cost
- * of the input alone.
+ * Returns the highest cost of an estimate, in millionths of a dollar, as if all input were written to the cache.
+ * `least`: the cost of the input alone.
  */
 export function highestCost({ input, output }: Estimate, all: Prices): { most: number; least: number } {
   const prices = pricesFor(all, input);

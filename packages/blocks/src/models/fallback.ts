@@ -25,7 +25,8 @@ export class FallbackModels {
   readonly #caching: boolean | undefined;
   readonly #unavailable: { model: string; code: string; message: string }[] = [];
   /**
-   * Number of messages that precede the latest switch of models. They are sent without data that only their provider can read.
+   * Number of messages that precede the latest switch of models. They are sent without data that only their provider
+   * can read.
    */
   #foreignCount = 0;
 
@@ -82,7 +83,10 @@ function nameOf({ provider, model }: OpenModel): string {
   return `${provider}/${model.modelId}`;
 }
 
-/** Returns the id of the conversation of an agent with a memory. The spending cap of the conversation applies to its calls. */
+/**
+ * Returns the id of the conversation of an agent with a memory. The spending cap of the conversation applies to its
+ * calls.
+ */
 function conversationOf(context: Context): string | undefined {
   const type = context.field('memoryType') ?? '';
   const id = context.field('conversationId');

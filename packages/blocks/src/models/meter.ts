@@ -21,10 +21,11 @@ export interface MeteredCall {
 }
 
 /**
- * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost, calls
- * `work`, and settles the actual cost. `work` reports its output as it arrives.
+ * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost,
+ * calls `work`, and settles the actual cost. `work` reports its output as it arrives.
  *
- * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow no call soon.
+ * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow no
+ * call soon.
  */
 export async function callMetered<T extends { tokens: Tokens }>(
   context: Context,

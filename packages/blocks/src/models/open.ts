@@ -35,10 +35,10 @@ export interface OpenModel {
 }
 
 /**
- * Opens the model that the block names in `model`, or the default model, and its fallback models: the block's `fallbackModels`,
- * or the operator's fallback models that have a key. The key of a model is, by priority, the operator's credential, the block's
- * `apiKey`, the tenant's stored key, or the provider's usual variable. A base URL in the block gets only the block's key, and the
- * block's key is used only for the provider of its first model.
+ * Opens the model that the block names in `model`, or the default model, and its fallback models: the block's
+ * `fallbackModels`, or the operator's fallback models that have a key. The key of a model is, by priority, the
+ * operator's credential, the block's `apiKey`, the tenant's stored key, or the provider's usual variable. A base URL in
+ * the block gets only the block's key, and the block's key is used only for the provider of its first model.
  *
  * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE, BLOCK_CONFIG_INVALID.
  */
@@ -142,8 +142,8 @@ function addressFor(
 }
 
 /**
- * Returns the key for a provider; undefined if it needs none. Without `operator`, only the key of the block: the author of a
- * workflow could otherwise send the key of the operator or of the workspace to their own server.
+ * Returns the key for a provider; undefined if it needs none. Without `operator`, only the key of the block: the author
+ * of a workflow could otherwise send the key of the operator or of the workspace to their own server.
  */
 async function keyFor(
   { context, provider, isMain }: { context: Context; provider: string; isMain: boolean },

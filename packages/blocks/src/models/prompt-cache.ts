@@ -25,8 +25,8 @@ export function promptCaching(context: Context): boolean | undefined {
 }
 
 /**
- * Returns the prompt with cache breakpoints: one after the instructions, which also covers the tools, and one at the end, for the
- * next round. Providers without breakpoints cache by themselves, or not at all.
+ * Returns the prompt with cache breakpoints: one after the instructions, which also covers the tools, and one at the
+ * end, for the next round. Providers without breakpoints cache by themselves, or not at all.
  */
 export function withCacheBreakpoints(
   prompt: LanguageModelV4Prompt,

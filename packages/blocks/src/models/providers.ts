@@ -1,8 +1,8 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 /**
- * The base URL and keys of a provider. The SDKs get all of them, even empty values: they read missing values from environment
- * variables.
+ * The base URL and keys of a provider. The SDKs get all of them, even empty values: they read missing values from
+ * environment variables.
  */
 export interface ProviderSettings {
   /** The base URL, without the path of an operation. */

@@ -36,8 +36,8 @@ export function streamingFetch(send: typeof fetch): typeof fetch {
 }
 
 /**
- * Returns at least `chars` characters from the start of the body, without leading white space, or the whole body if it is
- * shorter.
+ * Returns at least `chars` characters from the start of the body, without leading white space, or the whole body if it
+ * is shorter.
  */
 async function startOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,

@@ -28,8 +28,9 @@ interface Notification extends ToolRow {
 }
 
 /**
- * Calls the notification tools of a pause concurrently, with the arguments that the author has set. Each is called once, even if
- * the process is killed: an interrupted call is repeated only if the tool allows it, else its outcome is `unknown`.
+ * Calls the notification tools of a pause concurrently, with the arguments that the author has set. Each is called
+ * once, even if the process is killed: an interrupted call is repeated only if the tool allows it, else its outcome is
+ * `unknown`.
  */
 export async function notify(context: Context, options: BlocksOptions): Promise<NotificationOutcome[]> {
   let rows: ToolRow[];

@@ -8,8 +8,8 @@ const FIRST_PAUSE_MS = 1000;
 export const MAX_PAUSE_MS = 30_000;
 
 /**
- * Returns the result of `once`. Calls it up to three times, with delays, while `mayRepeat` allows it for the failure and time is
- * left. Throws the last failure.
+ * Returns the result of `once`. Calls it up to three times, with delays, while `mayRepeat` allows it for the failure
+ * and time is left. Throws the last failure.
  */
 export async function withRetries<T>(
   context: Pick<Context, 'clock' | 'signal' | 'remainingMs'>,

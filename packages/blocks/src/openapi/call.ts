@@ -34,12 +34,12 @@ export interface ServiceCall {
 const CALL_CHAIN_HEADER = 'x-sim-via';
 
 /**
- * Calls an operation of a service, and returns the result that its definition maps from the answer. Retries a call that the
- * service temporarily refuses, if the call cannot take effect twice. A list comes with all its pages, up to the bound of
- * the tool.
+ * Calls an operation of a service, and returns the result that its definition maps from the answer. Retries a call that
+ * the service temporarily refuses, if the call cannot take effect twice. A list comes with all its pages, up to the
+ * bound of the tool.
  *
- * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED, TOOL_PAGES_REPEATED,
- * FILE_TOO_LARGE.
+ * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED,
+ * TOOL_PAGES_REPEATED, FILE_TOO_LARGE.
  */
 export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   const { tool, args } = call;

@@ -169,7 +169,9 @@ const countedPaging = z.strictObject({
   pages,
 });
 
-/** The header `Link` has the URL of the next page (RFC 8288). Only URLs under the base URL of the service are followed. */
+/**
+ * The header `Link` has the URL of the next page (RFC 8288). Only URLs under the base URL of the service are followed.
+ */
 const linkPaging = z.strictObject({
   by: z.literal('link'),
   /** The list of a page. Default: the body. */
@@ -208,8 +210,8 @@ export const serviceTool = z.strictObject({
     )
     .optional(),
   /**
-   * The request announces the file of an argument. The file is then sent in parts to the URL in the header `Location` of the
-   * response, as services of Google require.
+   * The request announces the file of an argument. The file is then sent in parts to the URL in the header `Location`
+   * of the response, as services of Google require.
    */
   upload: z.strictObject({ type: z.literal('resumable'), argument }).optional(),
   answer: answer.optional(),
@@ -269,8 +271,8 @@ export type ServiceParameter = NonNullable<ServiceTool['parameters']>[number];
 export type ServiceBody = NonNullable<ServiceTool['body']>;
 
 /**
- * Checks a tool file and returns it. Throws OPTIONS_INVALID with the first problems of a value that is not such a file, has two
- * tools with one id, or has a tool of a service that it does not describe.
+ * Checks a tool file and returns it. Throws OPTIONS_INVALID with the first problems of a value that is not such a file,
+ * has two tools with one id, or has a tool of a service that it does not describe.
  */
 export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
   const parsed = toolFile.safeParse(value);

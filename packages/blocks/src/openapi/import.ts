@@ -23,8 +23,8 @@ export interface ImportOptions extends ServerOptions {
   /** Operations, in the form of `only`, that may be repeated even if their method is POST or PATCH. */
   idempotent?: readonly string[];
   /**
-   * The header in which POST and PATCH take an idempotency key. Default: the parameter `Idempotency-Key` or `X-Idempotency-Key`
-   * of an operation.
+   * The header in which POST and PATCH take an idempotency key. Default: the parameter `Idempotency-Key` or
+   * `X-Idempotency-Key` of an operation.
    */
   keyHeader?: string;
 }
@@ -53,8 +53,9 @@ const MAX_DESCRIPTION = 1000;
 const FILE_ABOVE = 2 ** 20;
 
 /**
- * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON. References to other
- * documents are not followed. The file in the result is plain data, for the option `toolFiles` of `blocks`, or `--tools FILE`.
+ * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON.
+ * References to other documents are not followed. The file in the result is plain data, for the option `toolFiles` of
+ * `blocks`, or `--tools FILE`.
  *
  * Throws OPENAPI_INVALID, OPTIONS_INVALID.
  */
@@ -251,7 +252,9 @@ class Importer {
       });
   }
 
-  /** Returns the header of the idempotency key. The engine sets the key: a model would invent a new key for each retry. */
+  /**
+   * Returns the header of the idempotency key. The engine sets the key: a model would invent a new key for each retry.
+   */
   #keyHeaderOf({ method, parameters }: Operation): string | undefined {
     const declared = parameters.find(
       ({ in: location, name }) => location === 'header' && /^(?:x-)?idempotency-key$/i.test(name),

@@ -32,8 +32,9 @@ export interface RequestParts {
 }
 
 /**
- * Returns the request of a tool with these arguments. Whatever the arguments are, the request goes to the base URL of the service
- * and the path of the tool, whose placeholders are filled, and has only the headers and credentials that the tool describes.
+ * Returns the request of a tool with these arguments. Whatever the arguments are, the request goes to the base URL of
+ * the service and the path of the tool, whose placeholders are filled, and has only the headers and credentials that
+ * the tool describes.
  *
  * Throws an ArgumentError for arguments that cannot be sent.
  */
@@ -251,8 +252,8 @@ function fieldOf({ fields = {} }: ServiceBody, name: string): Field {
 }
 
 /**
- * Returns the text of a form. Fields with a style are sent like parameters of a query, lists of scalars are repeated, and
- * everything else is JSON.
+ * Returns the text of a form. Fields with a style are sent like parameters of a query, lists of scalars are repeated,
+ * and everything else is JSON.
  */
 function formText(body: ServiceBody, value: JsonObject): string {
   const pairs = Object.entries(value).flatMap(([name, item]) => {

@@ -248,8 +248,9 @@ const DETAILS: readonly Detail[] = [
 const TOO_LARGE = anyValue('is too large to show');
 
 /**
- * Returns the schema with the entries of `defs` that it needs, in at most `maxChars` characters of JSON. If it is larger,
- * inner descriptions and the innermost schemas are left out, and `isWhole` is false. Undefined: it is still too large.
+ * Returns the schema with the entries of `defs` that it needs, in at most `maxChars` characters of JSON. If it is
+ * larger, inner descriptions and the innermost schemas are left out, and `isWhole` is false. Undefined: it is still too
+ * large.
  */
 export function bundled(
   schema: JsonObject,

@@ -47,7 +47,10 @@ export function securityOf(document: OpenApiDocument, { security }: Pick<Operati
 
 const sizeOf = (schemes: Security['schemes']): number => Object.keys(schemes).length;
 
-/** Returns the schemes of an alternative, or why it cannot be used. OAuth flows that are needed together share one token. */
+/**
+ * Returns the schemes of an alternative, or why it cannot be used. OAuth flows that are needed together share one
+ * token.
+ */
 function readAlternative(document: OpenApiDocument, alternative: JsonObject): Security['schemes'] | string {
   const names = Object.keys(alternative);
   if (names.length > MAX_SCHEMES) return `needs ${names.length} credentials at once`;
@@ -98,8 +101,8 @@ function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined
 }
 
 /**
- * Returns the locations of keys in requests, such as `header x-api-key`. Parameters at these locations are not arguments: a model
- * must not choose or replace a credential.
+ * Returns the locations of keys in requests, such as `header x-api-key`. Parameters at these locations are not
+ * arguments: a model must not choose or replace a credential.
  */
 export function keyLocations(document: OpenApiDocument): Set<string> {
   const locations = new Set<string>();

@@ -6,8 +6,8 @@ export function lineCountOf(text: string, end = text.length): number {
 }
 
 /**
- * Returns the first `limit` positions of `part`, which is not empty, in a text, without overlaps. Takes O(text + part): `indexOf`
- * and `split` take O(text × part) for repetitive texts.
+ * Returns the first `limit` positions of `part`, which is not empty, in a text, without overlaps. Takes O(text + part):
+ * `indexOf` and `split` take O(text × part) for repetitive texts.
  */
 export function occurrencesOf(part: string, text: string, limit: number): number[] {
   const borders = bordersOf(part);

@@ -24,7 +24,8 @@ interface ParsedFile {
 }
 
 /**
- * Returns the files with their texts. Files of the workspace and files at URLs become files of the run. Throws a BlockError.
+ * Returns the files with their texts. Files of the workspace and files at URLs become files of the run. Throws a
+ * BlockError.
  */
 export async function parsedFiles(
   { context }: DriverCall,

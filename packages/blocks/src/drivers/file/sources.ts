@@ -42,8 +42,8 @@ export function unknownFile(name: string): ReturnType<typeof refuse> {
 }
 
 /**
- * Returns the files that a value names: file records of the run, URLs, ids of files of the workspace, or a list of them.
- * Throws TOOL_ARGUMENTS_INVALID for anything else.
+ * Returns the files that a value names: file records of the run, URLs, ids of files of the workspace, or a list of
+ * them. Throws TOOL_ARGUMENTS_INVALID for anything else.
  */
 export function sourcesOf(value: Json): Source[] {
   const values = Array.isArray(value) ? value : [value];

@@ -41,8 +41,8 @@ export function pageOf({ args }: DriverCall): { limit: number; offset: number } 
 }
 
 /**
- * Returns what the host has found. Throws KNOWLEDGE_UNKNOWN for undefined: the error is the same for a knowledge base of another
- * workspace.
+ * Returns what the host has found. Throws KNOWLEDGE_UNKNOWN for undefined: the error is the same for a knowledge base
+ * of another workspace.
  */
 export function expectFound<T>(value: T | undefined, call: DriverCall): T {
   if (value !== undefined) return value;

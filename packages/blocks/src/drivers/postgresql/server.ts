@@ -48,8 +48,8 @@ export const settings = {
 
 /**
  * Returns the database of a call: from the fields if they name a host, else from a credential. A credential is a URL
- * (`postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full`), or `USER:PASSWORD` for the URL that the operator has
- * configured. So no stored password is sent to a host that a field names.
+ * (`postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full`), or `USER:PASSWORD` for the URL that the operator
+ * has configured. So no stored password is sent to a host that a field names.
  *
  * Throws a BlockError: BLOCK_CONFIG_INVALID, CREDENTIAL_UNKNOWN, TOOL_ADDRESS_MISSING.
  */

@@ -143,7 +143,10 @@ async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<
   return query === undefined ? { historyId: await client.historyId() } : {};
 }
 
-/** Polls for the first time. Reads the position before it lists messages, so that messages that arrive in between are not lost. */
+/**
+ * Polls for the first time. Reads the position before it lists messages, so that messages that arrive in between are
+ * not lost.
+ */
 async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
   const { backfill } = config;
   const position = await positionOf(client, config);

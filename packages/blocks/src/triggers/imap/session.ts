@@ -19,8 +19,8 @@ const MAX_ADDRESSES = 3;
 type Account = Pick<ImapConfig, 'host' | 'port' | 'tls'> & { user: string; pass: string };
 
 /**
- * Opens a session for one poll, and closes it in any case. When `signal` aborts, the connection is closed, so that a server that
- * does not answer delays no other poll. Throws a BlockError without text from the server.
+ * Opens a session for one poll, and closes it in any case. When `signal` aborts, the connection is closed, so that a
+ * server that does not answer delays no other poll. Throws a BlockError without text from the server.
  */
 export async function withSession<Value>(
   config: ImapConfig,

@@ -65,8 +65,9 @@ const ROOTS: ReadonlySet<string> = new Set(['rss', 'rdf:rdf', 'feed', 'atom:feed
 type Fields = Omit<ParsedItem, 'id' | 'categories'> & { guid?: string; categories: string[]; parts: number };
 
 /**
- * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares stay text, and
- * nothing is loaded. Yields to other work, and reads no more than its limits allow. Throws a BlockError for other documents.
+ * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares stay
+ * text, and nothing is loaded. Yields to other work, and reads no more than its limits allow. Throws a BlockError for
+ * other documents.
  */
 export async function parseFeed(xml: string): Promise<ParsedFeed> {
   const reader = new FeedReader();

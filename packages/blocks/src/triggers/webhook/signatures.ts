@@ -174,8 +174,8 @@ export function signatureProblem(
 }
 
 /**
- * Returns false for a secret with an empty key, with which anyone can sign: an empty string, or invalid Base64 where Base64 is
- * needed.
+ * Returns false for a secret with an empty key, with which anyone can sign: an empty string, or invalid Base64 where
+ * Base64 is needed.
  */
 function isUsable(scheme: SignatureScheme, secret: string): boolean {
   const key = scheme.kind === 'hmac' && scheme.keyOf ? scheme.keyOf(secret) : secret;

@@ -72,7 +72,9 @@ describe('the webhook of a provider', () => {
 
 const PAGE = 100;
 
-/** Returns the body of a page of a list. A page without a hook with the URL of the trigger is full and not the last one. */
+/**
+ * Returns the body of a page of a list. A page without a hook with the URL of the trigger is full and not the last one.
+ */
 const LISTS: { readonly [provider: string]: (url: string | undefined) => unknown } = {
   github: (url) => (url === undefined ? others((id) => ({ id, config: {} })) : [{ id: 7, config: { url } }]),
   linear: (url) => {
