@@ -115,7 +115,7 @@ describe('a logs block', () => {
   });
 
   it.each<[fields: JsonObject, message: string]>([
-    [{ startDate: 'yesterday' }, 'has a time in "startDate" that is not valid'],
+    [{ startDate: 'yesterday' }, 'has an invalid time in "startDate"'],
     [{ status: 'happy' }, '"status": '],
     [{ limit: 1000 }, '"limit": '],
   ])('refuses %j', async (fields, message) => {

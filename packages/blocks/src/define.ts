@@ -30,7 +30,7 @@ export interface BlockDefinition<
 }
 
 /** Returns the definition unchanged, with the types of its fields and its output. */
-export function defineOutside<Fields extends z.ZodObject, Outputs extends z.ZodObject>(
+export function defineLazyBlock<Fields extends z.ZodObject, Outputs extends z.ZodObject>(
   definition: BlockDefinition<Fields, Outputs>,
 ): BlockDefinition<Fields, Outputs> {
   return definition;

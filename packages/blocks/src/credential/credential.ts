@@ -1,12 +1,12 @@
 import { BlockError } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 
 /**
  * Selects a stored credential. Its secret is never part of the output: blocks that get the id read the secret
  * when they use it.
  */
-export const credential = defineOutside({
+export const credential = defineLazyBlock({
   summary: 'Selects a stored credential for later blocks, by its id.',
   fields: z.object({
     operation: z.literal('select').optional().describe('The operation. Only select is supported.'),

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { askFor } from '../models/ask.ts';
@@ -21,7 +21,7 @@ const metric = z.looseObject({
 type Metric = z.output<typeof metric>;
 
 /** Lets a model score a text by metrics. */
-export const evaluator = defineOutside({
+export const evaluator = defineLazyBlock({
   summary: 'Lets a model score a text by metrics.',
   fields: z.object({
     content: z.string().describe('The text to score.'),

@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
@@ -59,7 +59,7 @@ const fields = z.object({
 type Fields = z.output<typeof fields>;
 
 /** A check of a text. */
-export const guardrails = defineOutside({
+export const guardrails = defineLazyBlock({
   summary:
     'Checks a text: whether it is JSON, matches a regular expression, contains personal data, or is supported by a knowledge base.',
   fields,

@@ -2,7 +2,7 @@ import type { BlockLog, RunRecord, RunStatus } from '@heddle/core';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { RunLog } from '@heddle/engine';
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 
@@ -37,7 +37,7 @@ const fields = z.object({
 type Fields = z.output<typeof fields>;
 
 /** Reads the log of runs. */
-export const logs = defineOutside({
+export const logs = defineLazyBlock({
   summary: 'Reads the log of runs of the workspace.',
   fields,
   outputs: z.object({

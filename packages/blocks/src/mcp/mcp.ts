@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Tool } from '@modelcontextprotocol/client';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { compileForeignSchema } from '../agent/json-schema.ts';
 import { openSession } from './session.ts';
@@ -10,7 +10,7 @@ import { outputOf } from './result.ts';
 import { isIdempotent, toolNamed } from './find.ts';
 
 /** Calls a tool of an MCP server. */
-export const mcp = defineOutside({
+export const mcp = defineLazyBlock({
   summary: 'Calls a tool of a server of the Model Context Protocol.',
   fields: z.object({
     server: z.string().describe('The name of the server, as the operator has configured it.'),

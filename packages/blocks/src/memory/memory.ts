@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { messagesIn } from '../agent/memory.ts';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 
@@ -27,7 +27,7 @@ const fields = z.object({
 type Fields = z.output<typeof fields>;
 
 /** Reads and writes the conversations that agents remember. */
-export const memory = defineOutside({
+export const memory = defineLazyBlock({
   summary: 'Reads and writes the conversations that agents remember.',
   fields,
   outputs: z.object({

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { modelFields } from '../models/fields.ts';
 import { choiceOutputs, choose } from './route.ts';
 
 /** A router whose routes are defined in the block. */
-export const routerV2 = defineOutside({
+export const routerV2 = defineLazyBlock({
   summary: 'Lets a model choose one of several routes.',
   fields: z.object({
     context: z.string().describe('The text to route.'),

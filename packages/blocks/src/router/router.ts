@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { modelFields } from '../models/fields.ts';
@@ -9,7 +9,7 @@ import type { Choice } from './route.ts';
 const PREFIX = 'router-';
 
 /** The older router, which chooses among the blocks after it. */
-export const router = defineOutside({
+export const router = defineLazyBlock({
   summary: 'Lets a model choose one of the blocks after it.',
   fields: z.object({ prompt: z.string().describe('The text to route.'), ...modelFields }),
   outputs: z.object({ prompt: z.string().describe('The text that was routed.'), ...choiceOutputs }),

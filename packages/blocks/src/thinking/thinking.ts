@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 
 /** Records a step of reasoning. Calls no model. */
-export const thinking = defineOutside({
+export const thinking = defineLazyBlock({
   summary: 'Records a thought, so that later blocks can read it.',
   fields: z.object({ thought: z.string().describe('The thought.') }),
   outputs: z.object({ acknowledgedThought: z.string().describe('The thought.') }),

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { callService, refuse } from '../openapi/call.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 
 /** Calls a tool of a service, without a model. */
-export const tool = defineOutside({
+export const tool = defineLazyBlock({
   summary: 'Calls an operation of a service that has been imported from its OpenAPI document.',
   fields: z.object({
     toolId: z.string().describe('Id of the tool, as heddle tools list shows it.'),

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { askText } from '../models/ask.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
 
 /** Lets a model translate a text. */
-export const translate = defineOutside({
+export const translate = defineLazyBlock({
   summary: 'Lets a model translate a text.',
   fields: z.object({
     context: z.string().describe('The text to translate.'),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineOutside } from '../define.ts';
+import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { askText } from '../models/ask.ts';
 import { attachmentsOf } from '../models/attachments.ts';
@@ -8,7 +8,7 @@ import { modelFields, modelOutputs } from '../models/fields.ts';
 const DEFAULT_PROMPT = 'Describe the image.';
 
 /** Lets a model answer a question about images. */
-export const vision = defineOutside({
+export const vision = defineLazyBlock({
   summary: 'Lets a model answer a question about images.',
   fields: z.object({
     imageFile: z
