@@ -117,7 +117,7 @@ describe('pages of a list', () => {
     );
     const { error } = await call();
     expect(error).toMatchObject({ code: 'HTTP_FAILED' });
-    expect(error?.message).toMatch(/not below the address of the service/);
+    expect(error?.message).toMatch(/not under the base URL of the service/);
     expect(requests).toHaveLength(1);
     expect(seen).toEqual([]);
   });
