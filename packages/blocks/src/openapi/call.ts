@@ -73,7 +73,7 @@ async function sendFile(
   const source = await withArgumentErrors(call.tool, () => sourceOf(upload, call));
   const request = await requestFor(call, target);
   request.headers.push(...announcement(source));
-  // An announcement alone does nothing, and can be withRetries.
+  // An announcement alone does nothing, and can be repeated.
   const announced = await callOnce(request, { ...call, tool: { ...call.tool, idempotent: true } }, target);
   const send = (part: ServiceRequest) => sendWithinRate(part, call, target);
   return uploadParts(source, { announced, request, sender: call, send });
@@ -128,7 +128,7 @@ async function sendWithinRate(
   return answer;
 }
 
-/** True if a call may be withRetries. A refused call, such as a call with status 429, had no effect. */
+/** True if a call may be repeated. A refused call, such as a call with status 429, had no effect. */
 function mayRepeat(failure: BlockError, tool: ServiceTool): boolean {
   return failure.retryable && (isRepeatable(tool) || isRefused(failure));
 }
