@@ -97,8 +97,8 @@ function conversationOf(context: Context): string | undefined {
 function withoutProviderData(message: LanguageModelV4Message): LanguageModelV4Prompt[number] {
   if (message.role !== 'assistant') return message;
   const content = message.content.flatMap((part) => {
-    const { providerOptions: _, ...content } = part;
-    return part.type === 'reasoning' ? [] : [content as typeof part];
+    const { providerOptions: _, ...others } = part;
+    return part.type === 'reasoning' ? [] : [others as typeof part];
   });
   return { role: 'assistant', content };
 }
