@@ -319,10 +319,7 @@ describe('a question about images', () => {
     [{ imageUrl: 'data:text/html;base64,PGI+' }, 'has an image that is not PNG, JPEG, GIF or WebP'],
     [{ imageUrl: 'data:image/png,abc' }, 'has a data: URL that is not in Base64'],
     [{ imageUrl: 'file:///etc/passwd' }, 'has an image that is neither a file of this engine nor a URL'],
-    [
-      { imageFile: { path: '/files/1' } },
-      'has an image that is neither a file of this engine nor a URL',
-    ],
+    [{ imageFile: { path: '/files/1' } }, 'has an image that is neither a file of this engine nor a URL'],
   ])('is refused for %j', async (fields, message) => {
     const server = await modelServer({ text: 'never' });
     const result = await look(server, fields);

@@ -126,11 +126,7 @@ describe('a feed of RSS or Atom', () => {
 
   it.each([
     ['is no feed', '<html><body>Hello</body></html>', 'The document is neither RSS nor Atom.'],
-    [
-      'is nested too deeply',
-      `<rss>${'<a>'.repeat(100)}`,
-      'The document is nested more than 64 levels deep.',
-    ],
+    ['is nested too deeply', `<rss>${'<a>'.repeat(100)}`, 'The document is nested more than 64 levels deep.'],
     ['is empty', '', 'The document is neither RSS nor Atom.'],
   ])('refuses a document that %s', async (_what, document, message) => {
     const server = await documentServer();

@@ -37,9 +37,7 @@ export function securityOf(document: OpenApiDocument, { security }: Pick<Operati
     else usable.push(schemes);
   }
   const isOptional = usable.some((schemes) => sizeOf(schemes) === 0);
-  const [fewest] = usable
-    .filter((schemes) => sizeOf(schemes) > 0)
-    .toSorted((a, b) => sizeOf(a) - sizeOf(b));
+  const [fewest] = usable.filter((schemes) => sizeOf(schemes) > 0).toSorted((a, b) => sizeOf(a) - sizeOf(b));
   if (fewest || isOptional || reasons.length === 0)
     return { schemes: fewest ?? {}, isOptional: isOptional || !fewest };
   throw new Unusable([...new Set(reasons)].join('; ').slice(0, 300));

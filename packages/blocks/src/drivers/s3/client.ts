@@ -18,9 +18,7 @@ export const settings = {
   accessKeyId: text('Id of the access key; default: that of the credential'),
   secretAccessKey: text('Secret of the access key'),
   region: text('Region; default us-east-1', { fields: ['region', 'getObjectRegion'] }),
-  endpoint: text(
-    'Base URL of another S3-compatible service; requires an access key in the fields',
-  ),
+  endpoint: text('Base URL of another S3-compatible service; requires an access key in the fields'),
 };
 
 /** The base URL and the keys of requests. */

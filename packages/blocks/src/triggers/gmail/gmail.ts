@@ -21,12 +21,19 @@ const OVERLAP_S = 7200;
 const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
 
 const text = z.string({ error: 'text' }).trim();
+const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
+const LABELS_ERROR = `a list of up to ${MAX_LABELS} labels`;
 
 const gmailFields = z.object({
-  triggerCredentials: text.max(128).optional().describe('The stored credential of the account.'),
-  credential: text.max(128).optional().describe('The same as triggerCredentials.'),
+  triggerCredentials: credential.describe('The stored credential of the account.'),
+  credential: credential.describe('The same as triggerCredentials.'),
   labelIds: z
-    .union([z.array(text).max(MAX_LABELS), text.max(4000)], { error: 'a list of labels' })
+    .union(
+      [z.array(text).max(MAX_LABELS, { error: LABELS_ERROR }), text.max(4000, { error: LABELS_ERROR })],
+      {
+        error: LABELS_ERROR,
+      },
+    )
     .optional()
     .describe('Ids of labels, separated by commas, such as INBOX. Default: all received messages.'),
   labelFilterBehavior: z

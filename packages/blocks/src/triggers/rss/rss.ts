@@ -23,8 +23,8 @@ const rssFields = z.object({
   feedUrl: z
     .string({ error: URL_ERROR })
     .trim()
-    .max(MAX_URL, { error: URL_NEEDED })
-    .regex(/^(?:https?:\/\/|\{\{)/i, { error: URL_NEEDED })
+    .max(MAX_URL, { error: URL_ERROR })
+    .regex(/^(?:https?:\/\/|\{\{)/i, { error: URL_ERROR })
     .describe('The URL of the feed, RSS or Atom. May contain {{NAME}}.'),
   ...feedFields,
 });

@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
-import { filledFields, flag, listOf, problemsOf } from '../read-fields.ts';
+import { filledFields, flag, listOf, problemsOf, whole } from '../read-fields.ts';
 import type { HookConfig } from './hooks/hook.ts';
 import { hasHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
@@ -40,6 +40,8 @@ export interface WebhookConfig {
 const SCHEMES = ['token', 'hmac', 'standard', 'github', 'slack', 'stripe', 'linear', 'telegram'] as const;
 const PATH_ERROR = 'a path of 8 to 128 letters, digits, dots, underscores and hyphens';
 const HEADER_ERROR = 'the name of a header';
+const ID_PATH_ERROR = 'a path of at most 256 characters, such as event.id';
+const EVENTS_ERROR = 'a list of up to 500 events';
 const text = z.string({ error: 'text' }).trim();
 const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER_ERROR });
 
@@ -78,8 +80,8 @@ export const genericFields = z.object({
       'How requests are checked: token (default), hmac (HMAC-SHA256 of the body, in hexadecimal, in the header `secretHeaderName`), standard (Standard Webhooks), or as github, slack, stripe, linear and telegram sign.',
     ),
   idempotencyField: text
-    .max(256)
-    .regex(/^[^.]+(\.[^.]+)*$/, { error: 'a path such as event.id' })
+    .max(256, { error: ID_PATH_ERROR })
+    .regex(/^[^.]+(\.[^.]+)*$/, { error: ID_PATH_ERROR })
     .optional()
     .describe(
       'Path of the id of the delivery in the payload, such as event.id. A second delivery with this id starts no run.',
@@ -95,12 +97,7 @@ export const genericFields = z.object({
     .describe(
       'The response: default (the id of the run, immediately), custom (`responseStatusCode` and `responseBody`, immediately), or wait (the response of the Response block, when the run has ended).',
     ),
-  responseStatusCode: z
-    .union([z.number(), z.string().trim().min(1)])
-    .transform(Number)
-    .refine((status) => Number.isInteger(status) && status >= 200 && status <= 599, {
-      error: 'a status from 200 to 599',
-    })
+  responseStatusCode: whole(200, 599, 'a status from 200 to 599')
     .optional()
     .describe('custom: the status of the response, from 200 to 599. Default: 200.'),
   responseBody: z.json().optional().describe('custom: the JSON body of the response.'),
@@ -129,11 +126,17 @@ export const providerFields = z.object({
     .optional()
     .describe('linear: the id of the team whose events are sent. Default: all public teams.'),
   selectedTriggerId: text
-    .max(128)
+    .max(128, { error: 'the id of an event' })
     .optional()
     .describe('The event that starts runs, such as github_pr_opened.'),
   eventTypes: z
-    .union([z.array(z.string().max(128)).max(500), z.string().max(64_000)], { error: 'a list of events' })
+    .union(
+      [
+        z.array(z.string().max(128, { error: EVENTS_ERROR })).max(500, { error: EVENTS_ERROR }),
+        z.string().max(64_000, { error: EVENTS_ERROR }),
+      ],
+      { error: EVENTS_ERROR },
+    )
     .optional()
     .describe('stripe: the events that start runs. Default: all.'),
   triggerPath: path,
