@@ -145,7 +145,7 @@ describe('environment values', () => {
   it('that are missing are reported before the run, with the blocks that use them', async () => {
     const { stderr } = await run(folderWith(FLOW));
     expect(stderr).toContain(
-      '! {{KEY}} has no value, so "Use" will get this text itself. Set it: --env KEY=VALUE',
+      '! {{KEY}} has no value, so "Use" will get the placeholder itself. Set it: --env KEY=VALUE',
     );
   });
 });

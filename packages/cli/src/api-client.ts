@@ -6,7 +6,7 @@ import { DEFAULT_URL } from './run-options.ts';
 import type { RemoteOptions } from './run-options.ts';
 import { UsageError } from './usage-error.ts';
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** Maximum length of a search text that the API accepts. */
 const MAX_SEARCH_CHARS = 200;
 
@@ -30,17 +30,17 @@ export class ApiClient {
   /** Throws a usage error for a missing key or an invalid URL. */
   constructor({ url, workspace }: RemoteOptions, env: Env) {
     const value = (name: string): string | undefined => env.value(name)?.trim() || undefined;
-    const given = url ?? value('HEDDLE_URL') ?? DEFAULT_URL;
-    if (!/^https?:\/\//.test(given) || !URL.canParse(given))
-      throw new UsageError(`${given} is not the URL of a server.`, `Use a URL like ${DEFAULT_URL}.`);
+    const baseUrl = url ?? value('HEDDLE_URL') ?? DEFAULT_URL;
+    if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
+      throw new UsageError(`${baseUrl} is not the URL of a server.`, `Use a URL like ${DEFAULT_URL}.`);
     const key = value('HEDDLE_API_KEY');
     if (key === undefined) {
       throw new UsageError(
         'HEDDLE_API_KEY is not set. It must be a key of the server.',
-        'The first start of heddle serve prints a key; heddle keys create makes another.',
+        'The first start of heddle serve prints a key; heddle keys create prints another one.',
       );
     }
-    this.url = given.replace(/\/+$/, '');
+    this.url = baseUrl.replace(/\/+$/, '');
     this.#key = key;
     this.#workspace = workspace ?? value('HEDDLE_WORKSPACE');
   }
@@ -49,8 +49,8 @@ export class ApiClient {
   get workspaceId(): string {
     if (this.#workspace !== undefined) return this.#workspace;
     throw new UsageError(
-      'HEDDLE_WORKSPACE is not set. It must be the id of the workspace of the workflow.',
-      'heddle workspaces list shows the ids, on the machine of the server.',
+      'HEDDLE_WORKSPACE is not set. It must be the id of a workspace of the server.',
+      'heddle workspaces list, on the machine of the server, shows the ids.',
     );
   }
 
@@ -60,8 +60,8 @@ export class ApiClient {
   }
 
   /**
-   * Sends a request and yields the JSON objects of the response, one per line. The server sends lines even while nothing happens,
-   * so that no proxy times out.
+   * Sends a request and yields the JSON objects of the response, one per line. The server sends lines even while
+   * nothing happens, so that no proxy times out.
    */
   async *lines(path: string, body: Json): AsyncGenerator<JsonObject> {
     const response = await this.#send('POST', path, body, 'application/x-ndjson');
@@ -69,20 +69,20 @@ export class ApiClient {
       yield await read(response);
       return;
     }
-    let rest = '';
-    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + piece).split('\n');
-      rest = lines.pop() ?? '';
+    let partialLine = '';
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      const lines = (partialLine + chunk).split('\n');
+      partialLine = lines.pop() ?? '';
       for (const line of lines) yield parse(line);
     }
   }
 
-  /** Yields the items of a list, page by page. `path` has a query. */
+  /** Yields the items of a list, page by page. `path` may have a query. */
   async *items(path: string): AsyncGenerator<JsonObject> {
-    const query = path.includes('?') ? '&' : '?';
+    const separator = path.includes('?') ? '&' : '?';
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
-      const more = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: JsonObject = await this.call('GET', `${path}${query}limit=${PAGE}${more}`);
+      const cursorParam = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const page: JsonObject = await this.call('GET', `${path}${separator}limit=${PAGE_SIZE}${cursorParam}`);
       const items = own(page, 'data');
       for (const item of Array.isArray(items) ? items : []) if (isJsonObject(item)) yield item;
       const next = own(page, 'nextCursor');
@@ -90,23 +90,23 @@ export class ApiClient {
     }
   }
 
-  /** Returns all items of a list of the workspace, whose id is added to the query of `path`. */
+  /** Returns all items of a list of the workspace. Adds the workspace's id to the query of `path`. */
   async all(path: string): Promise<JsonObject[]> {
-    const found: JsonObject[] = [];
-    const query = path.includes('?') ? '&' : '?';
+    const items: JsonObject[] = [];
+    const separator = path.includes('?') ? '&' : '?';
     const workspace = encodeURIComponent(this.workspaceId);
-    for await (const item of this.items(`${path}${query}workspaceId=${workspace}`)) found.push(item);
-    return found;
+    for await (const item of this.items(`${path}${separator}workspaceId=${workspace}`)) items.push(item);
+    return items;
   }
 
   /** Returns the first items of a list, at most `limit`. */
   async latest(path: string, limit: number): Promise<JsonObject[]> {
-    const found: JsonObject[] = [];
+    const items: JsonObject[] = [];
     for await (const item of this.items(path)) {
-      if (found.length >= limit) break;
-      found.push(item);
+      if (items.length >= limit) break;
+      items.push(item);
     }
-    return found;
+    return items;
   }
 
   /** Returns the id of the workflow with this name; undefined if the workspace has none. */
@@ -144,7 +144,7 @@ export class ApiClient {
 }
 
 const HINTS: { [status: number]: string | undefined } = {
-  401: 'HEDDLE_API_KEY is not a valid key of this server. heddle keys create makes one there.',
+  401: 'HEDDLE_API_KEY is not a valid key of this server. Create one on its machine: heddle keys create.',
   403: 'Use a personal key with the required role: heddle keys create.',
 };
 
@@ -177,7 +177,7 @@ function parse(text: string): JsonObject {
   );
 }
 
-/** Returns the text at `key`; empty if there is none. */
+/** Returns the string at `key`; empty if there is none. */
 export function textOf(object: JsonObject, key: string): string {
   const value = own(object, key);
   return typeof value === 'string' ? value : '';

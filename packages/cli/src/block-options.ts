@@ -34,12 +34,12 @@ export interface BlockOptions extends SpendingOptions {
   workspace?: string;
 }
 
-/** Memory of an isolate, in MiB. A result exists there several times, as values and as text. */
+/** Memory of an isolate, in MiB. A result exists there several times, as values and as strings. */
 const MEMORY = { min: 64, max: 256, perResultMiB: 12 };
 
 const EXAMPLES = 'Examples: api.internal:8080, 10.1.0.0/16, localhost:*';
 
-/** Returns the egress rules of blocks, from options and from HEDDLE_ALLOW_HOSTS and HEDDLE_DENY_HOSTS. Throws usage errors. */
+/** Returns the egress rules from the options, HEDDLE_ALLOW_HOSTS and HEDDLE_DENY_HOSTS. Throws usage errors. */
 export async function egressOf(
   { allowHost = [], denyHost = [] }: BlockOptions,
   env: Env,
@@ -98,7 +98,7 @@ export async function blockOptions(
     }),
     services: {
       ...pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
-      ...Object.fromEntries(servers.map(([name, address]) => [`mcp-${name}`, address])),
+      ...Object.fromEntries(servers.map(([name, url]) => [`mcp-${name}`, url])),
     },
     credentials: pairsOf('--credential', credential, 'openai=KEY'),
     egress: await egressOf(options, readEnv()),
@@ -115,17 +115,14 @@ export async function toolFilesOf(files: readonly string[], option = '--tools'):
     import('./input/json-source.ts'),
     import('@heddle/blocks'),
   ]);
-  const read: ToolFile[] = [];
-  for (const file of files) read.push(await readToolFile(await jsonFile(option, file), file));
-  return read;
+  const toolFiles: ToolFile[] = [];
+  for (const file of files) toolFiles.push(await readToolFile(await jsonFile(option, file), file));
+  return toolFiles;
 }
 
 const COMMAND_EXAMPLE = 'files=/usr/bin/node /opt/files/server.js';
 
-/**
- * Returns the programs of MCP servers, and the tools that workflows may call, by the names of the servers. Throws
- * usage errors.
- */
+/** Returns the commands of MCP servers and the tools that workflows may call, by server name. Throws usage errors. */
 function mcpServers({
   mcp = [],
   mcpCommand = [],
@@ -133,11 +130,11 @@ function mcpServers({
 }: BlockOptions): NonNullable<BlocksOptions['mcp']> {
   const tools = listsOf('--mcp-tools', mcpTools, 'docs=search,read');
   const commands = pairsOf('--mcp-command', mcpCommand, COMMAND_EXAMPLE);
-  const addresses = pairsOf('--mcp', mcp, 'docs=https://mcp.example.com/mcp');
-  const twice = Object.keys(commands).find((name) => Object.hasOwn(addresses, name));
-  if (twice !== undefined)
+  const urls = pairsOf('--mcp', mcp, 'docs=https://mcp.example.com/mcp');
+  const duplicateName = Object.keys(commands).find((name) => Object.hasOwn(urls, name));
+  if (duplicateName !== undefined)
     throw new UsageError(
-      `The MCP server "${twice}" has an address and a command.`,
+      `The MCP server "${duplicateName}" has a URL and a command.`,
       `Remove --mcp or --mcp-command.`,
     );
   const names = new Set([...Object.keys(commands), ...Object.keys(tools)]);
@@ -178,8 +175,8 @@ export function listsOf(
   pairs: readonly string[],
   example: string,
 ): { [name: string]: string[] } {
-  const texts = Object.entries(pairsOf(option, pairs, example));
-  return Object.fromEntries(texts.map(([name, text]) => [name, text.split(',')]));
+  const entries = Object.entries(pairsOf(option, pairs, example));
+  return Object.fromEntries(entries.map(([name, list]) => [name, list.split(',')]));
 }
 
 /** Returns the `NAME=VALUE` pairs of an option. Errors do not show values, which may be keys. */
@@ -190,8 +187,9 @@ export function pairsOf(
 ): { [name: string]: string } {
   return Object.fromEntries(
     pairs.map((pair) => {
-      const at = pair.indexOf('=');
-      if (at > 0 && at < pair.length - 1) return [pair.slice(0, at), pair.slice(at + 1)];
+      const separator = pair.indexOf('=');
+      if (separator > 0 && separator < pair.length - 1)
+        return [pair.slice(0, separator), pair.slice(separator + 1)];
       throw new UsageError(`${option} takes NAME=VALUE.`, `Example: ${option} ${example}`);
     }),
   );

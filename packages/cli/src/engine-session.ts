@@ -20,7 +20,7 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   ownership?: Ownership;
   /** Types of triggers that are fired. Default: triggers are not checked. */
   triggers?: NonNullable<EngineOptions['triggers']>;
-  /** Returns the addresses at which people answer pauses. Default: none. */
+  /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;
   /** Returns images that replace those of the data folder for blocks. */
   imagesOf?: (images: BlockImages) => ImageSource;
@@ -29,19 +29,22 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
 /** An open engine with its images. */
 export interface Session {
   readonly engine: Engine;
-  /** The hosts to which blocks may connect, and the addresses of services. */
-  readonly reach: Required<Pick<EngineOptions, 'egress' | 'services'>>;
+  /** The hosts to which blocks may connect, and the base URLs of services. */
+  readonly network: Required<Pick<EngineOptions, 'egress' | 'services'>>;
   close(): Promise<void>;
 }
 
-/** Opens an engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
+/**
+ * Opens an engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE,
+ * RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW.
+ */
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
   const { env, isolation } = options;
   const blocks = await blockOptions(options);
   const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
-  const stored =
+  const resources =
     options.workspace === undefined ? undefined : await resourcesOf(io, options, options.workspace);
   const engine = await createEngine({
     ...runtime,
@@ -52,15 +55,15 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     ...(options.triggers && { triggers: options.triggers }),
     ...(options.pauseLinks && { pauseLinks: options.pauseLinks }),
     ...options.ownership,
-    ...(stored && { tenantCredentials: stored.credentials, tenantSkills: stored.skills }),
+    ...(resources && { tenantCredentials: resources.credentials, tenantSkills: resources.skills }),
   });
   return {
     engine,
-    reach: { egress: blocks.egress, services: blocks.services },
+    network: { egress: blocks.egress, services: blocks.services },
     async close() {
       await engine.close();
       await images.close();
-      await stored?.close();
+      await resources?.close();
     },
   };
 }

@@ -8,7 +8,7 @@ const settings = z.object({
   TERM: z.string().default(''),
 });
 
-/** The environment of the process; no other code reads it. Node itself handles colours (NO_COLOR, FORCE_COLOR). */
+/** The environment of the process, as commands read it. Node itself handles colours (NO_COLOR, FORCE_COLOR). */
 export interface Env {
   /** True if the terminal can rewrite a line. */
   canUpdateLines: boolean;

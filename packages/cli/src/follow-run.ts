@@ -41,12 +41,12 @@ export async function followRun(
   try {
     if (!options.json && options.stream !== true) view = openView(io, { ...options, runId: handle.runId });
     const result = handle.result();
-    const following = { result, sinceMs: options.sinceMs };
-    const failed = result.then(() => new Promise<never>(() => undefined));
+    const followOptions = { result, sinceMs: options.sinceMs };
+    const failure = result.then(() => new Promise<never>(() => undefined));
     if (options.stream === true)
-      await streamEvents(io, eventsUntil(engine, handle, following), { json: options.json, failed });
+      await streamEvents(io, eventsUntil(engine, handle, followOptions), { json: options.json, failure });
     // If the run fails with an internal error, its events may never end.
-    if (view) await drawEvents(view, eventsUntil(engine, handle, following), failed);
+    if (view) await drawEvents(view, eventsUntil(engine, handle, followOptions), failure);
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // The view of a continued run has seen only some of its blocks.
@@ -62,7 +62,7 @@ const REASON = 'Interrupted from the keyboard.';
 
 /**
  * Cancels the run. The request is recorded first, so that it takes effect even if this process dies. A Temporal server
- * records it itself.
+ * records the request itself.
  */
 async function cancel(
   io: Io,
@@ -73,7 +73,7 @@ async function cancel(
   const style = styleFor(io.stderr);
   try {
     const request = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
-    // In a database, `handle.cancel` records it at once, or asks the owner of the run.
+    // With a database, `handle.cancel` records the request itself, or asks the owner of the run.
     if (runtime !== 'temporal' && postgres === undefined)
       await withFolderClient(data, (client) => client.addRequest(request));
     view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
@@ -83,13 +83,13 @@ async function cancel(
   }
 }
 
-type Shown = FollowOptions & { blocks: number; cancelReason?: string | null } & Pick<
+type ShowOptions = FollowOptions & { blocks: number; cancelReason?: string | null } & Pick<
     RunDetail,
     'pauses' | 'suspended'
   >;
 
 /** Prints the end of a run: as JSON, or as text on stderr with only the output on stdout. */
-export function show(io: Io, run: RunResource, options: Shown): void {
+export function show(io: Io, run: RunResource, options: ShowOptions): void {
   if (options.json) {
     if (options.stream === true) io.stdout.write(`${JSON.stringify({ type: 'result', data: run })}\n`);
     else writeJson(io, { data: run });

@@ -7,8 +7,8 @@ import { guardedIo } from './render/terminal.ts';
 import { reportError } from './report-error.ts';
 
 /** Runs the command line `argv` (without node and script). Returns the exit code. Never throws. */
-export async function main(argv: readonly string[], given: Io = processIo()): Promise<number> {
-  const io = guardedIo(given);
+export async function main(argv: readonly string[], streams: Io = processIo()): Promise<number> {
+  const io = guardedIo(streams);
   let exit: number = EXIT.completed;
   let isWritten = true;
   watchPipes(io, () => {
@@ -30,10 +30,10 @@ export async function main(argv: readonly string[], given: Io = processIo()): Pr
 }
 
 /** Reports write errors on stdout, such as a full disk. A reader that stops early (`heddle plan F | head`) is not an error. */
-function watchPipes({ stdout, stderr }: Io, failed: () => void): void {
+function watchPipes({ stdout, stderr }: Io, onError: () => void): void {
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') return;
-    failed();
+    onError();
     stderr.write(`heddle: Cannot write the output: ${message}\n`);
   });
   // There is no stream left to report errors on.

@@ -2,15 +2,15 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 
-/** `heddle blocks`: the types of blocks. */
+/** `heddle blocks`: the block types. */
 export function declareBlocks(program: Command, io: Io, done: (exit: number) => void): void {
   const blocks = program
     .command('blocks')
-    .summary('List types of blocks, and show their fields.')
-    .description('Describes the types of blocks that heddle run has.');
+    .summary('List block types and show their fields.')
+    .description('Describes the block types that this version runs.');
   blocks
     .command('list')
-    .description('Lists the types of blocks.')
+    .description('Lists the block types.')
     .option('--json', 'print only JSON: {"data": [type]}', false)
     .action(async (options: { json: boolean }) => {
       const { listBlocks } = await import('./commands/blocks.ts');
@@ -18,8 +18,8 @@ export function declareBlocks(program: Command, io: Io, done: (exit: number) => 
     });
   blocks
     .command('show')
-    .description('Shows the fields and the output of a type.')
-    .argument('<type>', 'type of blocks, such as agent')
+    .description('Shows the fields and the output of a block type.')
+    .argument('<type>', 'block type, such as agent')
     .addOption(
       new Option('--json-schema', 'print only the JSON Schema of the fields')
         .default(false)

@@ -14,12 +14,14 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
     .summary('Manage the stored credentials of workspaces.')
     .description(
       'Manages keys and accounts of providers that the workflows of a workspace use, even while heddle serve runs. They are ' +
-        'encrypted and never shown. The keys are in the data folder, or in HEDDLE_SECRET_KEYS (with --postgres always).',
+        'encrypted and never shown. The encryption keys are in HEDDLE_SECRET_KEYS (required with --postgres), ' +
+        'or else in the data folder.',
     );
   const add = credentials
     .command('add')
     .description(
-      'Stores the key on standard input, or with --oauth an account, or replaces the one with this name. Prints the id.',
+      'Stores the key from standard input, or an account with --oauth. Replaces an existing credential of this ' +
+        'name. Prints the id.',
     )
     .argument('<name>', 'name of the credential')
     .addOption(new Option('--provider <name>', 'provider, such as openai').makeOptionMandatory())
@@ -27,13 +29,13 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
     .addOption(
       new Option(
         '--oauth',
-        'connect an account instead: opens an authorization of the OAuth client in HEDDLE_OAUTH_CLIENTS',
+        'connect an account instead: prints an authorization URL of the OAuth client in HEDDLE_OAUTH_CLIENTS',
       )
         .default(false)
         .conflicts('serviceAccount'),
     )
     .addOption(
-      new Option('--timeout <seconds>', 'time for the authorization')
+      new Option('--timeout <seconds>', 'time limit of the authorization')
         .argParser(seconds)
         .default(300_000, '300'),
     )

@@ -7,7 +7,7 @@ type Done = (exit: number) => void;
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 
-/** Options that tell where a run executes, for commands that change it. */
+/** Options of the commands that change a run: where it executes. */
 const RUNTIME = ['runtime', 'server', 'postgres'] as const;
 
 /** `heddle runs …`: the runs of a data folder or database. */
@@ -31,7 +31,7 @@ function declareList(runs: Command, io: Io, done: Done): void {
     statusOption(),
     new Option('--workflow <id>', 'only runs of this workflow'),
     new Option('--limit <count>', 'maximum number of runs').default(20).argParser(count),
-    new Option('--cursor <cursor>', 'continue an earlier list: its nextCursor'),
+    new Option('--cursor <cursor>', 'nextCursor of the previous page'),
     new Option('--json', 'print only JSON: {"data": [run], "nextCursor": …}').default(false),
     ...runOptions('data', 'postgres'),
   ]).action(async (options) => {
@@ -84,7 +84,7 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     );
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--point <id>', 'pause point to answer, if several are open'),
-    new Option('--approve <calls>', 'approve calls of an agent: their ids, with commas, or all'),
+    new Option('--approve <calls>', 'approve calls of an agent: their ids, separated by commas, or all'),
     new Option('--deny <calls>', 'deny calls of an agent'),
     new Option('--reason <text>', 'why calls are denied, for the model'),
     repeatable('--edit <call=json>', 'make a call with these arguments instead (repeatable)'),

@@ -42,7 +42,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
   const backfill = schedules
     .command('backfill')
     .description(
-      'Starts the runs that were due in a span of the past and have not been started. Prints the ids of the runs.',
+      'Starts the runs that were due in a past period and have not been started. Prints the ids of the runs.',
     )
     .argument('<schedule>', SCHEDULE);
   withOptions(backfill, [

@@ -12,11 +12,12 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
     .summary('Manage the secrets of workspaces.')
     .description(
       'Manages the values of {{NAME}} in the workflows of a workspace, even while heddle serve runs. Values are encrypted ' +
-        'and never shown. The keys are in the data folder, or in HEDDLE_SECRET_KEYS (with --postgres always).',
+        'and never shown. The encryption keys are in HEDDLE_SECRET_KEYS (required with --postgres), or else in ' +
+        'the data folder.',
     );
   const set = secrets
     .command('set')
-    .description('Sets a secret to the text on standard input, without its last line break.')
+    .description('Sets a secret to the text from standard input, without its last line break.')
     .argument('<name>', 'name of the secret')
     .addOption(new Option('--description <text>', 'what the secret is for'));
   withWorkspace(set).action(async (name: string, options) => {
@@ -40,8 +41,8 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
   const rotate = secrets
     .command('rotate')
     .description(
-      'Encrypts all secrets of all workspaces with a new key, while runs continue. An interrupted rotation is continued by ' +
-        'the next one. With HEDDLE_SECRET_KEYS the first key in it is the new one.',
+      'Encrypts all secrets of all workspaces with a new key, while runs continue. The next rotation continues an ' +
+        'interrupted one. The new key is the first key in HEDDLE_SECRET_KEYS, if it is set.',
     );
   withStore(rotate).action(async (options) => {
     const { rotateSecrets } = await import('./commands/secrets.ts');

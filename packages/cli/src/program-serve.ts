@@ -22,7 +22,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
   withOptions(serve, [
     new Option('--port <number>', 'port to listen on; 0 for any free port').default(7373).argParser(port),
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
-    new Option('--origin <url>', 'base of URLs in responses (default: the address it listens on)'),
+    new Option('--origin <url>', 'base URL in responses (default: the address it listens on)'),
     ...runOptions('data', 'env', 'services', 'egress', 'compat', 'isolation', 'resultLimit'),
     ...runOptions('runtime', 'server', 'postgres'),
     graceOption(),
@@ -34,7 +34,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     ),
     new Option(
       '--keep-runs-mib <number>',
-      'delete the oldest ended runs when all runs together take more MiB (default: no limit)',
+      'delete the oldest ended runs when all runs together take more than this many MiB (default: no limit)',
     ).argParser(mebibytes),
     new Option('--keep-receipts <days>', 'delete receipts of imports after this time')
       .default(30)
@@ -42,7 +42,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     ...limitOptions(),
     repeatable(
       '--mcp-server <name=workflows>',
-      'offer workflows, ids with commas, as MCP tools at /api/mcp/serve/NAME (repeatable)',
+      'offer workflows (ids, separated by commas) as MCP tools at /api/mcp/serve/NAME (repeatable)',
     ),
     ...tokenOptions(),
     new Option('--no-studio', 'serve only the HTTP API, without the pages of the Studio'),
@@ -68,7 +68,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
   );
   const set = workspaces
     .command('set')
-    .description('Changes the settings of a workspace at once.')
+    .description('Changes the settings of a workspace immediately.')
     .argument('<workspace>', 'id of the workspace, or an unambiguous prefix of it')
     .addOption(
       new Option('--personal-keys <state>', 'accept personal keys in the workspace, or only its own keys')
@@ -85,11 +85,11 @@ function limitOptions(): [Option, Option] {
   return [
     new Option(
       '--limits <file>',
-      'JSON file with limits of requests and runs (default: those of the plan enterprise if other machines can reach the address, else none)',
+      'JSON file with limits of requests and runs (default: those of the enterprise plan if other machines can reach the address, else none)',
     ),
     new Option(
       '--proxies <number>',
-      'number of proxies in front of the server, which add the address of the client to X-Forwarded-For',
+      'number of proxies in front of the server that add the client address to X-Forwarded-For',
     )
       .default(0)
       .argParser(proxies),
@@ -99,7 +99,7 @@ function limitOptions(): [Option, Option] {
 function tokenOptions(): Option[] {
   return [
     new Option('--oauth-issuer <url>', 'accept access tokens of this issuer'),
-    new Option('--oauth-audience <text>', 'audience that tokens for this server have'),
+    new Option('--oauth-audience <text>', 'audience of the tokens for this server'),
     new Option('--oauth-jwks <url>', 'verify signed tokens (JWT) with the keys at this URL'),
     new Option(
       '--oauth-introspection <url>',
@@ -138,7 +138,7 @@ function declareKeys(program: Command, io: Io, done: Done): void {
   );
   const revoke = keys
     .command('revoke')
-    .description('Revokes a key at once.')
+    .description('Revokes a key immediately.')
     .argument('<key>', 'id of the key');
   withStore(revoke).action(async (key: string, options) => {
     const { revokeKey } = await import('./commands/keys.ts');
@@ -227,14 +227,14 @@ export function declareLogs(program: Command, io: Io, done: Done): void {
     .command('logs')
     .summary('Export the log of runs of a server.')
     .description('Reads the log of runs of a server.');
-  const exported = logs
+  const command = logs
     .command('export')
     .description(
-      'Writes the runs of a workspace as CSV or as JSON, one run a line, newest first. All filters apply together. Set ' +
+      'Writes the runs of a workspace as CSV or as JSON, one run per line, newest first. All filters apply together. Set ' +
         'HEDDLE_API_KEY to a key of the server.',
     );
-  withOptions(exported, [
-    new Option('--format <format>', 'csv, or ndjson: everything that the API shows')
+  withOptions(command, [
+    new Option('--format <format>', 'csv, or ndjson with all fields of the API')
       .choices(['csv', 'ndjson'])
       .default('csv'),
     new Option('--output <file>', 'file to write (default: standard output)'),

@@ -6,7 +6,7 @@ import { withWorkspace } from './program-secrets.ts';
 
 type Done = (exit: number) => void;
 
-/** `heddle skills`: instructions that agents of a workspace read if they need them. */
+/** `heddle skills`: instructions that agents of a workspace read if a task needs them. */
 export function declareSkills(program: Command, io: Io, done: Done): void {
   const skills = program
     .command('skills')
@@ -17,7 +17,7 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
   const add = skills
     .command('add')
     .description(
-      'Stores the text on standard input as a skill, or replaces the one with this name. Prints the id.',
+      'Stores the text from standard input as a skill, or replaces the skill of this name. Prints the id.',
     )
     .argument('<name>', 'name of the skill: lowercase letters, digits and hyphens')
     .addOption(

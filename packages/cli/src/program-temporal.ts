@@ -19,7 +19,8 @@ function declareWorker(program: Command, io: Io, done: Done): void {
     .summary('Execute runs on Temporal until stopped.')
     .description(
       'Executes runs on Temporal until SIGTERM or Ctrl-C. Then it starts nothing new and lets running blocks finish. A ' +
-        'second signal kills it. All processes of a deployment use the same queue and the same data folder or database.',
+        'second signal kills the process. All processes of a deployment use the same queue and the same data folder ' +
+        'or database.',
     );
   withOptions(command, [
     ...runOptions('server', 'data', 'postgres', 'env', 'services', 'egress', 'isolation', 'resultLimit'),
@@ -34,7 +35,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
       '--health <host:port>',
       'serve /healthz and /metrics on this address; a port alone means 127.0.0.1',
     ).argParser(listenAt),
-    new Option('--origin <url>', 'base URL of heddle serve, for the addresses of pauses'),
+    new Option('--origin <url>', 'base URL of heddle serve, for the URLs at which people answer pauses'),
     new Option('--triggers', 'also start the runs of schedules, feeds and events').default(false),
     new Option('--limits <file>', 'JSON file with limits for the runs of triggers'),
     graceOption(),
@@ -68,7 +69,7 @@ function declareDev(program: Command, io: Io, done: Done): void {
   });
 }
 
-/** Grace period of running blocks after a signal. */
+/** Returns the option for the grace period of running blocks after a signal. */
 export function graceOption(): Option {
   return new Option('--grace <seconds>', 'how long running blocks may continue after the first signal')
     .default(30)
@@ -80,11 +81,11 @@ export function graceOption(): Option {
 }
 
 function roles(text: string): string[] {
-  const given = text.split(',').map((role) => role.trim());
-  const unknown = given.find((role) => !ROLES.some((each) => each === role));
+  const names = text.split(',').map((role) => role.trim());
+  const unknown = names.find((role) => !ROLES.some((each) => each === role));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`"${unknown}" is not a role. Use ${ROLES.join(', ')}.`);
-  return [...new Set(given)];
+  return [...new Set(names)];
 }
 
 function build(text: string): { deployment: string; build: string } {

@@ -6,19 +6,19 @@ import { repeatable, runOptions, withOptions } from './run-options.ts';
 
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
 export function declareTools(program: Command, io: Io, done: (exit: number) => void): void {
-  const tools = program.command('tools').description('List tools, and make them of OpenAPI documents.');
+  const tools = program.command('tools').description('List tools, and create tools from OpenAPI documents.');
   const importing = tools
     .command('import')
-    .description('Makes a tool of each operation, and prints which operations are left out.')
-    .argument('<file>', 'document (JSON or YAML), URL, or -')
+    .description('Creates a tool from each operation, and prints the operations that it leaves out.')
+    .argument('<file>', 'OpenAPI document (JSON or YAML): a file, a URL, or - for standard input')
     .addOption(new Option('--name <name>', 'name of the service').makeOptionMandatory())
     .addOption(new Option('-o, --out <file>', 'file to write').default('tools.json'))
     .addOption(
-      repeatable('--only <pattern>', 'only these: an id, "GET /path", tag:NAME; * is any text (repeatable)'),
+      repeatable('--only <pattern>', 'only these: id, "GET /path", tag:NAME; * is a wildcard (repeatable)'),
     )
-    .addOption(repeatable('--idempotent <pattern>', 'operations safe to repeat'))
+    .addOption(repeatable('--idempotent <pattern>', 'operations that are safe to repeat (repeatable)'))
     .addOption(new Option('--key-header <name>', 'header for idempotency keys'))
-    .addOption(repeatable('--variable <name=value>', 'variable (repeatable)'))
+    .addOption(repeatable('--variable <name=value>', 'value of a variable in the server URL (repeatable)'))
     .option('--json', 'print only JSON', false);
   withOptions(importing, runOptions('egress')).action(async (file: string, options: ImportToolsOptions) => {
     const { importTools } = await import('./commands/tools.ts');

@@ -26,7 +26,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     .description('Lists the latest events of a trigger with the decisions of its flow control.')
     .argument('<trigger>', TRIGGER);
   withOptions(events, [
-    new Option('--limit <count>', 'most events').argParser(Number).default(50),
+    new Option('--limit <count>', 'maximum number of events').argParser(Number).default(50),
     ...server(),
     jsonData('[events]'),
   ]).action(async (trigger: string, options) => {

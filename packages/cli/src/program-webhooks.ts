@@ -26,7 +26,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description('Lists the latest deliveries that a webhook has accepted.')
     .argument('<webhook>', WEBHOOK);
   withOptions(deliveries, [
-    new Option('--limit <count>', 'most deliveries').argParser(Number).default(50),
+    new Option('--limit <count>', 'maximum number of deliveries').argParser(Number).default(50),
     ...server(),
     jsonData('[deliveries]'),
   ]).action(async (webhook: string, options) => {

@@ -65,7 +65,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareSkills(program, io, done);
   declareTemporal(program, io, done);
   declareSandbox(program, io, done);
-  everyCommand(program, (command) => {
+  forEachCommand(program, (command) => {
     const usage = command.createHelp().commandUsage(command);
     command.showHelpAfterError(`usage: ${usage}\n(try "${fullName(command)} --help")`);
   });
@@ -93,7 +93,7 @@ function declarePlan(program: Command, io: Io, done: (exit: number) => void): vo
     .command('plan')
     .summary('Show the execution plan of a workflow.')
     .description(
-      'Shows the execution plan of a workflow: its start, its blocks in order, what they read, and what it needs.',
+      'Shows the execution plan of a workflow: its start, the values that it needs, and its blocks in order.',
     )
     .argument('<file>', 'workflow file (JSON); - for standard input')
     .addOption(new Option('--mermaid', 'print a Mermaid flowchart').default(false).conflicts('json'))
@@ -127,9 +127,9 @@ function compatOption(): Option {
   return runOptions('compat')[0] as Option;
 }
 
-function everyCommand(command: Command, visit: (command: Command) => void): void {
+function forEachCommand(command: Command, visit: (command: Command) => void): void {
   visit(command);
-  for (const child of command.commands) everyCommand(child, visit);
+  for (const child of command.commands) forEachCommand(child, visit);
 }
 
 function fullName(command: Command): string {

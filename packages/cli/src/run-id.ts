@@ -3,8 +3,8 @@ import { storeName } from './store-options.ts';
 import type { StoreOptions } from './store-options.ts';
 import { UsageError } from './usage-error.ts';
 
-const SHORT = 8;
-const PAGE = 200;
+const SHORT_ID_CHARS = 8;
+const PAGE_SIZE = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
@@ -12,22 +12,22 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
  * other id is unchanged.
  */
 export function shortId(runId: string): string {
-  return UUID.test(runId) ? runId.slice(-SHORT) : runId;
+  return UUID.test(runId) ? runId.slice(-SHORT_ID_CHARS) : runId;
 }
 
 /** Finds a run by its id, an unambiguous beginning or end of it, or the caller's own id. Throws a usage error otherwise. */
 export async function findRunId(
   reader: Pick<RunReader, 'listRuns'>,
-  given: string,
+  id: string,
   store: StoreOptions,
 ): Promise<string> {
   const matches: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = await reader.listRuns({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    const page = await reader.listRuns({ limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) });
     for (const { runId, callerId } of page.runs) {
-      if (runId === given) return runId;
-      if (runId.startsWith(given) || runId.endsWith(given) || callerId === given) matches.push(runId);
+      if (runId === id) return runId;
+      if (runId.startsWith(id) || runId.endsWith(id) || callerId === id) matches.push(runId);
     }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -35,12 +35,12 @@ export async function findRunId(
   if (only !== undefined && second === undefined) return only;
   if (only === undefined) {
     throw new UsageError(
-      `There is no run ${given} in ${storeName(store)}.`,
+      `There is no run ${id} in ${storeName(store)}.`,
       'heddle runs list shows all runs. Use --data for another folder.',
     );
   }
   throw new UsageError(
-    `${given} matches ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
+    `${id} matches ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
     'Use one of these ids, or more characters.',
   );
 }

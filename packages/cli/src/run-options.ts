@@ -62,15 +62,12 @@ const DEFINITIONS = {
     repeatable('--mock <type=json>', 'mock every block of a type with this output (repeatable)'),
     repeatable(
       '--mocks <file>',
-      'file of mocks: {"blocks": {NAME: …}, "types": {TYPE: …}}, each one output or a list for successive calls',
+      'file of mocks: {"blocks": {NAME: …}, "types": {TYPE: …}}, each an output, or a list of outputs for successive calls',
     ),
   ],
   bindings: () => [
-    repeatable(
-      '--set <block.field=json>',
-      'fill a field of a block, which is named by its name or id (repeatable)',
-    ),
-    repeatable('--bindings <file>', 'file of such values: {BLOCK: {FIELD: value}} (repeatable)'),
+    repeatable('--set <block.field=json>', 'fill a field of a block; BLOCK is its name or id (repeatable)'),
+    repeatable('--bindings <file>', 'file of values of fields: {BLOCK: {FIELD: value}} (repeatable)'),
   ],
   workflows: () => [new Option('--workflows <dir>', 'folder of child workflows')],
   data: () => [new Option('--data <dir>', 'folder that stores runs').default(DEFAULT_DATA)],
@@ -117,7 +114,7 @@ const DEFINITIONS = {
   services: () => [
     repeatable(
       '--service <name=url>',
-      'address of a service such as openai, instead of its default; or of your own service (repeatable)',
+      'base URL of a service such as openai, instead of its default, or of your own service (repeatable)',
     ),
     repeatable(
       '--credential <name=value>',
@@ -145,12 +142,15 @@ const DEFINITIONS = {
       'SERVICE=CALLS/SECONDS: how many calls each credential of a service may make in this time (repeatable)',
     ),
     repeatable('--tools <file>', 'file of heddle tools import (repeatable)'),
-    repeatable('--mcp <name=url>', 'address of an MCP server for blocks and agents (repeatable)'),
+    repeatable('--mcp <name=url>', 'URL of an MCP server for blocks and agents (repeatable)'),
     repeatable(
       '--mcp-command <name=command>',
-      'MCP server that is a program, with an absolute path: words, or a JSON list (repeatable)',
+      'stdio MCP server: absolute path of its program and arguments, as words or a JSON array (repeatable)',
     ),
-    repeatable('--mcp-tools <name=tools>', 'the only tools of an MCP server, with commas (repeatable)'),
+    repeatable(
+      '--mcp-tools <name=tools>',
+      'allow only these tools of an MCP server, separated by commas (repeatable)',
+    ),
   ],
   workspace: () => [
     new Option(
@@ -163,7 +163,7 @@ const DEFINITIONS = {
       mebibytes,
     ),
   ],
-  bubblewrap: () => [new Option('--bubblewrap <file>', 'path of bubblewrap, if it is not a system program')],
+  bubblewrap: () => [new Option('--bubblewrap <file>', 'path of bubblewrap, if not in a system folder')],
   images: () => [new Option('--images <dir>', 'folder that stores images').default('./.heddle/images')],
   compat: () => [
     new Option('--compat', 'accept unknown references and edges like older engines, with warnings').default(
@@ -208,10 +208,10 @@ function dotenvOption(flags: string): Option {
   return Object.assign(option, { attributeName: () => 'envFile' });
 }
 
-/** Returns an option that may be repeated. Its value is the list of all given values. */
+/** Returns an option that may be repeated. Its value is the list of all values. */
 export function repeatable(flags: string, description: string): Option {
-  const option = new Option(flags, description).argParser((value: string, before: string[]) => [
-    ...before,
+  const option = new Option(flags, description).argParser((value: string, previous: string[]) => [
+    ...previous,
     value,
   ]);
   return option.default([]);

@@ -6,7 +6,7 @@ type MaxCost = NonNullable<EngineOptions['maxCost']>;
 type WindowedCost = NonNullable<MaxCost['tenant']>;
 type CapWindow = NonNullable<WindowedCost['per']>;
 
-/** Options for the cost of models and the rate of their calls. */
+/** Options for the cost of models, and for the rates of calls of models and services. */
 export interface SpendingOptions {
   /** `SCOPE=DOLLARS[/WINDOW]`. */
   maxCost?: readonly string[];
@@ -25,7 +25,7 @@ const COST_HINT =
 const PRICE_HINT = 'Example, in dollars for a million tokens: --price azure/my-deployment=2.50,10';
 const RATE_HINT = 'Example, per minute: --model-rate openai=500,200000, or openai=,200000 for tokens only';
 
-/** Returns the caps of an engine. Throws usage errors. */
+/** Returns the cost caps of an engine. Throws usage errors. */
 export function maxCostOf({ maxCost = [] }: SpendingOptions): MaxCost {
   const caps: MaxCost = {};
   for (const text of maxCost) {
@@ -37,14 +37,14 @@ export function maxCostOf({ maxCost = [] }: SpendingOptions): MaxCost {
     if (scope === 'conversation') caps.conversation = cap;
     else if (scope === 'workspace') caps.tenant = cap;
     else if (per !== undefined)
-      throw new UsageError(`--max-cost ${scope}= has no window: it is for one ${scope}.`, COST_HINT);
+      throw new UsageError(`--max-cost ${scope}= takes no window: it caps each ${scope}.`, COST_HINT);
     else if (scope === 'call') caps.call = dollars;
     else caps.run = dollars;
   }
   return caps;
 }
 
-/** Returns the options of blocks about models. Throws usage errors. */
+/** Returns the options of blocks for models. Throws usage errors. */
 export function modelOptionsOf({
   price = [],
   modelRate = [],
@@ -70,8 +70,8 @@ function rateOf(text: string): [string, ModelRate] {
   const parts = /^([^=,]+)=(?:([1-9]\d*)(?:,([1-9]\d*))?|,([1-9]\d*))$/.exec(text);
   if (!parts)
     throw new UsageError(`--model-rate takes PROVIDER=REQUESTS[,TOKENS], not "${text}".`, RATE_HINT);
-  const [, provider = '', requests, both, only] = parts;
-  const tokens = both ?? only;
+  const [, provider = '', requests, secondTokens, onlyTokens] = parts;
+  const tokens = secondTokens ?? onlyTokens;
   return [
     provider,
     {
@@ -99,7 +99,7 @@ export function serviceRatesOf({
   );
 }
 
-/** Returns the options as arguments of a later command. */
+/** Returns the options as arguments of a later command line. */
 export function spendingArgs(options: SpendingOptions): string[] {
   const { maxCost = [], price = [], modelRate = [], serviceRate = [], fallbackModel = [] } = options;
   return [

@@ -25,14 +25,14 @@ export interface RuntimeOptions extends StoreOptions {
 export function isOnTemporal(options: RuntimeOptions): boolean {
   if (options.runtime === 'temporal') return true;
   const { address, namespace, queue, checkpoint, worker } = options;
-  const given = {
+  const temporalOptions = {
     address,
     namespace,
     queue,
     checkpoint,
     'no-worker': worker === false ? '' : undefined,
   };
-  const [unexpected] = Object.entries(given).filter(([, value]) => value !== undefined);
+  const [unexpected] = Object.entries(temporalOptions).filter(([, value]) => value !== undefined);
   if (unexpected)
     throw new UsageError(`--${unexpected[0]} is for runs on Temporal.`, 'Add --runtime temporal.');
   return false;
@@ -81,12 +81,12 @@ export async function withFolderClient<T>(
   }
 }
 
-/** Returns the stores for the runtime on Temporal. */
+/** Returns the store option of the Temporal runtime. */
 export function storesOf({ data, postgres }: StoreOptions): { data: string } | { postgres: string } {
   return postgres === undefined ? { data } : { postgres };
 }
 
-/** Returns name of the store for people. */
+/** Returns the name of the store, for messages. */
 export function storeName({ data, postgres }: StoreOptions): string {
   return postgres === undefined ? data : 'the database';
 }

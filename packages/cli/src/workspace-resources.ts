@@ -14,16 +14,16 @@ export interface WorkspaceResources {
 }
 
 /**
- * Returns the stored credentials and skills of a workspace for workflows without a workspace, as in `heddle run`. Failures
- * without a caller go to `report`. Throws a usage error for an unknown workspace.
+ * Returns the stored credentials and skills of a workspace for workflows without a workspace, as in `heddle run`.
+ * `report` gets errors of background work. Throws a usage error for an unknown workspace.
  */
 export async function workspaceResources(
   options: StoreOptions & BlockOptions,
-  given: string,
+  workspace: string,
   report: (error: unknown) => void,
 ): Promise<WorkspaceResources> {
   expectData(options);
-  const { workspaceId } = await withServiceStore(options, (store) => workspaceOf(store, given));
+  const { workspaceId } = await withServiceStore(options, (store) => workspaceOf(store, workspace));
   const records = lazyWorkflowOwnership(options, report);
   return {
     credentials: { find: (_tenant, query) => records.credentials.find(workspaceId, query) },

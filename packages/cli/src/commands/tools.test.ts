@@ -310,7 +310,7 @@ describe('heddle run --mcp-command', () => {
     [['--mcp-command', 'local'], '--mcp-command takes NAME=VALUE'],
     [
       ['--mcp-command', 'local=/bin/cat', '--mcp', 'local=https://mcp.example.com'],
-      'has an address and a command',
+      'has a URL and a command',
     ],
   ])('refuses %j', async (options, message) => {
     const { exit, stderr } = await run(...options);

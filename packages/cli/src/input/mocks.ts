@@ -61,8 +61,8 @@ export function isMocked(
   return names.some((name) => isNamed(block, name)) || keysOf(mocks, 'types').includes(block.type);
 }
 
-/** Returns names and types of mocks that match no block of the plan. */
-export function unused(plan: Plan, mocks: Json | undefined): { blocks: string[]; types: string[] } {
+/** Returns the block names and types of mocks that match no block of the plan. */
+export function unusedMocks(plan: Plan, mocks: Json | undefined): { blocks: string[]; types: string[] } {
   const blocks = Object.values(plan.blocks);
   const types = new Set(blocks.map(({ type }) => type));
   return {

@@ -34,7 +34,7 @@ async function written(events: RunEvent[], json = false) {
   const all = async function* () {
     yield* events;
   };
-  await streamEvents(io, all(), { json, failed: never });
+  await streamEvents(io, all(), { json, failure: never });
   return { stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
@@ -73,8 +73,8 @@ describe('a stream of a run', () => {
   });
 
   it('rejects when the run fails with an internal error', async () => {
-    const failed = Promise.reject(new Error('broken'));
+    const failure = Promise.reject(new Error('broken'));
     const endless = { [Symbol.asyncIterator]: () => ({ next: () => never }) };
-    await expect(streamEvents(keptIo(), endless, { json: true, failed })).rejects.toThrow('broken');
+    await expect(streamEvents(keptIo(), endless, { json: true, failure })).rejects.toThrow('broken');
   });
 });

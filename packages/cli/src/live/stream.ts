@@ -5,19 +5,19 @@ import { safe, safeLine, styleFor } from '../render/style.ts';
 /**
  * Writes the events of a run to stdout: with `json` each as a line of JSON, once; else the text of its agents as it arrives.
  * Names of agents, and notes about texts that were not the answer, are written to stderr. Resolves when the events end,
- * rejects if `failed` does.
+ * rejects if `failure` does.
  */
 export async function streamEvents(
   io: Io,
   events: AsyncIterable<RunEvent>,
-  { json, failed }: { json: boolean; failed?: Promise<never> },
+  { json, failure }: { json: boolean; failure?: Promise<never> },
 ): Promise<void> {
   const accept = json ? lineWriter(io) : textWriter(io);
   const write = async (): Promise<void> => {
     for await (const event of events) accept(event);
     accept(undefined);
   };
-  await Promise.race([write(), ...(failed ? [failed] : [])]);
+  await Promise.race([write(), ...(failure ? [failure] : [])]);
 }
 
 /** Receives the events of a run, and undefined at their end. */

@@ -10,17 +10,17 @@ import { LiveView } from './live-view.ts';
 import type { Ticker } from './live-view.ts';
 import { createPainter } from './painter.ts';
 
-/** Draws a run's progress on stderr until its events end or `failed` rejects. Returns the number of ended blocks. */
+/** Draws a run's progress on stderr until its events end or `failure` rejects. Returns the number of ended blocks. */
 export async function drawEvents(
   view: LiveView,
   events: AsyncIterable<RunEvent>,
-  failed?: Promise<never>,
+  failure?: Promise<never>,
 ): Promise<number> {
   const draw = async (): Promise<void> => {
     for await (const event of events) view.accept(event);
   };
   try {
-    await Promise.race([draw(), ...(failed ? [failed] : [])]);
+    await Promise.race([draw(), ...(failure ? [failure] : [])]);
   } finally {
     view.close();
   }

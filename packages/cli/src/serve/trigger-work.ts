@@ -43,7 +43,7 @@ export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Prom
     const areas = triggerWork({
       triggers: triggerTypes,
       environments: ownership.environments,
-      feeds: { ...session.reach, credentials: ownership.tenantCredentials },
+      feeds: { ...session.network, credentials: ownership.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     // Only this process can reach the interface.
