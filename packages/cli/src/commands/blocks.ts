@@ -9,46 +9,46 @@ import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
 
-const OTHERS = 'heddle blocks list shows all types.';
+const LIST_HINT = 'heddle blocks list shows all types.';
 
-/** Lists the types of blocks that `heddle run` has. */
+/** Lists the block types. */
 export async function listBlocks(io: Io, { json }: { json: boolean }): Promise<number> {
-  const all = await described();
+  const all = await blockDescriptions();
   const style = styleFor(io.stdout);
   if (json) writeJson(io, { data: all.map(({ type, summary }) => ({ type, summary })) });
   else io.stdout.write(`${table(all.map(({ type, summary }) => [style.bold(type), summary])).join('\n')}\n`);
   return EXIT.completed;
 }
 
-/** Shows the fields and outputs of a type, or their JSON Schemas. Throws a usage error for an unknown type. */
+/** Shows the fields and outputs of a block type, or their JSON Schemas. Throws a usage error for an unknown type. */
 export async function showBlock(
   io: Io,
   type: string,
   options: { json: boolean; jsonSchema: boolean },
 ): Promise<number> {
-  const all = await described();
-  const found = all.find((each) => each.type === type);
-  if (!found) throw await unknownType(type, all);
+  const all = await blockDescriptions();
+  const block = all.find((each) => each.type === type);
+  if (!block) throw await unknownType(type, all);
   if (options.jsonSchema) {
-    const { summary, fields } = found;
+    const { summary, fields } = block;
     writeJson(io, { $schema: DRAFT_7, title: type, description: summary, ...fields });
-  } else if (options.json) writeJson(io, { data: { ...found } });
-  else show(io, found);
+  } else if (options.json) writeJson(io, { data: { ...block } });
+  else show(io, block);
   return EXIT.completed;
 }
 
-async function described(): Promise<BlockDescription[]> {
+async function blockDescriptions(): Promise<BlockDescription[]> {
   const { describeBlocks } = await import('@heddle/blocks');
   return (await describeBlocks()).toSorted((one, other) => (one.type < other.type ? -1 : 1));
 }
 
 async function unknownType(type: string, all: readonly BlockDescription[]): Promise<UsageError> {
   const { whyUnsupported } = await import('@heddle/blocks');
-  const why = whyUnsupported(type);
-  if (why !== undefined)
-    return new UsageError(`Heddle does not run blocks of the type "${type}": ${why}.`, OTHERS);
-  const near = new SimilarNames(all.map((each) => each.type)).nearest(type.toLowerCase());
-  const hint = near ? `Did you mean "${near.name}"?` : OTHERS;
+  const reason = whyUnsupported(type);
+  if (reason !== undefined)
+    return new UsageError(`Heddle does not run blocks of the type "${type}": ${reason}.`, LIST_HINT);
+  const similar = new SimilarNames(all.map((each) => each.type)).nearest(type.toLowerCase());
+  const hint = similar ? `Did you mean "${similar.name}"?` : LIST_HINT;
   return new UsageError(`There is no block of the type "${type}".`, hint);
 }
 

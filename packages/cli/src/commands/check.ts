@@ -5,7 +5,7 @@ import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { blockNames } from '../input/block-names.ts';
-import { anyError, countsOf, diagnosticLines } from '../render/diagnostics.ts';
+import { countsOf, diagnosticLines, hasError } from '../render/diagnostics.ts';
 import { plural } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
@@ -20,25 +20,25 @@ export async function check(io: Io, files: readonly string[], options: CheckOpti
   const { set = [], bindings = [] } = options;
   if (files.length > 1 && set.length + bindings.length > 0)
     throw new UsageError('--set and --bindings fill fields of one file.', 'Check one file at a time.');
-  const read: WorkflowFile[] = [];
+  const workflowFiles: WorkflowFile[] = [];
   const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');
-  for (const file of files) read.push(await readWorkflow(io, file, { ...options, triggers }));
-  const diagnostics = read.flatMap((each) => each.diagnostics);
+  for (const file of files) workflowFiles.push(await readWorkflow(io, file, { ...options, triggers }));
+  const diagnostics = workflowFiles.flatMap((workflowFile) => workflowFile.diagnostics);
   if (options.json) writeJson(io, { diagnostics });
-  else for (const each of read) report(io, each);
-  return anyError(diagnostics) ? EXIT.invalid : EXIT.completed;
+  else for (const workflowFile of workflowFiles) report(io, workflowFile);
+  return hasError(diagnostics) ? EXIT.invalid : EXIT.completed;
 }
 
 function report(io: Io, { file, text, plan, diagnostics }: WorkflowFile): void {
   const style = styleFor(io.stdout);
   const counts = countsOf(diagnostics);
   const mark = plan ? style.green('✓') : style.red('✗');
-  const about = plan
+  const summary = plan
     ? `  ${safeLine(plan.workflow.name)}, ${plural(Object.keys(plan.blocks).length, 'block')}${counts === '' ? '' : `, ${counts}`}`
     : `  ${counts}`;
   const lines = [
     ...diagnosticLines(diagnostics, blockNames(text), style),
-    `${mark} ${style.bold(safeLine(file))}${about}`,
+    `${mark} ${style.bold(safeLine(file))}${summary}`,
     ...(diagnostics.length > 0 ? [''] : []),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);

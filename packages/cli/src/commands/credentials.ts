@@ -23,7 +23,7 @@ export type AddOptions = WorkspaceOptions & {
   serviceAccount: boolean;
   /** True to connect an account instead: a person authorizes the operator's OAuth client. */
   oauth: boolean;
-  /** Time limit for the person's answer, in milliseconds. */
+  /** Time limit of the authorization, in milliseconds. */
   timeout: number;
 };
 
@@ -37,14 +37,14 @@ export async function addCredential(io: Io, name: string, options: AddOptions): 
   const stored = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     const type = serviceAccount ? 'service_account' : 'api_key';
-    const given = { workspaceId, name, provider, description, material: { type, key } } as const;
-    return withUsageErrors(() => storeCredential(store.database, sealer, given));
+    const credential = { workspaceId, name, provider, description, material: { type, key } } as const;
+    return withUsageErrors(() => storeCredential(store.database, sealer, credential));
   });
   printStored(io, stored, options);
   return EXIT.completed;
 }
 
-/** Connects an account with OAuth: prints an address for the browser, and waits for its redirect to this machine. */
+/** Connects an account with OAuth: prints a URL to open in a browser, and waits for the redirect to this machine. */
 async function connectAccount(io: Io, name: string, options: AddOptions): Promise<number> {
   const { provider, description, timeout } = options;
   const { OAuthFailure, storeCredential } = await import('@heddle/service/credentials');
@@ -55,11 +55,11 @@ async function connectAccount(io: Io, name: string, options: AddOptions): Promis
     try {
       listener = await listenForRedirect(clients.config(provider).redirectPort ?? 0);
       const authorization = await clients.authorize(provider, listener.redirectUri);
-      io.stderr.write(`Open this address in a browser on this machine:\n${authorization.url}\n`);
-      const redirected = await listener.redirected(authorization.state, timeout);
-      const { material, account } = await clients.exchange(provider, authorization, redirected);
-      const given = { workspaceId, name, provider, description, account, material };
-      return await withUsageErrors(() => storeCredential(store.database, sealer, given));
+      io.stderr.write(`Open this URL in a browser on this machine:\n${authorization.url}\n`);
+      const redirectUrl = await listener.waitForRedirect(authorization.state, timeout);
+      const { material, account } = await clients.exchange(provider, authorization, redirectUrl);
+      const credential = { workspaceId, name, provider, description, account, material };
+      return await withUsageErrors(() => storeCredential(store.database, sealer, credential));
     } catch (error) {
       if (!(error instanceof OAuthFailure)) throw error;
       throw new UsageError(error.message, `${CLIENTS_FILE} is the file with the OAuth clients.`);

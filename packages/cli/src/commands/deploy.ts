@@ -32,33 +32,34 @@ const SUFFIX_CHARS = 8;
 export async function deploy(io: Io, file: string, options: DeployOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');
-  const read = await readWorkflow(io, file, { ...options, triggers });
-  if (!read.plan) return reportInvalid(io, read, options);
-  if (!options.json && read.diagnostics.length > 0) {
-    const lines = diagnosticLines(read.diagnostics, blockNames(read.text), styleFor(io.stderr));
+  const workflowFile = await readWorkflow(io, file, { ...options, triggers });
+  const { plan, diagnostics } = workflowFile;
+  if (!plan) return reportInvalid(io, workflowFile, options);
+  if (!options.json && diagnostics.length > 0) {
+    const lines = diagnosticLines(diagnostics, blockNames(workflowFile.text), styleFor(io.stderr));
     io.stderr.write(`${lines.join('\n')}\n`);
   }
-  const name = options.name ?? read.plan.workflow.name;
+  const name = options.name ?? plan.workflow.name;
   const workflowId = (await remote.find(name)) ?? (await createWorkflow(remote, name));
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}`;
-  await replaceDraft(remote, path, { workflowId, draft: draftOf(read.boundText) });
+  await replaceDraft(remote, path, { workflowId, draft: draftOf(workflowFile.boundText) });
   const deployed = dataOf(await remote.call('POST', `${path}/deploy`));
   const version = own(deployed, 'version') ?? null;
   const url = `${remote.url}${path}/execute`;
   const warnings = own(deployed, 'warnings') ?? [];
   if (options.json) writeJson(io, { data: { workflowId, name, version, url, warnings } });
   else {
-    warn(io, warnings, new Set(read.diagnostics.map(({ message }) => message)));
+    warn(io, warnings, new Set(diagnostics.map(({ message }) => message)));
     report(io, { name, version, url });
   }
   return EXIT.completed;
 }
 
-/** Prints the warnings of the server, without those that were `shown`. */
-function warn(io: Io, warnings: Json, shown: ReadonlySet<string>): void {
+/** Prints the warnings of the server that are not in `printedMessages`. */
+function warn(io: Io, warnings: Json, printedMessages: ReadonlySet<string>): void {
   const style = styleFor(io.stderr);
   for (const warning of Array.isArray(warnings) ? warnings : [])
-    if (typeof warning === 'string' && !shown.has(warning))
+    if (typeof warning === 'string' && !printedMessages.has(warning))
       io.stderr.write(`${style.yellow('!')} ${safeLine(warning)}\n`);
 }
 
@@ -68,8 +69,8 @@ async function createWorkflow(remote: ApiClient, name: string): Promise<string> 
 }
 
 /**
- * Replaces the draft. Block ids are unique on a server: if another workflow has them, these get a suffix from the id of
- * their workflow, the same each time.
+ * Replaces the draft. Block ids are unique on a server. If another workflow has one of these ids, each id gets a suffix
+ * from the id of this workflow, so that a later deployment uses the same ids.
  */
 async function replaceDraft(
   remote: ApiClient,
@@ -87,11 +88,11 @@ async function replaceDraft(
 /** Returns the graph of a file, without the fields of the export format. */
 function draftOf(text: string): JsonObject {
   const state = stateOf(text);
-  const kept = DRAFT_KEYS.flatMap((key): [string, Json][] => {
+  const entries = DRAFT_KEYS.flatMap((key): [string, Json][] => {
     const value = isJsonObject(state) ? own(state, key) : undefined;
     return value === undefined || value === null ? [] : [[key, value]];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(entries);
 }
 
 /** Adds a suffix to all block ids. The server derives loops, parallels and edge ids from the blocks and edges. */
@@ -103,10 +104,10 @@ function withSuffix(draft: JsonObject, suffix: string): JsonObject {
   const block = ([id, value]: [string, Json]): [string, Json] => {
     if (!isJsonObject(value)) return [id, value];
     const data = own(value, 'data');
-    const inside = isJsonObject(data) &&
+    const newData = isJsonObject(data) &&
       'parentId' in data && { data: { ...data, parentId: rename(data['parentId']) } };
     const newId = `${id}-${suffix}`;
-    return [newId, { ...value, id: newId, ...inside }];
+    return [newId, { ...value, id: newId, ...newData }];
   };
   const edge = (value: Json): Json => {
     if (!isJsonObject(value)) return value;

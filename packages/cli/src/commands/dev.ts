@@ -43,19 +43,19 @@ export async function dev(io: Io, options: DevOptions): Promise<number> {
   const environment = readEnv();
   const env = await envValues(options, environment);
   const { namespace } = serverOf(options, environment);
-  const opened = await openServer(io, { port, namespace, folder: join(data, 'temporal') }, environment);
+  const serverInfo = await openServer(io, { port, namespace, folder: join(data, 'temporal') }, environment);
   try {
-    const server = { ...serverOf(options, environment), address: opened.address };
+    const server = { ...serverOf(options, environment), address: serverInfo.address };
     const worker = await startWorker(io, { ...options, server, data, queue, env });
-    const { address, ui } = opened;
-    const info = { address, namespace, queue, data, ui, server: opened.server?.pid };
+    const { address, ui } = serverInfo;
+    const info = { address, namespace, queue, data, ui, server: serverInfo.server?.pid };
     return await untilStopped(io, worker, {
       ready: () => printReady(io, info, options),
       drainMs: grace * 1000,
-      failed: failureOf(opened.server),
+      failed: failureOf(serverInfo.server),
     });
   } finally {
-    await opened.server?.stop();
+    await serverInfo.server?.stop();
   }
 }
 
@@ -88,15 +88,15 @@ function printReady(io: Io, info: DevInfo, { json }: { json: boolean }): void {
 
 /** Returns the arguments of `heddle run` for this server and worker, without defaults. */
 function runArgs({ address, namespace, queue, data }: DevInfo): string[] {
-  const given = { address, namespace, queue };
-  const differing = (['address', 'namespace', 'queue'] as const).filter(
-    (name) => given[name] !== DEFAULTS[name],
+  const values = { address, namespace, queue };
+  const names = (['address', 'namespace', 'queue'] as const).filter(
+    (name) => values[name] !== DEFAULTS[name],
   );
   return [
     '--runtime',
     'temporal',
     '--no-worker',
-    ...differing.flatMap((name) => [`--${name}`, given[name]]),
+    ...names.flatMap((name) => [`--${name}`, values[name]]),
     ...(data === DEFAULT_DATA ? [] : ['--data', data]),
   ];
 }

@@ -32,23 +32,23 @@ export async function createKey(
 }
 
 async function firstPerson(store: ServiceStore): Promise<string> {
-  const began = await store.workspaces.bootstrap();
-  const userId = began?.userId ?? (await store.workspaces.firstUser())?.id;
+  const created = await store.workspaces.bootstrap();
+  const userId = created?.userId ?? (await store.workspaces.firstUser())?.id;
   if (userId === undefined)
     throw new UsageError(
-      'There is no person yet to own a key.',
+      'There is no person yet who can own a key.',
       'Run heddle serve once: it creates the first one.',
     );
   return userId;
 }
 
-/** Returns the workspace with this prefix of its id; `true`: the only workspace. */
+/** Returns the workspace whose id has this prefix; `true`: the only workspace. Throws usage errors. */
 export async function workspaceOf(
   store: ServiceStore,
-  given: string | true,
+  prefix: string | true,
 ): Promise<{ workspaceId: string }> {
   const all = await store.workspaces.list();
-  const [one, ...others] = given === true ? all : all.filter(({ id }) => id.startsWith(given));
+  const [one, ...others] = prefix === true ? all : all.filter(({ id }) => id.startsWith(prefix));
   if (one && others.length === 0) return { workspaceId: one.id };
   const names = all.map(({ id, name }) => `${safeLine(name)} (${id})`).join(', ');
   throw new UsageError(
@@ -81,14 +81,14 @@ function resourceOf(key: ApiKeyInfo): { [name: string]: string | null } {
 }
 
 function row(key: ApiKeyInfo): string[] {
-  const used = key.last_used_at === null ? 'never' : localTime(Date.parse(key.last_used_at));
+  const lastUsed = key.last_used_at === null ? 'never' : localTime(Date.parse(key.last_used_at));
   return [
     key.id.slice(0, 8),
     safeLine(key.name),
     key.kind === 'personal' ? 'person' : 'workspace',
     key.hint,
     localTime(Date.parse(key.created_at)),
-    used,
+    lastUsed,
     key.revoked_at === null ? 'valid' : 'revoked',
   ];
 }
@@ -97,11 +97,11 @@ function row(key: ApiKeyInfo): string[] {
 export async function revokeKey(io: Io, key: string, options: KeysOptions): Promise<number> {
   expectData(options);
   const id = await withServiceStore(options, async (store) => {
-    const found = (await store.keys.list()).filter((each) => each.id.startsWith(key));
-    const [one] = found;
+    const matches = (await store.keys.list()).filter((each) => each.id.startsWith(key));
+    const [one] = matches;
     if (!one || key === '')
       throw new UsageError(`There is no key ${key}.`, 'heddle keys list shows all keys.');
-    if (found.length > 1)
+    if (matches.length > 1)
       throw new UsageError(`Several keys start with ${key}.`, 'Use a longer prefix of the id.');
     if (!(await store.keys.revoke(one.id))) throw new UsageError(`The key ${one.id} is already revoked.`);
     return one.id;
@@ -137,9 +137,9 @@ export async function setWorkspace(
   expectData(options);
   const personalKeys = options.personalKeys === 'on';
   const workspaceId = await withServiceStore(options, async (store) => {
-    const found = await workspaceOf(store, workspace);
-    await store.workspaces.setPersonalKeys(found.workspaceId, personalKeys);
-    return found.workspaceId;
+    const { workspaceId: id } = await workspaceOf(store, workspace);
+    await store.workspaces.setPersonalKeys(id, personalKeys);
+    return id;
   });
   if (options.json) writeJson(io, { data: { id: workspaceId, personalKeys } });
   else io.stdout.write(`${workspaceId}: personal keys ${onOrOff(personalKeys)}\n`);

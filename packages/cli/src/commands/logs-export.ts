@@ -57,9 +57,9 @@ const PARAMETERS = {
   sortOrder: 'sortOrder',
 } as const satisfies { [option in keyof LogsExportOptions]?: string };
 
-const PAGE = 1000;
-/** Entries with spans or outputs are large. */
-const PAGE_WITH_PARTS = 20;
+const PAGE_SIZE = 1000;
+/** Page size of entries with spans or outputs, which are large. */
+const LARGE_ENTRY_PAGE_SIZE = 20;
 
 const COLUMNS = [
   'runId',
@@ -82,7 +82,7 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
     throw new UsageError('CSV has no spans and outputs.', 'Use --format ndjson.');
   const client = new ApiClient(options, readEnv());
   let count = 0;
-  const counted = async function* (): AsyncGenerator<string> {
+  const countedPages = async function* (): AsyncGenerator<string> {
     let isFirst = true;
     for await (const page of pages(client, queryOf(client, options))) {
       yield format === 'csv' ? csv(page, isFirst) : ndjson(page);
@@ -91,10 +91,10 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
     }
   };
   // The first page is requested before the file is created: a rejected request leaves no empty file.
-  const texts = counted();
-  const first = await texts.next();
-  const source = Readable.from(all(first, texts));
-  if (output === undefined) await pipeline(source, io.stdout, { end: false }).catch(expectReaderLeft);
+  const pageTexts = countedPages();
+  const first = await pageTexts.next();
+  const source = Readable.from(concat(first, pageTexts));
+  if (output === undefined) await pipeline(source, io.stdout, { end: false }).catch(ignoreClosedReader);
   // Inputs and outputs of runs are not for other users of the machine.
   else await pipeline(source, createWriteStream(output, { mode: 0o600 }));
   const style = styleFor(io.stderr);
@@ -103,17 +103,17 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
 }
 
 /** Rethrows an error of the output, unless a reader has closed it early (`| head`). */
-function expectReaderLeft(error: unknown): void {
+function ignoreClosedReader(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }
 
-async function* all(
+async function* concat(
   first: IteratorResult<string, void>,
-  rest: AsyncGenerator<string>,
+  others: AsyncGenerator<string>,
 ): AsyncGenerator<string> {
   if (first.done) return;
   yield first.value;
-  yield* rest;
+  yield* others;
 }
 
 function queryOf(client: ApiClient, options: LogsExportOptions): URLSearchParams {
@@ -121,7 +121,7 @@ function queryOf(client: ApiClient, options: LogsExportOptions): URLSearchParams
   const query = new URLSearchParams({
     workspaceId: client.workspaceId,
     details: 'full',
-    limit: String(spans || outputs ? PAGE_WITH_PARTS : PAGE),
+    limit: String(spans || outputs ? LARGE_ENTRY_PAGE_SIZE : PAGE_SIZE),
     ...(spans && { includeTraceSpans: 'true' }),
     ...(outputs && { includeFinalOutput: 'true' }),
   });

@@ -19,10 +19,10 @@ export interface PlanOptions extends BindingOptions {
 
 /** Prints the plan of a workflow. Prints its problems and returns 2 if it has errors. */
 export async function plan(io: Io, file: string, options: PlanOptions): Promise<number> {
-  const read = await readWorkflow(io, file, options);
-  if (!read.plan) return reportInvalid(io, read, options);
-  if (options.json) writeJson(io, { data: read.plan });
-  else show(io, read.plan, read, options);
+  const workflowFile = await readWorkflow(io, file, options);
+  if (!workflowFile.plan) return reportInvalid(io, workflowFile, options);
+  if (options.json) writeJson(io, { data: workflowFile.plan });
+  else show(io, workflowFile.plan, workflowFile, options);
   return EXIT.completed;
 }
 

@@ -23,12 +23,13 @@ import { UsageError } from '../usage-error.ts';
 export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
   const isRemote = isRemoteOnly(io, options);
   expectOneStdin(file, options);
-  const read = await readWorkflow(io, file, options);
-  if (!read.plan) return reportInvalid(io, read, options);
-  const { plan } = read;
+  const workflowFile = await readWorkflow(io, file, options);
+  const { plan } = workflowFile;
+  if (!plan) return reportInvalid(io, workflowFile, options);
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const { env, mocks } = await envAndMocks(options);
-  if (!options.json) preflight(io, { ...options, file: read, plan, env: isRemote ? undefined : env, mocks });
+  if (!options.json)
+    preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });
   return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
     const handle = await engine.start({ plan }, input, executeOptions(options, mocks));
@@ -45,13 +46,13 @@ export function expectOneStdin(file: string | undefined, { input }: Pick<RunOpti
   );
 }
 
-/** True if only workers in other processes execute the run. Then warns that options about blocks do not reach them. */
+/** True if only workers in other processes execute the run. Warns about block options, which they ignore. */
 export function isRemoteOnly(io: Io, options: RunOptions): boolean {
   const isRemote = isOnTemporal(options) && options.worker === false;
-  const given = blockArgs(options)[0];
-  if (isRemote && given !== undefined && !options.json) {
+  const [option] = blockArgs(options);
+  if (isRemote && option !== undefined && !options.json) {
     const mark = styleFor(io.stderr).yellow('!');
-    io.stderr.write(`${mark} ${given} has no effect: workers have their own options.\n`);
+    io.stderr.write(`${mark} ${option} has no effect: workers have their own options.\n`);
   }
   return isRemote;
 }

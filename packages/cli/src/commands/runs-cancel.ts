@@ -16,58 +16,58 @@ export interface CancelOptions extends RuntimeOptions {
   json: boolean;
 }
 
-const ANSWER_MS = 10_000;
+const RESPONSE_MS = 10_000;
 
 /** Cancels a run, directly or through the process that owns the data folder. */
-export async function cancelRun(io: Io, given: string, options: CancelOptions): Promise<number> {
+export async function cancelRun(io: Io, id: string, options: CancelOptions): Promise<number> {
   const onTemporal = isOnTemporal(options);
-  const runId = await withReader(options, (reader) => findRunId(reader, given, options));
+  const runId = await withReader(options, (reader) => findRunId(reader, id, options));
   const cancel = (): Promise<boolean> =>
     // A worker in this process would execute runs without the environment of the other workers.
     withEngine(
       io,
       { ...options, ...(onTemporal && { worker: false }), env: {}, recover: false },
       (engine) => {
-        const cancelled = engine.cancel(runId, options.reason);
-        return onTemporal ? withTimeout(cancelled) : cancelled;
+        const cancellation = engine.cancel(runId, options.reason);
+        return onTemporal ? withTimeout(cancellation) : cancellation;
       },
     );
   const result = onTemporal ? await cancel() : await unlessOwned(cancel);
-  const cancelled = result === OTHER_PROCESS ? await requestCancel(runId, options) : result;
+  const isCancelled = result === OTHER_PROCESS ? await requestCancel(runId, options) : result;
   const run = await withReader(options, (reader) => reader.getRun(runId));
-  if (!cancelled) throw new UsageError(`Run ${shortId(runId)} has already ended: it is ${run.status}.`);
+  if (!isCancelled) throw new UsageError(`Run ${shortId(runId)} has already ended: it is ${run.status}.`);
   if (options.json) writeJson(io, { data: run });
   else io.stderr.write(`${styleFor(io.stderr).yellow('○')} Cancelled run ${shortId(runId)}.\n`);
   return EXIT.completed;
 }
 
-/** Waits for the workers to cancel a run. Throws a usage error after a while. */
-async function withTimeout(cancelled: Promise<boolean>): Promise<boolean> {
-  const done = new AbortController();
-  const timeout = delay(ANSWER_MS, undefined, { signal: done.signal }).then(() => {
+/** Waits for the workers to cancel a run. Throws a usage error after `RESPONSE_MS`. */
+async function withTimeout(cancellation: Promise<boolean>): Promise<boolean> {
+  const finished = new AbortController();
+  const timeout = delay(RESPONSE_MS, undefined, { signal: finished.signal }).then(() => {
     throw new UsageError(
       'No worker has cancelled the run yet. The server has the request, and the next worker executes it.',
     );
   });
   try {
-    return await Promise.race([cancelled, timeout]);
+    return await Promise.race([cancellation, timeout]);
   } finally {
-    done.abort();
+    finished.abort();
     // The promise that lost the race may still reject.
-    for (const promise of [cancelled, timeout]) promise.catch(() => undefined);
+    for (const promise of [cancellation, timeout]) promise.catch(() => undefined);
   }
 }
 
 async function requestCancel(runId: string, { data, reason }: CancelOptions): Promise<boolean> {
   const payload = reason === undefined ? {} : { reason };
-  const answer = await withFolderClient(data, (client) =>
-    client.request({ runId, kind: 'cancel', payload }, ANSWER_MS),
+  const reply = await withFolderClient(data, (client) =>
+    client.request({ runId, kind: 'cancel', payload }, RESPONSE_MS),
   );
-  if (answer.status === 'rejected') throw new UsageError(answer.message);
-  if (answer.status === 'waiting') {
+  if (reply.status === 'rejected') throw new UsageError(reply.message);
+  if (reply.status === 'waiting') {
     throw new UsageError(
       'The process that owns the data folder has not responded yet. The request is stored, and that process or the next one cancels the run.',
     );
   }
-  return (answer.value as { cancelled?: boolean }).cancelled === true;
+  return (reply.value as { cancelled?: boolean }).cancelled === true;
 }

@@ -41,17 +41,14 @@ export async function listRuns(io: Io, options: ListOptions): Promise<number> {
 function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, options: ListOptions): void {
   const style = styleFor(io.stdout);
   if (page.runs.length === 0) {
-    const filtered = options.status.length > 0 || options.workflow !== undefined;
-    io.stderr.write(`No ${filtered ? 'such ' : ''}runs in ${storeName(options)}.\n`);
+    const isFiltered = options.status.length > 0 || options.workflow !== undefined;
+    io.stderr.write(`No ${isFiltered ? 'such ' : ''}runs in ${storeName(options)}.\n`);
     return;
   }
   const rows = page.runs.map((run) => row(run, style));
   writeTable(io, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'], rows);
   if (page.nextCursor !== null) {
-    io.stderr.write(
-      style.dim(`More runs: --limit ${options.limit * 5}
-`),
-    );
+    io.stderr.write(style.dim(`More runs: --limit ${options.limit * 5}\n`));
   }
 }
 

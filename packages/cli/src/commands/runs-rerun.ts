@@ -19,42 +19,42 @@ export type RerunOptions = RunOptions & { from: string; iteration?: number[] };
 /** Starts a new run at a block, with the outputs of an earlier run, in its own workflow or a changed workflow. */
 export async function rerun(
   io: Io,
-  given: { run: string; file: string | undefined },
+  { run, file }: { run: string; file: string | undefined },
   options: RerunOptions,
 ): Promise<number> {
   const isRemote = isRemoteOnly(io, options);
-  expectFileToBind(given.file, options);
-  expectOneStdin(given.file, options);
-  const earlier = await withReader(options, async (reader) => {
-    const runId = await findRunId(reader, given.run, options);
+  expectFileToBind(file, options);
+  expectOneStdin(file, options);
+  const earlierRun = await withReader(options, async (reader) => {
+    const runId = await findRunId(reader, run, options);
     return { runId, plan: await reader.planOf(runId) };
   });
-  const read = given.file === undefined ? undefined : await readWorkflow(io, given.file, options);
-  if (read && !read.plan) return reportInvalid(io, read, options);
-  const plan: Plan = read?.plan ?? earlier.plan;
+  const workflowFile = file === undefined ? undefined : await readWorkflow(io, file, options);
+  if (workflowFile && !workflowFile.plan) return reportInvalid(io, workflowFile, options);
+  const plan: Plan = workflowFile?.plan ?? earlierRun.plan;
   const { env, mocks } = await envAndMocks(options);
-  if (read && !options.json)
-    preflight(io, { ...options, file: read, plan, env: isRemote ? undefined : env, mocks });
+  if (workflowFile && !options.json)
+    preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });
   const input = options.input === undefined ? undefined : await jsonSource(io, '--input', options.input);
   return withEngine(io, { ...options, env, recover: false }, async (engine) => {
-    await deployChildren(io, engine, { ...options, file: given.file });
-    const handle = await engine.runFromBlock(earlier.runId, options.from, {
+    await deployChildren(io, engine, { ...options, file });
+    const handle = await engine.runFromBlock(earlierRun.runId, options.from, {
       ...executeOptions(options, mocks),
-      ...(read && { workflow: { plan } }),
+      ...(workflowFile && { workflow: { plan } }),
       ...(input !== undefined && { input }),
       ...(options.iteration && { iterations: options.iteration }),
     });
     return followRun(io, engine, handle, {
       ...options,
       plan,
-      file: given.file,
+      file,
       blockArgs: blockArgs(options),
       mocks,
     });
   });
 }
 
-/** Throws a usage error for values of fields without a file: the stored workflow is not changed. */
+/** Throws a usage error for values of fields without a file, because the stored workflow is not changed. */
 function expectFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
   if (file !== undefined || (set.length === 0 && bindings.length === 0)) return;
   throw new UsageError('--set and --bindings fill fields of a file.', 'Give the file after the run.');

@@ -29,7 +29,7 @@ export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json
     point?: string;
   };
 
-const ANSWER_MS = 10_000;
+const RESPONSE_MS = 10_000;
 
 interface Request {
   runId: string;
@@ -39,13 +39,13 @@ interface Request {
 }
 
 /** Answers a paused run, or continues a run whose process died, and follows it until it pauses or ends. */
-export async function resumeRun(io: Io, given: string, options: ResumeOptions): Promise<number> {
+export async function resumeRun(io: Io, id: string, options: ResumeOptions): Promise<number> {
   const answer = await answerOf(io, options);
   const input = answer ?? {};
   const env = await envValues(options, readEnv());
   const onTemporal = isOnTemporal(options);
   const { request, plan } = await withReader(options, async (reader) => {
-    const runId = await findRunId(reader, given, options);
+    const runId = await findRunId(reader, id, options);
     const token = await pointOf(reader, runId, { point: options.point, isAnswer: answer !== undefined });
     return { request: { runId, token, input }, plan: await reader.planOf(runId) };
   });
@@ -66,7 +66,7 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
   return exit === OTHER_PROCESS ? requestResume(io, request, { ...options, sinceMs }) : exit;
 }
 
-/** Returns the answer that the options give; undefined if there is none. Throws usage errors. */
+/** Returns the answer from the options; undefined if there is none. Throws usage errors. */
 async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefined> {
   const decisions = decisionsOf(options);
   if (options.input === undefined) return decisions;
@@ -120,7 +120,7 @@ async function resumeIn(
   };
 }
 
-/** Asks the process that owns the data folder. It has its own environment values. */
+/** Sends the answer to the process that owns the data folder, which has its own environment values. */
 async function requestResume(
   io: Io,
   request: Request,
@@ -128,10 +128,10 @@ async function requestResume(
 ): Promise<number> {
   const { runId, token, input } = request;
   const style = styleFor(io.stderr);
-  const [given] = blockArgs(options);
-  if (!options.json && given !== undefined) {
+  const [option] = blockArgs(options);
+  if (!options.json && option !== undefined) {
     io.stderr.write(
-      `${style.yellow('!')} ${given} has no effect: another process owns this data folder and has its own options.\n`,
+      `${style.yellow('!')} ${option} has no effect: another process owns this data folder and has its own options.\n`,
     );
   }
   return withFolderClient(options.data, async (client) => {
@@ -144,7 +144,7 @@ async function submit(
   client: FolderClient,
   { runId, token, input }: Request & { token: string },
 ): Promise<void> {
-  const outcome = await client.request({ runId, kind: 'resume', payload: { token, input } }, ANSWER_MS);
+  const outcome = await client.request({ runId, kind: 'resume', payload: { token, input } }, RESPONSE_MS);
   if (outcome.status === 'rejected') throw new UsageError(outcome.message);
   if (outcome.status === 'waiting') {
     throw new UsageError(

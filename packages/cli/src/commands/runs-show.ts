@@ -25,9 +25,9 @@ export interface ShowOptions extends StoreOptions {
 const MAX_LOGS = 60;
 
 /** Shows a run with its blocks, even while another process executes it. */
-export async function showRun(io: Io, given: string, options: ShowOptions): Promise<number> {
-  const found = await withReader(options, async (reader) => {
-    const runId = await findRunId(reader, given, options);
+export async function showRun(io: Io, id: string, options: ShowOptions): Promise<number> {
+  const details = await withReader(options, async (reader) => {
+    const runId = await findRunId(reader, id, options);
     const [run, logs, plan, mocks] = await Promise.all([
       reader.getRun(runId),
       reader.getLogs(runId),
@@ -35,17 +35,17 @@ export async function showRun(io: Io, given: string, options: ShowOptions): Prom
       reader.mocksOf(runId),
     ]);
     const cancelReason = run.status === 'cancelled' ? ((await reader.cancelReason(runId)) ?? null) : null;
-    return { run: { ...run, cancelReason }, logs: marked(logs, mocks), plan };
+    return { run: { ...run, cancelReason }, logs: markMocked(logs, mocks), plan };
   });
-  if (options.json) writeJson(io, { data: { ...found.run, logs: found.logs } });
-  else report(io, found, options);
+  if (options.json) writeJson(io, { data: { ...details.run, logs: details.logs } });
+  else report(io, details, options);
   return EXIT.completed;
 }
 
-type Found = ShownRun & { cancelReason: string | null };
+type RunWithReason = ShownRun & { cancelReason: string | null };
 
-/** Returns the logs, with a mark on mocked blocks. */
-function marked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
+/** Returns the logs, each with a mark if its block is mocked. */
+function markMocked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
   return logs.map((log) => {
     const { blockId: id, blockName: name, blockType: type } = log;
     return { ...log, mocked: isMocked({ id, name, type }, mocks) };
@@ -54,21 +54,20 @@ function marked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
 
 function report(
   io: Io,
-  { run, logs, plan }: { run: Found; logs: MarkedLog[]; plan: Plan },
+  { run, logs, plan }: { run: RunWithReason; logs: MarkedLog[]; plan: Plan },
   options: ShowOptions,
 ): void {
   const style = styleFor(io.stdout);
   const context = { ...options, runId: run.runId, plan, file: undefined, style };
-  const shown = logs.slice(0, MAX_LOGS);
-  const rest = logs.length - shown.length;
+  const listedLogs = logs.slice(0, MAX_LOGS);
+  const moreCount = logs.length - listedLogs.length;
+  const omission = `… ${plural(moreCount, 'more block log')}: heddle runs show ${shortId(run.runId)} --json`;
   const lines = [
     `${style.bold(safeLine(run.workflowName))}${style.dim(`  ${safeLine(run.workflowId)}`)}`,
-    ...table(facts(run, style)),
+    ...table(propertyRows(run, style)),
     '',
-    ...table(logRows(shown, plan, style)),
-    ...(rest > 0
-      ? [style.dim(`… ${plural(rest, 'more block')}: heddle runs show ${shortId(run.runId)} --json`)]
-      : []),
+    ...table(logRows(listedLogs, plan, style)),
+    ...(moreCount > 0 ? [style.dim(omission)] : []),
     ...(run.error ? failureLines(run.error, context) : []),
     ...(run.status === 'paused' ? pauseLines(run.pauses, context) : []),
     ...(run.interrupted ? ['', `${style.cyan('→')} ${runsCommand('resume', context)}`] : []),
@@ -77,7 +76,7 @@ function report(
   io.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function facts(run: Found, style: Style): string[][] {
+function propertyRows(run: RunWithReason, style: Style): string[][] {
   const started = run.startedAt ?? run.createdAt;
   return [
     ['run', run.runId],
@@ -87,7 +86,7 @@ function facts(run: Found, style: Style): string[][] {
     ['started', localTime(Date.parse(started))],
     ['took', run.durationMs === null ? '' : duration(run.durationMs)],
     ['parent', run.parentRunId ?? ''],
-    ['waiting', run.suspended === null ? '' : safeLine(run.suspended)],
+    ['suspended', run.suspended === null ? '' : safeLine(run.suspended)],
   ]
     .filter(([, value]) => value !== '')
     .map(([name = '', value = '']) => [style.dim(name), value]);

@@ -15,9 +15,9 @@ export interface TailOptions extends RuntimeOptions {
 }
 
 /** Follows a run of another process until it ends, waits for a person, or is no longer executed by any process. */
-export async function tailRun(io: Io, given: string, options: TailOptions): Promise<number> {
+export async function tailRun(io: Io, id: string, options: TailOptions): Promise<number> {
   return withReader(options, async (reader) => {
-    const runId = await findRunId(reader, given, options);
+    const runId = await findRunId(reader, id, options);
     return followRecorded(io, reader, { runId, ...options, blockArgs: [] });
   });
 }
@@ -26,7 +26,7 @@ interface FollowOptions extends TailOptions {
   runId: string;
   blockArgs: readonly string[];
   select?: readonly string[];
-  /** Streams only what has happened since this time, in milliseconds since the epoch. Default: everything. */
+  /** Streams only events since this time, in milliseconds since the epoch. Default: all. */
   sinceMs?: number;
 }
 

@@ -9,7 +9,7 @@ import { plural } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
-import { oneNamed } from './one-named.ts';
+import { findTrigger } from './find-trigger.ts';
 
 const SCHEDULES = '/api/v2/triggers?type=schedule';
 
@@ -18,12 +18,12 @@ type ScheduleOptions = RemoteOptions & { json: boolean };
 /** Lists the schedules of the workspace, ordered by their next run. */
 export async function listSchedules(io: Io, options: ScheduleOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const found = (await remote.all(SCHEDULES)).toSorted((a, b) => (dueOf(a) < dueOf(b) ? -1 : 1));
-  if (options.json) writeJson(io, { data: found });
-  else if (found.length === 0) io.stderr.write('No schedules.\n');
+  const schedules = (await remote.all(SCHEDULES)).toSorted((a, b) => (dueOf(a) < dueOf(b) ? -1 : 1));
+  if (options.json) writeJson(io, { data: schedules });
+  else if (schedules.length === 0) io.stderr.write('No schedules.\n');
   else {
     const titles = ['WORKFLOW', 'BLOCK', 'STATE', 'NEXT', 'LAST', 'ID', 'ERROR'];
-    writeTable(io, titles, found.map(row));
+    writeTable(io, titles, schedules.map(row));
   }
   return EXIT.completed;
 }
@@ -71,7 +71,7 @@ export async function triggerSchedule(io: Io, schedule: string, options: Schedul
   return EXIT.completed;
 }
 
-/** Starts the runs that were due in a span and have not been started. Returns 1 if the server has refused some. */
+/** Starts the runs that were due in a period and have not been started. Returns 1 if the server has refused some. */
 export async function backfillSchedule(
   io: Io,
   schedule: string,
@@ -80,14 +80,17 @@ export async function backfillSchedule(
   const remote = new ApiClient(options, readEnv());
   const { path, name } = await find(remote, schedule);
   const result = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
-  const listed = own(result, 'started');
-  const started = Array.isArray(listed) ? listed.filter(isJsonObject) : [];
+  const list = own(result, 'started');
+  const startedRuns = Array.isArray(list) ? list.filter(isJsonObject) : [];
   const refused = textOf(result, 'refused');
   if (options.json) writeJson(io, { data: result });
   else {
-    for (const run of started) io.stdout.write(`${textOf(run, 'runId')}\n`);
-    const before = Number(own(result, 'alreadyStarted'));
-    report(io, `${plural(started.length, 'run')} of ${name} started; ${before} had been started before.`);
+    for (const run of startedRuns) io.stdout.write(`${textOf(run, 'runId')}\n`);
+    const earlierCount = Number(own(result, 'alreadyStarted'));
+    report(
+      io,
+      `${plural(startedRuns.length, 'run')} of ${name} started; ${earlierCount} had been started before.`,
+    );
     if (refused)
       io.stderr.write(`${styleFor(io.stderr).yellow('!')} Others were refused: ${safeLine(refused)}\n`);
   }
@@ -99,8 +102,8 @@ function report(io: Io, text: string): void {
 }
 
 /** Returns the path of a schedule, by its id, or by the name or id of its workflow. Throws usage errors. */
-async function find(remote: ApiClient, given: string): Promise<{ path: string; name: string }> {
-  const schedule = oneNamed(await remote.all(SCHEDULES), given, 'schedule');
+async function find(remote: ApiClient, idOrName: string): Promise<{ path: string; name: string }> {
+  const schedule = findTrigger(await remote.all(SCHEDULES), idOrName, 'schedule');
   const path = `/api/v2/triggers/${encodeURIComponent(textOf(schedule, 'id'))}`;
   return { path, name: safeLine(textOf(schedule, 'workflowName')) };
 }

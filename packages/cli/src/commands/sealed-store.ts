@@ -9,7 +9,7 @@ import { UsageError } from '../usage-error.ts';
 
 // Shared by the commands for secrets and for credentials.
 
-/** Reads standard input to its end, without the line break of `echo`. */
+/** Reads standard input, without its last line break. Throws a usage error if it is empty. */
 export async function valueFrom(io: Io, example: string): Promise<string> {
   const value = (await text(io.stdin)).replace(/\r?\n$/, '');
   if (value !== '') return value;
@@ -30,7 +30,7 @@ export async function withSealedStore<T>(
   return withServiceStore(options, (store) => use(store, sealing));
 }
 
-/** Turns errors that the person at the terminal can correct into usage errors. */
+/** Calls `act`. Converts errors that the user can correct into usage errors. */
 export async function withUsageErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();

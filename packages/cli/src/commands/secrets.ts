@@ -71,14 +71,18 @@ export async function removeSecret(io: Io, name: string, options: WorkspaceOptio
   return EXIT.completed;
 }
 
-/** Seals all secrets with a new key. */
+/** Encrypts all secrets with a new key. */
 export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<number> {
   expectData(options);
   const { rotateStoredSecrets } = await import('@heddle/service');
-  const rotated = await withSealedStore(options, (store, { sealer, folder }) =>
+  const rotation = await withSealedStore(options, (store, { sealer, folder }) =>
     withUsageErrors(() => rotateStoredSecrets(store.database, sealer, folder)),
   );
-  if (options.json) writeJson(io, { data: rotated });
-  else printDone(io, `All secrets have the key ${rotated.keyId}; ${rotated.resealed} were sealed again.`);
+  if (options.json) writeJson(io, { data: rotation });
+  else
+    printDone(
+      io,
+      `All secrets are encrypted with the key ${rotation.keyId}; ${rotation.resealed} were encrypted again.`,
+    );
   return EXIT.completed;
 }

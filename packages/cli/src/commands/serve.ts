@@ -79,13 +79,13 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   let store: ServiceStore | undefined;
   let access: ServedAccess | undefined;
   let session: Session | undefined;
-  let opened: Opened | undefined;
+  let storeParts: StoreParts | undefined;
   const onError = (error: unknown): void => reporter(io)(error, undefined);
   try {
     store = await openStore(options);
-    opened = await openRecords(store, options, onError);
-    const { imagesOf, sealer, sandboxes, credentialProviders, triggers } = opened;
-    const ownership = ownershipOf(opened.records, env);
+    storeParts = await openStoreParts(store, options, onError);
+    const { imagesOf, sealer, sandboxes, credentialProviders, triggers } = storeParts;
+    const ownership = ownershipOf(storeParts.records, env);
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
     const parts = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
@@ -96,7 +96,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
       describeTools: () => describeTools(options),
       ...{ environments: ownership.environments, retention: retentionOf(options) },
-      ...reachOf(session, ownership, options),
+      ...triggerClientsOf(session, ownership, options),
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);
@@ -109,7 +109,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       ports: servicePorts(store, { limits: access.limits }),
       areas,
     });
-    open(studio.around(access.around(await withTools(api.fetch, { options, peers, onError }))));
+    open(studio.wrap(access.wrap(await withTools(api.fetch, { options, peers, onError }))));
     return await untilStopped(io, stoppable({ engine: session.engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first, studio: studio.address }, options),
       drainMs: options.grace * 1000,
@@ -121,21 +121,21 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     throw error;
   } finally {
     await session?.close();
-    await opened?.sandboxes.close();
+    await storeParts?.sandboxes.close();
     await access?.close();
     await store?.close();
   }
 }
 
-/** Returns the clients for sources of feeds and providers of webhooks, and the address at which they reach the server. */
-function reachOf(
-  { reach }: Session,
+/** Returns the access to sources of feeds and providers of webhooks, and this server's base URL for providers. */
+function triggerClientsOf(
+  { network }: Session,
   { tenantCredentials: credentials }: ReturnType<typeof ownershipOf>,
   { origin }: ServeOptions,
 ): Pick<ServiceAreaOptions, 'feeds' | 'hooks'> {
   return {
-    feeds: { ...reach, ...(credentials && { credentials }) },
-    hooks: { ...reach, ...(origin !== undefined && { origin }) },
+    feeds: { ...network, ...(credentials && { credentials }) },
+    hooks: { ...network, ...(origin !== undefined && { origin }) },
   };
 }
 
@@ -156,24 +156,24 @@ async function withTools(
   return withWorkflowTools(fetch, { servers, madeFor, onError });
 }
 
-/** Returns the descriptions of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
+/** Returns the descriptions of block types. Loads their schemas, so it is called only for the catalog. */
 async function describeBlocks(): Promise<readonly BlockDescription[]> {
   return (await import('@heddle/blocks')).describeBlocks();
 }
 
-/** Returns the tools of the blocks of `openSession`. Loads their schemas, so it is called only for the catalog. */
+/** Returns the descriptions of tools. Loads their schemas, so it is called only for the catalog. */
 async function describeTools({ tools = [] }: BlockOptions): Promise<readonly ToolDescription[]> {
   const blocks = await import('@heddle/blocks');
   return blocks.describeTools(await toolFilesOf(tools));
 }
 
-/** Returns the providers of models that take keys; loaded only for their list. */
+/** Returns the model providers that need keys. Loads the blocks, so it is called only for the list of providers. */
 async function knownProviders(): Promise<readonly KeyProvider[]> {
   return (await import('@heddle/blocks')).knownProviders();
 }
 
 /** The parts that need the store but not the engine. */
-interface Opened {
+interface StoreParts {
   records: Parameters<typeof ownershipOf>[0];
   sealer: Sealer;
   sandboxes: Sandboxes;
@@ -183,11 +183,11 @@ interface Opened {
   imagesOf: (images: BlockImages) => ImageSource;
 }
 
-async function openRecords(
+async function openStoreParts(
   store: ServiceStore,
   options: ServeOptions,
   onError: (error: unknown) => void,
-): Promise<Opened> {
+): Promise<StoreParts> {
   const { definitions, workspaces, database } = store;
   const { resolveChild, tenant } = definitions;
   const { sealer } = await sealingOf(options);
@@ -196,8 +196,8 @@ async function openRecords(
   const { storedCredentials } = await import('@heddle/service/credentials');
   const { triggerTypes } = await import('@heddle/blocks/triggers');
   const refresh = await refreshOptionsOf(options, onError);
-  const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
-  const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
+  const { promise: blockImages, resolve } = Promise.withResolvers<BlockImages>();
+  const sandboxes = openSandboxes({ store, images: async () => (await blockImages).store(), onError });
   return {
     records: {
       ...{ resolveChild, tenant },
@@ -217,7 +217,7 @@ async function openRecords(
   };
 }
 
-/** Returns how long runs and receipts are kept. */
+/** Returns the retention limits of runs and receipts. */
 function retentionOf({ keepRuns, keepRunsMib, keepPublicRuns, keepReceipts }: ServeOptions): RetentionLimits {
   return {
     ...(keepRuns !== undefined && { maxAgeMs: keepRuns * DAY_MS }),
@@ -229,9 +229,9 @@ function retentionOf({ keepRuns, keepRunsMib, keepPublicRuns, keepReceipts }: Se
 
 /** Creates the first workspace and key, if this is the first start. */
 async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> {
-  const began = await store.workspaces.bootstrap();
-  if (!began) return undefined;
-  const { userId, workspaceId } = began;
+  const created = await store.workspaces.bootstrap();
+  if (!created) return undefined;
+  const { userId, workspaceId } = created;
   const { key } = await store.keys.create({ userId }, 'first');
   return { workspaceId, key };
 }

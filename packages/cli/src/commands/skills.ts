@@ -27,7 +27,7 @@ function withWorkspaceStore<T>(
   });
 }
 
-/** Stores the text on standard input as a skill of a workspace, or replaces the skill with this name. */
+/** Stores the text from standard input as a skill of a workspace, or replaces the skill of this name. */
 export async function addSkill(io: Io, name: string, options: AddOptions): Promise<number> {
   const { description } = options;
   const content = await valueFrom(io, 'heddle skills add NAME --description TEXT < FILE');
@@ -66,7 +66,7 @@ export async function showSkill(io: Io, name: string, options: WorkspaceOptions)
   const skill = await withWorkspaceStore(options, (store, workspaceId) =>
     findStoredSkill(store.database, { workspaceId, name }),
   );
-  if (!skill) throw unknown(name);
+  if (!skill) throw unknownSkill(name);
   if (options.json) writeJson(io, { data: skill });
   else io.stdout.write(`${safe(skill.content)}\n`);
   return EXIT.completed;
@@ -78,13 +78,13 @@ export async function removeSkill(io: Io, name: string, options: WorkspaceOption
   const existed = await withWorkspaceStore(options, (store, workspaceId) =>
     removeStoredSkill(store.database, { workspaceId, name }),
   );
-  if (!existed) throw unknown(name);
+  if (!existed) throw unknownSkill(name);
   if (options.json) writeJson(io, { data: { name, removed: true } });
   else printDone(io, `The skill ${safeLine(name)} is removed.`);
   return EXIT.completed;
 }
 
-function unknown(name: string): UsageError {
+function unknownSkill(name: string): UsageError {
   return new UsageError(
     `There is no skill ${safeLine(name)}.`,
     'heddle skills list shows the names of all skills.',

@@ -11,7 +11,7 @@ import { UsageError } from '../usage-error.ts';
 
 const MAX_TITLE = 80;
 
-/** Lists the tools of all integrations, or of the given files. Throws usage errors. */
+/** Lists the tools of all integrations, or of files. Throws usage errors. */
 export async function listTools(
   io: Io,
   files: readonly string[],
@@ -37,29 +37,29 @@ export async function showTool(
 ): Promise<number> {
   const { describeTools } = await import('@heddle/blocks');
   const tools = await describeTools(await toolFilesOf(files, 'FILE'));
-  const found = tools.find((tool) => tool.id === id);
-  if (!found) throw unknownTool(id, tools);
+  const tool = tools.find((each) => each.id === id);
+  if (!tool) throw unknownTool(id, tools);
   if (options.jsonSchema)
-    writeJson(io, { $schema: DRAFT_7, title: id, description: found.description, ...found.parameters });
-  else if (options.json) writeJson(io, { data: { ...found } });
-  else show(io, found);
+    writeJson(io, { $schema: DRAFT_7, title: id, description: tool.description, ...tool.parameters });
+  else if (options.json) writeJson(io, { data: { ...tool } });
+  else show(io, tool);
   return EXIT.completed;
 }
 
 function withoutParameters(tool: ToolDescription) {
-  const { parameters: _, ...shown } = tool;
-  return shown;
+  const { parameters: _, ...summary } = tool;
+  return summary;
 }
 
 function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError {
-  const near = new SimilarNames(tools.map((tool) => tool.id)).nearest(id);
-  const hint = near
-    ? `Did you mean "${near.name}"?`
-    : 'heddle tools list shows all tools; give the files of your own tools.';
+  const similar = new SimilarNames(tools.map((tool) => tool.id)).nearest(id);
+  const hint = similar
+    ? `Did you mean "${similar.name}"?`
+    : 'heddle tools list shows all tools. For tools of files, name the files after the id.';
   return new UsageError(`There is no tool "${id}".`, hint);
 }
 
-/** Method and path, the language of code, or the service. */
+/** Returns the method and path, the language of the code, or the service. */
 function kindOf({ method, path, language, service }: ToolDescription): string {
   return method === undefined ? (language ?? service ?? '') : `${method} ${path}`;
 }
@@ -71,14 +71,14 @@ function titleOf({ description }: ToolDescription): string {
 function show(io: Io, tool: ToolDescription): void {
   const style = styleFor(io.stdout);
   const { id, description, service, types, readOnly, idempotent, parameters } = tool;
-  const facts: [string, string | undefined][] = [
+  const properties: [string, string | undefined][] = [
     ['service', service],
     ['call', kindOf(tool)],
     ['blocks', types.length > 0 ? types.join(', ') : undefined],
     ['changes', readOnly === undefined ? undefined : readOnly ? 'nothing' : 'data'],
-    ['repeatable', idempotent ? 'yes' : 'no'],
+    ['idempotent', idempotent ? 'yes' : 'no'],
   ];
-  const rows = facts.flatMap(([name, value]) =>
+  const rows = properties.flatMap(([name, value]) =>
     value === undefined ? [] : [[`  ${style.dim(name)}`, safe(value)]],
   );
   const fields = schemaRows(parameters).map(([name = '', type = '', text = '']) => [

@@ -27,11 +27,11 @@ const DOWNLOAD_MS = 120_000;
 /** Maximum number of operations that are shown by name; --json shows all. */
 const MAX_SHOWN = 20;
 
-/** Makes a file of tools from an OpenAPI document. Exits with 2 if no operation is left. Throws usage errors. */
+/** Creates a file of tools from an OpenAPI document. Exits with 2 if no operation is left. Throws usage errors. */
 export async function importTools(io: Io, source: string, options: ImportToolsOptions): Promise<number> {
   const isUrl = /^https?:\/\//i.test(source);
-  const document = await parsed(
-    isUrl ? await downloaded(source, options) : await readFileOrStdin(io, source),
+  const document = await parseDocument(
+    isUrl ? await download(source, options) : await readFileOrStdin(io, source),
     source,
   );
   const { importOpenApi } = await import('@heddle/blocks');
@@ -59,12 +59,12 @@ async function write(out: string, text: string): Promise<void> {
   } catch (error) {
     throw new UsageError(
       `The file ${out} cannot be written: ${(error as Error).message}`,
-      '--out names the file.',
+      'Use --out for another file.',
     );
   }
 }
 
-async function downloaded(url: string, options: BlockOptions): Promise<string> {
+async function download(url: string, options: BlockOptions): Promise<string> {
   const { createEgress } = await import('@heddle/sandbox/egress');
   const policy = await egressOf(options, readEnv());
   const http = createEgress({
@@ -77,13 +77,13 @@ async function downloaded(url: string, options: BlockOptions): Promise<string> {
     if (status === 200) return new TextDecoder().decode(body);
     throw new UsageError(
       `${url} answered with status ${status}.`,
-      'Download the document, and give the file.',
+      'Download the document and pass its file.',
     );
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
       `${url} cannot be read: ${(error as Error).message}`,
-      'Download the document, and give the file.',
+      'Download the document and pass its file.',
     );
   } finally {
     await http.close();
@@ -91,7 +91,7 @@ async function downloaded(url: string, options: BlockOptions): Promise<string> {
 }
 
 /** Parses JSON, or else YAML. */
-async function parsed(text: string, source: string): Promise<unknown> {
+async function parseDocument(text: string, source: string): Promise<unknown> {
   if (text.length > MAX_DOCUMENT_MB * 2 ** 20)
     throw new UsageError(
       `${source} is larger than ${MAX_DOCUMENT_MB} MB.`,
@@ -100,19 +100,19 @@ async function parsed(text: string, source: string): Promise<unknown> {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch (error) {
-    if (/^\s*\{/.test(text)) throw unreadable(source, 'JSON', error);
+    if (/^\s*\{/.test(text)) throw invalidDocument(source, 'JSON', error);
   }
   const { parse } = await import('yaml');
   try {
     return parse(text, { schema: 'core', maxAliasCount: 1000, logLevel: 'error' }) as unknown;
   } catch (error) {
-    throw unreadable(source, 'JSON or YAML', error);
+    throw invalidDocument(source, 'JSON or YAML', error);
   }
 }
 
-function unreadable(source: string, form: string, error: unknown): UsageError {
+function invalidDocument(source: string, format: string, error: unknown): UsageError {
   const message = (error as Error).message.split('\n', 1)[0] ?? '';
-  return new UsageError(`${source} is not ${form}: ${message}`, 'It must be an OpenAPI document.');
+  return new UsageError(`${source} is not ${format}: ${message}`, 'It must be an OpenAPI document.');
 }
 
 function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, out: string): void {
@@ -133,16 +133,16 @@ function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, 
 
 /** Returns a description of the credential that the operator must provide for a service; empty if it needs none. */
 function credentialOf({ tools }: ToolFile, service: string): string {
-  const needed = tools.flatMap(({ service: of, credential }) =>
-    of === service && credential ? [Object.entries(credential.schemes)] : [],
+  const schemeLists = tools.flatMap(({ service: toolService, credential }) =>
+    toolService === service && credential ? [Object.entries(credential.schemes)] : [],
   );
-  const forms = needed.map((schemes) =>
+  const forms = schemeLists.map((schemes) =>
     schemes.length === 1
       ? (schemes[0]?.[1].type ?? '')
       : `JSON object with ${schemes.map(([name]) => name).join(', ')}`,
   );
-  const all = [...new Set(forms)];
-  return all.length === 0 ? '' : `credential: ${all.join(' or ')}`;
+  const distinct = [...new Set(forms)];
+  return distinct.length === 0 ? '' : `credential: ${distinct.join(' or ')}`;
 }
 
 function notes(what: string, all: ImportedTools['leftOut']): string[] {

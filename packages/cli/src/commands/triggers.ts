@@ -8,7 +8,7 @@ import type { Io } from '../io.ts';
 import { safeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
-import { oneNamed } from './one-named.ts';
+import { findTrigger } from './find-trigger.ts';
 
 const TRIGGERS = '/api/v2/triggers';
 
@@ -16,10 +16,10 @@ type TriggerOptions = RemoteOptions & { json: boolean };
 
 /** Lists the triggers of the workspace, of all types. */
 export async function listTriggers(io: Io, options: TriggerOptions): Promise<number> {
-  const found = await new ApiClient(options, readEnv()).all(TRIGGERS);
-  if (options.json) writeJson(io, { data: found });
-  else if (found.length === 0) io.stderr.write('No triggers.\n');
-  else writeTable(io, ['WORKFLOW', 'BLOCK', 'TYPE', 'STATE', 'ID', 'EXPIRES', 'ERROR'], found.map(row));
+  const triggers = await new ApiClient(options, readEnv()).all(TRIGGERS);
+  if (options.json) writeJson(io, { data: triggers });
+  else if (triggers.length === 0) io.stderr.write('No triggers.\n');
+  else writeTable(io, ['WORKFLOW', 'BLOCK', 'TYPE', 'STATE', 'ID', 'EXPIRES', 'ERROR'], triggers.map(row));
   return EXIT.completed;
 }
 
@@ -32,18 +32,18 @@ function row(trigger: JsonObject): string[] {
   return [...fields, expires || '-', error].map(safeLine);
 }
 
-/** Lists the latest events about which flow control has decided, up to `limit`. */
+/** Lists the latest events of a trigger with the decisions of its flow control, up to `limit`. */
 export async function listEvents(
   io: Io,
   trigger: string,
   { limit, ...options }: TriggerOptions & { limit: number },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const path = await find(remote, trigger);
-  const found = await remote.latest(`${path}/events`, limit);
-  if (options.json) writeJson(io, { data: found });
-  else if (found.length === 0) io.stderr.write('No events.\n');
-  else writeTable(io, ['RECEIVED', 'KEY', 'STATE', 'REASON', 'RUN'], found.map(eventRow));
+  const path = await pathOf(remote, trigger);
+  const events = await remote.latest(`${path}/events`, limit);
+  if (options.json) writeJson(io, { data: events });
+  else if (events.length === 0) io.stderr.write('No events.\n');
+  else writeTable(io, ['RECEIVED', 'KEY', 'STATE', 'REASON', 'RUN'], events.map(eventRow));
   return EXIT.completed;
 }
 
@@ -60,14 +60,15 @@ export async function changeTrigger(
   { action, ...options }: TriggerOptions & { action: 'pause' | 'resume' },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const changed = dataOf(await remote.call('POST', `${await find(remote, trigger)}/${action}`));
+  const changed = dataOf(await remote.call('POST', `${await pathOf(remote, trigger)}/${action}`));
   const name = `${textOf(changed, 'workflowName')} (${textOf(changed, 'name')})`;
   if (options.json) writeJson(io, { data: changed });
   else io.stderr.write(`The trigger of ${safeLine(name)} is ${action === 'pause' ? 'paused' : 'active'}.\n`);
   return EXIT.completed;
 }
 
-async function find(remote: ApiClient, given: string): Promise<string> {
-  const trigger = oneNamed(await remote.all(TRIGGERS), given, 'trigger');
+/** Returns the path of a trigger, by its id, or by the name or id of its workflow. Throws usage errors. */
+async function pathOf(remote: ApiClient, idOrName: string): Promise<string> {
+  const trigger = findTrigger(await remote.all(TRIGGERS), idOrName, 'trigger');
   return `${TRIGGERS}/${encodeURIComponent(textOf(trigger, 'id'))}`;
 }

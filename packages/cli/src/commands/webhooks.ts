@@ -8,7 +8,7 @@ import type { Io } from '../io.ts';
 import { safeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
-import { oneNamed } from './one-named.ts';
+import { findTrigger } from './find-trigger.ts';
 
 const WEBHOOKS = '/api/v2/webhooks';
 
@@ -16,14 +16,14 @@ type WebhookOptions = RemoteOptions & { json: boolean };
 
 /** Lists the webhooks of the workspace with their URLs. */
 export async function listWebhooks(io: Io, options: WebhookOptions): Promise<number> {
-  const found = await new ApiClient(options, readEnv()).all(WEBHOOKS);
-  if (options.json) writeJson(io, { data: found });
-  else if (found.length === 0) io.stderr.write('No webhooks.\n');
+  const webhooks = await new ApiClient(options, readEnv()).all(WEBHOOKS);
+  if (options.json) writeJson(io, { data: webhooks });
+  else if (webhooks.length === 0) io.stderr.write('No webhooks.\n');
   else
     writeTable(
       io,
       ['WORKFLOW', 'BLOCK', 'STATE', 'SIGNED', 'HOOK', 'LAST', 'URL', 'REFUSED'],
-      found.map(row),
+      webhooks.map(row),
     );
   return EXIT.completed;
 }
@@ -59,11 +59,11 @@ export async function listDeliveries(
   { limit, ...options }: WebhookOptions & { limit: number },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const path = await find(remote, webhook);
-  const found = await remote.latest(`${path}/deliveries`, limit);
-  if (options.json) writeJson(io, { data: found });
-  else if (found.length === 0) io.stderr.write('No deliveries.\n');
-  else writeTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'FLOW', 'ID'], found.map(deliveryRow));
+  const path = await pathOf(remote, webhook);
+  const deliveries = await remote.latest(`${path}/deliveries`, limit);
+  if (options.json) writeJson(io, { data: deliveries });
+  else if (deliveries.length === 0) io.stderr.write('No deliveries.\n');
+  else writeTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'FLOW', 'ID'], deliveries.map(deliveryRow));
   return EXIT.completed;
 }
 
@@ -90,14 +90,15 @@ export async function replayDelivery(
   options: WebhookOptions,
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const path = await find(remote, webhook);
+  const path = await pathOf(remote, webhook);
   const run = dataOf(await remote.call('POST', `${path}/deliveries/${encodeURIComponent(delivery)}/replay`));
   if (options.json) writeJson(io, { data: run });
   else io.stdout.write(`${textOf(run, 'runId')}\n`);
   return EXIT.completed;
 }
 
-async function find(remote: ApiClient, given: string): Promise<string> {
-  const webhook = oneNamed(await remote.all(WEBHOOKS), given, 'webhook');
+/** Returns the path of a webhook, by its id, or by the name or id of its workflow. Throws usage errors. */
+async function pathOf(remote: ApiClient, idOrName: string): Promise<string> {
+  const webhook = findTrigger(await remote.all(WEBHOOKS), idOrName, 'webhook');
   return `${WEBHOOKS}/${encodeURIComponent(textOf(webhook, 'id'))}`;
 }

@@ -25,7 +25,7 @@ export type WorkerOptions = EnvOptions &
     health?: { host: string; port: number };
     /** Seconds. */
     grace: number;
-    /** Base URL of `heddle serve`, for the addresses of pauses. */
+    /** Base URL of `heddle serve`, for the URLs of pauses. */
     origin?: string;
     /** True to start the runs of triggers of the service. */
     triggers: boolean;
@@ -51,14 +51,14 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
     const ownership = ownershipOf(workflowOwnership, env);
     const imagesOf = (images: BlockImages) => workflowOwnership.sandboxImages(images);
     const pauseLinks = origin === undefined ? undefined : await pauseLinksAt(origin);
-    const started = await startWorker(io, {
+    const handle = await startWorker(io, {
       ...options,
       ...{ server, queue, env, ownership, imagesOf, pauseLinks },
       ...version,
     });
-    if (options.triggers) triggers = await openTriggers(io, { ...options, env, ownership, onError }, started);
-    return await untilStopped(io, withTriggers(started, triggers), {
-      ready: () => printReady(io, started, { ...options, ...server, queue }),
+    if (options.triggers) triggers = await openTriggers(io, { ...options, env, ownership, onError }, handle);
+    return await untilStopped(io, withTriggers(handle, triggers), {
+      ready: () => printReady(io, handle, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
@@ -67,46 +67,46 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   }
 }
 
-/** Starts the runs of triggers, on the server of the worker, which is stopped if that fails. */
+/** Starts the work of triggers on the worker's server. Stops the worker if that fails. */
 async function openTriggers(
   io: Io,
   options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkOptions, 'env' | 'ownership' | 'onError'>,
-  started: HeddleWorker,
+  handle: HeddleWorker,
 ): Promise<OpenTriggerWork> {
   try {
     const { openTriggerWork } = await import('../serve/trigger-work.ts');
     const { origin: _origin, triggers: _triggers, ...rest } = options;
     return await openTriggerWork(io, { ...rest, runtime: 'temporal', worker: false });
   } catch (error) {
-    await started.stop({ drainMs: 0 });
+    await handle.stop({ drainMs: 0 });
     throw error;
   }
 }
 
-/** Returns the worker. When it is stopped, it first stops starting runs of triggers. */
+/** Returns the worker with a `stop` that first stops the work of triggers. */
 function withTriggers(
-  started: HeddleWorker,
+  handle: HeddleWorker,
   triggers: OpenTriggerWork | undefined,
 ): Pick<HeddleWorker, 'finished' | 'stop'> {
   return {
-    finished: started.finished,
-    async stop(how) {
+    finished: handle.finished,
+    async stop(options) {
       await triggers?.close();
-      await started.stop(how);
+      await handle.stop(options);
     },
   };
 }
 
 type ReadyOptions = WorkerOptions & { address: string; namespace: string; queue: string };
 
-function printReady(io: Io, started: HeddleWorker, options: ReadyOptions): void {
+function printReady(io: Io, handle: HeddleWorker, options: ReadyOptions): void {
   const { address, namespace, queue, postgres, data } = options;
-  const roles = [...started.status().roles, ...(options.triggers ? ['triggers'] : [])];
-  const { url } = started;
+  const roles = [...handle.status().roles, ...(options.triggers ? ['triggers'] : [])];
+  const { url } = handle;
   if (options.json) {
     const ready = { ready: true, address, namespace, queue, roles, pid: process.pid };
-    const more = { ...(postgres === undefined && { data }), ...(url !== undefined && { health: url }) };
-    io.stdout.write(`${JSON.stringify({ ...ready, ...more })}\n`);
+    const optional = { ...(postgres === undefined && { data }), ...(url !== undefined && { health: url }) };
+    io.stdout.write(`${JSON.stringify({ ...ready, ...optional })}\n`);
     return;
   }
   const health = url === undefined ? '' : `; health: ${url}/healthz`;

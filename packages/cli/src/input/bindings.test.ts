@@ -107,13 +107,17 @@ describe('values for fields', () => {
     [
       's1.channel=C1',
       'The value of --set s1.channel is not JSON.',
-      /A text needs double quotes: --set 's1\.channel="TEXT"'/,
+      /A string needs double quotes: --set 's1\.channel="TEXT"'/,
     ],
     ['s1.channel={"a"', 'The value of --set s1.channel is not JSON.', /^Example: /],
     ['s1="C1"', '--set s1=… is not BLOCK.FIELD=JSON.', /^Example: --set 'Slack\.channel=/],
     ['channel', '--set is not BLOCK.FIELD=JSON.', /^Example: /],
-    ['v1.tools.2.type=1', '--set: there is no "2" in "v1.tools.2.type": the value is a list of 2', /./],
-    ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is not a list or object', /./],
+    [
+      'v1.tools.2.type=1',
+      '--set: there is no "2" in "v1.tools.2.type": the value is a list of length 2',
+      /./,
+    ],
+    ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is neither a list nor an object', /./],
   ])('are refused: %s', async (set, message, hint) => {
     const error = await refused({ set: [set] });
     expect(error.message).toContain(message);
@@ -134,8 +138,8 @@ describe('values for fields', () => {
   });
 
   it.each<[content: unknown, message: RegExp]>([
-    [[], /Invalid bindings in .*bindings\.json: they are not an object/],
-    [{ s1: 'C1' }, /those of "s1" are not an object of fields/],
+    [[], /Invalid bindings in .*bindings\.json: they are not a JSON object/],
+    [{ s1: 'C1' }, /the value of "s1" is not an object of fields/],
     [{ s2: { channel: 'C1' } }, /bindings\.json: the workflow has no block "s2"/],
   ])('are refused in a file: %j', async (content, message) => {
     expect((await refused({ bindings: [fileOf(content)] })).message).toMatch(message);

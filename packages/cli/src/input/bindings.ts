@@ -27,43 +27,43 @@ const MAX_LISTED = 20;
 /** Returns the values for fields from files and single options, which take precedence over files. Throws usage errors. */
 export async function readBindings({ set = [], bindings = [] }: BindingOptions): Promise<Binding[]> {
   const files = await Promise.all(
-    bindings.map(async (file) => inFile(file, await jsonFile('--bindings', file))),
+    bindings.map(async (file) => bindingsInFile(file, await jsonFile('--bindings', file))),
   );
-  return [...files.flat(), ...set.map((pair) => inOption(pair))];
+  return [...files.flat(), ...set.map((pair) => bindingInOption(pair))];
 }
 
-function inFile(file: string, json: Json): Binding[] {
-  const wrong = (what: string): UsageError =>
+function bindingsInFile(file: string, json: Json): Binding[] {
+  const invalid = (reason: string): UsageError =>
     new UsageError(
-      `Invalid bindings in ${file}: ${what}.`,
+      `Invalid bindings in ${file}: ${reason}.`,
       'Example: {"Slack": {"channel": "C0123456789"}, "Agent": {"model": "gpt-5-mini"}}',
     );
-  if (!isJsonObject(json)) throw wrong('they are not an object');
+  if (!isJsonObject(json)) throw invalid('they are not a JSON object');
   return Object.entries(json).flatMap(([block, fields]) => {
-    if (!isJsonObject(fields)) throw wrong(`those of "${block}" are not an object of fields`);
+    if (!isJsonObject(fields)) throw invalid(`the value of "${block}" is not an object of fields`);
     return Object.entries(fields).map(([field, value]) => ({ from: file, path: `${block}.${field}`, value }));
   });
 }
 
 /** Returns the binding in an option. Errors do not show the value, which may be a key. */
-function inOption(pair: string): Binding {
-  const at = pair.indexOf('=');
-  const path = pair.slice(0, Math.max(0, at)).trim();
+function bindingInOption(pair: string): Binding {
+  const separator = pair.indexOf('=');
+  const path = pair.slice(0, Math.max(0, separator)).trim();
   if (!/[^.]\.[^.]/.test(path)) {
-    const shown = at < 0 ? '' : ` ${shortened(path)}=…`;
-    throw new UsageError(`--set${shown} is not BLOCK.FIELD=JSON.`, EXAMPLE);
+    const option = separator < 0 ? '--set' : `--set ${shortened(path)}=…`;
+    throw new UsageError(`${option} is not BLOCK.FIELD=JSON.`, EXAMPLE);
   }
-  const text = pair.slice(at + 1);
+  const text = pair.slice(separator + 1);
   try {
     return { from: '--set', path, value: JSON.parse(text) as Json };
   } catch {
     const isPlain = /^\s*[^\s[{"]/.test(text);
-    const hint = isPlain ? `A text needs double quotes: --set '${path}="TEXT"'` : EXAMPLE;
+    const hint = isPlain ? `A string needs double quotes: --set '${path}="TEXT"'` : EXAMPLE;
     throw new UsageError(`The value of --set ${path} is not JSON.`, hint);
   }
 }
 
-/** Fills the values into the fields of a parsed workflow, in any of its forms, which is changed. Throws usage errors. */
+/** Sets the values of fields in a parsed workflow, which may have any of its forms. Throws usage errors. */
 export async function bind(workflow: Json, bindings: readonly Binding[]): Promise<void> {
   const state = stateIn(workflow);
   const blocks = isJsonObject(state) ? (own(state, 'blocks') ?? null) : null;
@@ -77,30 +77,30 @@ export async function bind(workflow: Json, bindings: readonly Binding[]): Promis
   }
 }
 
-/** Finds the block that a path begins with: by id, else by name. Names may contain dots, so the longest name counts. */
+/** Finds the block that a path begins with: by id, else by name. Names may contain dots, so the longest match wins. */
 function findBlock(blocks: JsonObject, { from, path }: Binding): { block: JsonObject; steps: string[] } {
   const parts = path.split('.');
   for (let length = parts.length - 1; length > 0; length--) {
     const name = parts.slice(0, length).join('.');
-    const found = blocksNamed(blocks, name);
-    const [first] = found;
-    if (found.length > 1)
+    const matches = blocksNamed(blocks, name);
+    const [first] = matches;
+    if (matches.length > 1)
       throw new UsageError(
-        `${from}: ${found.length} blocks are named "${name}".`,
-        `Use the id of one: ${found.map(([id]) => id).join(', ')}.`,
+        `${from}: ${matches.length} blocks are named "${name}".`,
+        `Use the id of one: ${matches.map(([id]) => id).join(', ')}.`,
       );
     if (first) return { block: first[1], steps: parts.slice(length) };
   }
   throw unknownBlock(blocks, parts.slice(0, -1), from);
 }
 
-/** Returns an error that names the beginning of the path that resembles a block's name, else the whole path. */
+/** Returns an error that names the longest beginning of the path that resembles a block's name, else the whole path. */
 function unknownBlock(blocks: JsonObject, parts: readonly string[], from: string): UsageError {
   const names = Object.entries(blocks).map(([id, block]) => nameOf(id, block));
   const starts = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
   const similar = starts.findLast((start) => nearest(start, names) !== undefined);
   const name = similar ?? parts.join('.');
-  return new UsageError(`${from}: the workflow has no block "${name}".`, near(name, names, 'blocks'));
+  return new UsageError(`${from}: the workflow has no block "${name}".`, suggestion(name, names, 'blocks'));
 }
 
 function blocksNamed(blocks: JsonObject, name: string): [string, JsonObject][] {
@@ -117,7 +117,7 @@ function nameOf(id: string, block: Json): string {
   return typeof name === 'string' && name.trim() !== '' ? name : id;
 }
 
-/** Finds the location of a field's value. A field that the file leaves out is added if blocks of the type have it. */
+/** Finds the location of a field's value. Adds a field that the file leaves out, if blocks of the type have it. */
 async function findField(
   block: JsonObject,
   field: string,
@@ -126,22 +126,22 @@ async function findField(
   const type = own(block, 'type');
   const isContainer = type === 'loop' || type === 'parallel';
   const fields = objectAt(block, isContainer ? 'data' : 'subBlocks');
-  const known = typeof type !== 'string' || Object.hasOwn(fields, field) ? [] : await fieldsOf(type);
-  if (!Object.hasOwn(fields, field) && !known.includes(field)) {
-    const all = [...new Set([...Object.keys(fields), ...known])];
+  const typeFields = typeof type !== 'string' || Object.hasOwn(fields, field) ? [] : await fieldsOf(type);
+  if (!Object.hasOwn(fields, field) && !typeFields.includes(field)) {
+    const all = [...new Set([...Object.keys(fields), ...typeFields])];
     const message = `${from}: the block of "${path}" has no field "${field}".`;
-    throw new UsageError(message, near(field, all, 'fields'));
+    throw new UsageError(message, suggestion(field, all, 'fields'));
   }
   return isContainer ? { holder: fields, key: field } : { holder: objectAt(fields, field), key: 'value' };
 }
 
-/** Returns the object below a key, which is added if there is none. */
+/** Returns the object at a key. Adds an empty object if there is none. */
 function objectAt(object: JsonObject, key: string): JsonObject {
-  const found = own(object, key);
-  if (isJsonObject(found)) return found;
-  const added: JsonObject = {};
-  object[key] = added;
-  return added;
+  const value = own(object, key);
+  if (isJsonObject(value)) return value;
+  const newObject: JsonObject = {};
+  object[key] = newObject;
+  return newObject;
 }
 
 /** Returns the fields that blocks of a type have, whether or not the file has them. */
@@ -149,8 +149,8 @@ async function fieldsOf(type: string): Promise<string[]> {
   const builtIn = BLOCK_FIELDS.get(type);
   if (builtIn) return Object.keys(builtIn.shape);
   const { describeBlocks } = await import('@heddle/blocks');
-  const found = (await describeBlocks()).find((each) => each.type === type);
-  return Object.keys((found?.fields['properties'] ?? {}) as object);
+  const description = (await describeBlocks()).find((each) => each.type === type);
+  return Object.keys((description?.fields['properties'] ?? {}) as object);
 }
 
 /**
@@ -158,20 +158,20 @@ async function fieldsOf(type: string): Promise<string[]> {
  * JSON text is parsed.
  */
 function withValue(value: Json, [step = '', ...others]: readonly string[], binding: Binding): Json {
-  const parsed = typeof value === 'string' ? parsedOr(value) : value;
+  const parsed = typeof value === 'string' ? parsedOrText(value) : value;
   const inner = (old: Json): Json => (others.length === 0 ? binding.value : withValue(old, others, binding));
   if (Array.isArray(parsed) && /^\d{1,6}$/.test(step) && Number(step) < parsed.length)
     return parsed.with(Number(step), inner(parsed[Number(step)] ?? null));
   if (isJsonObject(parsed) && (others.length === 0 || Object.hasOwn(parsed, step)))
     return { ...parsed, [step]: inner(own(parsed, step) ?? null) };
   const { from, path } = binding;
-  const has = Array.isArray(parsed)
-    ? `a list of ${parsed.length}, counted from 0`
-    : 'not a list or object with it';
-  throw new UsageError(`${from}: there is no "${step}" in "${path}": the value is ${has}.`, EXAMPLE);
+  const description = Array.isArray(parsed)
+    ? `a list of length ${parsed.length}, with positions from 0`
+    : 'neither a list nor an object with this key';
+  throw new UsageError(`${from}: there is no "${step}" in "${path}": the value is ${description}.`, EXAMPLE);
 }
 
-function parsedOr(text: string): Json {
+function parsedOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -180,18 +180,19 @@ function parsedOr(text: string): Json {
   }
 }
 
-function near(wanted: string, names: readonly string[], what: string): string {
-  const found = nearest(wanted, names);
-  if (found !== undefined) return `Did you mean "${found}"?`;
-  const shown = names.slice(0, MAX_LISTED).join(', ');
-  return `The ${what} are: ${shown}${names.length > MAX_LISTED ? ', …' : ''}.`;
+/** Returns a hint for an unknown name: the most similar name, else all names. */
+function suggestion(name: string, names: readonly string[], noun: string): string {
+  const similar = nearest(name, names);
+  if (similar !== undefined) return `Did you mean "${similar}"?`;
+  const list = names.slice(0, MAX_LISTED).join(', ');
+  return `The ${noun} are: ${list}${names.length > MAX_LISTED ? ', …' : ''}.`;
 }
 
 /** Returns the name that is most similar, without regard to case and white space; undefined if none is similar. */
-function nearest(wanted: string, names: readonly string[]): string | undefined {
-  const byForm = new Map(names.map((name) => [normalizeName(name), name]));
-  const found = new SimilarNames(byForm.keys()).nearest(normalizeName(wanted));
-  return found && byForm.get(found.name);
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const byForm = new Map(names.map((each) => [normalizeName(each), each]));
+  const similar = new SimilarNames(byForm.keys()).nearest(normalizeName(name));
+  return similar && byForm.get(similar.name);
 }
 
 function shortened(text: string): string {

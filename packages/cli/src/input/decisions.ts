@@ -13,7 +13,7 @@ export interface DecisionOptions {
 
 const ALL = 'all';
 
-/** Returns the answer that the options give; undefined if there is none. Throws usage errors. */
+/** Returns the answer from the options; undefined if there is none. Throws usage errors. */
 export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
   const { approve, deny, reason, edit = [] } = options;
   if (reason !== undefined && deny === undefined)
@@ -22,11 +22,11 @@ export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
       'It tells the model why a call is denied.',
     );
   const denial = { decision: 'deny', ...(reason !== undefined && { reason }) };
-  const given = [approve, deny, ...edit].filter((each) => each !== undefined);
-  if (given.length === 0) return undefined;
-  if (given.length === 1 && approve === ALL) return { decision: 'approve' };
-  if (given.length === 1 && deny === ALL) return denial;
-  const decided: [id: string, decision: Json][] = [
+  const values = [approve, deny, ...edit].filter((each) => each !== undefined);
+  if (values.length === 0) return undefined;
+  if (values.length === 1 && approve === ALL) return { decision: 'approve' };
+  if (values.length === 1 && deny === ALL) return denial;
+  const entries: [id: string, decision: Json][] = [
     ...idsOf(approve).map((id): [string, Json] => [id, { decision: 'approve' }]),
     ...idsOf(deny).map((id): [string, Json] => [id, denial]),
     ...edit.map((pair): [string, Json] => {
@@ -34,13 +34,13 @@ export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
       return [id, { decision: 'edit', arguments: edited }];
     }),
   ];
-  return { decisions: byCall(decided) };
+  return { decisions: byCall(entries) };
 }
 
 /** Returns decisions by the ids of calls. Throws usage errors. */
-function byCall(decided: readonly [id: string, decision: Json][]): JsonObject {
+function byCall(entries: readonly [id: string, decision: Json][]): JsonObject {
   const decisions = new Map<string, Json>();
-  for (const [id, decision] of decided) {
+  for (const [id, decision] of entries) {
     if (id === ALL) throw new UsageError('"all" decides about every call: name the calls instead.');
     if (decisions.has(id)) throw new UsageError(`Call ${id} has two decisions.`);
     decisions.set(id, decision);

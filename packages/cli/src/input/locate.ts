@@ -13,13 +13,13 @@ type Path = readonly (string | number)[];
 const ROOTS: readonly Path[] = [[], ['state'], ['data'], ['data', 'state']];
 
 /**
- * Finds positions in a workflow's text by their path from the graph. For a missing value it returns the position of the nearest
- * enclosing value. The text must be JSON.
+ * Returns a function that finds the position of a value in a workflow's text by its path from the graph. For a missing
+ * value it returns the position of the nearest enclosing value. The text must be JSON.
  */
 export function locator(text: string): (path: Path) => Position | undefined {
   const { body } = parse(text.replace(/^\uFEFF/, ''));
   const root = ROOTS.map((path) => walk(body, path)).find(
-    ({ left, node }) => left === 0 && step(node, 'blocks') !== undefined,
+    ({ missingSteps, node }) => missingSteps === 0 && step(node, 'blocks') !== undefined,
   );
   return (path) => {
     const node = walk(root?.node ?? body, path).node;
@@ -27,15 +27,15 @@ export function locator(text: string): (path: Path) => Position | undefined {
   };
 }
 
-/** Follows a path as far as it exists. `left`: the steps that are missing. */
-function walk(from: AnyNode, path: Path): { node: AnyNode; left: number } {
+/** Follows a path as far as it exists. `missingSteps`: the number of steps that do not exist. */
+function walk(from: AnyNode, path: Path): { node: AnyNode; missingSteps: number } {
   let node = from;
   for (const [index, key] of path.entries()) {
     const next = step(node, key);
-    if (!next) return { node, left: path.length - index };
+    if (!next) return { node, missingSteps: path.length - index };
     node = next;
   }
-  return { node, left: 0 };
+  return { node, missingSteps: 0 };
 }
 
 function step(node: AnyNode, key: string | number): AnyNode | undefined {

@@ -12,7 +12,7 @@ export interface MockOptions {
 
 type Tables = { blocks: { [name: string]: Json }; types: { [type: string]: Json } };
 
-/** Returns the mocks of a run for the engine; undefined without any. Single options take precedence over files. */
+/** Returns the mocks of a run; undefined if there are none. Single options take precedence over files. */
 export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
   if (options.mock.length === 0 && options.mocks.length === 0) return undefined;
   const tables: Tables = { blocks: {}, types: {} };
@@ -25,16 +25,16 @@ export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
 }
 
 function merge(tables: Tables, json: Json, file: string): void {
-  const found = typeof json === 'object' && json !== null && !Array.isArray(json) ? json : undefined;
-  const unknown = Object.keys(found ?? {}).filter((key) => key !== 'blocks' && key !== 'types');
-  if (!found || unknown.length > 0) {
-    const reason = unknown[0] === undefined ? 'they are not an object' : `unknown key "${unknown[0]}"`;
+  const object = typeof json === 'object' && json !== null && !Array.isArray(json) ? json : undefined;
+  const [unknownKey] = Object.keys(object ?? {}).filter((key) => key !== 'blocks' && key !== 'types');
+  if (!object || unknownKey !== undefined) {
+    const reason = unknownKey === undefined ? 'they are not a JSON object' : `unknown key "${unknownKey}"`;
     throw new UsageError(
       `Invalid mocks in ${file}: ${reason}.`,
       'Example: {"blocks": {"My Agent": {"content": "…"}}, "types": {"slack": {"ok": true}}}',
     );
   }
-  for (const key of ['blocks', 'types'] as const) Object.assign(tables[key], found[key] ?? {});
+  for (const key of ['blocks', 'types'] as const) Object.assign(tables[key], object[key] ?? {});
 }
 
 function mockPair(pair: string): [string, Json] {

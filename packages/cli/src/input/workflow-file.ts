@@ -30,12 +30,12 @@ const STDIN = 'stdin';
  */
 export async function readWorkflow(
   io: Io,
-  given: string,
+  source: string,
   options: { compat: boolean } & Pick<CompileOptions, 'triggers'> & BindingOptions,
 ): Promise<WorkflowFile> {
-  const text = await readFileOrStdin(io, given);
+  const text = await readFileOrStdin(io, source);
   const boundText = await withBindings(text, options);
-  const file = given === '-' ? STDIN : given;
+  const file = source === '-' ? STDIN : source;
   const fileName = basename(file);
   const parsed = parseWorkflowText(boundText, { fileName });
   const { integrationTypeInfos } = await import('@heddle/blocks');
@@ -73,12 +73,12 @@ async function withPositions(
   diagnostics: readonly Diagnostic[],
 ): Promise<PlacedDiagnostic[]> {
   if (diagnostics.length === 0) return [];
-  const broken = diagnostics.find(({ code }) => code === 'JSON_INVALID');
-  const find = broken ? () => positionIn(broken.message) : await finder(text, diagnostics);
+  const invalidJson = diagnostics.find(({ code }) => code === 'JSON_INVALID');
+  const find = invalidJson ? () => positionIn(invalidJson.message) : await finder(text, diagnostics);
   return diagnostics.map((diagnostic) => ({ ...diagnostic, file, ...find(diagnostic.path) }));
 }
 
-/** Finds positions in the text. Files over the limits are not parsed, so they have none. */
+/** Returns a function that finds positions in the text. Files over the limits are not parsed: they have none. */
 async function finder(
   text: string,
   diagnostics: readonly Diagnostic[],
@@ -92,6 +92,6 @@ async function finder(
 
 /** Returns the position in Node's error message about invalid JSON. */
 function positionIn(message: string): Position | undefined {
-  const found = /line (\d+) column (\d+)/.exec(message);
-  return found ? { line: Number(found[1]), column: Number(found[2]) } : undefined;
+  const match = /line (\d+) column (\d+)/.exec(message);
+  return match ? { line: Number(match[1]), column: Number(match[2]) } : undefined;
 }

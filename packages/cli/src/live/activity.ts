@@ -31,7 +31,7 @@ export class Activity {
     });
   }
 
-  /** Records that a block waits. `until`: the time as text. */
+  /** Records that a block waits for a time. `until`: the time as text. */
   wait(log: BlockLog, until: string): void {
     this.start(log);
     const active = this.#active.get(log.executionOrder);
@@ -72,11 +72,11 @@ export class Activity {
   }
 
   #path(containers: readonly string[], last: string): string {
-    const around = containers.flatMap((id) => {
+    const iterations = containers.flatMap((id) => {
       const iteration = this.#iterations.get(id);
       return iteration ? iterationText(iteration) : [];
     });
-    return [...around, last].join(' › ');
+    return [...iterations, last].join(' › ');
   }
 }
 

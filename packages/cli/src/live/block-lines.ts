@@ -7,7 +7,7 @@ import { pad } from '../render/table.ts';
 import { containersOf } from './activity.ts';
 
 /** How to format the lines of blocks. */
-export interface LineStyle {
+export interface LineFormat {
   style: Style;
   /** Width of the column of names. */
   width: number;
@@ -29,25 +29,26 @@ export function collectingIn(region: Plan['skeleton']): string[] {
 const MAX_STDOUT_LINES = 20;
 
 /** Returns the lines for an ended block. A block in a container has lines only if it failed or printed something. */
-export function endedLines(log: BlockLog, output: Json, look: LineStyle): string[] {
-  const { style } = look;
+export function endedLines(log: BlockLog, output: Json, format: LineFormat): string[] {
+  const { style } = format;
   // A condition passes on the output of the block before it, including `stdout`.
-  const printed = log.blockType === 'function' ? stdoutLines(output, style) : [];
-  if (log.status === 'cancelled') return log.container ? [] : [line(style.dim('○'), 'cancelled', log, look)];
-  if (log.status === 'failed') return [...failedLines(log, look), ...printed];
-  if (log.container && printed.length === 0) return [];
-  return [line(style.green('✓'), noteOf(log, output, look), log, look), ...printed];
+  const stdout = log.blockType === 'function' ? stdoutLines(output, style) : [];
+  if (log.status === 'cancelled')
+    return log.container ? [] : [line(style.dim('○'), 'cancelled', log, format)];
+  if (log.status === 'failed') return [...failedLines(log, format), ...stdout];
+  if (log.container && stdout.length === 0) return [];
+  return [line(style.green('✓'), noteOf(log, output, format), log, format), ...stdout];
 }
 
-function failedLines(log: BlockLog, look: LineStyle): string[] {
-  const { style } = look;
-  const collected = containersOf(log).some((id) => look.collecting.has(id));
-  const mark = log.errorHandled || collected ? style.yellow('!') : style.red('✗');
-  const handled = log.errorHandled ? 'failed; continues at its error port' : 'failed; collected';
-  const notes = [attemptsNote(log), log.errorHandled || collected ? handled : 'failed'];
-  const first = line(mark, notes.filter((note) => note !== '').join(', '), log, look);
+function failedLines(log: BlockLog, format: LineFormat): string[] {
+  const { style } = format;
+  const isCollected = containersOf(log).some((id) => format.collecting.has(id));
+  const mark = log.errorHandled || isCollected ? style.yellow('!') : style.red('✗');
+  const handledNote = log.errorHandled ? 'failed; continues at its error port' : 'failed; collected';
+  const notes = [attemptsNote(log), log.errorHandled || isCollected ? handledNote : 'failed'];
+  const first = line(mark, notes.filter((note) => note !== '').join(', '), log, format);
   // The end of the run shows the details of the failure that ended it.
-  if (!log.errorHandled && !collected) return [first];
+  if (!log.errorHandled && !isCollected) return [first];
   return [
     first,
     ...safe(log.error?.message ?? '')
@@ -57,10 +58,10 @@ function failedLines(log: BlockLog, look: LineStyle): string[] {
 }
 
 /** Returns the line for a block that waits for a person or a time. */
-export function pausedLine(log: BlockLog, until: string | undefined, look: LineStyle): string {
-  const name = pad(pathOf(log, look.plan), look.width);
+export function pausedLine(log: BlockLog, until: string | undefined, format: LineFormat): string {
+  const name = pad(pathOf(log, format.plan), format.width);
   const note = until === undefined ? 'waits for a person' : `waits until ${until}`;
-  return `${look.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`;
+  return `${format.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${format.style.dim(note)}`;
 }
 
 /**
@@ -75,22 +76,22 @@ export function resumesAtMs(output: Json): number | undefined {
 
 const DURATION_WIDTH = 9;
 
-function line(mark: string, note: string, log: BlockLog, look: LineStyle): string {
+function line(mark: string, note: string, log: BlockLog, format: LineFormat): string {
   const took = pad(duration(log.durationMs ?? 0), DURATION_WIDTH, 'left');
-  const text = `${mark} ${pad(pathOf(log, look.plan), look.width)}  ${look.style.dim(took)}`;
-  return note === '' ? text : `${text}  ${look.style.dim(note)}`;
+  const text = `${mark} ${pad(pathOf(log, format.plan), format.width)}  ${format.style.dim(took)}`;
+  return note === '' ? text : `${text}  ${format.style.dim(note)}`;
 }
 
 /** Returns text such as `Each Item 3 › Price`: the block's name, after the iterations around it. */
 export function pathOf(log: BlockLog, plan: Plan): string {
-  const around = [...log.parents, ...(log.container ? [log.container] : [])];
+  const scopes = [...log.parents, ...(log.container ? [log.container] : [])];
   return [
-    ...around.map(({ blockId, index }) => `${safeLine(plan.blocks[blockId]?.name ?? blockId)} ${index + 1}`),
+    ...scopes.map(({ blockId, index }) => `${safeLine(plan.blocks[blockId]?.name ?? blockId)} ${index + 1}`),
     safeLine(log.blockName),
   ].join(' › ');
 }
 
-function noteOf(log: BlockLog, output: Json, { mocked }: LineStyle): string {
+function noteOf(log: BlockLog, output: Json, { mocked }: LineFormat): string {
   const mock = mocked.has(log.blockId) ? 'mocked' : '';
   return [mock, containerNote(log, output), branchNote(log, output), attemptsNote(log)]
     .filter((note) => note !== '')
@@ -122,8 +123,8 @@ function attemptsNote(log: BlockLog): string {
 function stdoutLines(output: Json, style: Style): string[] {
   const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
   if (typeof stdout !== 'string' || stdout === '') return [];
-  const all = safe(stdout).split('\n');
-  const rest = all.length - MAX_STDOUT_LINES;
-  const shown = all.slice(0, MAX_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
-  return rest > 0 ? [...shown, style.dim(`    │ … ${plural(rest, 'more line')}`)] : shown;
+  const lines = safe(stdout).split('\n');
+  const moreCount = lines.length - MAX_STDOUT_LINES;
+  const first = lines.slice(0, MAX_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
+  return moreCount > 0 ? [...first, style.dim(`    │ … ${plural(moreCount, 'more line')}`)] : first;
 }

@@ -7,7 +7,7 @@ import { clip } from '../render/table.ts';
 import stringWidth from 'fast-string-width';
 import { Activity } from './activity.ts';
 import { collectingIn, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
-import type { LineStyle } from './block-lines.ts';
+import type { LineFormat } from './block-lines.ts';
 import type { Painter } from './painter.ts';
 
 /** Calls `tick` at an interval. Returns a function that stops it. */
@@ -32,19 +32,19 @@ const NAME_WIDTH = 32;
 
 type BlockEvent = Extract<RunEvent, { log: unknown }>;
 
-/** Shows the progress of a run. Events may come twice, because a late viewer also reads the logs. */
+/** Shows the progress of a run. Events may arrive twice, because a late viewer also reads the logs. */
 export class LiveView {
   /** Blocks that have ended. */
   blocks = 0;
   readonly #parts: LiveParts;
-  readonly #look: LineStyle;
+  readonly #format: LineFormat;
   readonly #activity = new Activity();
   readonly #ended = new Set<number>();
   readonly #paused = new Set<number>();
   readonly #startedMs: number;
   readonly #stop: () => void;
   #frame = 0;
-  #moved = false;
+  #isDrawn = false;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
@@ -52,7 +52,7 @@ export class LiveView {
     const names = Object.values(parts.plan.blocks)
       .filter(({ containers }) => containers.length === 0)
       .map(({ name }) => stringWidth(safeLine(name)));
-    this.#look = {
+    this.#format = {
       style: parts.style,
       plan: parts.plan,
       mocked: parts.mocked,
@@ -109,7 +109,7 @@ export class LiveView {
     this.#ended.add(log.executionOrder);
     this.#activity.end(log);
     this.blocks += 1;
-    this.#parts.painter.print(endedLines(log, output, this.#look));
+    this.#parts.painter.print(endedLines(log, output, this.#format));
   }
 
   #pause(log: BlockEvent['log'], output: BlockEvent['output']): void {
@@ -122,7 +122,7 @@ export class LiveView {
     else this.#activity.wait(log, until);
     // The status line shows waits for a time. Without it, a permanent line does.
     const isOnStatusLine = until !== undefined && (updating || log.container !== undefined);
-    if (!isOnStatusLine) painter.print([pausedLine(log, until, this.#look)]);
+    if (!isOnStatusLine) painter.print([pausedLine(log, until, this.#format)]);
   }
 
   #retry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
@@ -138,18 +138,18 @@ export class LiveView {
     const { updating, painter, style, plan } = this.#parts;
     const { blockId, blockName, iteration, count } = event;
     this.#activity.iterate(blockId, blockName, { iteration, count });
-    const inner = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
-    if (updating || inner || !isMilestone(iteration + 1, count)) return;
-    const of = count === undefined ? '' : `/${count}`;
-    painter.print([style.dim(`· ${safeLine(blockName)} ${iteration + 1}${of}`)]);
+    const isNested = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
+    if (updating || isNested || !isMilestone(iteration + 1, count)) return;
+    const total = count === undefined ? '' : `/${count}`;
+    painter.print([style.dim(`· ${safeLine(blockName)} ${iteration + 1}${total}`)]);
   }
 
   #tick(): void {
     const { painter, style, now, updating } = this.#parts;
     const line = this.#activity.line();
     if (updating) {
-      if (line !== '' || this.#moved) {
-        this.#moved = true;
+      if (line !== '' || this.#isDrawn) {
+        this.#isDrawn = true;
         this.#frame = (this.#frame + 1) % FRAMES.length;
         const elapsed = style.dim(duration(now() - this.#startedMs));
         painter.status(
@@ -163,7 +163,7 @@ export class LiveView {
   }
 }
 
-/** True for 1, 2, … 10, 20, … 100, 200, … and the last: few lines however many iterations there are. */
+/** True for 1, 2, … 10, 20, … 100, 200, … and the last number, so that many iterations print few lines. */
 export function isMilestone(number: number, count: number | undefined): boolean {
   return number === count || number % 10 ** Math.floor(Math.log10(number)) === 0;
 }

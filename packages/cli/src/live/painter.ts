@@ -21,19 +21,19 @@ export function createPainter(stream: OutStream, updating: boolean): Painter {
       status: () => undefined,
     };
   }
-  let shown = '';
+  let currentLine = '';
   const status = (line: string): void => {
-    if (line === shown) return;
+    if (line === currentLine) return;
     stream.write(line === '' ? CLEAR : `${CLEAR}${NO_WRAP}${line}${WRAP}`);
-    shown = line;
+    currentLine = line;
   };
   return {
     print(lines) {
       if (lines.length === 0) return;
-      const before = shown;
-      stream.write(`${shown === '' ? '' : CLEAR}${lines.map((line) => `${line}\n`).join('')}`);
-      shown = '';
-      status(before);
+      const previousLine = currentLine;
+      stream.write(`${currentLine === '' ? '' : CLEAR}${lines.map((line) => `${line}\n`).join('')}`);
+      currentLine = '';
+      status(previousLine);
     },
     status,
   };

@@ -3,9 +3,9 @@ import type { Io } from '../io.ts';
 import { safe, safeLine, styleFor } from '../render/style.ts';
 
 /**
- * Writes the events of a run to stdout: with `json` each as a line of JSON, once; else the text of its agents as it arrives.
- * Names of agents, and notes about texts that were not the answer, are written to stderr. Resolves when the events end,
- * rejects if `failure` does.
+ * Writes the events of a run to stdout: with `json` each event once, as a line of JSON; else the text of its agents as
+ * it arrives. Writes the names of agents, and notes about text that was not the answer, to stderr. Resolves when the
+ * events end. Rejects if `failure` does.
  */
 export async function streamEvents(
   io: Io,
@@ -27,7 +27,7 @@ function lineWriter(io: Io): Accept {
   const seen = new Set<string>();
   return (event) => {
     if (!event) return;
-    // Logs fill in what a listener missed, so events of blocks may come twice.
+    // Logs fill in what a listener missed, so events of blocks may arrive twice.
     const key = 'log' in event ? `${event.type} ${event.log.executionOrder}` : undefined;
     if (key !== undefined && seen.has(key)) return;
     if (key !== undefined) seen.add(key);
@@ -52,11 +52,11 @@ function textWriter(io: Io): Accept {
       io.stderr.write(`${style.dim('  (not the answer)')}\n`);
     }
     if (emission.type !== 'text') return;
-    const place = [blockId, ...scope].join('/');
-    if (place !== speaker) {
+    const block = [blockId, ...scope].join('/');
+    if (block !== speaker) {
       endLine();
       io.stderr.write(`${style.dim(`  ${safeLine(blockName)}:`)}\n`);
-      speaker = place;
+      speaker = block;
     }
     const text = safe(emission.text);
     if (text === '') return;

@@ -35,10 +35,10 @@ export function openView(
   const style = styleFor(io.stderr);
   const updating = io.stderr.isTTY === true && readEnv().canUpdateLines;
   io.stderr.write(`${style.bold(safeLine(plan.workflow.name))}${style.dim(`  run ${shortId(runId)}`)}\n`);
-  const mocked = Object.values(plan.blocks).filter((block) => isMocked(block, mocks));
+  const mockedBlocks = Object.values(plan.blocks).filter((block) => isMocked(block, mocks));
   return new LiveView({
     plan,
-    mocked: new Set(mocked.map(({ id }) => id)),
+    mocked: new Set(mockedBlocks.map(({ id }) => id)),
     painter: createPainter(io.stderr, updating),
     style,
     updating,
@@ -47,22 +47,22 @@ export function openView(
   });
 }
 
-/** How to follow a run. */
-export interface Following {
+/** The run to follow. */
+interface FollowOptions {
   /**
-   * Starts of blocks that run already, and ends of blocks since this time, in milliseconds since the epoch, are taken from the run's
-   * logs, too.
+   * Also yields, from the run's logs, the starts of blocks that are already running and the ends of blocks since this
+   * time, in milliseconds since the epoch.
    */
   sinceMs?: number | undefined;
   /** Settles when the run pauses or ends. */
   result: Promise<RunResource>;
 }
 
-/** Yields events of a handle until its result. With `sinceMs`, events of blocks may come twice. */
+/** Yields events of a handle until its result. With `sinceMs`, events of blocks may arrive twice. */
 export async function* eventsUntil(
   engine: Engine,
   handle: RunHandle,
-  { result, sinceMs }: Following,
+  { result, sinceMs }: FollowOptions,
 ): AsyncGenerator<RunEvent> {
   // A run that continues after a crash does not start these blocks again.
   if (sinceMs !== undefined)
@@ -78,34 +78,34 @@ async function* eventsFromLogs(
   sinceMs: number,
 ): AsyncGenerator<RunEvent> {
   for (const log of await engine.getLogs(runId)) {
-    const old = log.status === 'paused' ? log.startedMs < sinceMs : (log.endedMs ?? sinceMs) < sinceMs;
-    if (!old) yield eventOf(log);
+    const isOld = log.status === 'paused' ? log.startedMs < sinceMs : (log.endedMs ?? sinceMs) < sinceMs;
+    if (!isOld) yield eventOf(log);
   }
 }
 
-/** Time limit for a store that does not answer. Normally the events of a paused or ended run end by themselves. */
-const REST_MS = 5000;
+/** Time limit for a store that does not respond. Normally the events of a paused or ended run end by themselves. */
+const STORE_TIMEOUT_MS = 5000;
 /** Time after which a suspended run has presumably sent its events, and the events of a paused run are read again. */
 const QUIET_MS = 200;
 const QUIET = Symbol('quiet');
 
 async function* liveEvents(handle: RunHandle, result: Promise<RunResource>): AsyncGenerator<RunEvent> {
   const settled = result.then(
-    ({ status }) => (status === 'running' ? QUIET_MS : REST_MS),
+    ({ status }) => (status === 'running' ? QUIET_MS : STORE_TIMEOUT_MS),
     () => QUIET_MS,
   );
   const quiet = settled.then((ms) => delay(ms, QUIET, { ref: false }));
-  const readings = unreadEvents();
+  const startReading = unreadEvents();
   for (;;) {
-    const isUnread = readings();
-    for await (const event of until(quiet, handle.events())) if (isUnread(event)) yield event;
+    const isUnread = startReading();
+    for await (const event of takeUntil(quiet, handle.events())) if (isUnread(event)) yield event;
     // The events end at a pause. If an answer is on its way, the run continues, and its events are read again.
     if (await Promise.race([settled.then(() => true), delay(QUIET_MS, false)])) return;
   }
 }
 
 /** Yields the items until their end or until `stop` resolves. */
-async function* until<T>(stop: Promise<typeof QUIET>, items: AsyncIterable<T>): AsyncGenerator<T> {
+async function* takeUntil<T>(stop: Promise<typeof QUIET>, items: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   for (;;) {
     const item = await Promise.race([iterator.next(), stop]);
@@ -115,8 +115,8 @@ async function* until<T>(stop: Promise<typeof QUIET>, items: AsyncIterable<T>): 
 }
 
 /**
- * Returns a function to call before each reading of a handle. It returns a test: true for events that earlier readings did not
- * have. Emissions and other events are counted separately, because their order can differ.
+ * Returns a function to call before each reading of a handle. That function returns a predicate: true for events that
+ * no earlier reading had. Emissions and other events are counted separately, because their order can differ.
  */
 function unreadEvents(): () => (event: RunEvent) => boolean {
   let [events, emissions] = [0, 0];
@@ -134,12 +134,12 @@ function unreadEvents(): () => (event: RunEvent) => boolean {
 }
 
 function eventOf(log: Awaited<ReturnType<Engine['getLogs']>>[number]): RunEvent {
-  const shown: BlockLog = { ...log, input: undefined, output: undefined };
+  const blockLog: BlockLog = { ...log, input: undefined, output: undefined };
   return {
     type: `block:${log.status === 'running' ? 'started' : log.status}`,
     runId: log.runId,
     atMs: log.endedMs ?? log.startedMs,
-    log: shown,
+    log: blockLog,
     output: log.output,
   };
 }

@@ -21,10 +21,10 @@ export function inputsOf(plan: Plan): string {
     .join(', ');
 }
 
-/** Returns the iterations or branches of a container, in a few words. */
+/** Returns the iterations or branches of a container as text. */
 export function containerWords(container: ContainerConfig, node: Node): string {
   const window = node.subflow?.window;
-  const atOnce = window === undefined || window === Infinity ? '' : `, up to ${window} at once`;
+  const concurrency = window === undefined || window === Infinity ? '' : `, up to ${window} at once`;
   switch (container.kind) {
     case 'for':
       return countWords(container.count, 'iteration');
@@ -37,9 +37,9 @@ export function containerWords(container: ContainerConfig, node: Node): string {
     case 'doWhile':
       return `repeats while ${container.condition.authored}`;
     case 'parallelCount':
-      return `${countWords(container.count, 'branch')}${atOnce}`;
+      return `${countWords(container.count, 'branch')}${concurrency}`;
     case 'parallelCollection':
-      return `for each ${collectionWords(container)}${atOnce}`;
+      return `for each ${collectionWords(container)}${concurrency}`;
   }
 }
 
@@ -60,11 +60,11 @@ export function portWords(plan: Plan, region: Region, node: Node): string {
   const position = region.nodes.indexOf(node);
   return node.outs
     .flatMap((target) => {
-      const to = region.nodes[target];
-      const ports = to?.ins.filter((edge) => edge.from === position).map((edge) => edge.port) ?? [];
+      const targetNode = region.nodes[target];
+      const ports = targetNode?.ins.filter((edge) => edge.from === position).map((edge) => edge.port) ?? [];
       return ports
         .filter((port) => port !== 'source')
-        .map((port) => `${portTitle(plan, node, port)} → ${nameOf(plan, to)}`);
+        .map((port) => `${portTitle(plan, node, port)} → ${nameOf(plan, targetNode)}`);
     })
     .join(', ');
 }

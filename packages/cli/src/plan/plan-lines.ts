@@ -44,7 +44,7 @@ function requirements(plan: Plan, style: Style): string {
 interface Level {
   style: Style;
   depth: number;
-  /** Number of the enclosing container, with a dot at its end. */
+  /** Number of the enclosing container, followed by a dot; empty at the top level. */
   numbers: string;
 }
 

@@ -11,14 +11,14 @@ export interface CommandContext extends RuntimeOptions {
 }
 
 /** Returns a command line for a run, ready to paste into a shell. */
-export function runsCommand(verb: string, context: CommandContext, ...more: readonly string[]): string {
-  const runtime = CONTINUING.has(verb) ? runtimeArgs(context) : [];
-  const args = ['heddle', 'runs', verb, shortId(context.runId), ...more, ...runtime, ...storeArgs(context)];
-  return args.map(shellQuote).join(' ');
+export function runsCommand(verb: string, context: CommandContext, ...args: readonly string[]): string {
+  const runtime = CONTINUING_VERBS.has(verb) ? runtimeArgs(context) : [];
+  const words = ['heddle', 'runs', verb, shortId(context.runId), ...args, ...runtime, ...storeArgs(context)];
+  return words.map(shellQuote).join(' ');
 }
 
 /** Verbs that continue a run, and need its runtime. */
-const CONTINUING = new Set(['resume', 'rerun']);
+const CONTINUING_VERBS = new Set(['resume', 'rerun']);
 
 /** Returns the arguments for the store. The URL of a database may contain a password, so the user fills it in. */
 function storeArgs({ data, postgres }: StoreOptions): string[] {

@@ -18,16 +18,16 @@ export function diagnosticLines(
     ...diagnostics.filter(({ severity }) => severity === 'error'),
     ...diagnostics.filter(({ severity }) => severity !== 'error'),
   ];
-  return errorsFirst.flatMap((diagnostic) => [...oneDiagnostic(diagnostic, nameOf, style), '']);
+  return errorsFirst.flatMap((diagnostic) => [...linesOf(diagnostic, nameOf, style), '']);
 }
 
-function oneDiagnostic(diagnostic: PlacedDiagnostic, nameOf: NameOf, style: Style): string[] {
+function linesOf(diagnostic: PlacedDiagnostic, nameOf: NameOf, style: Style): string[] {
   const { severity, code, message, hint } = diagnostic;
   const label = severity === 'error' ? style.red('error  ') : style.yellow('warning');
-  const where = locationOf(diagnostic, nameOf);
+  const location = locationOf(diagnostic, nameOf);
   const [first = '', ...more] = safe(message).split('\n');
   return [
-    `${label}  ${style.bold(first)}${where === '' ? '' : style.dim(`  in ${where}`)}`,
+    `${label}  ${style.bold(first)}${location === '' ? '' : style.dim(`  in ${location}`)}`,
     ...more.map((line) => `         ${line}`),
     `         ${style.cyan('→')} ${safeLine(hint)}`,
     `         ${style.dim(`${position(diagnostic)}  ${code}`)}`,
@@ -60,8 +60,8 @@ export function countsOf(diagnostics: readonly PlacedDiagnostic[]): string {
     .join(', ');
 }
 
-/** True if one of them is an error. */
-export function anyError(diagnostics: readonly PlacedDiagnostic[]): boolean {
+/** True if one of the diagnostics is an error. */
+export function hasError(diagnostics: readonly PlacedDiagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
 }
 

@@ -21,12 +21,12 @@ export function failureLines(error: NonNullable<RunResource['error']>, context: 
   const details = isJsonObject(error.details) ? error.details : {};
   const blockId = textAt(details, 'blockId');
   const block = blockId === undefined ? undefined : plan.blocks[blockId];
-  const where = block ? `${safeLine(block.name)} (${block.type})` : '';
+  const location = block ? `${safeLine(block.name)} (${block.type})` : '';
   return [
     '',
-    ...(where === ''
+    ...(location === ''
       ? []
-      : [`  ${style.dim('block')}  ${style.bold(where)}${iterationText(details, context)}`]),
+      : [`  ${style.dim('block')}  ${style.bold(location)}${iterationText(details, context)}`]),
     `  ${style.dim('code')}   ${error.code}`,
     ...labelled('error', safe(error.message), style),
     ...codeFrame(block?.code?.authored, own(details, 'line'), style),
@@ -59,9 +59,9 @@ function hints(
 ): string[] {
   const { plan, style } = context;
   const block = plan.blocks[textAt(details, 'blockId') ?? ''];
-  const known = SPECIAL[textAt(details, 'reason') ?? ''] ?? SPECIAL[error.code];
+  const hintOf = HINTS[textAt(details, 'reason') ?? ''] ?? HINTS[error.code];
   return [
-    ...(known ? [known(block?.type ?? 'TYPE')] : []),
+    ...(hintOf ? [hintOf(block?.type ?? 'TYPE')] : []),
     `${runsCommand('show', context)}  ${style.dim('shows what each block did')}`,
     ...(block ? rerunHint(block, context) : []),
   ];
@@ -72,15 +72,16 @@ function rerunHint({ id, containers }: BlockConfig, context: FailureContext): st
   const { plan, file, style, blockArgs = [] } = context;
   const restart = plan.blocks[containers[0] ?? id];
   if (!restart || restart.trigger) return [];
-  const changed = file === undefined || file === '-' ? [] : [file];
-  const command = runsCommand('rerun', context, '--from', restart.name, ...changed, ...blockArgs);
+  const fileArgs = file === undefined || file === '-' ? [] : [file];
+  const command = runsCommand('rerun', context, '--from', restart.name, ...fileArgs, ...blockArgs);
   return [`${command}  ${style.dim('starts again here after a change')}`];
 }
 
-const SPECIAL: { [code: string]: ((type: string) => string) | undefined } = {
+/** Hints by the reason or the code of an error. */
+const HINTS: { [code: string]: ((type: string) => string) | undefined } = {
   BLOCK_TYPE_UNKNOWN: (type) =>
     `No executor runs "${type}" blocks. Mock their output: --mock ${shellQuote(type)}='{"ok": true}'`,
-  CHILD_NOT_FOUND: () => 'Name the folder with the child workflow: --workflows DIR',
+  CHILD_NOT_FOUND: () => 'Set the folder of the child workflows: --workflows DIR',
   RESULT_TOO_LARGE: () => 'Allow larger results: --result-limit MIB',
   INPUT_TOO_LARGE: () => 'Allow larger inputs of code: --result-limit MIB',
   RUN_TIMEOUT: () => 'Raise the time limit: --timeout SECONDS',

@@ -9,7 +9,7 @@ import { clip } from './table.ts';
 const NAME_WIDTH = 44;
 const VALUE_WIDTH = 72;
 
-/** A block log with a mark for mocked blocks. */
+/** A block log, with a mark if its block is mocked. */
 export type MarkedLog = LogDetail & { mocked: boolean };
 
 /** Returns the table rows of block logs: order, status, block with its iterations, duration, and the start of the output. */
@@ -40,14 +40,14 @@ function mark(log: LogDetail, style: Style): string {
 
 function resultText(log: LogDetail, style: Style): string {
   if (log.error) return style.red(clip(safeLine(log.error.message), VALUE_WIDTH));
-  return log.status === 'completed' ? style.dim(clip(brief(log.output), VALUE_WIDTH)) : '';
+  return log.status === 'completed' ? style.dim(clip(compactJson(log.output), VALUE_WIDTH)) : '';
 }
 
 /** Returns the input of the block, and the output of the mock. */
 function mockedText(log: LogDetail, style: Style): string {
-  return `${style.dim(`${clip(brief(log.input), VALUE_WIDTH)} →`)} ${resultText(log, style)}`.trimEnd();
+  return `${style.dim(`${clip(compactJson(log.input), VALUE_WIDTH)} →`)} ${resultText(log, style)}`.trimEnd();
 }
 
-function brief(value: Json): string {
+function compactJson(value: Json): string {
   return safeLine(JSON.stringify(value)).slice(0, VALUE_WIDTH * 4);
 }

@@ -29,15 +29,15 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
   const took = run.durationMs === null ? '' : duration(run.durationMs);
   switch (statusOf(run, context)) {
     case 'completed':
-      return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blocks(context)}${id}`];
+      return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blockCount(context)}${id}`];
     case 'failed':
       return [
-        `${style.red('✗')} ${style.bold('Failed')} after ${took}${blocks(context)}${id}`,
+        `${style.red('✗')} ${style.bold('Failed')} after ${took}${blockCount(context)}${id}`,
         ...(run.error ? failureLines(run.error, context) : []),
       ];
     case 'cancelled':
       return [
-        `${style.yellow('○')} ${style.bold('Cancelled')}${took === '' ? '' : ` after ${took}`}${blocks(context)}${reason(context)}${id}`,
+        `${style.yellow('○')} ${style.bold('Cancelled')}${took === '' ? '' : ` after ${took}`}${blockCount(context)}${cancelText(context)}${id}`,
       ];
     case 'paused':
       return [
@@ -54,14 +54,14 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
 
 /** Returns the status to show. A paused run that waits only for a time counts as running: it needs no answer. */
 function statusOf({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
-  const asks = pauses.some(({ kind }) => kind === 'human');
-  return status === 'paused' && !asks ? 'running' : status;
+  const needsAnswer = pauses.some(({ kind }) => kind === 'human');
+  return status === 'paused' && !needsAnswer ? 'running' : status;
 }
 
-function reason({ cancelReason = null }: OutcomeContext): string {
+function cancelText({ cancelReason = null }: OutcomeContext): string {
   return cancelReason === null ? '' : `: ${safeLine(cancelReason)}`;
 }
 
-function blocks({ blocks: count }: OutcomeContext): string {
+function blockCount({ blocks: count }: OutcomeContext): string {
   return count === undefined || count === 0 ? '' : `, ${plural(count, 'block')}`;
 }

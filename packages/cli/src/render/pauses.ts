@@ -12,12 +12,12 @@ type Pause = RunDetail['pauses'][number];
 /** Returns, for each open pause point, its data, its fields, and the command that answers it. */
 export function pauseLines(pauses: readonly Pause[], context: CommandContext & { style: Style }): string[] {
   const open = pauses.filter(({ kind }) => kind === 'human');
-  return open.flatMap((pause) => onePause(pause, open.length > 1, context));
+  return open.flatMap((pause) => linesOf(pause, open.length > 1, context));
 }
 
-function onePause(pause: Pause, several: boolean, context: CommandContext & { style: Style }): string[] {
+function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { style: Style }): string[] {
   const { style, blockArgs = [] } = context;
-  const point = several ? ['--point', pause.token] : [];
+  const point = needsPoint ? ['--point', pause.token] : [];
   const calls = callsOf(pause);
   if (calls.length > 0) {
     const approve = runsCommand('resume', context, ...point, '--approve', 'all', ...blockArgs);
@@ -37,7 +37,7 @@ function onePause(pause: Pause, several: boolean, context: CommandContext & { st
     ...table(shownRows(pause).map(([name, value]) => [`    ${style.dim(name)}`, value])),
     ...notificationsOf(pause).map((line) => `    ${style.yellow('!')} ${line}`),
     ...table(
-      fieldsOf(pause).map((field) => [`    ${style.cyan('?')} ${field.name}`, style.dim(field.about)]),
+      fieldsOf(pause).map((field) => [`    ${style.cyan('?')} ${field.name}`, style.dim(field.description)]),
     ),
     `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...blockArgs)}`,
   ];
@@ -71,8 +71,8 @@ function notificationsOf(pause: Pause): string[] {
     .filter((row) => own(row, 'status') !== 'sent')
     .map((row) => {
       const name = text(own(row, 'title')) || text(own(row, 'type')) || 'notification';
-      const what = own(row, 'status') === 'unknown' ? 'may not have been sent' : 'was not sent';
-      return safeLine(`${name} ${what}: ${text(own(row, 'error'))}`);
+      const outcome = own(row, 'status') === 'unknown' ? 'may not have been sent' : 'was not sent';
+      return safeLine(`${name} ${outcome}: ${text(own(row, 'error'))}`);
     });
 }
 
@@ -87,7 +87,7 @@ function rowsOf({ output }: Pause, name: string): JsonObject[] {
 interface Field {
   name: string;
   type: string;
-  about: string;
+  description: string;
   value: Json | undefined;
 }
 
@@ -98,11 +98,11 @@ function fieldsOf({ inputFormat }: Pause): Field[] {
     .map((row) => {
       const type = text(own(row, 'type')) || 'string';
       const required = own(row, 'required') === true ? ', required' : '';
-      const description = text(own(row, 'description'));
+      const explanation = text(own(row, 'description'));
       return {
         name: safeLine(text(own(row, 'name'))),
         type,
-        about: safeLine(`${type}${required}${description === '' ? '' : `: ${description}`}`),
+        description: safeLine(`${type}${required}${explanation === '' ? '' : `: ${explanation}`}`),
         value: own(row, 'value'),
       };
     });

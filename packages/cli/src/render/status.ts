@@ -29,8 +29,8 @@ function colouredStatus(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses'>,
 
 function pauseText({ pauseKind, pauses }: Pick<RunDetail, 'pauseKind' | 'pauses'>): string {
   if (pauseKind === 'human') return 'waits for a person';
-  const due = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
-  return due.length === 0
+  const dueTimes = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
+  return dueTimes.length === 0
     ? 'waits'
-    : `until ${localTime(due.reduce((first, each) => Math.min(first, each)))}`;
+    : `until ${localTime(dueTimes.reduce((first, each) => Math.min(first, each)))}`;
 }

@@ -15,11 +15,11 @@ type Format = Parameters<typeof styleText>[0];
 
 /** Returns the styles for a stream. Node decides whether it has colours: NO_COLOR, FORCE_COLOR, dumb terminals, redirection. */
 export function styleFor(stream: OutStream): Style {
-  const coloured = styleText('red', '.', { stream }) !== '.';
+  const hasColours = styleText('red', '.', { stream }) !== '.';
   const paint =
     (format: Format) =>
     (text: string): string =>
-      coloured && text !== '' ? styleText(format, text, { validateStream: false }) : text;
+      hasColours && text !== '' ? styleText(format, text, { validateStream: false }) : text;
   return {
     bold: paint('bold'),
     dim: paint('dim'),

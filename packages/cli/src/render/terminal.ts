@@ -3,15 +3,15 @@ import { CONTROLS } from './style.ts';
 
 /** Escape sequences that the command line itself writes: styles and the status line. */
 const OWN_SEQUENCE = String.raw`\u001B\[[0-9;]*m|\r\u001B\[2K|\u001B\[\?7[hl]`;
-const FOREIGN = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
-const ANY = new RegExp(`[${CONTROLS}]`);
+const FOREIGN_CONTROL = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
+const ANY_CONTROL = new RegExp(`[${CONTROLS}]`);
 
 /**
  * Escapes foreign control characters as in JSON: `\u202e`. The result is harmless on a terminal, and JSON keeps its value.
  */
 export function terminalText(text: string): string {
-  if (!ANY.test(text)) return text;
-  return text.replaceAll(FOREIGN, (found) => (found.length > 1 ? found : escaped(found)));
+  if (!ANY_CONTROL.test(text)) return text;
+  return text.replaceAll(FOREIGN_CONTROL, (match) => (match.length > 1 ? match : escaped(match)));
 }
 
 function escaped(character: string): string {
@@ -30,9 +30,9 @@ export function guardedIo(io: Io): Io {
 }
 
 function guarded(stream: OutStream): OutStream {
-  const pass = stream.write.bind(stream) as (...given: unknown[]) => boolean;
-  const write = (chunk: unknown, ...rest: unknown[]): boolean =>
-    pass(typeof chunk === 'string' ? terminalText(chunk) : chunk, ...rest);
+  const writeChunk = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+  const write = (chunk: unknown, ...args: unknown[]): boolean =>
+    writeChunk(typeof chunk === 'string' ? terminalText(chunk) : chunk, ...args);
   return new Proxy(stream, {
     get(target, name) {
       if (name === 'write') return write;

@@ -38,7 +38,7 @@ export async function doctor(io: Io, { minimum, bubblewrap, json }: DoctorOption
 /** Result of the checks. */
 interface Diagnosis extends IsolationReport {
   readonly minimum: IsolationLevel;
-  /** True if the minimum is reached. */
+  /** True if the host reaches the minimum. */
   readonly met: boolean;
   readonly versions: SandboxVersions;
   /** Default limits of a job and of a process. */
@@ -59,8 +59,8 @@ function checkLines(check: IsolationCheck, style: Style): string[] {
   return check.remedy === undefined ? [line] : [line, `  ${style.yellow('→')} ${safeLine(check.remedy)}`];
 }
 
-function values(title: string, each: Readonly<Record<string, number | string>>, style: Style): string[] {
-  const rows = Object.entries(each).map(([name, value]) => [`  ${name}`, value.toLocaleString('en-US')]);
+function section(title: string, values: Readonly<Record<string, number | string>>, style: Style): string[] {
+  const rows = Object.entries(values).map(([name, value]) => [`  ${name}`, value.toLocaleString('en-US')]);
   return ['', style.bold(title), ...table(rows)];
 }
 
@@ -77,8 +77,8 @@ function doctorLines(diagnosis: Diagnosis, style: Style): string[] {
     ...(level === 'strict' ? [] : [NO_NATIVE]),
     '',
     ...checks.flatMap((check) => checkLines(check, style)),
-    ...values('Versions', { ...versions }, style),
-    ...values('Limits of a job', limits.job, style),
-    ...values('Limits of a process', limits.process, style),
+    ...section('Versions', { ...versions }, style),
+    ...section('Limits of a job', limits.job, style),
+    ...section('Limits of a process', limits.process, style),
   ];
 }

@@ -27,16 +27,16 @@ export async function build(
 ): Promise<number> {
   const limits = timeout === undefined ? {} : { buildTimeoutMs: timeout };
   const options = { ...rest, ...limits, checksums: readChecksums(checksum) };
-  const built = await withImages(options, (images) => buildFile(io, images, file, { refresh, quiet: json }));
-  if (!built) {
+  const result = await withImages(options, (images) => buildFile(io, images, file, { refresh, quiet: json }));
+  if (!result) {
     const error = { code: 'CANCELLED', message: 'The build was cancelled.' };
     if (json) io.stderr.write(`${JSON.stringify({ error })}\n`);
     else io.stderr.write(`${styleFor(io.stderr).yellow('○')} Cancelled. No image was built.\n`);
     return EXIT.failed;
   }
-  if (json) writeJson(io, { data: built.record });
-  else io.stdout.write(`${buildLines(built, styleFor(io.stdout)).join('\n')}\n`);
-  return built.record.state === 'ready' ? EXIT.completed : EXIT.failed;
+  if (json) writeJson(io, { data: result.record });
+  else io.stdout.write(`${buildLines(result, styleFor(io.stdout)).join('\n')}\n`);
+  return result.record.state === 'ready' ? EXIT.completed : EXIT.failed;
 }
 
 /** Lists the images of a folder. */

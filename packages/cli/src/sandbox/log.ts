@@ -21,22 +21,22 @@ const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export async function log(io: Io, id: string, options: LogOptions): Promise<number> {
   const { data, json, images: folder = imagesFolder(data) } = options;
   const image = SANDBOX_ID.test(id) ? await imageOf(id, options) : id;
-  const found = hasImages(folder) ? await logIn(folder, image) : undefined;
-  if (!found) {
+  const stored = hasImages(folder) ? await readLog(folder, image) : undefined;
+  if (!stored) {
     throw new UsageError(
       `There is no image "${safeLine(id)}" in ${safeLine(folder)}.`,
       'heddle sandbox list shows the images of a folder. Use --images for another one.',
     );
   }
-  const { state, log: text = null } = found;
-  if (json) writeJson(io, { data: { id: found.id, state, log: text } });
+  const { state, log: text = null } = stored;
+  if (json) writeJson(io, { data: { id: stored.id, state, log: text } });
   else if (text === null) io.stderr.write(`The image is ${state}, and no log of a build is stored.\n`);
   else io.stdout.write(`${safe(text)}\n`);
   return text === null ? EXIT.failed : EXIT.completed;
 }
 
-/** Returns the image's id, the state of its build and its log; undefined for no image. */
-function logIn(folder: string, image: string) {
+/** Returns the image's id, the state of its build and its log; undefined for an unknown image. */
+function readLog(folder: string, image: string) {
   return withImages({ images: folder }, async (images) => {
     const record = await images.get(image);
     return record ? { id: record.id, state: record.state, log: images.log(record.id) } : undefined;

@@ -39,7 +39,7 @@ export function isolationOf({ isolation, bubblewrap }: ImagesOptions): { isolati
   return Object.keys(options).length === 0 ? {} : { isolation: options };
 }
 
-/** Opens the images of a folder and creates it if missing. Throws a usage error if it is not usable. */
+/** Opens the images of a folder, and creates the folder if it is missing. Throws a usage error if it cannot be used. */
 export function openImages(options: ImagesOptions): Images {
   const env = readEnv();
   const home = homedir();

@@ -16,10 +16,10 @@ const logsOf = ({ stdout }: FunctionOutcome): string[] => (stdout === '' ? [] : 
 
 /** Returns the outcome as one line of JSON. */
 export function outcomeJson(outcome: FunctionOutcome): string {
-  const rest = { logs: logsOf(outcome), durationMs: Math.round(outcome.wallMs) };
+  const common = { logs: logsOf(outcome), durationMs: Math.round(outcome.wallMs) };
   const json = outcome.ok
-    ? { ok: true, value: JSON.parse(outcome.json) as unknown, ...rest }
-    : { ok: false, error: errorOf(outcome.error), ...rest };
+    ? { ok: true, value: JSON.parse(outcome.json) as unknown, ...common }
+    : { ok: false, error: errorOf(outcome.error), ...common };
   return `${JSON.stringify(json)}\n`;
 }
 
@@ -28,36 +28,36 @@ function errorOf({ code, message, line }: Failure) {
 }
 
 const MORE_TIME = 'Raise the limit: --timeout MS';
-const LIST = 'heddle sandbox list shows the images';
+const LIST_IMAGES = 'heddle sandbox list shows the images';
 
 /** Hints for failures. */
-const HINTS: Readonly<Record<string, (ran: RanCode) => string | undefined>> = {
+const HINTS: Readonly<Record<string, (code: RanCode) => string | undefined>> = {
   MODULE_NOT_IN_IMAGE: ({ language, image }) =>
     image === undefined
       ? `Use an image with the package: --image SPEC.json, with a spec like {"language": "${language}", "dependencies": ["…"]}`
       : undefined,
-  IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST),
-  IMAGE_NOT_READY: () => LIST,
+  IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST_IMAGES),
+  IMAGE_NOT_READY: () => LIST_IMAGES,
   SANDBOX_UNAVAILABLE: () => 'heddle sandbox doctor shows what this host lacks',
   TIMEOUT_CPU: () => MORE_TIME,
   TIMEOUT_WALL: () => MORE_TIME,
 };
 
 /** Prints the outcome as text: the value on stdout, everything else on stderr. */
-export function outcomeLines(outcome: FunctionOutcome, ran: RanCode, io: Io): void {
+export function printOutcome(outcome: FunctionOutcome, code: RanCode, io: Io): void {
   for (const line of logsOf(outcome)) io.stderr.write(`${safe(line)}\n`);
   if (outcome.ok) {
     io.stdout.write(`${JSON.stringify(JSON.parse(outcome.json), null, 2)}\n`);
     return;
   }
   const style = styleFor(io.stderr);
-  const { code, name, message, line } = outcome.error;
+  const { code: errorCode, name, message, line } = outcome.error;
   const type = name === 'Error' || name === 'SandboxError' ? '' : `${name}: `;
   const at = line === undefined ? '' : ` (line ${line})`;
-  const frame = codeFrame(ran.text.trimEnd(), line, style);
-  const hint = HINTS[code]?.(ran);
+  const frame = codeFrame(code.text.trimEnd(), line, style);
+  const hint = HINTS[errorCode]?.(code);
   const lines = [
-    `${style.red('✗')} ${style.bold(code)} ${safe(`${type}${message}`)}${at}`,
+    `${style.red('✗')} ${style.bold(errorCode)} ${safe(`${type}${message}`)}${at}`,
     ...frame,
     ...(hint === undefined ? [] : [...(frame.length === 0 ? [] : ['']), `${style.cyan('→')} ${hint}`]),
   ];

@@ -6,7 +6,7 @@ import { styleFor } from '../render/style.ts';
 
 /** Progress of a build. */
 export interface Progress {
-  tell(step: string): void;
+  report(step: string): void;
   /** Time since the first step; undefined before it. */
   tookMs(): number | undefined;
   end(): void;
@@ -14,7 +14,10 @@ export interface Progress {
 
 const SECOND_MS = 1_000;
 
-/** Shows the current step with its duration on a terminal; elsewhere prints the first step of each kind. `quiet`: prints nothing. */
+/**
+ * Creates a progress display. On a terminal it shows the current step with its duration. Elsewhere it prints the first
+ * step of each kind. `quiet`: prints nothing.
+ */
 export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   const isTerminal = !quiet && stderr.isTTY === true && readEnv().canUpdateLines;
   const painter = createPainter(stderr, isTerminal);
@@ -28,7 +31,7 @@ export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   };
   const timer = isTerminal ? setInterval(() => step.text !== '' && paint(), SECOND_MS) : undefined;
   return {
-    tell(text) {
+    report(text) {
       const isNewKind = text.split(' ')[0] !== step.text.split(' ')[0];
       step = { text, sinceMs: performance.now() };
       firstMs ??= step.sinceMs;

@@ -4,10 +4,10 @@ import { safe, safeLine, type Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { BuildResult } from './spec-file.ts';
 
-/** Shown characters of an id. */
+/** Number of characters of an id that are shown. */
 const ID_CHARS = 12;
 
-/** Maximum number of indirect dependencies that are listed; more are only counted. */
+/** Maximum number of indirect dependencies that are listed. A longer list is only counted. */
 const MAX_INDIRECT = 20;
 
 const MIB = 2 ** 20;
@@ -34,11 +34,11 @@ function packageLines(record: ImageRecord, style: Style): string[] {
   const isDirect = (text: string): boolean => names.has(text.slice(0, text.lastIndexOf(' ')));
   const direct = record.packages.filter(isDirect);
   const indirect = record.packages.filter((text) => !isDirect(text));
-  const counted = `  and ${plural(indirect.length, 'dependency')} (--json lists them)`;
+  const summary = `  and ${plural(indirect.length, 'dependency')} (--json lists them)`;
   return [
     ...[...record.spec.cliTools, ...direct].map((text) => `  ${safeLine(text)}`),
     ...(indirect.length > MAX_INDIRECT
-      ? [style.dim(counted)]
+      ? [style.dim(summary)]
       : indirect.map((text) => style.dim(`  ${safeLine(text)}`))),
   ];
 }
@@ -46,7 +46,7 @@ function packageLines(record: ImageRecord, style: Style): string[] {
 function readyLines({ record, name, tookMs }: BuildResult, style: Style): string[] {
   const { id, spec, runtime, packages, bytes, warnings } = record;
   const label = name ?? record.names[0] ?? id.slice(0, ID_CHARS);
-  const facts = [
+  const properties = [
     spec.language,
     runtime,
     plural(packages.length, 'package'),
@@ -54,7 +54,7 @@ function readyLines({ record, name, tookMs }: BuildResult, style: Style): string
   ];
   const origin = tookMs === undefined ? 'already built' : `built in ${duration(tookMs)}`;
   return [
-    `${style.green('✓')} ${style.bold(safeLine(label))}  ${facts.join(', ')}, ${origin}`,
+    `${style.green('✓')} ${style.bold(safeLine(label))}  ${properties.join(', ')}, ${origin}`,
     `  ${style.dim(id)}`,
     ...packageLines(record, style),
     ...warnings.map((warning) => `${style.yellow('!')} ${safeLine(warning)}`),
@@ -62,9 +62,9 @@ function readyLines({ record, name, tookMs }: BuildResult, style: Style): string
 }
 
 /** Returns the result of a build as text. */
-export function buildLines(made: BuildResult, style: Style): string[] {
-  const { record, name } = made;
-  if (record.state === 'ready') return readyLines(made, style);
+export function buildLines(result: BuildResult, style: Style): string[] {
+  const { record, name } = result;
+  if (record.state === 'ready') return readyLines(result, style);
   const { id, errorCode, errorMessage, errorDetail } = record;
   const label = style.bold(safeLine(name ?? id.slice(0, ID_CHARS)));
   const lines = [
@@ -74,7 +74,7 @@ export function buildLines(made: BuildResult, style: Style): string[] {
   return errorDetail === null || errorDetail === '' ? lines : [...lines, '', style.dim(safe(errorDetail))];
 }
 
-/** Returns all images as text, one per line, with the reason below a failed image. */
+/** Returns a table of images, with the error below each failed image. */
 export function listLines(records: readonly ImageRecord[], style: Style): string[] {
   const rows = records.map((record) => [
     style.dim(record.id.slice(0, ID_CHARS)),

@@ -12,7 +12,7 @@ import type { Io } from '../io.ts';
 import { styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { isolationOf, withImages, type ImagesOptions } from './open-images.ts';
-import { outcomeJson, outcomeLines } from './outcome-lines.ts';
+import { outcomeJson, printOutcome } from './outcome-lines.ts';
 import { buildLines } from './record-lines.ts';
 import { buildFile } from './spec-file.ts';
 
@@ -75,18 +75,18 @@ function isFile(image: string): boolean {
   return false;
 }
 
-/** Returns the id of the image to run with, or the outcome if its build failed. */
+/** Returns the id of the image to run with, or the outcome if its build failed; undefined if it is already printed. */
 async function imageOf(
   io: Io,
   images: Images,
   { image = '', json }: RunOptions,
-): Promise<{ id: string } | { ended: FunctionOutcome | undefined }> {
+): Promise<{ id: string } | { outcome: FunctionOutcome | undefined }> {
   if (!isFile(image)) return { id: image };
-  const built = await buildFile(io, images, image, { refresh: false, quiet: json });
-  if (!built) return { ended: CANCELLED };
-  if (built.record.state === 'ready' || json) return { id: built.record.id };
-  io.stderr.write(`${buildLines(built, styleFor(io.stderr)).join('\n')}\n`);
-  return { ended: undefined };
+  const result = await buildFile(io, images, image, { refresh: false, quiet: json });
+  if (!result) return { outcome: CANCELLED };
+  if (result.record.state === 'ready' || json) return { id: result.record.id };
+  io.stderr.write(`${buildLines(result, styleFor(io.stderr)).join('\n')}\n`);
+  return { outcome: undefined };
 }
 
 /** Runs the job in a new sandbox, with its image if it names one. Returns undefined after printing a failure. */
@@ -96,11 +96,11 @@ async function outcomeOf(
   options: RunOptions,
 ): Promise<FunctionOutcome | undefined> {
   const egress = await egressOf(options, readEnv());
-  const only = { maxProcesses: 1, egress, ...isolationOf(options) };
-  if (options.image === undefined) return runIn(only, job);
+  const base = { maxProcesses: 1, egress, ...isolationOf(options) };
+  if (options.image === undefined) return runIn(base, job);
   return withImages(options, async (images) => {
     const image = await imageOf(io, images, options);
-    return 'ended' in image ? image.ended : runIn({ ...only, images }, { ...job, image: image.id });
+    return 'outcome' in image ? image.outcome : runIn({ ...base, images }, { ...job, image: image.id });
   });
 }
 
@@ -130,7 +130,7 @@ async function runFile(io: Io, file: string, options: RunOptions): Promise<numbe
     const outcome = await outcomeOf(io, job, options);
     if (!outcome) return EXIT.failed;
     if (options.json) io.stdout.write(outcomeJson(outcome));
-    else outcomeLines(outcome, { text, language, image: options.image }, io);
+    else printOutcome(outcome, { text, language, image: options.image }, io);
     return outcome.ok ? EXIT.completed : EXIT.failed;
   } finally {
     stop();

@@ -31,7 +31,7 @@ const EXAMPLES = {
 
 const MAX_NAME_CHARS = 100;
 
-/** Returns the issues of a spec, one per line. */
+/** Returns the issues of an invalid spec, one per line. */
 function issueText(error: SpecError): string {
   return error.issues
     .map(
@@ -61,14 +61,17 @@ async function readSpecFile(
   const issues = Object.keys(spec)
     .filter((field) => !FIELDS.includes(field))
     .map((field) => `${field}: unknown field; the fields are ${FIELDS.join(', ')}`);
-  const given = typeof name === 'string' ? name.trim() : '';
-  if (name !== undefined && (given === '' || given.length > MAX_NAME_CHARS))
+  const trimmedName = typeof name === 'string' ? name.trim() : '';
+  if (name !== undefined && (trimmedName === '' || trimmedName.length > MAX_NAME_CHARS))
     issues.push(`name: must be a string of 1 to ${MAX_NAME_CHARS} characters`);
   if (issues.length > 0) throw invalidSpec(file, language, issues.join('\n'));
-  return { spec, name: name === undefined ? undefined : given };
+  return { spec, name: name === undefined ? undefined : trimmedName };
 }
 
-/** Builds the image of a spec file and prints progress to stderr. Undefined if Ctrl-C cancelled it. Throws a usage error for an invalid spec. */
+/**
+ * Builds the image of a spec file and prints progress to stderr. Returns undefined if Ctrl-C cancelled the build. Throws
+ * a usage error for an invalid spec.
+ */
 export async function buildFile(
   io: Io,
   images: Images,
@@ -78,7 +81,7 @@ export async function buildFile(
   const { spec, name } = await readSpecFile(file);
   const progress = createProgress(io, quiet);
   try {
-    const onProgress = (step: string): void => progress.tell(step);
+    const onProgress = (step: string): void => progress.report(step);
     const record = await images.build(spec, { refresh, onProgress, ...(name !== undefined && { name }) });
     return { record, name, tookMs: progress.tookMs() };
   } catch (error) {

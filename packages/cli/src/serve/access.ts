@@ -17,7 +17,7 @@ export interface ServedAccess {
   settings: Required<Pick<ApiOptions, 'authenticator' | 'clientAddress'>>;
   limits: Limits;
   /** Returns `fetch` with the metadata that tells callers where to get tokens. */
-  around(fetch: Api['fetch']): Api['fetch'];
+  wrap(fetch: Api['fetch']): Api['fetch'];
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export async function openAccess(
       authenticator: keysAnd(keys, ...others),
       clientAddress: (request) => clientAddressOf(request.headers, peerOf(request), options.proxies),
     },
-    around: (fetch) => (tokens ? withResourceMetadata(fetch, { origin, ...tokens.resource }) : fetch),
+    wrap: (fetch) => (tokens ? withResourceMetadata(fetch, { origin, ...tokens.resource }) : fetch),
     close,
   };
 }

@@ -5,7 +5,6 @@ import type { LimitPlan } from '@heddle/service/access';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Addresses of this machine that other machines cannot reach. */
 /** Addresses that only this machine can reach. */
 export const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 
@@ -16,15 +15,15 @@ export interface LimitOptions extends StoreOptions {
   limits?: string;
 }
 
-/** The open limits of a server. */
+/** The limits of a server. `close` closes their shared store. */
 export interface ServedLimits {
   limits: Limits;
   close: () => Promise<void>;
 }
 
 /**
- * Returns the limits of a server: from the file, else the highest plan if other machines can reach the server, else none.
- * Processes of one PostgreSQL database share them.
+ * Returns the limits of a server: from the file, else of the enterprise plan if other machines can reach the server,
+ * else none. Processes of one PostgreSQL database share their limits.
  */
 export async function openLimits(
   options: LimitOptions,
@@ -32,24 +31,30 @@ export async function openLimits(
 ): Promise<ServedLimits> {
   const access = await import('@heddle/service/access');
   const defaults = LOOPBACK.test(options.host) ? access.PLANS.none : access.PLANS.enterprise;
-  const plan = options.limits === undefined ? defaults : await planIn(options.limits, operationIds);
+  const plan = options.limits === undefined ? defaults : await readPlan(options.limits, operationIds);
   const [buckets, concurrency] = [access.bucketsOf(plan), access.concurrencyOf(plan)];
-  const own = { policy: access.policyOf(plan), bodyBytes: access.bodyBytesOf(plan) };
+  const requestLimits = { policy: access.policyOf(plan), bodyBytes: access.bodyBytesOf(plan) };
   if (Object.keys(buckets).length === 0 && !concurrency) {
-    return { limits: own, close: () => Promise.resolve() };
+    return { limits: requestLimits, close: () => Promise.resolve() };
   }
   if (options.postgres !== undefined) {
-    const more = { ...(concurrency && { concurrency }) };
-    const shared = await access.openSharedLimits({ url: options.postgres, buckets, report, ...more });
+    const shared = await access.openSharedLimits({
+      ...{ url: options.postgres, buckets, report },
+      ...(concurrency && { concurrency }),
+    });
     return {
-      limits: { ...own, rate: shared.limiter, ...(concurrency && { concurrency: shared.concurrency }) },
+      limits: {
+        ...requestLimits,
+        rate: shared.limiter,
+        ...(concurrency && { concurrency: shared.concurrency }),
+      },
       close: () => shared.close(),
     };
   }
   const { memoryConcurrency, memoryLimiter } = await import('@heddle/api');
   return {
     limits: {
-      ...own,
+      ...requestLimits,
       rate: memoryLimiter(buckets),
       ...(concurrency && { concurrency: memoryConcurrency(concurrency) }),
     },
@@ -57,7 +62,7 @@ export async function openLimits(
   };
 }
 
-async function planIn(file: string, operationIds: readonly string[]): Promise<LimitPlan> {
+async function readPlan(file: string, operationIds: readonly string[]): Promise<LimitPlan> {
   const { parseLimits } = await import('@heddle/service/access');
   try {
     return parseLimits(readFileSync(file, 'utf8'), operationIds);
@@ -75,8 +80,9 @@ const GROUPS = 8;
 const CUSTOMER_GROUPS = 4;
 
 /**
- * Returns the subject of the limit per address: the peer of the connection, or with `proxies` the address that the outermost of
- * them has added to `X-Forwarded-For`. Of an IPv6 address only the network counts, since a customer has a whole network.
+ * Returns the client address to which limits per address apply: the peer of the connection, or with `proxies` the
+ * address that the outermost proxy has added to `X-Forwarded-For`. Of an IPv6 address it returns only the network,
+ * because a customer has a whole network.
  */
 export function clientAddressOf(
   headers: Headers,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { UsageError } from '../usage-error.ts';
 
-/** Time for the last responses to reach their callers. */
+/** Time in which the last responses are sent. */
 const LAST_RESPONSES_MS = 1000;
 
 /** Wildcard addresses with their loopback addresses. */
@@ -29,11 +29,11 @@ export interface Listening {
 }
 
 /** Answers a request. `peer` is the address of the other end of the connection. */
-export type Answer = (request: Request, peer: string | undefined) => Promise<Response>;
+export type RequestHandler = (request: Request, peer: string | undefined) => Promise<Response>;
 
 /** Serves requests with `fetch`. Throws a usage error if it cannot listen on the port or address. */
 export async function listen(
-  fetch: Answer,
+  fetch: RequestHandler,
   { host, port }: { host: string; port: number },
   timeouts = TIMEOUTS,
 ): Promise<Listening> {
@@ -54,22 +54,22 @@ export async function listen(
   server.off('error', reject);
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
   server.on('error', fail);
-  const { promise: closed, resolve: gone } = Promise.withResolvers<void>();
+  const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>();
   const { address, family, port: actualPort } = server.address() as AddressInfo;
-  const urlOf = (at: string): string => `http://${family === 'IPv6' ? `[${at}]` : at}:${actualPort}`;
+  const urlOf = (ip: string): string => `http://${family === 'IPv6' ? `[${ip}]` : ip}:${actualPort}`;
   return {
     url: urlOf(address),
     origin: urlOf(LOOPBACK_OF[address] ?? address),
     failed,
     close() {
-      server.close(() => gone());
+      server.close(() => resolveClosed());
       server.closeIdleConnections();
     },
     async ended() {
       // All responses already exist and only need to be sent.
-      const late = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS);
+      const timer = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS);
       await closed;
-      clearTimeout(late);
+      clearTimeout(timer);
     },
   };
 }

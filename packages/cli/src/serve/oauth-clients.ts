@@ -8,9 +8,7 @@ import { UsageError } from '../usage-error.ts';
 /** Variable with the file of the operator's OAuth clients. */
 export const CLIENTS_FILE = 'HEDDLE_OAUTH_CLIENTS';
 
-/**
- * Returns the OAuth clients of the file in the variable; none if it is not set. Throws a usage error that does not show secrets.
- */
+/** Returns the OAuth clients in the file; none without the variable. Throws usage errors that do not show secrets. */
 export async function oauthClientsOf(options: BlockOptions): Promise<OAuthClients> {
   const { OAuthClients: Clients, readOAuthClients } = await import('@heddle/service/credentials');
   const env = readEnv();
@@ -20,12 +18,12 @@ export async function oauthClientsOf(options: BlockOptions): Promise<OAuthClient
   try {
     return new Clients({ clients: readOAuthClients(await readFile(file, 'utf8')), egress });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${CLIENTS_FILE}: ${why}`, 'docs/credentials.md has an example.');
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${CLIENTS_FILE}: ${reason}`, 'docs/credentials.md has an example.');
   }
 }
 
-/** Returns how tokens are refreshed in this process. Failures and lost connections go to `report`. */
+/** Returns the options for refreshing tokens in this process. `report` gets failures and lost connections. */
 export async function refreshOptionsOf(
   options: BlockOptions,
   report: (error: unknown) => void,
@@ -34,8 +32,8 @@ export async function refreshOptionsOf(
     clients: await oauthClientsOf(options),
     report,
     onEvent: ({ name, provider, workspaceId }) => {
-      const what = `${JSON.stringify(name)} of ${provider} in the workspace ${workspaceId}`;
-      report(new Error(`The credential ${what} must be connected again: heddle credentials add --oauth.`));
+      const label = `${JSON.stringify(name)} of ${provider} in the workspace ${workspaceId}`;
+      report(new Error(`The credential ${label} must be connected again: heddle credentials add --oauth.`));
     },
   };
 }

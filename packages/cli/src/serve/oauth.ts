@@ -26,9 +26,7 @@ export interface Tokens {
   resource: Omit<ProtectedResource, 'origin'>;
 }
 
-/**
- * Returns the authenticator of access tokens; undefined without the options for it. Throws a usage error for incomplete options.
- */
+/** Returns the authenticator of access tokens; undefined without its options. Throws usage errors. */
 export async function tokensOf(options: TokenOptions, env: Env, users: Users): Promise<Tokens | undefined> {
   const { oauthIssuer: issuer, oauthAudience: audience, oauthJwks: jwks, oauthIntrospection: url } = options;
   if ([issuer, audience, jwks, url].every((each) => each === undefined)) return undefined;

@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { UsageError } from '../usage-error.ts';
 
-/** Waits on this machine for the redirect of a browser at the end of an OAuth authorization. */
+/** Listens on this machine for the redirect of a browser at the end of an OAuth authorization. */
 export interface RedirectListener {
   redirectUri: string;
   /**
-   * Returns the address of the first redirect with this state; other redirects are refused. Throws a usage error after
+   * Returns the URL of the first redirect with this state; other redirects are rejected. Throws a usage error after
    * `timeoutMs`.
    */
-  redirected(state: string, timeoutMs: number): Promise<URL>;
+  waitForRedirect(state: string, timeoutMs: number): Promise<URL>;
   close(): void;
 }
 
@@ -30,28 +30,28 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
   const { promise: redirect, resolve } = Promise.withResolvers<URL>();
   const server = createServer((request, response) => {
     const url = URL.parse(request.url ?? '', redirectUri);
-    if (request.method !== 'GET' || url?.pathname !== PATH) return answer(response, 404, 'Not found.');
+    if (request.method !== 'GET' || url?.pathname !== PATH) return send(response, 404, 'Not found.');
     // Other pages in the browser can send requests here too, but do not know the state.
     if (expected === undefined || url.searchParams.get('state') !== expected)
-      return answer(response, 400, 'This is not the authorization that Heddle waits for.');
+      return send(response, 400, 'This is not the authorization that Heddle waits for.');
     expected = undefined;
     resolve(url);
-    return answer(
+    return send(
       response,
       200,
-      'Heddle has received the answer. The terminal shows whether the account is connected.',
+      'Heddle has received the response. The terminal shows whether the account is connected.',
     );
   });
-  await new Promise<void>((listening, reject) => {
+  await new Promise<void>((resolveListening, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(new UsageError(`Cannot listen on 127.0.0.1:${port} for the redirect (${error.code}).`));
     });
-    server.listen(port, '127.0.0.1', listening);
+    server.listen(port, '127.0.0.1', resolveListening);
   });
   const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
   return {
     redirectUri,
-    async redirected(state, timeoutMs) {
+    async waitForRedirect(state, timeoutMs) {
       expected = state;
       const { promise: timeout, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => {
@@ -72,6 +72,6 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
   };
 }
 
-function answer(response: ServerResponse, status: number, text: string): void {
+function send(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, HEADERS).end(`${text}\n`);
 }

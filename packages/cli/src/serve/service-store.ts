@@ -14,7 +14,7 @@ import { refreshOptionsOf } from './oauth-clients.ts';
 const SECRET = 'HEDDLE_API_SECRET';
 const MIN_SECRET_CHARS = 32;
 
-/** Opens the store of the HTTP API. Throws a usage error if a database has no secret. */
+/** Opens the store of the HTTP API. Throws a usage error for a database without HEDDLE_API_SECRET. */
 export async function openStore({ data, postgres }: StoreOptions): Promise<ServiceStore> {
   const secret = readEnv().value(SECRET);
   const { openServiceStore } = await import('@heddle/service');
@@ -28,14 +28,17 @@ export async function openStore({ data, postgres }: StoreOptions): Promise<Servi
   return openServiceStore({ postgres: { url: postgres }, secret });
 }
 
-/** Options of an engine about the API's workspaces: which workflows may call which, their owners, their environments, credentials and skills. */
+/**
+ * Options of an engine for the API's workspaces: which workflows may call each other, and the owners, environments,
+ * credentials and skills of workflows.
+ */
 export type Ownership = Required<
   Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments' | 'tenantCredentials' | 'tenantSkills'>
 >;
 
 /**
- * Ownership from the service's store. A workspace's environment is its secrets. `env`, the values of the command line, belongs
- * to the oldest workspace and replaces secrets with the same names.
+ * Returns the ownership from the service's store. A workspace's environment is its secrets. `env`, the values of the
+ * command line, belongs to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
   records: Omit<ServiceOwnership, 'close' | 'database'>,
@@ -56,10 +59,10 @@ export function ownershipOf(
         ...new Set([...(await records.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
       ],
       values: async (tenant, names) => {
-        const given = await envOf(tenant);
-        const others = names.filter((name) => !Object.hasOwn(given, name));
-        const stored = others.length === 0 ? {} : await records.secrets.values(tenant, others);
-        return Object.fromEntries([...Object.entries(stored), ...Object.entries(given)]);
+        const ownEnv = await envOf(tenant);
+        const secretNames = names.filter((name) => !Object.hasOwn(ownEnv, name));
+        const secrets = secretNames.length === 0 ? {} : await records.secrets.values(tenant, secretNames);
+        return Object.fromEntries([...Object.entries(secrets), ...Object.entries(ownEnv)]);
       },
     },
   };
@@ -74,7 +77,7 @@ export interface Sealing {
   folder: RotatableKeys | undefined;
 }
 
-/** Returns the keys of the environment, else the keys of the data folder. Throws a usage error for a variable without keys. */
+/** Returns the sealer with the keys of the environment, else of the data folder. Throws usage errors. */
 export async function sealingOf({ data, postgres }: StoreOptions): Promise<Sealing> {
   const {
     KeyFolder,
@@ -94,7 +97,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   }
   if (postgres !== undefined) {
     const keys = missingKeys(
-      `${SEALING_KEYS} is not set: it has the keys that seal secrets in PostgreSQL. Set it to the same value in all processes.`,
+      `${SEALING_KEYS} is not set: it must have the keys that seal secrets in PostgreSQL. Set it to the same value in all processes.`,
     );
     return { sealer: new SealerOf(keys), folder: undefined };
   }
@@ -104,11 +107,11 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
 
 /** The ownership of workflows and the images of blocks for workers, opened on first use. */
 export interface WorkerOwnership extends Omit<ServiceOwnership, 'database'> {
-  /** Returns the images of blocks: the images of the sandboxes of their workspace, built in the image store. */
+  /** Returns the images for blocks: those of the sandboxes of their workspace, built in the image store. */
   sandboxImages(images: BlockImages): ImageSource;
 }
 
-/** Returns the part of the service's store that workers need, opened on first use. Failures without a caller go to `report`. */
+/** Returns the part of the service's store that workers need, opened on first use. `report` gets background errors. */
 export function lazyWorkflowOwnership(
   options: StoreOptions & BlockOptions,
   report: (error: unknown) => void,
@@ -118,8 +121,8 @@ export function lazyWorkflowOwnership(
     const { openServiceOwnership } = await import('@heddle/service');
     const { sealer } = await sealingOf(options);
     const refresh = await refreshOptionsOf(options, report);
-    const place = postgres === undefined ? { data } : { postgres: { url: postgres } };
-    return openServiceOwnership(place, sealer, refresh);
+    const location = postgres === undefined ? { data } : { postgres: { url: postgres } };
+    return openServiceOwnership(location, sealer, refresh);
   });
   let sandboxes: { close(): Promise<void> } | undefined;
   return {
@@ -138,16 +141,16 @@ export function lazyWorkflowOwnership(
       read: async (tenant, id) => (await records.get()).skills.read(tenant, id),
     },
     sandboxImages(images) {
-      const opened = lazy(async () => {
+      const lazySandboxes = lazy(async () => {
         const { openSandboxes } = await import('@heddle/service');
         // Another process may have accepted the sandbox: this one has not built its image yet.
         const parts = { store: await records.get(), images: () => images.store(), onError: report };
         return openSandboxes({ ...parts, waitsForBuilds: true });
       });
-      sandboxes = opened;
+      sandboxes = lazySandboxes;
       return {
         open: async (id, tenant) =>
-          tenant === undefined ? images.open(id) : (await opened.get()).images.open(id, tenant),
+          tenant === undefined ? images.open(id) : (await lazySandboxes.get()).images.open(id, tenant),
       };
     },
     // Called after the image store is closed, which stops the builds.

@@ -8,9 +8,9 @@ type Fetch = Api['fetch'];
 export interface ServedStudio {
   /** Absent without the Studio, like `address`. */
   sessions?: Authenticator;
-  /** Returns `fetch` with the pages and the sign-in of browsers. */
-  around(fetch: Fetch): Fetch;
-  /** The address to open. On a loopback address it has a token, which signs one browser in once. */
+  /** Returns `fetch` with the pages of the Studio and the sign-in of browsers. */
+  wrap(fetch: Fetch): Fetch;
+  /** The URL to open in a browser. On a loopback address it has a token, which signs one browser in once. */
   address?: string;
 }
 
@@ -18,7 +18,7 @@ interface Parts {
   store: ServiceStore;
   /** `http://host:port` of the listening server, from this machine. */
   listening: string;
-  /** The base of URLs in responses. */
+  /** Base URL in responses. */
   origin: string;
 }
 
@@ -27,24 +27,24 @@ export async function openStudio(
   { host, studio }: { host: string; studio: boolean },
   { store, listening, origin }: Parts,
 ): Promise<ServedStudio> {
-  if (!studio) return { around: (fetch) => fetch };
+  if (!studio) return { wrap: (fetch) => fetch };
   const { studioPages } = await import('@heddle/studio');
   const { OneTimeToken, sessionAuthenticator, withSessions } = await import('@heddle/service/access');
   const { port } = new URL(listening);
   const isLoopback = LOOPBACK.test(host);
-  const own = new URL(origin);
+  const originUrl = new URL(origin);
   const user = isLoopback ? await store.workspaces.firstUser() : undefined;
   const token = user && new OneTimeToken(user.id);
   const rules = {
-    // Other machines reach a server at any name, unless it has an origin.
-    hosts: isLoopback || origin !== listening ? hostsOf(port, own.host) : undefined,
+    // A server that other machines can reach accepts any host name, unless it has an origin.
+    hosts: isLoopback || origin !== listening ? hostsOf(port, originUrl.host) : undefined,
     cookie: `heddle_session_${port}`,
-    secure: own.protocol === 'https:',
+    secure: originUrl.protocol === 'https:',
   };
   const pages = studioPages();
   return {
     sessions: sessionAuthenticator(store.sessions, rules),
-    around(fetch) {
+    wrap(fetch) {
       const withSession = withSessions(fetch, {
         ...rules,
         ...{ sessions: store.sessions, keys: store.keys },
@@ -62,14 +62,14 @@ export async function openStudio(
 }
 
 /** Returns the host names under which browsers of this machine reach the server, and the host name of its origin. */
-function hostsOf(port: string, own: string): ReadonlySet<string> {
-  return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, own]);
+function hostsOf(port: string, originHost: string): ReadonlySet<string> {
+  return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, originHost]);
 }
 
-/** Returns the answer to a request for an unknown host name, as in a DNS rebinding attack. */
+/** Returns the response to a request for an unknown host name, as in a DNS rebinding attack. */
 function unknownHost(): Response {
   const text =
-    'This server does not serve pages under this name. Set --origin to the address that browsers use.\n';
+    'This server does not serve pages under this host name. Set --origin to the base URL that browsers use.\n';
   return new Response(text, {
     status: 421,
     headers: { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },

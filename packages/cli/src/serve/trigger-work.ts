@@ -19,12 +19,12 @@ export interface OpenTriggerWork {
   close(): Promise<void>;
 }
 
-/** Accepts no caller: no request reaches the interface. */
+/** Accepts no caller: the API gets no requests. */
 const anonymous: Authenticator = { authenticate: () => Promise.resolve(undefined) };
 
 /**
- * Starts the runs of triggers from this process, which serves no requests. The options decide where the runs execute. Throws
- * usage errors, and the errors of `openSession`.
+ * Starts the runs of triggers from this process, which serves no requests. The options decide where the runs execute.
+ * Throws usage errors, and the errors of `openSession`.
  */
 export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Promise<OpenTriggerWork> {
   const { ownership, onError } = options;
@@ -46,12 +46,12 @@ export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Prom
       feeds: { ...session.network, credentials: ownership.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
-    // Only this process can reach the interface.
-    const limited = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
-    closing.push(() => limited.close());
+    // Only this process can reach the API.
+    const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
+    closing.push(() => limits.close());
     const api = await createApi({
       ...{ engine: session.engine, database: store, areas, onError, authenticator: anonymous },
-      ports: servicePorts(store, { limits: limited.limits }),
+      ports: servicePorts(store, { limits: limits.limits }),
     });
     closing.push(() => api.close());
     return { close };

@@ -18,7 +18,7 @@ export interface OpenServer {
   server: DevServer | undefined;
 }
 
-/** Temporal's own command uses this offset from the server's port. */
+/** Offset of the UI's port from the server's port, as in Temporal's own command. */
 const UI_OFFSET = 1000;
 const UI_MS = 2000;
 
@@ -31,13 +31,13 @@ export async function openServer(
   const { findServer, startDevServer } = await loadTemporalServer();
   const style = styleFor(io.stderr);
   const say = (line: string): void => void io.stderr.write(`${style.dim(safeLine(line))}\n`);
-  const found = await findServer({ env: env.all, say });
-  if (found.kind === 'none') throw new UsageError(found.reason);
-  if (found.kind === 'address') return { address: found.address, ui: undefined, server: undefined };
+  const source = await findServer({ env: env.all, say });
+  if (source.kind === 'none') throw new UsageError(source.reason);
+  if (source.kind === 'address') return { address: source.address, ui: undefined, server: undefined };
   const uiPort = await freePort(port + UI_OFFSET);
   const logFile = join(folder, 'server.log');
-  const started = await startDevServer({
-    binary: found.binary.path,
+  const result = await startDevServer({
+    binary: source.binary.path,
     namespace,
     port,
     uiPort,
@@ -45,25 +45,25 @@ export async function openServer(
     logFile,
     env: env.all,
   });
-  if (started.kind === 'failed') {
-    throw new UsageError(started.reason, `Use --port for another port. The server's log is ${logFile}`);
+  if (result.kind === 'failed') {
+    throw new UsageError(result.reason, `Use --port for another port. The server's log is ${logFile}`);
   }
   const ui = `http://127.0.0.1:${uiPort}`;
-  const { server } = started;
+  const { server } = result;
   return { address: server.address, ui: (await isServed(ui)) ? ui : undefined, server };
 }
 
-/** Returns the requested port if it is free, else another port. */
-async function freePort(wanted: number): Promise<number> {
-  for (const port of [wanted, 0]) {
+/** Returns the preferred port if it is free, else another port. */
+async function freePort(preferredPort: number): Promise<number> {
+  for (const port of [preferredPort, 0]) {
     const server = createServer();
     try {
       server.listen(port < 65_536 ? port : 0, '127.0.0.1');
       await once(server, 'listening');
-      const found = (server.address() as AddressInfo).port;
+      const { port: actualPort } = server.address() as AddressInfo;
       server.close();
       await once(server, 'close');
-      return found;
+      return actualPort;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     }

@@ -15,7 +15,7 @@ export function loadTemporal(): Promise<typeof Temporal> {
   return ifInstalled(import('@heddle/temporal'));
 }
 
-/** Loads its part for development servers. Throws a usage error if it is not installed. */
+/** Loads the part of the package for development servers. Throws a usage error if it is not installed. */
 export function loadTemporalServer(): Promise<typeof TemporalServer> {
   return ifInstalled(import('@heddle/temporal/server'));
 }

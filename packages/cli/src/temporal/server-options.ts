@@ -10,22 +10,22 @@ export const DEFAULTS = { address: '127.0.0.1:7233', namespace: 'default', queue
 /** Size of an AES-256 key. */
 const KEY_BYTES = 32;
 
-/** Returns the server from the options, or from the variables of Temporal's own tools. Throws usage errors. */
+/** Returns the server from the command line, or from the variables of Temporal's own tools. Throws usage errors. */
 export function serverOf(
   { address, namespace }: Pick<RuntimeOptions, 'address' | 'namespace'>,
   env: Env,
 ): ServerOptions & Pick<DeploymentOptions, 'encryption'> & { address: string; namespace: string } {
   const value = (name: string): string | undefined => env.value(name) || undefined;
-  const found = address ?? value('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
-  if (!/^[^\s/]+:\d+$/.test(found)) {
+  const hostPort = address ?? value('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
+  if (!/^[^\s/]+:\d+$/.test(hostPort)) {
     const source = address === undefined ? 'TEMPORAL_ADDRESS' : '--address';
-    throw new UsageError(`${source} ${found} is not an address.`, 'Use HOST:PORT.');
+    throw new UsageError(`${source} ${hostPort} is not an address.`, 'Use HOST:PORT.');
   }
   const apiKey = value('TEMPORAL_API_KEY');
   const tls = tlsOf(value);
   const encryption = encryptionOf(value(KEYS));
   return {
-    address: found,
+    address: hostPort,
     namespace: namespace ?? value('TEMPORAL_NAMESPACE') ?? DEFAULTS.namespace,
     ...(apiKey !== undefined && { apiKey }),
     ...(tls !== undefined && { tls }),
@@ -68,9 +68,9 @@ function tlsOf(value: Value): ServerOptions['tls'] {
       'Set both TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH, or …_DATA of both.',
     );
   }
-  const wanted = flag('TEMPORAL_TLS', value);
-  if (wanted === false) return false;
-  if (!ca && !certificate && serverName === undefined) return wanted;
+  const isEnabled = flag('TEMPORAL_TLS', value);
+  if (isEnabled === false) return false;
+  if (!ca && !certificate && serverName === undefined) return isEnabled;
   return {
     ...(ca && { ca }),
     ...(certificate && { certificate }),

@@ -26,7 +26,7 @@ export interface StartOptions extends StoreOptions, BlockOptions {
   health?: { host: string; port: number } | undefined;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
-  /** Returns the addresses at which people answer pauses. Default: none. */
+  /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']> | undefined;
   /** Returns images that replace those of the data folder for blocks. */
   imagesOf?: (images: BlockImages) => ImageSource;

@@ -6,7 +6,7 @@ import { safe, styleFor } from '../render/style.ts';
 
 /** Options for stopping a process. */
 export interface StopParts {
-  /** Reports that the process is ready. Called after the signal handlers are set, since a reader may send a signal at once. */
+  /** Reports that the process is ready. Called after the signal handlers are set, because a signal may follow it. */
   ready: () => void;
   /** Grace period of running blocks, in milliseconds. */
   drainMs: number;
@@ -19,8 +19,8 @@ const KILL_MS = 5000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Waits for SIGTERM, Ctrl-C or a failure, then stops the worker in order. Returns the exit code. A second signal ends the
- * process at once, with 130.
+ * Waits for SIGTERM, Ctrl-C or a failure, then stops the worker in order. Returns the exit code. A second signal kills
+ * the process, with exit code 130.
  */
 export async function untilStopped(
   io: Io,

@@ -1,0 +1,30 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import { textOf } from '../api-client.ts';
+import { safeLine } from '../render/style.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Returns the trigger with this id, or the only trigger of the workflow with this name or id. Throws usage errors. */
+export function findTrigger(
+  triggers: readonly JsonObject[],
+  idOrName: string,
+  noun: 'schedule' | 'trigger' | 'webhook',
+): JsonObject {
+  const byId = triggers.filter((trigger) => textOf(trigger, 'id') === idOrName);
+  const matches = byId.length > 0 ? byId : triggers.filter((trigger) => isOfWorkflow(trigger, idOrName));
+  const [trigger] = matches;
+  if (!trigger) {
+    throw new UsageError(
+      `The workspace has no ${noun} "${safeLine(idOrName)}".`,
+      `heddle ${noun}s list shows the ${noun}s of deployed workflows.`,
+    );
+  }
+  if (matches.length > 1) {
+    const ids = matches.map((each) => `${textOf(each, 'id')} (${safeLine(textOf(each, 'name'))})`).join(', ');
+    throw new UsageError(`"${safeLine(idOrName)}" has several ${noun}s.`, `Use the id of one: ${ids}.`);
+  }
+  return trigger;
+}
+
+function isOfWorkflow(trigger: JsonObject, idOrName: string): boolean {
+  return ['workflowName', 'workflowId'].some((key) => textOf(trigger, key) === idOrName);
+}
