@@ -1,29 +1,29 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { onInterrupt } from './interrupt.ts';
 
-/** Presses Ctrl-C at these times, and returns what happened. */
-function pressed(...atMs: number[]): string[] {
-  const done: string[] = [];
+/** Presses Ctrl-C at these times. Returns the calls of `onInterrupt`. */
+function pressCtrlC(...atMs: number[]): string[] {
+  const calls: string[] = [];
   let nowMs = 0;
-  const stop = onInterrupt(() => done.push(`cancel at ${nowMs}`), {
+  const stop = onInterrupt(() => calls.push(`cancel at ${nowMs}`), {
     now: () => nowMs,
-    kill: () => done.push(`kill at ${nowMs}`),
+    kill: () => calls.push(`kill at ${nowMs}`),
   });
   onTestFinished(stop);
   for (const ms of atMs) {
     nowMs = ms;
     process.emit('SIGINT');
   }
-  return done;
+  return calls;
 }
 
 describe('Ctrl-C', () => {
   it('cancels on the first press and kills on the second', () => {
-    expect(pressed(1000, 1500)).toEqual(['cancel at 1000', 'kill at 1500']);
+    expect(pressCtrlC(1000, 1500)).toEqual(['cancel at 1000', 'kill at 1500']);
   });
 
-  it('counts two signals within a moment as one press', () => {
-    expect(pressed(1000, 1001, 1200)).toEqual(['cancel at 1000']);
+  it('counts two signals within 200 ms as one press', () => {
+    expect(pressCtrlC(1000, 1001, 1200)).toEqual(['cancel at 1000']);
   });
 
   it('is no longer handled afterwards', () => {

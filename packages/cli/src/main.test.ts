@@ -9,20 +9,20 @@ import type { DrawnWorkflow } from '../../../test/support/workflow-file.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { main } from './main.ts';
 
-interface Said {
+interface CommandResult {
   exit: number;
   stdout: string;
   stderr: string;
 }
 
-/** As on a full disk. */
-class Full extends Writable {
+/** A stream that fails like a file on a full disk. */
+class FullDisk extends Writable {
   override _write(_chunk: unknown, _encoding: string, done: (error: Error) => void): void {
     done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
   }
 }
 
-async function heddle(...argv: string[]): Promise<Said> {
+async function heddle(...argv: string[]): Promise<CommandResult> {
   const io = keptIo();
   const exit = await main(argv, io);
   return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
@@ -62,9 +62,9 @@ describe('the command line', () => {
   });
 
   it('shows the help of a command with help and with --help', async () => {
-    const asked = await heddle('help', 'run');
-    expect(asked).toEqual(await heddle('run', '--help'));
-    expect(asked.exit).toBe(0);
+    const help = await heddle('help', 'run');
+    expect(help).toEqual(await heddle('run', '--help'));
+    expect(help.exit).toBe(0);
     for (const option of [
       '--input',
       '--dotenv',
@@ -75,7 +75,7 @@ describe('the command line', () => {
       '--select',
       '--timeout',
     ]) {
-      expect(asked.stdout).toContain(option);
+      expect(help.stdout).toContain(option);
     }
     expect((await heddle('runs', 'resume', '--help')).stdout).toContain('--point');
   });
@@ -94,10 +94,10 @@ describe('the command line', () => {
     [['run', 'f.json', '--timeout', '0'], 'number of seconds above 0', '', 'usage: heddle run '],
     [['runs', 'list', '--status', 'done'], '"done" is not a status', '', 'usage: heddle runs list '],
     [['runs', 'rerun', 'x'], "required option '--from <block>'", '', 'usage: heddle runs rerun '],
-  ])('reports wrong usage and shows the right usage: %j', async (argv, ...said) => {
+  ])('reports wrong usage and shows the usage of the command: %j', async (argv, ...messages) => {
     const { exit, stdout, stderr } = await heddle(...argv);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    for (const text of said) expect(stderr).toContain(text);
+    for (const text of messages) expect(stderr).toContain(text);
   });
 
   it.each(['0', '0.5', 'soon', ''])('rejects heddle serve --keep-public-runs %j', async (days) => {
@@ -264,7 +264,7 @@ describe('heddle plan', () => {
 describe('output that cannot be written', () => {
   it('is reported, and the command exits with a failure', async () => {
     const before = process.exitCode;
-    const io = { ...keptIo(), stdout: new Full() };
+    const io = { ...keptIo(), stdout: new FullDisk() };
     const exit = await main(['plan', fileOf(BRANCHES)], io);
     await expect
       .poll(() => io.stderr.text)

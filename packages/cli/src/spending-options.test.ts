@@ -18,7 +18,7 @@ describe('--max-cost', () => {
   });
 
   it('refuses a window for a call or a run', () => {
-    expect(() => maxCostOf({ maxCost: ['run=1/day'] })).toThrow('it is for one run');
+    expect(() => maxCostOf({ maxCost: ['run=1/day'] })).toThrow('it caps each run');
   });
 });
 

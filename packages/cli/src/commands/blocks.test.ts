@@ -9,7 +9,7 @@ async function heddle(...argv: string[]) {
   return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
-const described = await describeBlocks();
+const descriptions = await describeBlocks();
 
 describe('heddle blocks', () => {
   it('lists every type with a sentence, in order', async () => {
@@ -35,7 +35,7 @@ describe('heddle blocks', () => {
     expect(stdout).toMatch(/^ {2}selectedRoute +text +Id of the chosen route\.$/m);
   });
 
-  it.each(described.map(({ type }) => type))('prints the schemas of %s', async (type) => {
+  it.each(descriptions.map(({ type }) => type))('prints the schemas of %s', async (type) => {
     const schema = JSON.parse((await heddle('show', type, '--json-schema')).stdout) as object;
     expect(schema).toMatchObject({ $schema: expect.any(String) as string, title: type, type: 'object' });
     const { data } = JSON.parse((await heddle('show', type, '--json')).stdout) as { data: object };

@@ -9,13 +9,13 @@ import { addCredential, listCredentials, removeCredential } from './credentials.
 
 const KEY = 'sk-the-key-of-the-shop';
 
-/** Returns a data folder with one workspace, as the first `heddle serve` creates it. */
-async function served() {
+/** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
+async function openWorkspace() {
   const data = dataFolder();
   const store = await openServiceStore({ data });
-  const began = await store.workspaces.bootstrap();
+  const created = await store.workspaces.bootstrap();
   await store.close();
-  const workspaceId = began?.workspaceId ?? '';
+  const workspaceId = created?.workspaceId ?? '';
   const options = {
     data,
     json: true,
@@ -39,7 +39,7 @@ async function served() {
 }
 
 it('heddle credentials adds, lists and removes credentials; output never has a key', async () => {
-  const { options, find } = await served();
+  const { options, find } = await openWorkspace();
   const add = keptIo(`${KEY}\n`);
   await addCredential(add, 'Shop', { ...options, description: 'of the shop' });
   const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
@@ -51,21 +51,21 @@ it('heddle credentials adds, lists and removes credentials; output never has a k
   const list = keptIo();
   await listCredentials(list, options);
   expect(JSON.parse(list.stdout.text)).toMatchObject({ data: [{ id: data.id, description: 'of the shop' }] });
-  const shownTable = keptIo();
-  await listCredentials(shownTable, { ...options, json: false });
-  expect(shownTable.stdout.text).toContain('Shop');
+  const tableIo = keptIo();
+  await listCredentials(tableIo, { ...options, json: false });
+  expect(tableIo.stdout.text).toContain('Shop');
   const remove = keptIo();
   await removeCredential(remove, 'Shop', options);
   expect(await find({ id: data.id })).toBeUndefined();
-  const shown = [add, list, shownTable, remove]
+  const output = [add, list, tableIo, remove]
     .map(({ stdout, stderr }) => stdout.text + stderr.text)
     .join('');
-  expect(shown).not.toContain(KEY);
+  expect(output).not.toContain(KEY);
   await expect(removeCredential(keptIo(), 'Shop', options)).rejects.toThrow('There is no credential Shop.');
 });
 
 it('heddle credentials add replaces the key of a credential and keeps its id', async () => {
-  const { options, find } = await served();
+  const { options, find } = await openWorkspace();
   const io = keptIo(KEY);
   await addCredential(io, 'Shop', { ...options, json: false });
   const id = io.stdout.text.trim();
@@ -77,14 +77,14 @@ it('heddle credentials add replaces the key of a credential and keeps its id', a
 });
 
 it('heddle credentials add stores the key of a service account, with its line breaks', async () => {
-  const { options, find } = await served();
+  const { options, find } = await openWorkspace();
   const key = '{\n  "private_key": "-----BEGIN KEY-----"\n}';
   await addCredential(keptIo(key), 'Robot', { ...options, serviceAccount: true });
   expect(await find({ provider: 'shop', type: 'service_account' })).toMatchObject({ secret: key });
 });
 
 it('heddle credentials refuses an invalid key or provider, and an unknown workspace or folder', async () => {
-  const { options } = await served();
+  const { options } = await openWorkspace();
   await expect(addCredential(keptIo('\n'), 'Shop', options)).rejects.toThrow('There is no value');
   await expect(addCredential(keptIo('two words'), 'Shop', options)).rejects.toThrow('The key is invalid');
   await expect(addCredential(keptIo(KEY), 'Shop', { ...options, provider: 'a/b' })).rejects.toThrow(

@@ -7,13 +7,13 @@ import { keptIo } from '../../../../test/support/io.ts';
 import { sealingOf } from '../serve/service-store.ts';
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts';
 
-/** Returns a data folder with one workspace, as the first `heddle serve` creates it. */
-async function served(): Promise<{ data: string; workspaceId: string; json: boolean }> {
+/** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
+async function openWorkspace(): Promise<{ data: string; workspaceId: string; json: boolean }> {
   const data = dataFolder();
   const store = await openServiceStore({ data });
-  const began = await store.workspaces.bootstrap();
+  const created = await store.workspaces.bootstrap();
   await store.close();
-  return { data, workspaceId: began?.workspaceId ?? '', json: true };
+  return { data, workspaceId: created?.workspaceId ?? '', json: true };
 }
 
 /** Returns the secrets that runs of the workspace read. */
@@ -29,7 +29,7 @@ async function valuesOf(data: string, workspaceId: string, names: string[]): Pro
 }
 
 it('heddle secrets sets, lists and removes secrets; output never has a value', async () => {
-  const options = await served();
+  const options = await openWorkspace();
   const set = keptIo('a secret value\n');
   await setSecret(set, 'TOKEN', { ...options, description: 'of the shop' });
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
@@ -41,13 +41,13 @@ it('heddle secrets sets, lists and removes secrets; output never has a value', a
   const remove = keptIo();
   await removeSecret(remove, 'TOKEN', options);
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({});
-  const shown = [set, list, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
-  expect(shown).not.toContain('a secret value');
+  const output = [set, list, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
+  expect(output).not.toContain('a secret value');
   await expect(removeSecret(keptIo(), 'TOKEN', options)).rejects.toThrow('There is no secret TOKEN.');
 });
 
 it('heddle secrets refuses an empty value, an invalid name and an unknown workspace', async () => {
-  const options = await served();
+  const options = await openWorkspace();
   await expect(setSecret(keptIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
   await expect(setSecret(keptIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
   await expect(setSecret(keptIo('x'), 'TOKEN', { ...options, workspace: 'none' })).rejects.toThrow(
@@ -58,8 +58,8 @@ it('heddle secrets refuses an empty value, an invalid name and an unknown worksp
   );
 });
 
-it('heddle secrets rotate seals all secrets with a new key', async () => {
-  const options = await served();
+it('heddle secrets rotate encrypts all secrets with a new key', async () => {
+  const options = await openWorkspace();
   await setSecret(keptIo('a secret value'), 'TOKEN', options);
   const io = keptIo();
   await rotateSecrets(io, options);

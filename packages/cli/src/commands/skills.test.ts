@@ -7,8 +7,8 @@ import { addSkill, listSkills, removeSkill, showSkill } from './skills.ts';
 
 const TEXT = '# Refunds\n\nAsk for the number of the order first.';
 
-/** Returns a data folder with one workspace, as the first `heddle serve` creates it. */
-async function served() {
+/** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
+async function openWorkspace() {
   const data = dataFolder();
   const store = await openServiceStore({ data });
   const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
@@ -17,7 +17,7 @@ async function served() {
 }
 
 it('heddle skills adds, replaces, lists, shows and removes skills', async () => {
-  const { options } = await served();
+  const { options } = await openWorkspace();
   const description = 'How to refund an order.';
   await expect(addSkill(keptIo(TEXT), 'refund-orders', options)).rejects.toThrow(
     'A new skill needs a description',
@@ -48,13 +48,13 @@ it('heddle skills adds, replaces, lists, shows and removes skills', async () => 
 });
 
 it('heddle run --workspace reads the skills of the workspace', async () => {
-  const { workspaceId, options } = await served();
+  const { workspaceId, options } = await openWorkspace();
   await addSkill(keptIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
   const resources = await workspaceResources(options, workspaceId, (error) => {
     throw error;
   });
   onTestFinished(() => resources.close());
-  const [found] = await resources.skills.find(undefined, ['refund-orders', 'another']);
-  expect(found).toMatchObject({ name: 'refund-orders', description: 'Refunds.' });
-  expect(await resources.skills.read(undefined, found?.id ?? '')).toMatchObject({ content: TEXT });
+  const [skill] = await resources.skills.find(undefined, ['refund-orders', 'another']);
+  expect(skill).toMatchObject({ name: 'refund-orders', description: 'Refunds.' });
+  expect(await resources.skills.read(undefined, skill?.id ?? '')).toMatchObject({ content: TEXT });
 });

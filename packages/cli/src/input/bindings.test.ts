@@ -12,7 +12,7 @@ import type { BindingOptions } from './bindings.ts';
 const TOOLS = [{ type: 'slack', params: { channel: null } }, { type: 'mail' }];
 
 /** Returns an exported workflow with fields that its author left empty. */
-const exported = () =>
+const exportedWorkflow = () =>
   workflowFile({
     blocks: {
       s1: { type: 'slack', name: 'Post to Slack', fields: { channel: null, text: 'Hi' } },
@@ -30,8 +30,8 @@ function fileOf(value: unknown): string {
 }
 
 /** Returns the values of a block's fields after the options were applied. */
-async function bound(options: BindingOptions, id: string): Promise<{ [field: string]: unknown }> {
-  const workflow = exported();
+async function boundFields(options: BindingOptions, id: string): Promise<{ [field: string]: unknown }> {
+  const workflow = exportedWorkflow();
   await bind(workflow as unknown as Json, await readBindings(options));
   const { blocks } = workflow.state as unknown as {
     blocks: { [id: string]: { data?: object; subBlocks: { [field: string]: { value: unknown } } } };
@@ -41,13 +41,13 @@ async function bound(options: BindingOptions, id: string): Promise<{ [field: str
   return { ...data, ...Object.fromEntries(fields) } as { [field: string]: unknown };
 }
 
-const refused = async (options: BindingOptions): Promise<{ message: string; hint?: string }> => {
+const errorOf = async (options: BindingOptions): Promise<{ message: string; hint?: string }> => {
   try {
-    await bound(options, 's1');
+    await boundFields(options, 's1');
   } catch (error) {
     return error as Error & { hint?: string };
   }
-  throw new Error('nothing was refused');
+  throw new Error('no error was thrown');
 };
 
 describe('values for fields', () => {
@@ -66,19 +66,19 @@ describe('values for fields', () => {
     ],
     ['v1.tools.1.params={"to": "x"}', 'v1', { tools: [TOOLS[0], { type: 'mail', params: { to: 'x' } }] }],
   ])('are filled in: %s', async (set, id, fields) => {
-    expect(await bound({ set: [set] }, id)).toMatchObject(fields);
+    expect(await boundFields({ set: [set] }, id)).toMatchObject(fields);
   });
 
   it('come from files and single options, which take precedence', async () => {
     const file = fileOf({ 'Post to Slack': { channel: 'C1', text: 'Hello' }, v1: { model: 'gpt-5' } });
     const options = { bindings: [file], set: ['s1.channel="C2"'] };
-    expect(await bound(options, 's1')).toEqual({ channel: 'C2', text: 'Hello' });
-    expect(await bound(options, 'v1')).toMatchObject({ model: 'gpt-5' });
+    expect(await boundFields(options, 's1')).toEqual({ channel: 'C2', text: 'Hello' });
+    expect(await boundFields(options, 'v1')).toMatchObject({ model: 'gpt-5' });
   });
 
   it('can be set inside JSON text', async () => {
     const set = ['v1.tools="[{\\"type\\": \\"x\\"}]"', 'v1.tools.0.type="y"'];
-    expect(await bound({ set }, 'v1')).toMatchObject({ tools: [{ type: 'y' }] });
+    expect(await boundFields({ set }, 'v1')).toMatchObject({ tools: [{ type: 'y' }] });
   });
 
   it.each<[set: string, message: string, hint: RegExp]>([
@@ -119,7 +119,7 @@ describe('values for fields', () => {
     ],
     ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is neither a list nor an object', /./],
   ])('are refused: %s', async (set, message, hint) => {
-    const error = await refused({ set: [set] });
+    const error = await errorOf({ set: [set] });
     expect(error.message).toContain(message);
     expect(error.hint).toMatch(hint);
   });
@@ -132,7 +132,7 @@ describe('values for fields', () => {
       's2.key="sk-secret"',
       's1.key={"sk-secret',
     ]) {
-      const { message, hint } = await refused({ set: [set] });
+      const { message, hint } = await errorOf({ set: [set] });
       expect(`${message} ${hint}`).not.toContain('secret');
     }
   });
@@ -142,11 +142,11 @@ describe('values for fields', () => {
     [{ s1: 'C1' }, /the value of "s1" is not an object of fields/],
     [{ s2: { channel: 'C1' } }, /bindings\.json: the workflow has no block "s2"/],
   ])('are refused in a file: %j', async (content, message) => {
-    expect((await refused({ bindings: [fileOf(content)] })).message).toMatch(message);
+    expect((await errorOf({ bindings: [fileOf(content)] })).message).toMatch(message);
   });
 
   it('of a field named __proto__ change nothing else', async () => {
-    const error = await refused({ set: ['s1.__proto__={"x": 1}'] });
+    const error = await errorOf({ set: ['s1.__proto__={"x": 1}'] });
     expect(error.message).toContain('has no field "__proto__"');
   });
 });
@@ -154,11 +154,11 @@ describe('values for fields', () => {
 describe('heddle plan with values for fields', () => {
   it('shows the filled workflow, and positions of problems in the unchanged file', async () => {
     const file = join(dataFolder(), 'w.json');
-    const drawn = workflowFile({
+    const workflow = workflowFile({
       blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },
       edges: ['s > f'],
     });
-    writeFileSync(file, JSON.stringify(drawn, null, 2));
+    writeFileSync(file, JSON.stringify(workflow, null, 2));
     const io = keptIo();
     expect(await main(['plan', file, '--json', '--set', 'Do.code="return 7"'], io)).toBe(0);
     expect(io.stdout.text).toContain('return 7');
@@ -179,11 +179,11 @@ describe('heddle plan with values for fields', () => {
 describe('heddle check with values for fields', () => {
   it('checks only one file', async () => {
     const file = join(dataFolder(), 'w.json');
-    const drawn = workflowFile({
+    const workflow = workflowFile({
       blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },
       edges: ['s > f'],
     });
-    writeFileSync(file, JSON.stringify(drawn));
+    writeFileSync(file, JSON.stringify(workflow));
     const codes = async (...args: string[]): Promise<string[]> => {
       const io = keptIo();
       await main(['check', '--json', ...args], io);

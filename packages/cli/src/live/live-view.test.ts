@@ -38,7 +38,7 @@ function planOf(): Plan {
 
 let order = 0;
 
-function logOf(blockId: string, more: Partial<BlockLog> = {}): BlockLog {
+function logOf(blockId: string, overrides: Partial<BlockLog> = {}): BlockLog {
   const plan = planOf();
   const block = plan.blocks[blockId]!;
   const [container] = block.containers;
@@ -62,7 +62,7 @@ function logOf(blockId: string, more: Partial<BlockLog> = {}): BlockLog {
         ? undefined
         : { kind: plan.blocks[container]!.type as 'loop', blockId: container, index: 1 },
     parents: [],
-    ...more,
+    ...overrides,
   };
 }
 
@@ -78,7 +78,7 @@ function event(log: BlockLog, output: Json = null): RunEvent {
   return { type: TYPE[log.status], runId: 'r', atMs: 0, log, output };
 }
 
-function turn(blockId: string, number: number, count: number): RunEvent {
+function iterationEvent(blockId: string, number: number, count: number): RunEvent {
   return {
     type: 'container:iteration',
     runId: 'r',
@@ -90,14 +90,14 @@ function turn(blockId: string, number: number, count: number): RunEvent {
   };
 }
 
-interface Stage {
+interface ViewFixture {
   view: LiveView;
   stream: Kept;
   tick: (nowMs: number) => void;
   lines: () => string[];
 }
 
-function stage(updating = false): Stage {
+function viewFixture(updating = false): ViewFixture {
   const stream = new Kept(updating);
   let nowMs = 0;
   let call = (): void => undefined;
@@ -130,7 +130,7 @@ const failure = { code: 'BLOCK_FAILED', message: 'no\nmore', retryable: true };
 
 describe('the live view without a terminal', () => {
   it('prints a line for each block outside containers, with its duration and notes', () => {
-    const { view, lines } = stage();
+    const { view, lines } = viewFixture();
     view.accept(event(logOf('s')));
     view.accept(event(logOf('each', { durationMs: 2300 }), { results: [[], [], []] }));
     view.accept(event(logOf('end', { tries: 2 })));
@@ -143,9 +143,9 @@ describe('the live view without a terminal', () => {
   });
 
   it('counts the iterations of a loop in growing steps, without lines for the blocks inside', () => {
-    const { view, lines } = stage();
+    const { view, lines } = viewFixture();
     for (let number = 0; number < 30; number++) {
-      view.accept(turn('each', number, 30));
+      view.accept(iterationEvent('each', number, 30));
       view.accept(event(logOf('work')));
     }
     expect(lines()).toEqual([
@@ -156,20 +156,20 @@ describe('the live view without a terminal', () => {
   });
 
   it('shows the output of a block in a container, with its path', () => {
-    const { view, lines } = stage();
+    const { view, lines } = viewFixture();
     view.accept(event(logOf('work'), { result: 1, stdout: 'one\ntwo' }));
     expect(lines()).toEqual(['✓ Each 2 › Work      12 ms', '    │ one', '    │ two']);
   });
 
   it('cuts the printed output of a block after twenty lines', () => {
-    const { view, lines } = stage();
+    const { view, lines } = viewFixture();
     view.accept(event(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
     expect(lines()).toHaveLength(22);
     expect(lines().at(-1)).toBe('    │ … 4 more lines');
   });
 
   it('distinguishes failures that end the run, are handled, or are collected', () => {
-    const { view, lines } = stage();
+    const { view, lines } = viewFixture();
     view.accept(event(logOf('end', { status: 'failed', error: failure })));
     view.accept(event(logOf('end', { status: 'failed', error: failure, errorHandled: true })));
     view.accept(event(logOf('ask', { status: 'failed', error: failure })));
@@ -185,7 +185,7 @@ describe('the live view without a terminal', () => {
   });
 
   it('shows waits for a person, waits for a time, and retries', () => {
-    const { view, lines } = stage();
+    const { view, lines } = viewFixture();
     view.accept(event(logOf('end', { status: 'paused' }), {}));
     view.accept(
       event(logOf('end', { status: 'paused' }), { resumeAt: new Date(2001, 1, 3, 4, 5, 6).toISOString() }),
@@ -208,7 +208,7 @@ describe('the live view without a terminal', () => {
   });
 
   it('ignores a repeated event', () => {
-    const { view, lines } = stage();
+    const { view, lines } = viewFixture();
     const log = logOf('end');
     view.accept(event(log));
     view.accept(event(log));
@@ -218,7 +218,7 @@ describe('the live view without a terminal', () => {
   });
 
   it('reports a slow block once', () => {
-    const { view, lines, tick } = stage();
+    const { view, lines, tick } = viewFixture();
     view.accept(event(logOf('end', { status: 'running', startedMs: 1000 })));
     tick(2900);
     expect(lines()).toEqual([]);
@@ -231,7 +231,7 @@ describe('the live view without a terminal', () => {
 describe('the live view on a terminal', () => {
   const CLEARED = '\r\u001B[2K';
 
-  function lastLine({ stream }: Stage): string {
+  function lastLine({ stream }: ViewFixture): string {
     return stream.text
       .split(CLEARED)
       .at(-1)!
@@ -239,36 +239,36 @@ describe('the live view on a terminal', () => {
   }
 
   it('shows running blocks in one line, with counters', () => {
-    const shown = stage(true);
-    shown.view.accept(turn('each', 3, 30));
-    shown.view.accept(event(logOf('work', { status: 'running' })));
-    shown.view.accept(event(logOf('work', { status: 'running' })));
-    shown.view.accept(event(logOf('end', { status: 'running' })));
-    shown.tick(1500);
-    expect(lastLine(shown)).toBe('⠙ Each 4/30 › Work ×2  +1  1.5 s');
+    const fixture = viewFixture(true);
+    fixture.view.accept(iterationEvent('each', 3, 30));
+    fixture.view.accept(event(logOf('work', { status: 'running' })));
+    fixture.view.accept(event(logOf('work', { status: 'running' })));
+    fixture.view.accept(event(logOf('end', { status: 'running' })));
+    fixture.tick(1500);
+    expect(lastLine(fixture)).toBe('⠙ Each 4/30 › Work ×2  +1  1.5 s');
   });
 
   it('counts iterations in the status line, without lines for them', () => {
-    const shown = stage(true);
-    shown.view.accept(turn('each', 0, 30));
-    expect(shown.stream.text).toBe('');
+    const fixture = viewFixture(true);
+    fixture.view.accept(iterationEvent('each', 0, 30));
+    expect(fixture.stream.text).toBe('');
   });
 
   it('shows waits for a time in the status line', () => {
-    const shown = stage(true);
+    const fixture = viewFixture(true);
     const resumeAt = new Date(2001, 1, 3, 4, 5, 6).toISOString();
-    shown.view.accept(event(logOf('end', { status: 'paused' }), { resumeAt }));
-    shown.tick(100);
-    expect(lastLine(shown)).toBe('⠙ The End (until 2001-02-03 04:05:06)  100 ms');
+    fixture.view.accept(event(logOf('end', { status: 'paused' }), { resumeAt }));
+    fixture.tick(100);
+    expect(lastLine(fixture)).toBe('⠙ The End (until 2001-02-03 04:05:06)  100 ms');
   });
 
   it('removes the status line on close', () => {
-    const shown = stage(true);
-    shown.view.accept(event(logOf('end', { status: 'running' })));
-    shown.tick(100);
-    shown.view.close();
-    shown.tick(200);
-    expect(lastLine(shown)).toBe('');
+    const fixture = viewFixture(true);
+    fixture.view.accept(event(logOf('end', { status: 'running' })));
+    fixture.tick(100);
+    fixture.view.close();
+    fixture.tick(200);
+    expect(lastLine(fixture)).toBe('');
   });
 });
 

@@ -29,23 +29,23 @@ function completed(executionOrder: number): RunEvent {
   } as unknown as RunEvent;
 }
 
-async function written(events: RunEvent[], json = false) {
+async function outputOf(events: RunEvent[], json = false) {
   const io = keptIo();
-  const all = async function* () {
+  const source = async function* () {
     yield* events;
   };
-  await streamEvents(io, all(), { json, failure: never });
+  await streamEvents(io, source(), { json, failure: never });
   return { stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
 describe('a stream of a run', () => {
   it('has the text of an agent on stdout, and its name on stderr', async () => {
     const events = ['Ra', 'in', '.'].map((text) => emitted({ type: 'text', text }));
-    expect(await written([completed(1), ...events])).toEqual({ stdout: 'Rain.\n', stderr: '  Agent:\n' });
+    expect(await outputOf([completed(1), ...events])).toEqual({ stdout: 'Rain.\n', stderr: '  Agent:\n' });
   });
 
-  it('ends the line of a text that was not the answer, and of each agent and branch', async () => {
-    const { stdout, stderr } = await written([
+  it('ends the line after text that was not the answer, and after each agent and branch', async () => {
+    const { stdout, stderr } = await outputOf([
       emitted({ type: 'text', text: 'I look.' }),
       emitted({ type: 'reset' }),
       emitted({ type: 'thinking', text: 'hm' }),
@@ -57,14 +57,14 @@ describe('a stream of a run', () => {
     expect(stderr).toBe('  Agent:\n  (not the answer)\n  B:\n  B:\n');
   });
 
-  it('removes control characters from the text of a model, even across pieces', async () => {
+  it('removes control characters from the text of a model, even across chunks', async () => {
     const events = ['\u001b', '[2J\u202e', '\u0007done'].map((text) => emitted({ type: 'text', text }));
-    expect((await written(events)).stdout).toBe('[2Jdone\n');
+    expect((await outputOf(events)).stdout).toBe('[2Jdone\n');
   });
 
   it('has every event once as a line of JSON', async () => {
     const text = emitted({ type: 'text', text: 'a\nb' });
-    const { stdout } = await written([completed(1), text, text, completed(1), completed(2)], true);
+    const { stdout } = await outputOf([completed(1), text, text, completed(1), completed(2)], true);
     const lines = stdout
       .trimEnd()
       .split('\n')

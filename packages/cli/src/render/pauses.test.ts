@@ -2,8 +2,11 @@ import { expect, it } from 'vitest';
 import { pauseLines } from './pauses.ts';
 import type { Style } from './style.ts';
 
-const same = (text: string): string => text;
-const PLAIN: Style = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
+const identity = (text: string): string => text;
+const PLAIN: Style = {
+  ...{ bold: identity, dim: identity },
+  ...{ red: identity, green: identity, yellow: identity, cyan: identity },
+};
 
 it('a pause is shown with its notifications that failed or may not have been sent, with the reasons', () => {
   const notifications = [

@@ -69,8 +69,8 @@ async function readSpecFile(
 }
 
 /**
- * Builds the image of a spec file and prints progress to stderr. Returns undefined if Ctrl-C cancelled the build. Throws
- * a usage error for an invalid spec.
+ * Builds the image of a spec file and prints progress to stderr. Returns undefined if Ctrl-C cancelled the build.
+ * Throws a usage error for an invalid spec.
  */
 export async function buildFile(
   io: Io,

@@ -47,7 +47,7 @@ it('a workspace gets its secrets; values of the command line replace those of th
   expect(await others.values('second', ['KEY'])).toEqual({ KEY: 'stored' });
 });
 
-it('the oldest workspace is cached, and looked up again while there is none', async () => {
+it('the oldest workspace is cached as soon as there is one', async () => {
   let oldest: string | undefined;
   const { environments } = ownershipOf(
     records(() => oldest),

@@ -22,7 +22,7 @@ describe('limits of a server', () => {
   });
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'localhost.example', '127.0.0.1.example'])(
-    'on %s are those of the highest plan',
+    'on %s are those of the enterprise plan',
     async (host) => {
       expect(await limitOf({ host })).toBe(1000);
     },
@@ -65,7 +65,7 @@ describe('limits of a server', () => {
   });
 });
 
-describe('the address that counts', () => {
+describe('the client address of limits', () => {
   it.each<[peer: string, forwarded: string | undefined, proxies: number, expected: string]>([
     ['192.0.2.1', undefined, 0, '192.0.2.1'],
     ['192.0.2.1', '198.51.100.7', 0, '192.0.2.1'],

@@ -22,8 +22,8 @@ it('500 connections that never send their bodies do not block an execution', asy
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   await Promise.all(sockets.map((socket) => new Promise((sent) => socket.write(head.join('\r\n'), sent))));
   const headers = { 'X-API-Key': api.key, 'Content-Type': 'application/json' };
-  const answer = await fetch(server.url + path, { method: 'POST', headers, body: '{}' });
-  expect(answer.status).toBe(200);
+  const response = await fetch(server.url + path, { method: 'POST', headers, body: '{}' });
+  expect(response.status).toBe(200);
 });
 
 it.each([
