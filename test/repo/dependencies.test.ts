@@ -132,7 +132,7 @@ describe('dependencies', () => {
   it('pin a Node of the major version that the packages and the bin require', () => {
     const major = root.devDependencies?.['node']?.split('.')[0];
     const bin = readText('packages/cli/bin/heddle.js');
-    expect(bin).toContain(`const FLOOR = ${major};`);
+    expect(bin).toContain(`const MIN_NODE = ${major};`);
     for (const folder of packageFolders()) {
       expect(readJson<Manifest>(`packages/${folder}/package.json`).engines).toEqual({ node: `>=${major}` });
     }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 
-const FLOOR = 24;
+const MIN_NODE = 24;
 const entry = new URL('../dist/index.js', import.meta.url);
 
 /** The Node executable of the npm package `node`, or undefined if it is not installed. */
@@ -23,14 +23,14 @@ function fail(message) {
   process.exitCode = 2;
 }
 
-if (Number(process.versions.node.split('.', 1)[0]) < FLOOR) {
+if (Number(process.versions.node.split('.', 1)[0]) < MIN_NODE) {
   const node = pinnedNode();
   if (node) {
     const { runOn } = await import('./run-on.js');
     runOn(node, fail);
   } else
     fail(
-      `needs Node ${FLOOR} or newer, this is ${process.version}. Install it, or add the npm package "node".`,
+      `needs Node ${MIN_NODE} or newer; this is ${process.version}. Install it, or add the npm package "node".`,
     );
 } else if (!existsSync(entry)) {
   fail('is not built yet. Run "npm run build" in the repository.');

@@ -75,7 +75,7 @@ function tlsOf(tls: ServerOptions['tls']) {
 
 let isInstalled = false;
 
-/** Installs the SDK's runtime with warnings only. A runtime that the host has already installed is kept. */
+/** Installs the SDK's runtime with warnings only. A runtime that the host has already installed stays. */
 function installRuntime(): void {
   if (isInstalled) return;
   isInstalled = true;
@@ -88,12 +88,12 @@ function installRuntime(): void {
 }
 
 /** Warnings of the SDK about normal conditions: workers with activities only, and failed runs. */
-const EXPECTED = /^(No workflows registered|Workflow failed)/;
+const EXPECTED_WARNINGS = /^(No workflows registered|Workflow failed)/;
 
 function log({ level, message, meta }: LogEntry): void {
-  if (EXPECTED.test(message)) return;
-  const more = meta === undefined ? '' : ` ${JSON.stringify(meta, toJson)}`;
-  process.stderr.write(`temporal: ${level.toLowerCase()}: ${message}${more}\n`);
+  if (EXPECTED_WARNINGS.test(message)) return;
+  const details = meta === undefined ? '' : ` ${JSON.stringify(meta, toJson)}`;
+  process.stderr.write(`temporal: ${level.toLowerCase()}: ${message}${details}\n`);
 }
 
 function toJson(_: string, value: unknown): unknown {

@@ -14,7 +14,7 @@ function codecOf(encryption: Encryption | undefined, onDecryptError?: OnDecryptE
   return codec;
 }
 
-async function encrypted(encryption: Encryption): Promise<Payload> {
+async function encrypt(encryption: Encryption): Promise<Payload> {
   const [payload] = await codecOf(encryption).encode([defaultPayloadConverter.toPayload(secret) as Payload]);
   return payload as Payload;
 }
@@ -22,30 +22,30 @@ async function encrypted(encryption: Encryption): Promise<Payload> {
 const text = ({ data, metadata }: Payload): string =>
   [data, ...Object.values(metadata ?? {})].map((bytes) => Buffer.from(bytes ?? []).toString('latin1')).join();
 
-async function decrypted(encryption: Encryption | undefined, payload: Payload): Promise<unknown> {
+async function decrypt(encryption: Encryption | undefined, payload: Payload): Promise<unknown> {
   const [plain] = await codecOf(encryption).decode([payload]);
   return defaultPayloadConverter.fromPayload(plain as Payload);
 }
 
 it('an encrypted payload shows only its key id, and decrypts to the original', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
-  const payload = await encrypted(encryption);
+  const payload = await encrypt(encryption);
   expect(text(payload)).toContain('k1');
   expect(text(payload)).not.toMatch(/Ada|json|input/);
-  expect(await decrypted(encryption, payload)).toEqual(secret);
+  expect(await decrypt(encryption, payload)).toEqual(secret);
 });
 
 it('the same value encrypts to different bytes each time', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
-  expect(text(await encrypted(encryption))).not.toBe(text(await encrypted(encryption)));
+  expect(text(await encrypt(encryption))).not.toBe(text(await encrypt(encryption)));
 });
 
 it('after a key rotation, payloads of an older key and unencrypted payloads are still readable', async () => {
-  const old = await encrypted({ keyId: 'k1', keys: { k1 } });
+  const old = await encrypt({ keyId: 'k1', keys: { k1 } });
   const both = { keyId: 'k2', keys: { k1, k2 } };
-  expect(await decrypted(both, old)).toEqual(secret);
-  expect(text(await encrypted(both))).toContain('k2');
-  expect(await decrypted(both, defaultPayloadConverter.toPayload(secret) as Payload)).toEqual(secret);
+  expect(await decrypt(both, old)).toEqual(secret);
+  expect(text(await encrypt(both))).toContain('k2');
+  expect(await decrypt(both, defaultPayloadConverter.toPayload(secret) as Payload)).toEqual(secret);
 });
 
 it.each([
@@ -57,7 +57,7 @@ it.each([
   ],
   ['a different key of the same name', { keyId: 'k1', keys: { k1: k2 } }, /a different key of that name/],
 ])('decoding with %s fails and reports the run', async (_, encryption, message) => {
-  const payload = await encrypted({ keyId: 'k1', keys: { k1 } });
+  const payload = await encrypt({ keyId: 'k1', keys: { k1 } });
   const onDecryptError = vi.fn<OnDecryptError>();
   const codec = codecOf(encryption, onDecryptError);
   const context = { type: 'workflow', namespace: 'default', workflowId: 'run-1' } as const;
@@ -72,10 +72,10 @@ it.each([
 
 it('a modified payload is rejected', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
-  const payload = await encrypted(encryption);
+  const payload = await encrypt(encryption);
   const data = Buffer.from(payload.data ?? []);
   data[20] = (data[20] as number) ^ 1;
-  await expect(decrypted(encryption, { ...payload, data })).rejects.toThrow(/a different key/);
+  await expect(decrypt(encryption, { ...payload, data })).rejects.toThrow(/a different key/);
 });
 
 it.each([

@@ -30,8 +30,8 @@ const FAILURE_CONVERTER = fileURLToPath(
 );
 
 /**
- * Converts data to payloads, encrypted if `encryption` is given. Decoding an encrypted payload without its key throws
- * OPTIONS_INVALID, with or without other keys.
+ * Returns a converter of data to payloads, which encrypts them if `encryption` is set. Decoding an encrypted payload
+ * without its key throws OPTIONS_INVALID, even without `encryption`.
  *
  * Throws OPTIONS_INVALID for invalid keys.
  */
@@ -41,12 +41,12 @@ export function dataConverterOf(
 ): DataConverter {
   if (!encryption) return { payloadCodecs: [new EncryptionCodec(undefined, onDecryptError)] };
   return {
-    payloadCodecs: [new EncryptionCodec(validated(encryption), onDecryptError)],
+    payloadCodecs: [new EncryptionCodec(validate(encryption), onDecryptError)],
     failureConverterPath: FAILURE_CONVERTER,
   };
 }
 
-function validated(encryption: Encryption): Encryption {
+function validate(encryption: Encryption): Encryption {
   const { keyId, keys } = encryption;
   if (!Object.hasOwn(keys, keyId))
     throw new EngineError(
@@ -98,10 +98,10 @@ function isEncrypted({ metadata }: Payload): boolean {
 function encrypt(payload: Payload, { keyId, keys }: Encryption): Payload {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, keys[keyId] as Buffer, nonce);
-  const text = cipher.update(PayloadMessage.encode(payload).finish());
+  const ciphertext = cipher.update(PayloadMessage.encode(payload).finish());
   return {
     metadata: { encoding: ENCODING, 'encryption-key-id': Buffer.from(keyId) },
-    data: Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]),
+    data: Buffer.concat([nonce, ciphertext, cipher.final(), cipher.getAuthTag()]),
   };
 }
 
@@ -113,8 +113,8 @@ function decrypt({ metadata, data }: Payload, keys: Encryption['keys'] = {}): Pa
   try {
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES));
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-    const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-    return PayloadMessage.decode(Buffer.concat([text, decipher.final()]));
+    const plaintext = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+    return PayloadMessage.decode(Buffer.concat([plaintext, decipher.final()]));
   } catch (error) {
     throw new EngineError(
       'OPTIONS_INVALID',
@@ -124,11 +124,11 @@ function decrypt({ metadata, data }: Payload, keys: Encryption['keys'] = {}): Pa
   }
 }
 
-function missingKey(keyId: string, known: string[]): EngineError {
-  const has = known.length === 0 ? 'no keys' : `only ${known.map((id) => `"${id}"`).join(', ')}`;
+function missingKey(keyId: string, otherIds: string[]): EngineError {
+  const keys = otherIds.length === 0 ? 'no keys' : `only ${otherIds.map((id) => `"${id}"`).join(', ')}`;
   return new EngineError(
     'OPTIONS_INVALID',
-    `Data on the Temporal server is encrypted with the key "${keyId}", and this process has ${has}. Add the key to "encryption.keys".`,
+    `Data on the Temporal server is encrypted with the key "${keyId}", and this process has ${keys}. Add the key to "encryption.keys".`,
     { details: { keyId } },
   );
 }

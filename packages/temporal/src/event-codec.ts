@@ -1,11 +1,11 @@
 import type { Event, TimerName } from '@heddle/core/machine';
 import type { EncodedEvent } from './messages.ts';
 
-type Of<T extends Event['type']> = Extract<Event, { type: T }>;
+type EventOf<T extends Event['type']> = Extract<Event, { type: T }>;
 
-/** Encoders of the events that activities produce. An undefined field is `null`, and trailing ones are omitted. */
+/** Encoders of the events that activities produce. An undefined field is `null`; trailing nulls are omitted. */
 const ENCODERS: {
-  [T in 'completed' | 'failed' | 'expanded' | 'paused' | 'fired']: (event: Of<T>) => EncodedEvent;
+  [T in 'completed' | 'failed' | 'expanded' | 'paused' | 'fired']: (event: EventOf<T>) => EncodedEvent;
 } = {
   completed: ({ at, atMs, attempt, port = null, resumes = null }) => ['c', at, atMs, attempt, port, resumes],
   failed: ({
@@ -17,10 +17,10 @@ const ENCODERS: {
     retryAfterMs = null,
     jitter = null,
     resumes = null,
-  }) => trimmed(['f', at, atMs, attempt, retryable, iteration, retryAfterMs, jitter, resumes]),
+  }) => withoutTrailingNulls(['f', at, atMs, attempt, retryable, iteration, retryAfterMs, jitter, resumes]),
   expanded: ({ at, atMs, iteration, count }) => ['e', at, atMs, iteration, count],
   paused: ({ at, atMs, attempt, kind, dueMs = null }) => ['p', at, atMs, attempt, kind, dueMs],
-  fired: ({ at, atMs, timer, attempt = null }) => trimmed(['t', at, atMs, timer, attempt]),
+  fired: ({ at, atMs, timer, attempt = null }) => withoutTrailingNulls(['t', at, atMs, timer, attempt]),
 };
 
 /**
@@ -37,11 +37,11 @@ export function encodeEvent(event: Event, tokenHash?: string): EncodedEvent {
     const { resumes = null, continues } = event;
     encoded.push(tokenHash ?? null, resumes, continues ? 1 : null);
   }
-  return trimmed(encoded);
+  return withoutTrailingNulls(encoded);
 }
 
 /** Removes trailing nulls. */
-function trimmed(encoded: EncodedEvent): EncodedEvent {
+function withoutTrailingNulls(encoded: EncodedEvent): EncodedEvent {
   while (encoded[encoded.length - 1] === null) (encoded as unknown[]).pop();
   return encoded;
 }

@@ -12,8 +12,8 @@ const { INDEXED_VALUE_TYPE_KEYWORD: KEYWORD } = proto.temporal.api.enums.v1.Inde
 const POLL = { attempts: 50, everyMs: 200 };
 
 /**
- * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that start afterwards
- * set them on their runs.
+ * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that start
+ * afterwards set the attributes on their runs.
  *
  * Throws RUNTIME_UNREACHABLE if the server cannot be reached or does not allow the registration.
  */
@@ -53,8 +53,8 @@ async function missingOn(connection: NativeConnection, namespace: string): Promi
 async function register(connection: NativeConnection, namespace: string, names: string[]): Promise<void> {
   const searchAttributes = Object.fromEntries(names.map((name) => [name, KEYWORD]));
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
-  for (let left = POLL.attempts; (await missingOn(connection, namespace)).length > 0; left--) {
-    if (left === 0) throw new Error('the server accepted them and still does not list them');
+  for (let attempts = 1; (await missingOn(connection, namespace)).length > 0; attempts++) {
+    if (attempts > POLL.attempts) throw new Error('the server accepted them and still does not list them');
     await new Promise((resolve) => setTimeout(resolve, POLL.everyMs));
   }
 }

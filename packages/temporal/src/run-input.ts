@@ -14,11 +14,11 @@ const MAX_NAME_LENGTH = 200;
 type Started = Extract<Entry, { type: 'started' }>;
 
 /** Plans that are known to fit. */
-const fitting = new WeakSet<Plan>();
+const fittingPlans = new WeakSet<Plan>();
 
 /** Throws OPTIONS_INVALID for a plan that is too large for a history. */
 export function expectFit(plan: Plan): void {
-  if (fitting.has(plan)) return;
+  if (fittingPlans.has(plan)) return;
   const { skeleton, workflow } = plan;
   const bytes = Buffer.byteLength(JSON.stringify([skeleton, effectsOf(plan, skeleton, {})]));
   if (bytes > MAX_PLAN_BYTES)
@@ -26,7 +26,7 @@ export function expectFit(plan: Plan): void {
       'OPTIONS_INVALID',
       `The workflow "${workflow.name}" is too large for Temporal: its control flow takes ${bytes} bytes, and the limit is ${MAX_PLAN_BYTES}. Split it into workflows that call each other.`,
     );
-  fitting.add(plan);
+  fittingPlans.add(plan);
 }
 
 /** Returns the workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
@@ -50,11 +50,11 @@ export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: 
   };
 }
 
-function effectsOf(plan: Plan, region: Region, into: RunInput['effects']): RunInput['effects'] {
+function effectsOf(plan: Plan, region: Region, effects: RunInput['effects']): RunInput['effects'] {
   for (const node of region.nodes) {
     const config = plan.blocks[node.id];
-    if (config && node.class === 'effect') into[node.id] = { type: config.type, name: config.name };
-    if (node.subflow) effectsOf(plan, node.subflow.body, into);
+    if (config && node.class === 'effect') effects[node.id] = { type: config.type, name: config.name };
+    if (node.subflow) effectsOf(plan, node.subflow.body, effects);
   }
-  return into;
+  return effects;
 }

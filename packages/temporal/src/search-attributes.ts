@@ -22,12 +22,12 @@ export function statusAttribute(status: VisibleStatus): Attribute {
 
 /** Returns start options that make a run visible on the server: search attributes, or a memo. */
 export function visibilityOptions({ labels, profile }: Pick<RunInput, 'labels' | 'profile'>) {
-  const named = Object.entries(labels) as [keyof Labels, string][];
+  const entries = Object.entries(labels) as [keyof Labels, string][];
   if (profile.attributes !== true)
-    return { memo: Object.fromEntries(named.map(([key, value]) => [SEARCH_ATTRIBUTES[key], value])) };
+    return { memo: Object.fromEntries(entries.map(([key, value]) => [SEARCH_ATTRIBUTES[key], value])) };
   return {
     typedSearchAttributes: [
-      ...named.map(([key, value]) => attribute(SEARCH_ATTRIBUTES[key], value)),
+      ...entries.map(([key, value]) => attribute(SEARCH_ATTRIBUTES[key], value)),
       statusAttribute('running'),
     ],
   };

@@ -12,7 +12,7 @@ export type TemporalOptions = ServerOptions &
   DeploymentOptions & {
     /** False: only workers in other processes execute runs. Default: this process is a worker too. */
     worker?: boolean | WorkerTuning;
-    /** The server (1.29 or newer) may give a run that is started here directly to the worker of this process; default false. */
+    /** The server (1.29 or newer) may give a run started here directly to this process's worker; default false. */
     eager?: boolean;
     /** Path of a workflow bundle that replaces the one of this package. */
     bundle?: string;
@@ -51,9 +51,9 @@ async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
       runtime: new TemporalRuntime({ runtime: parts, client, launcher, profile }),
       close: async (graceMs: number): Promise<void> => {
         await stopSweeper();
-        const hangs = await workers?.stop({ drainMs: graceMs, killMs: KILL_MS });
+        const isAbandoned = await workers?.stop({ drainMs: graceMs, killMs: KILL_MS });
         // A hanging worker still uses the connection, which then stays open until the process ends.
-        if (hangs)
+        if (isAbandoned)
           parts.report(new Error('A worker did not stop in time. It ends with this process.'), undefined);
         else await connection.close();
       },

@@ -102,10 +102,10 @@ function childFailure(
   const { block = '', scope = [] } = header.parent ?? {};
   const atMs = header.createdMs;
   const error = { code: 'CHILD_FAILED', message, retryable: false };
-  const number = { try: attempt, ...(resumes !== undefined && { resumes }) };
+  const attemptFields = { try: attempt, ...(resumes !== undefined && { resumes }) };
   const event = { type: 'failed' as const, at: [...at], atMs, attempt, retryable: false };
   return {
-    entry: { type: 'failed', atMs, block, scope, ...number, startedMs: atMs, error },
+    entry: { type: 'failed', atMs, block, scope, ...attemptFields, startedMs: atMs, error },
     event: encodeEvent({ ...event, ...(resumes !== undefined && { resumes }) }),
   };
 }

@@ -15,7 +15,7 @@ export class RunWaiter {
     this.#find = find;
   }
 
-  /** Polls the run's record at once, because it has probably changed. */
+  /** Reads the run's record immediately, because it has probably changed. */
   notify(runId: string): void {
     for (const wake of this.#delays.get(runId) ?? []) wake();
   }
@@ -30,8 +30,8 @@ export class RunWaiter {
     return this.#poll(runId, (record) => !record || record.seq > seq || isEnded(record.status));
   }
 
-  async #poll(runId: string, holds: (record: RunRecord | undefined) => boolean): Promise<void> {
-    for (let ms = FIRST_DELAY_MS; !holds(await this.#find(runId)); ms = Math.min(MAX_DELAY_MS, ms * 2))
+  async #poll(runId: string, isMet: (record: RunRecord | undefined) => boolean): Promise<void> {
+    for (let ms = FIRST_DELAY_MS; !isMet(await this.#find(runId)); ms = Math.min(MAX_DELAY_MS, ms * 2))
       await this.#delay(runId, ms);
   }
 
@@ -40,14 +40,14 @@ export class RunWaiter {
     return new Promise((resolve) => {
       const delays = this.#delays.get(runId) ?? new Set();
       this.#delays.set(runId, delays);
-      const done = (): void => {
+      const wake = (): void => {
         clearTimeout(timer);
-        delays.delete(done);
+        delays.delete(wake);
         if (delays.size === 0 && this.#delays.get(runId) === delays) this.#delays.delete(runId);
         resolve();
       };
-      const timer = setTimeout(done, ms);
-      delays.add(done);
+      const timer = setTimeout(wake, ms);
+      delays.add(wake);
     });
   }
 }

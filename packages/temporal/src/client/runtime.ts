@@ -15,8 +15,8 @@ import { serverError } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { RunWaiter } from './run-waiter.ts';
 
-/** Reason of a cancel by the caller's abort signal. */
-const ABORTED = 'The caller aborted.';
+/** Reason of a cancellation by the caller's abort signal. */
+const ABORT_REASON = 'The caller aborted.';
 
 interface ClientParts {
   runtime: RuntimeParts;
@@ -42,7 +42,7 @@ export class TemporalRuntime implements RuntimePort {
     expectFit(plan);
     const recorded = await this.#runs.record(request);
     // R29: a run that is cancelled before its start runs no block.
-    const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORTED) : undefined;
+    const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORT_REASON) : undefined;
     await this.#launch(recorded, cancel);
     if (signal) this.#cancelWith(signal, runId);
     return this.#liveRun(runId, 1, () => this.#runs.events(runId));
@@ -66,7 +66,7 @@ export class TemporalRuntime implements RuntimePort {
   #cancelWith(signal: AbortSignal, runId: string): void {
     if (signal.aborted) return;
     const cancel = (): void => {
-      this.cancel(runId, ABORTED).catch((error: unknown) => this.#parts.runtime.report(error, runId));
+      this.cancel(runId, ABORT_REASON).catch((error: unknown) => this.#parts.runtime.report(error, runId));
     };
     signal.addEventListener('abort', cancel, { once: true });
     this.#waiter.untilIdle(runId, 1).then(
@@ -79,7 +79,7 @@ export class TemporalRuntime implements RuntimePort {
     return { runId, whenIdle: () => this.#untilIdle(runId, seq), events };
   }
 
-  /** Resolves when the run is paused or has ended. The server reports the end at once; a pause is detected in the record. */
+  /** Resolves when the run is paused or has ended. The server reports the end immediately; the record shows a pause. */
   async #untilIdle(runId: string, seq: number): Promise<void> {
     this.#handle(runId)
       .result()
@@ -108,9 +108,9 @@ export class TemporalRuntime implements RuntimePort {
     // Workers save their runs. This process has no unsaved state.
   }
 
-  async resume(runId: string, given: { token?: string; input?: Json }): Promise<void> {
+  async resume(runId: string, request: { token?: string; input?: Json }): Promise<void> {
     await this.#runs.expectRemote(runId);
-    const answer = await this.#runs.resumeAnswer(runId, given);
+    const answer = await this.#runs.resumeAnswer(runId, request);
     const parent = await this.#findParent(runId);
     const seq = answer === undefined ? 1 : await this.#submit(runId, answer);
     await this.#untilIdle(runId, seq);
@@ -141,13 +141,13 @@ export class TemporalRuntime implements RuntimePort {
       seq,
     };
     try {
-      const reached = await this.#handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
+      const seqAfter = await this.#handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
         args: [message],
         // A repeated answer is the same update.
         updateId: tokenHash,
       });
-      if (reached === 0) throw pointClosed(runId);
-      return reached;
+      if (seqAfter === 0) throw pointClosed(runId);
+      return seqAfter;
     } catch (error) {
       if (error instanceof WorkflowUpdateFailedError && isPointClosed(error.cause)) throw pointClosed(runId);
       if (error instanceof WorkflowNotFoundError)

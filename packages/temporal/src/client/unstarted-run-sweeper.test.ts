@@ -37,35 +37,35 @@ function setup() {
     launcher: { start },
     profile: profileOf({}),
   });
-  const started = (): string[] => start.mock.calls.map(([{ runId }]) => runId);
-  return { clock, runs, start, started, sweeper, onError };
+  const startedIds = (): string[] => start.mock.calls.map(([{ runId }]) => runId);
+  return { clock, runs, start, startedIds, sweeper, onError };
 }
 
 it('starts a run whose process died, after the start timeout', async () => {
-  const { clock, runs, sweeper, started } = setup();
+  const { clock, runs, sweeper, startedIds } = setup();
   await runs.record(request);
   await sweeper.sweep();
-  expect(started()).toEqual([]);
+  expect(startedIds()).toEqual([]);
   clock.advance(11_000);
   await sweeper.sweep();
   await sweeper.sweep();
-  expect(started()).toEqual(['run-1']);
+  expect(startedIds()).toEqual(['run-1']);
 });
 
-it('starts a run at once if its process could not start it', async () => {
-  const { runs, sweeper, started } = setup();
+it('starts a run immediately if its process could not start it', async () => {
+  const { runs, sweeper, startedIds } = setup();
   await runs.record(request);
   await runs.suspend('run-1', 'the server is unreachable');
   await sweeper.sweep();
-  expect(started()).toEqual(['run-1']);
+  expect(startedIds()).toEqual(['run-1']);
 });
 
 it('does not start child runs, which their parents start', async () => {
-  const { clock, runs, sweeper, started } = setup();
+  const { clock, runs, sweeper, startedIds } = setup();
   await runs.record({ ...request, parent: { runId: 'p', block: 'W', scope: [], depth: 1 } });
   clock.advance(60_000);
   await sweeper.sweep();
-  expect(started()).toEqual([]);
+  expect(startedIds()).toEqual([]);
 });
 
 it('reports an unreachable server and tries again', async () => {

@@ -21,7 +21,7 @@ export class UnstartedRunSweeper {
   readonly #parts: SweeperParts;
   readonly #runs: RemoteRuns;
   /** Open runs that this process need not start. */
-  #settled = new Set<string>();
+  #ignored = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
@@ -53,10 +53,10 @@ export class UnstartedRunSweeper {
     try {
       const open = await runtime.stores.runs.open();
       const stillOpen = new Set(open);
-      this.#settled = new Set([...this.#settled].filter((runId) => stillOpen.has(runId)));
+      this.#ignored = new Set([...this.#ignored].filter((runId) => stillOpen.has(runId)));
       for (const runId of open) {
         if (this.#stopped) return;
-        if (!this.#settled.has(runId)) await this.#startIfDue(runId);
+        if (!this.#ignored.has(runId)) await this.#startIfDue(runId);
       }
     } catch (error) {
       if (!this.#stopped) runtime.report(error, undefined);
@@ -65,16 +65,16 @@ export class UnstartedRunSweeper {
 
   async #startIfDue(runId: string): Promise<void> {
     const { runtime, launcher, profile } = this.#parts;
-    const due = await this.#dueTime(runId);
-    if (due === 'later') return;
-    if (due === 'never') return void this.#settled.add(runId);
+    const dueTime = await this.#dueTime(runId);
+    if (dueTime === 'later') return;
+    if (dueTime === 'never') return void this.#ignored.add(runId);
     try {
       const recorded = await this.#runs.recorded(runId);
       if (recorded) await launcher.start(runInputOf(recorded.plan, recorded.header, recorded.first, profile));
-      this.#settled.add(runId);
+      this.#ignored.add(runId);
     } catch (error) {
       if (isEngineError(error) && error.code === 'RUNTIME_UNREACHABLE') throw error;
-      this.#settled.add(runId);
+      this.#ignored.add(runId);
       runtime.report(error, runId);
     }
   }

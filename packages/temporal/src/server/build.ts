@@ -7,8 +7,8 @@ const BUILD_TIMEOUT_MS = 30 * 60_000;
 const REPORT_MS = 30_000;
 
 /**
- * Builds Temporal's command with Go from the module proxy. `say` gets a line before the build and every half minute
- * during the build.
+ * Builds Temporal's command with Go from the module proxy. `say` gets a line before the build, every half minute during
+ * it, and after its success.
  */
 export function goInstaller(version: string, env: Env, say: (line: string) => void): Installer {
   return async (scratch) => {
@@ -18,19 +18,19 @@ export function goInstaller(version: string, env: Env, say: (line: string) => vo
       `No Temporal server found: building ${version} with ${go}. ` +
         'This takes 3 to 5 minutes, once: the result is cached.',
     );
-    const since = performance.now();
-    const timer = setInterval(() => say(`Still building Temporal: ${elapsed(since)}.`), REPORT_MS);
+    const startMs = performance.now();
+    const timer = setInterval(() => say(`Still building Temporal: ${elapsed(startMs)}.`), REPORT_MS);
     try {
-      const ended = await runCommand(go, installArgs(version), {
+      const result = await runCommand(go, installArgs(version), {
         cwd: scratch,
         env: { ...env, ...hostBuild, GOBIN: join(scratch, 'bin') },
         timeoutMs: BUILD_TIMEOUT_MS,
       });
-      if (ended.problem !== undefined) return { problem: ended.problem };
+      if (result.problem !== undefined) return { problem: result.problem };
     } finally {
       clearInterval(timer);
     }
-    say(`Built Temporal in ${elapsed(since)}.`);
+    say(`Built Temporal in ${elapsed(startMs)}.`);
     return { file: join(scratch, 'bin', 'temporal') };
   };
 }
@@ -43,6 +43,6 @@ function installArgs(version: string): string[] {
 /** Builds for this machine, even if the user's environment sets another target, and without a C compiler. */
 const hostBuild = { GOFLAGS: '', GOOS: '', GOARCH: '', GOWORK: 'off', CGO_ENABLED: '0' };
 
-function elapsed(since: number): string {
-  return `${Math.round((performance.now() - since) / 1000)} s`;
+function elapsed(startMs: number): string {
+  return `${Math.round((performance.now() - startMs) / 1000)} s`;
 }

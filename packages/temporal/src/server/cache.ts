@@ -27,8 +27,8 @@ export function cachedBinary(folder: string): string {
 /**
  * Installs the executable into its cache folder. Returns undefined, or why that failed.
  *
- * The finished file is moved into place, so that readers never find a part of it. Several processes take turns: the first
- * one installs, the others wait (`onWait`) and find it ready.
+ * The finished file is moved into place, so that readers never find a partial file. Several processes take turns: the
+ * first one installs, the others wait (`onWait`) and find it ready.
  */
 export async function installOnce(
   folder: string,
@@ -63,8 +63,8 @@ async function withFileLock<T>(file: string, onWait: () => void, work: () => Pro
   mkdirSync(dirname(file), { recursive: true });
   const db = new DatabaseSync(file, { timeout: 0 });
   try {
-    for (let waited = false; !tryLock(() => db.exec('BEGIN EXCLUSIVE')); waited = true) {
-      if (!waited) onWait();
+    for (let isFirst = true; !tryLock(() => db.exec('BEGIN EXCLUSIVE')); isFirst = false) {
+      if (isFirst) onWait();
       await sleep(POLL_MS);
     }
     return await work();

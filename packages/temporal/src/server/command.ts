@@ -10,7 +10,7 @@ export type CommandResult =
   | { readonly out: string; readonly problem?: undefined }
   | { readonly problem: string };
 
-/** Maximum number of characters that are kept from the end of the output: enough for an error with its cause. */
+/** Maximum number of characters of the output that are stored, from its end: enough for an error with its cause. */
 const MAX_OUTPUT = 8192;
 
 /** Returns the path of the executable `name` in the folders of PATH, or undefined. */
@@ -41,11 +41,11 @@ export async function runCommand(
   return new Promise((resolve) => {
     const child = spawn(command, args, { ...rest, signal, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
-    const keep = (text: string): void => {
+    const append = (text: string): void => {
       out = (out + text).slice(-MAX_OUTPUT);
     };
-    child.stdout.setEncoding('utf8').on('data', keep);
-    child.stderr.setEncoding('utf8').on('data', keep);
+    child.stdout.setEncoding('utf8').on('data', append);
+    child.stderr.setEncoding('utf8').on('data', append);
     child.on('error', (error) => {
       resolve({
         problem: signal.aborted

@@ -30,7 +30,7 @@ const starts = (): string[][] =>
   readFileSync(join(folder, 'arguments'), 'utf8')
     .split('\n\n')
     .slice(0, -1)
-    .map((one) => one.split('\n'));
+    .map((lines) => lines.split('\n'));
 
 describe('startDevServer', () => {
   it('passes the namespace, the loopback address and the raised poll limits', async () => {
@@ -89,8 +89,8 @@ describe('startDevServer', () => {
 
   it('stops a server that does not become ready in time', async () => {
     const binary = temporal('exec sleep 600');
-    const started = await startDevServer({ binary, namespace: 'loom', readyTimeoutMs: 100 });
-    expect(started).toEqual({
+    const result = await startDevServer({ binary, namespace: 'loom', readyTimeoutMs: 100 });
+    expect(result).toEqual({
       kind: 'failed',
       reason: expect.stringMatching(/after 0\.1 s nothing listens there\. Its last output: \(no output\)$/),
     });
@@ -107,7 +107,7 @@ describe('startDevServer', () => {
     });
   });
 
-  it('retries with another free port, but not if the port was given', async () => {
+  it('retries with another free port, but not if the options have a port', async () => {
     const binary = temporal('echo "bind: address already in use"; exit 1');
     await startDevServer({ binary, namespace: 'loom', port: PORT });
     expect(starts()).toHaveLength(1);

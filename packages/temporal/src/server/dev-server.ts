@@ -19,7 +19,7 @@ export interface DevServerOptions {
   readonly port?: number;
   /** Port of the Temporal UI; default: no UI. */
   readonly uiPort?: number;
-  /** SQLite file that keeps the server's data across restarts; default: in memory. Its folder is created if missing. */
+  /** SQLite file for the server's data; default: in memory. Its folder is created if missing. */
   readonly dbFile?: string;
   /** File to which the server's output is appended; default: none. */
   readonly logFile?: string;
@@ -75,9 +75,9 @@ const JOURNAL_MODE = 'journal_mode=WAL';
 export async function startDevServer(options: DevServerOptions): Promise<StartResult<DevServer>> {
   for (let starts = 1; ; starts++) {
     const port = options.port ?? (await freePorts(1))[0] ?? 0;
-    const started = await startOn(port, options);
-    const isPortInUse = started.kind === 'failed' && started.reason.includes(PORT_IN_USE);
-    if (!isPortInUse || options.port !== undefined || starts === MAX_STARTS) return started;
+    const result = await startOn(port, options);
+    const isPortInUse = result.kind === 'failed' && result.reason.includes(PORT_IN_USE);
+    if (!isPortInUse || options.port !== undefined || starts === MAX_STARTS) return result;
   }
 }
 
@@ -116,7 +116,7 @@ async function whyNotServing(
       untilReady(expected, { timeoutMs: readyTimeoutMs, signal: stopWaiting.signal }).then((problem) =>
         problem === undefined ? undefined : `after ${readyTimeoutMs / 1000} s ${problem}`,
       ),
-      child.exited.then((how) => `it ended with ${how}`),
+      child.exited.then((outcome) => `it ended with ${outcome}`),
     ]);
   } finally {
     stopWaiting.abort();
@@ -141,7 +141,7 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
 
 /** Finds free ports of the loopback address. */
 export async function freePorts(count: number): Promise<number[]> {
-  // All ports are held until the end, so that they are distinct.
+  // All servers listen until the end, so that the ports are distinct.
   const servers = Array.from({ length: count }, () => createServer());
   const listening = servers.map(async (server) => {
     server.listen(0, '127.0.0.1');

@@ -8,8 +8,8 @@ import { type Env, runCommand } from './command.ts';
 /** The service of Temporal that returns the URL of the archive for a platform. */
 export const DOWNLOADS = 'https://temporal.download';
 
-const ASK_TIMEOUT_MS = 15_000;
-const FETCH_TIMEOUT_MS = 10 * 60_000;
+const REQUEST_TIMEOUT_MS = 15_000;
+const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
 const UNPACK_TIMEOUT_MS = 60_000;
 
 const ARCHES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
@@ -26,25 +26,25 @@ interface Archive {
 export function downloadInstaller(version: string, options: { service: string; env: Env }): Installer {
   return async (scratch) => {
     try {
-      const archive = await ask(version, options.service);
+      const archive = await requestArchive(version, options.service);
       const file = join(scratch, 'archive.tar.gz');
-      await fetchInto(archive.archiveUrl, file);
+      await downloadTo(archive.archiveUrl, file);
       const args = ['-xzf', file, '-C', scratch, archive.fileToExtract];
-      const ended = await runCommand('tar', args, { env: options.env, timeoutMs: UNPACK_TIMEOUT_MS });
-      if (ended.problem !== undefined) return { problem: ended.problem };
+      const result = await runCommand('tar', args, { env: options.env, timeoutMs: UNPACK_TIMEOUT_MS });
+      if (result.problem !== undefined) return { problem: result.problem };
       return { file: join(scratch, archive.fileToExtract) };
     } catch (error) {
-      return { problem: describe(error) };
+      return { problem: messageOf(error) };
     }
   };
 }
 
-async function ask(version: string, service: string): Promise<Archive> {
+async function requestArchive(version: string, service: string): Promise<Archive> {
   const arch = ARCHES[process.arch];
   if (!arch) throw new Error(`there is no archive for the architecture ${process.arch}`);
   const query = new URLSearchParams({ arch, platform: process.platform, format: 'tar.gz' });
   const url = `${service}/cli/${version}?${query.toString()}`;
-  const response = await fetch(url, { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   if (!response.ok) throw new Error(`${url} returned status ${response.status}`);
   const { archiveUrl, fileToExtract } = (await response.json()) as Partial<Archive>;
   if (typeof archiveUrl !== 'string' || typeof fileToExtract !== 'string' || isOutside(fileToExtract)) {
@@ -62,14 +62,14 @@ function isOutside(name: string): boolean {
   return isAbsolute(name) || normalize(name).startsWith('..') || name.startsWith('-');
 }
 
-async function fetchInto(url: string, file: string): Promise<void> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+async function downloadTo(url: string, file: string): Promise<void> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) });
   if (!response.ok || !response.body) throw new Error(`${url} returned status ${response.status}`);
   await pipeline(Readable.fromWeb(response.body), createWriteStream(file));
 }
 
 /** Returns the message of an error and its cause: the message of `fetch` alone is only "fetch failed". */
-function describe(error: unknown): string {
+function messageOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }

@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const temporal = (serverVersion: string): string =>
   `echo "temporal version 1.0.0 (Server ${serverVersion}, UI 2.0.0)"`;
 
-/** Returns a shell script at `path` in the test's folder. */
+/** Creates a shell script at `path` in the test's folder. Returns its absolute path. */
 function script(path: string, body: string): string {
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
@@ -30,11 +30,11 @@ function script(path: string, body: string): string {
 
 const CACHED = 'cache/heddle/temporal/v1.3.0/temporal';
 
-/** Returns a `go` that logs its calls to the file `built` and produces a command with server 3.0.0. */
-function scriptGo(before = ''): void {
+/** Creates a `go` that runs `setup`, logs its call to the file `built`, and builds a command with server 3.0.0. */
+function scriptGo(setup = ''): void {
   script(
     'bin/go',
-    `${before}
+    `${setup}
      echo "$*" >> "${folder}/built"
      mkdir -p "$GOBIN" && cp "${script('made', temporal('3.0.0'))}" "$GOBIN/temporal"`,
   );
@@ -43,16 +43,20 @@ function scriptGo(before = ''): void {
 const builds = (): string[] =>
   existsSync(join(folder, 'built')) ? readFileSync(join(folder, 'built'), 'utf8').trim().split('\n') : [];
 
-const said: string[] = [];
+const messages: string[] = [];
 
 /** Searches only the test's folder, not the machine or the network. */
-async function find(more: Partial<FindOptions> = {}): Promise<FoundServer> {
-  said.length = 0;
+async function find(options: Partial<FindOptions> = {}): Promise<FoundServer> {
+  messages.length = 0;
   return findServer({
-    say: (line) => said.push(line),
+    say: (line) => messages.push(line),
     downloads: 'http://127.0.0.1:9',
-    ...more,
-    env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, XDG_CACHE_HOME: join(folder, 'cache'), ...more.env },
+    ...options,
+    env: {
+      PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      ...options.env,
+    },
   });
 }
 
@@ -105,7 +109,7 @@ describe('the order of the sources', () => {
     expect(await find({ env })).toMatchObject({ source: 'cache', binary: { path } });
   });
 
-  it('tries only the given sources', async () => {
+  it('tries only the sources of the options', async () => {
     scriptGo();
     const found = await find({ sources: ['PATH', 'cache'] });
     expect(found).toEqual({ kind: 'none', reason: expect.not.stringMatching(/go:|download:/) });
@@ -120,11 +124,11 @@ describe('an invalid variable', () => {
     ['TEMPORAL_CLI', '/nowhere/temporal', '/nowhere/temporal: spawn /nowhere/temporal ENOENT'],
     ['TEMPORAL_CLI', 'temporal-next', 'temporal-next is not on PATH'],
     ['TEMPORAL_CLI', '/bin/echo', "/bin/echo is not Temporal's command"],
-  ])('%s=%s ends the search', async (name, value, why) => {
+  ])('%s=%s ends the search', async (name, value, reason) => {
     script('bin/temporal', temporal('1.0.0'));
     expect(await find({ env: { [name]: value } })).toEqual({
       kind: 'none',
-      reason: expect.stringContaining(why),
+      reason: expect.stringContaining(reason),
     });
   });
 });
@@ -179,7 +183,7 @@ describe('a build', () => {
   it('is announced with its duration', async () => {
     scriptGo();
     await find();
-    expect(said[0]).toMatch(/^No Temporal server found: building v1\.3\.0 with .*go\. .*3 to 5 minutes/);
+    expect(messages[0]).toMatch(/^No Temporal server found: building v1\.3\.0 with .*go\. .*3 to 5 minutes/);
   });
 
   it('targets this machine, even if go is configured for another target', async () => {
@@ -204,12 +208,12 @@ describe('a build', () => {
 });
 
 describe('a download', () => {
-  /** Returns a service that returns `answer` and serves `archive`, and its requests. */
-  async function service(answer: object, archive?: Buffer): Promise<{ url: string; requests: string[] }> {
+  /** Starts a service that returns `reply` and serves `archive`. Returns its URL and its requests. */
+  async function service(reply: object, archive?: Buffer): Promise<{ url: string; requests: string[] }> {
     const requests: string[] = [];
     const server = createServer((request, response) => {
       requests.push(request.url ?? '');
-      response.end(request.url === '/archive' ? archive : JSON.stringify(answer));
+      response.end(request.url === '/archive' ? archive : JSON.stringify(reply));
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
@@ -219,9 +223,9 @@ describe('a download', () => {
   it('requests the archive of this platform, and unpacks the command into the cache', async () => {
     script('packed/temporal', temporal('4.0.0'));
     execFileSync('tar', ['-czf', join(folder, 'a.tar.gz'), '-C', join(folder, 'packed'), 'temporal']);
-    const answer = { archiveUrl: '', fileToExtract: 'temporal' };
-    const { url, requests } = await service(answer, readFileSync(join(folder, 'a.tar.gz')));
-    answer.archiveUrl = `${url}/archive`;
+    const reply = { archiveUrl: '', fileToExtract: 'temporal' };
+    const { url, requests } = await service(reply, readFileSync(join(folder, 'a.tar.gz')));
+    reply.archiveUrl = `${url}/archive`;
     const path = join(folder, CACHED);
     expect(await find({ sources: ['download'], downloads: url })).toEqual({
       kind: 'binary',
@@ -235,18 +239,18 @@ describe('a download', () => {
     [{}, 'returned no valid archive'],
     [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '../temporal' }, 'no valid archive'],
     [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '/bin/temporal' }, 'no valid archive'],
-  ])('rejects the answer %j', async (answer, why) => {
-    const { url } = await service(answer);
+  ])('rejects the reply %j', async (reply, reason) => {
+    const { url } = await service(reply);
     expect(await find({ sources: ['download'], downloads: url })).toEqual({
       kind: 'none',
-      reason: expect.stringContaining(why),
+      reason: expect.stringContaining(reason),
     });
   });
 
   it('leaves nothing in the cache if the archive is broken', async () => {
-    const answer = { archiveUrl: '', fileToExtract: 'temporal' };
-    const { url } = await service(answer, Buffer.from('no archive'));
-    answer.archiveUrl = `${url}/archive`;
+    const reply = { archiveUrl: '', fileToExtract: 'temporal' };
+    const { url } = await service(reply, Buffer.from('no archive'));
+    reply.archiveUrl = `${url}/archive`;
     const found = await find({ sources: ['download'], downloads: url });
     expect(found).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf failed with/) });
     expect(existsSync(join(folder, CACHED))).toBe(false);

@@ -46,7 +46,9 @@ export interface FindOptions {
   readonly downloads?: string;
 }
 
-type Attempt = Exclude<FoundServer, { kind: 'none' }> | { readonly kind: 'no'; readonly why: string };
+type Attempt =
+  | Exclude<FoundServer, { kind: 'none' }>
+  | { readonly kind: 'unavailable'; readonly reason: string };
 type Finder = (options: FindOptions) => Promise<Attempt>;
 
 /**
@@ -60,8 +62,8 @@ export async function findServer(options: FindOptions): Promise<FoundServer> {
   const reasons: string[] = [];
   for (const source of SOURCES.filter((each) => sources.includes(each))) {
     const attempt = await FINDERS[source](options);
-    if (attempt.kind !== 'no') return attempt;
-    reasons.push(`${source}: ${attempt.why}`);
+    if (attempt.kind !== 'unavailable') return attempt;
+    reasons.push(`${source}: ${attempt.reason}`);
     if (isConfigured(source, options.env)) break;
   }
   return { kind: 'none', reason: `No Temporal server found. ${reasons.join('; ')}. ${HINT}` };
@@ -77,24 +79,24 @@ function isConfigured(source: ServerSource, env: Env): boolean {
 const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   TEMPORAL_ADDRESS: async ({ env }) => {
     const address = env['TEMPORAL_ADDRESS'];
-    if (!address) return no('not set');
+    if (!address) return unavailable('not set');
     return /^[^\s/]+:\d+$/.test(address)
       ? { kind: 'address', address }
-      : no(`"${address}" is not of the form host:port`);
+      : unavailable(`"${address}" is not of the form host:port`);
   },
   TEMPORAL_CLI: async ({ env }) => {
     const command = env['TEMPORAL_CLI'];
-    if (!command) return no('not set');
+    if (!command) return unavailable('not set');
     const path = command.includes('/') ? command : onPath(command, env);
-    return path ? probe(path, 'TEMPORAL_CLI', env) : no(`${command} is not on PATH`);
+    return path ? probe(path, 'TEMPORAL_CLI', env) : unavailable(`${command} is not on PATH`);
   },
   PATH: async ({ env }) => {
     const path = onPath('temporal', env);
-    return path ? probe(path, 'PATH', env) : no('temporal is not on it');
+    return path ? probe(path, 'PATH', env) : unavailable('temporal is not on it');
   },
   cache: async ({ env }) => {
     const path = cachedBinary(cacheFolder(env, VERSION));
-    return isExecutable(path) ? probe(path, 'cache', env) : no(`${path} does not exist yet`);
+    return isExecutable(path) ? probe(path, 'cache', env) : unavailable(`${path} does not exist yet`);
   },
   go: async (options) => install('go', options, goInstaller(VERSION, options.env, options.say)),
   download: async (options) => {
@@ -103,13 +105,13 @@ const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   },
 };
 
-function no(why: string): Attempt {
-  return { kind: 'no', why };
+function unavailable(reason: string): Attempt {
+  return { kind: 'unavailable', reason };
 }
 
 async function probe(path: string, source: ServerSource, env: Env): Promise<Attempt> {
   const version = await serverVersionOf(path, env);
-  if (version.problem !== undefined) return no(version.problem);
+  if (version.problem !== undefined) return unavailable(version.problem);
   return { kind: 'binary', binary: { path, serverVersion: version.serverVersion }, source };
 }
 
@@ -139,8 +141,8 @@ async function install(
       install: installer,
       onWait: () => say(`Waiting for another process that installs Temporal ${VERSION} into ${folder}.`),
     });
-    return problem === undefined ? await probe(path, source, env) : no(problem);
+    return problem === undefined ? await probe(path, source, env) : unavailable(problem);
   } catch (error) {
-    return no(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
+    return unavailable(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
   }
 }

@@ -14,7 +14,7 @@ const STUBBORN = `trap '' TERM; `;
 const RUN = 'echo up; while :; do sleep 0.05; done';
 const POLL = { timeout: 20_000 };
 
-/** Returns a file for a server's output. */
+/** Creates a file for a server's output. */
 function log(): { fd: number; read(): string } {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-supervisor-'));
   const file = join(folder, 'log');

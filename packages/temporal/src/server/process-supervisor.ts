@@ -69,20 +69,20 @@ export async function startSupervised(options: SupervisorOptions): Promise<Super
   if (pid === undefined || !stdin) throw new Error(`${command[0]} has no process id or no pipe`);
   // The watcher may end before the pipe is closed.
   stdin.on('error', () => undefined);
-  const exited = ended(child);
+  const exited = exitOf(child);
   return {
     pid,
     exited,
     async stop() {
       stdin.end();
-      const overdue = setTimeout(() => killGroup(pid), graceMs + SLACK_MS);
+      const killTimer = setTimeout(() => killGroup(pid), graceMs + SLACK_MS);
       await exited;
-      clearTimeout(overdue);
+      clearTimeout(killTimer);
     },
   };
 }
 
-async function ended(child: ChildProcess): Promise<string> {
+async function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => {
       child.stdin?.destroy();

@@ -16,13 +16,13 @@ const CALL_TIMEOUT_MS = 5000;
 /** Waits until the server is ready. Returns undefined, or the last problem after the timeout or an abort of `signal`. */
 export async function untilReady(
   expected: ExpectedServer,
-  within: { timeoutMs: number; signal: AbortSignal },
+  limits: { timeoutMs: number; signal: AbortSignal },
 ): Promise<string | undefined> {
-  const endMs = performance.now() + within.timeoutMs;
+  const endMs = performance.now() + limits.timeoutMs;
   for (;;) {
     const leftMs = Math.max(endMs - performance.now(), POLL_MS);
     const problem = await whyNotReady(expected, Math.min(leftMs, CALL_TIMEOUT_MS));
-    if (problem === undefined || within.signal.aborted || performance.now() > endMs) return problem;
+    if (problem === undefined || limits.signal.aborted || performance.now() > endMs) return problem;
     await sleep(POLL_MS);
   }
 }

@@ -67,14 +67,14 @@ export async function createWorker(options: WorkerOptions): Promise<HeddleWorker
   }
 }
 
-interface Opening {
+interface OpenParts {
   stores: SharedStores;
   /** Close functions, in the order of opening. */
   closing: (() => Promise<void> | void)[];
   close: () => Promise<void>;
 }
 
-async function open(options: WorkerOptions, { stores, closing, close }: Opening): Promise<HeddleWorker> {
+async function open(options: WorkerOptions, { stores, closing, close }: OpenParts): Promise<HeddleWorker> {
   const { tuning = {}, bundle, http } = options;
   await requireIsolation(options);
   const host = createHost(stores, options);
@@ -137,8 +137,8 @@ class RunningWorker implements HeddleWorker {
 
   status(): WorkerStatus {
     const group = this.#group;
-    const whileRunning = group.isPolling ? 'polling' : 'draining';
-    return statusOf(group, this.#state === 'running' ? whileRunning : this.#state, this.#sandbox());
+    const activeState = group.isPolling ? 'polling' : 'draining';
+    return statusOf(group, this.#state === 'running' ? activeState : this.#state, this.#sandbox());
   }
 
   async #run(close: () => Promise<void>): Promise<void> {

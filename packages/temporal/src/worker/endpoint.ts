@@ -17,7 +17,7 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
-interface Answer {
+interface Reply {
   code: number;
   type: string;
   text: string;
@@ -31,13 +31,13 @@ export async function openEndpoint(
   status: () => WorkerStatus,
 ): Promise<Endpoint> {
   const server = createServer((request, response) => {
-    const { code, type, text } = answer(request.url, status());
+    const { code, type, text } = replyTo(request.url, status());
     response.writeHead(code, { 'content-type': type }).end(text);
   });
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
   server.listen(port, host, resolve);
-  await promise.catch((error: Error) => {
+  await listening.catch((error: Error) => {
     throw new EngineError(
       'OPTIONS_INVALID',
       `The health endpoint cannot listen on ${host}:${port}: ${error.message}. Choose another port.`,
@@ -57,7 +57,7 @@ export async function openEndpoint(
   };
 }
 
-function answer(url: string | undefined, status: WorkerStatus): Answer {
+function replyTo(url: string | undefined, status: WorkerStatus): Reply {
   const path = url?.split('?')[0];
   if (path === '/metrics')
     return { code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', text: prometheusText(status) };

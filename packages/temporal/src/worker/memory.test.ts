@@ -6,7 +6,7 @@ it.each([
   ['a small heap on a large machine', { totalMiB: 16_384, heapMiB: 256 }, 384],
   ['a large machine', { totalMiB: 16_384, heapMiB: 4288 }, 2000],
   ['hardly any memory', { totalMiB: 300, heapMiB: 200 }, 50],
-])('the cache takes as many workflows as memory allows: %s', (_, memory, count) => {
+])('the cache holds as many workflows as memory allows: %s', (_, memory, count) => {
   expect(defaultCacheSize(memory)).toBe(count);
 });
 

@@ -10,7 +10,7 @@ const WORKFLOW_MIB = 0.5;
 const HEAP_SHARE = 0.75;
 const MAX_CACHED = 2000;
 const MIN_CACHED = 50;
-/** Minimum size of the cache: see below. */
+/** Minimum size of a configured cache: see `workflowCacheSize`. */
 const MIN_CONFIGURED = 2;
 
 /** Memory limits of a process, in MiB. */
@@ -25,7 +25,8 @@ export interface Memory {
 export function workflowCacheSize(configured: number | undefined): number {
   if (configured === undefined) return defaultCacheSize();
   if (Number.isInteger(configured) && configured >= MIN_CONFIGURED) return configured;
-  // Without a cache, the SDK may evict a run during a workflow task and lose its local activities: github.com/temporalio/sdk-rust/pull/1482.
+  // With a smaller cache, the SDK may evict a run during a workflow task and lose its local activities:
+  // github.com/temporalio/sdk-rust/pull/1482.
   throw new EngineError(
     'OPTIONS_INVALID',
     `tuning.cachedWorkflows is ${configured}. Use a whole number of at least ${MIN_CONFIGURED}, or leave it out.`,
@@ -34,8 +35,8 @@ export function workflowCacheSize(configured: number | undefined): number {
 
 /** Returns the number of cached workflows that the memory allows. */
 export function defaultCacheSize({ totalMiB, heapMiB }: Memory = memoryOfProcess()): number {
-  const roomMiB = Math.min(totalMiB - BASE_MIB, heapMiB * HEAP_SHARE);
-  return Math.max(MIN_CACHED, Math.min(MAX_CACHED, Math.floor(roomMiB / WORKFLOW_MIB)));
+  const availableMiB = Math.min(totalMiB - BASE_MIB, heapMiB * HEAP_SHARE);
+  return Math.max(MIN_CACHED, Math.min(MAX_CACHED, Math.floor(availableMiB / WORKFLOW_MIB)));
 }
 
 function memoryOfProcess(): Memory {

@@ -24,10 +24,10 @@ const COUNTS = [
 ] as const;
 
 const DURATIONS = [
-  ['queue', 'waits of jobs for a process'],
-  ['start', 'starts of processes'],
-  ['cpu', 'processor time of jobs'],
-  ['wall', 'jobs from start to result'],
+  ['queue', 'Total time for which jobs waited for a process.'],
+  ['start', 'Total start time of processes.'],
+  ['cpu', 'Total processor time of jobs.'],
+  ['wall', 'Total time of jobs from start to result.'],
 ] as const;
 
 /** Returns a worker's metrics in the text format of Prometheus (version 0.0.4). */
@@ -71,17 +71,17 @@ function labelsOf({ task, type, local }: TaskCounter): { [name: string]: string 
 
 /** Returns the metrics of the sandbox by language. `native` stands for all code in native images. */
 function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[] {
-  const known = Object.keys(languages) as (keyof typeof languages)[];
+  const names = Object.keys(languages) as (keyof typeof languages)[];
   const byLanguage = (
     type: Metric['type'],
     name: string,
     help: string,
-    value: (language: (typeof known)[number]) => number,
+    value: (language: (typeof names)[number]) => number,
   ): Metric => ({
     ...{ name: `heddle_sandbox_${name}`, type, help },
-    samples: known.map((language) => ({ labels: { language }, value: value(language) })),
+    samples: names.map((language) => ({ labels: { language }, value: value(language) })),
   });
-  const ended = known.flatMap((language) =>
+  const endedProcesses = names.flatMap((language) =>
     Object.entries(metrics[language].ended).map(([reason, value]) => ({
       labels: { language, reason },
       value,
@@ -94,11 +94,14 @@ function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[]
       help: 'Completed jobs, by OK or error code.',
       samples: Object.entries(totals).map(([outcome, value]) => ({ labels: { outcome }, value })),
     },
-    ...DURATIONS.flatMap(([name, what]) => [
-      byLanguage('counter', `${name}_seconds_total`, `Seconds: ${what}.`, (lang) => {
-        return metrics[lang][name].totalMs / 1000;
-      }),
-      byLanguage('counter', `${name}_total`, `Count: ${what}.`, (lang) => metrics[lang][name].count),
+    ...DURATIONS.flatMap(([name, help]) => [
+      byLanguage('counter', `${name}_seconds_total`, help, (lang) => metrics[lang][name].totalMs / 1000),
+      byLanguage(
+        'counter',
+        `${name}_total`,
+        `Number of durations in heddle_sandbox_${name}_seconds_total.`,
+        (lang) => metrics[lang][name].count,
+      ),
     ]),
     byLanguage('gauge', 'peak_memory_bytes', 'Peak memory of a process.', (lang) => {
       return metrics[lang].peakRssMiB * MIB;
@@ -106,7 +109,7 @@ function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[]
     {
       ...{ name: 'heddle_sandbox_processes_ended_total', type: 'counter' },
       help: 'Ended processes, by reason.',
-      samples: ended,
+      samples: endedProcesses,
     },
   ];
 }

@@ -51,8 +51,8 @@ export class TaskMeter {
     const type = task === 'effect' ? info.activityType : '';
     const counter: TaskCounter = { task, type, local: info.isLocal, done: 0, failed: 0, seconds: 0 };
     const name = nameOf(counter);
-    const known = this.#taskCounters.get(name);
-    if (known) return known;
+    const existing = this.#taskCounters.get(name);
+    if (existing) return existing;
     this.#taskCounters.set(name, counter);
     return counter;
   }

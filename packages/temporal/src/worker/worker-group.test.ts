@@ -86,7 +86,7 @@ it('stop lets blocks finish, then aborts them, then abandons a hanging worker', 
   expect(await stopped).toBe(true);
 });
 
-it('stop returns at once if no block runs, and does not abort blocks later', async () => {
+it('stop returns immediately if no block runs, and does not abort blocks later', async () => {
   const { group, shutdown } = groupOf(new FakeWorker(), new FakeWorker());
   expect(await group.stop({ drainMs: 2000, killMs: 1000 })).toBe(false);
   await vi.advanceTimersByTimeAsync(5000);

@@ -31,7 +31,10 @@ export interface WorkerGroupOptions {
 
 /** The phases of stopping a worker, in milliseconds. */
 export interface StopOptions {
-  /** Grace period for running blocks. When it ends, blocks are cancelled; finished work is reported and other workers retry the rest. */
+  /**
+   * Grace period for running blocks. When it ends, blocks are cancelled; finished work is reported and other workers
+   * retry the rest.
+   */
   drainMs: number;
   /** Time for cancelled blocks to stop. When it ends, the worker is abandoned. */
   killMs: number;
@@ -137,7 +140,7 @@ export class WorkerGroup {
   }
 
   async #finish(): Promise<boolean> {
-    // A failed worker reports its error only after its activities have ended. Its state shows the failure at once.
+    // A failed worker reports its error only after its activities have ended. Its state shows the failure immediately.
     const check = setInterval(() => {
       if (this.#workers.some((worker) => worker.getState() !== 'RUNNING')) this.#stopWorkers(AFTER_FAILURE);
     }, CHECK_MS);

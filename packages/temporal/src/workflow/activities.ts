@@ -15,8 +15,8 @@ import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 
 /** After this time without a heartbeat, the server gives an activity to another worker. */
 const HEARTBEAT_MS = 10_000;
-/** Longer than any block runs. A run's own time limit is enforced by the machine. */
-const LONGEST = '30 days';
+/** Longer than any block runs. The machine enforces the run's own time limit. */
+const MAX_DURATION = '30 days';
 
 /** The machine retries blocks. The server retries only activities that a worker lost or could not start. */
 const RETRY = { initialInterval: 200, backoffCoefficient: 2, maximumInterval: 30_000 } as const;
@@ -46,7 +46,7 @@ export function remoteActivity(type: string, taskQueue: string, summary: string)
   const activity = proxyActivities<{ [type: string]: SegmentActivity }>({
     taskQueue,
     summary,
-    startToCloseTimeout: LONGEST,
+    startToCloseTimeout: MAX_DURATION,
     heartbeatTimeout: HEARTBEAT_MS,
     retry: RETRY,
     // Waits for a cancelled activity, because it returns the results of the commands that it has completed.

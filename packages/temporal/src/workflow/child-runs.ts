@@ -28,7 +28,7 @@ interface ChildRunsParts {
 }
 
 /** A child run that a block waits for. */
-interface Awaited {
+interface PendingChild {
   child: ChildStart;
   scope: CancellationScope;
   /** The wait reason of the child's last report; null if the child is running. */
@@ -39,24 +39,24 @@ interface Awaited {
 export class ChildRuns {
   readonly #parts: ChildRunsParts;
   /** By run id. */
-  readonly #awaited = new Map<string, Awaited>();
+  readonly #pending = new Map<string, PendingChild>();
 
   constructor(parts: ChildRunsParts) {
     this.#parts = parts;
   }
 
   get size(): number {
-    return this.#awaited.size;
+    return this.#pending.size;
   }
 
   /** Starts a child run. When it ends, its block runs again and reads the child's record. */
   start(child: ChildStart): void {
     const { runId } = child.input;
     const { inbox, history } = this.#parts;
-    if (this.#awaited.has(runId) || !history.isPending(runCommand(child))) return;
+    if (this.#pending.has(runId) || !history.isPending(runCommand(child))) return;
     this.#setTimeout(child);
     const scope = new CancellationScope({ cancellable: true });
-    this.#awaited.set(runId, { child, scope, on: null });
+    this.#pending.set(runId, { child, scope, on: null });
     scope
       .run(() => executeChild(RUN_WORKFLOW, this.#optionsOf(child)))
       .catch((error: unknown) => {
@@ -72,9 +72,9 @@ export class ChildRuns {
 
   /** Records what a child run waits for. A block with several child runs waits only if all of them wait. */
   report(message: ChildMessage): void {
-    const awaited = this.#awaited.get(message.runId);
-    if (awaited) awaited.on = message.on;
-    const siblings = awaited ? this.#siblingsOf(awaited.child) : [];
+    const pending = this.#pending.get(message.runId);
+    if (pending) pending.on = message.on;
+    const siblings = pending ? this.#siblingsOf(pending.child) : [];
     this.#post({ ...message, on: blockedOn([{ on: message.on }, ...siblings]) });
   }
 
@@ -86,28 +86,28 @@ export class ChildRuns {
   #onEnd(child: ChildStart): void {
     const { at, input } = child;
     const { runId } = input;
-    const ended = this.#awaited.get(runId);
-    this.#awaited.delete(runId);
+    const endedChild = this.#pending.get(runId);
+    this.#pending.delete(runId);
     const siblings = this.#siblingsOf(child);
     // The block continues when all its child runs have ended.
     const isLast = siblings.length === 0;
     const address = at.join('.');
-    if (isLast && this.#at(address).length === 0) this.#parts.timers.cancel(`timeout:${address}`);
+    if (isLast && this.#childrenAt(address).length === 0) this.#parts.timers.cancel(`timeout:${address}`);
     // An agent continues. Any other block ends now.
     const continues = nodeAt(this.#parts.history.skeleton, at).class === 'effect';
     const on = isLast ? null : blockedOn(siblings);
-    if (continues && ended && ended.on !== on)
+    if (continues && endedChild && endedChild.on !== on)
       this.#post({ at, runId, on, atMs: Date.now() }, `ended:${runId}`);
     if (isLast) this.#parts.inbox.post({ retry: [runCommand(child)] });
   }
 
-  #at(address: string): Awaited[] {
-    return [...this.#awaited.values()].filter(({ child }) => child.at.join('.') === address);
+  #childrenAt(address: string): PendingChild[] {
+    return [...this.#pending.values()].filter(({ child }) => child.at.join('.') === address);
   }
 
   /** Returns the other child runs of the same attempt. */
-  #siblingsOf(child: ChildStart): Awaited[] {
-    return this.#at(child.at.join('.')).filter(
+  #siblingsOf(child: ChildStart): PendingChild[] {
+    return this.#childrenAt(child.at.join('.')).filter(
       (other) => other.child.try === child.try && other.child.input.runId !== child.input.runId,
     );
   }
@@ -135,16 +135,16 @@ export class ChildRuns {
 
   /** Cancels the child runs of the block at `address`. They are included in `size` until they have ended. */
   cancel(address: string): void {
-    for (const { scope } of this.#at(address)) scope.cancel();
+    for (const { scope } of this.#childrenAt(address)) scope.cancel();
   }
 
   cancelAll(): void {
-    for (const { scope } of this.#awaited.values()) scope.cancel();
+    for (const { scope } of this.#pending.values()) scope.cancel();
   }
 }
 
 /** Returns the wait reason of a block that waits for all of these children; null if one of them is running. */
-function blockedOn(children: readonly Pick<Awaited, 'on'>[]): ChildMessage['on'] {
+function blockedOn(children: readonly Pick<PendingChild, 'on'>[]): ChildMessage['on'] {
   if (children.some(({ on }) => on === null)) return null;
   return children.some(({ on }) => on === 'time') ? 'time' : 'human';
 }
@@ -154,6 +154,6 @@ function runCommand({ at, try: attempt, resumes }: ChildStart) {
 }
 
 function lossOf({ at, input, try: attempt, resumes }: ChildStart) {
-  const number = { attempt, ...(resumes !== undefined && { resumes }) };
-  return { at, runId: input.runId, atMs: Date.now(), ...number };
+  const attemptFields = { attempt, ...(resumes !== undefined && { resumes }) };
+  return { at, runId: input.runId, atMs: Date.now(), ...attemptFields };
 }

@@ -47,7 +47,7 @@ export class CommandExecutor {
   readonly #children: ChildRuns;
   /** Running activities, with the addresses of their commands. */
   readonly #running = new Map<CancellationScope, ReadonlySet<string>>();
-  /** Commands that wait for a free place in the window of activities. */
+  /** Commands that wait until fewer activities run than the window allows. */
   #waiting: ActivityCommand[][] = [];
   /** Addresses of commands that take too long for a workflow task. */
   readonly #slow = new Set<string>();
@@ -68,22 +68,22 @@ export class CommandExecutor {
     return this.#children.size > 0;
   }
 
-  /** Handles a child run's message with the reason why it is blocked. */
+  /** Handles a child run's message about what it waits for. */
   reportChild(message: ChildMessage): void {
     this.#children.report(message);
   }
 
   execute(commands: readonly Command[]): void {
-    const fused: ActivityCommand[] = [];
+    const fusedCommands: ActivityCommand[] = [];
     for (const command of commands) {
       if (command.type === 'abort') this.#abort(command.at);
       else if (command.type === 'timer') this.#setTimer(command);
       else if (command.type === 'run' || command.type === 'expand') {
-        if (this.#isFused(command)) fused.push(command);
+        if (this.#isFused(command)) fusedCommands.push(command);
         else this.#startActivity([command]);
       }
     }
-    if (fused.length > 0) this.#startActivity(fused);
+    if (fusedCommands.length > 0) this.#startActivity(fusedCommands);
   }
 
   /** Marks `commands` as too long for a workflow task. */
@@ -139,8 +139,8 @@ export class CommandExecutor {
     const position = history.position();
     const [first] = commands as [ActivityCommand];
     const beyond = this.#isFused(first);
-    const slow = commands.filter(({ at }) => this.#slow.delete(at.join('.')));
-    const isLocal = beyond && profile.local && slow.length === 0 && durability.isDurable;
+    const slowCommands = commands.filter(({ at }) => this.#slow.delete(at.join('.')));
+    const isLocal = beyond && profile.local && slowCommands.length === 0 && durability.isDurable;
     const owed = commands.map((command) => this.#withDeadline(command));
     const remoteInput: SegmentActivityInput = { runId, position, owed, beyond, softMs: SOFT_MS.remote };
     const runRemotely = (): Promise<SegmentActivityResult> => this.#runRemotely(first, remoteInput);
@@ -182,7 +182,7 @@ export class CommandExecutor {
       const hash = tokenHashOf(encoded);
       if (hash !== undefined) tokens[index] = hash;
     });
-    const withChild = new Set(result.children.map(({ at }) => at.join('.')));
+    const callerAddresses = new Set(result.children.map(({ at }) => at.join('.')));
     for (const child of result.children) {
       this.commandCount++;
       this.#children.start(child);
@@ -195,7 +195,7 @@ export class CommandExecutor {
         tokens,
         ...(result.written && { written: result.written }),
       },
-      retry: commands.filter(({ at }) => !withChild.has(at.join('.'))),
+      retry: commands.filter(({ at }) => !callerAddresses.has(at.join('.'))),
       isSlow: result.over,
     };
   }

@@ -34,7 +34,7 @@ export interface RunEnd {
   status: 'completed';
 }
 
-/** Returns the workflow of a run. `sleepUntil`: the function with which it waits for a point in time. */
+/** Returns the workflow of a run. `sleepUntil`: the function with which the workflow waits for a point in time. */
 export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<RunEnd> {
   return async (input) => {
     if (input.format > INPUT_FORMAT) return rejectNewerFormat(input);
@@ -79,11 +79,11 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
     );
     history.markWritten(position);
   };
-  const onRest = (rest: IdleState): void => {
-    upsertStatus(input, history, rest);
-    notifyParent(input, history, rest);
+  const onStateChange = (state: IdleState): void => {
+    upsertStatus(input, history, state);
+    notifyParent(input, history, state);
   };
-  const parts = { input, history, inbox, executor, settle: write, onRest };
+  const parts = { input, history, inbox, executor, settle: write, onStateChange };
   try {
     const carried = await drive({ ...parts, areHandlersIdle: allHandlersFinished });
     if (carried)
@@ -128,19 +128,19 @@ function endOf({ profile }: RunInput, { end, skeleton }: RunHistory): RunEnd {
 }
 
 /** Sets the run's status as a search attribute, if the deployment uses them. Each call adds an event to the history. */
-function upsertStatus({ profile }: RunInput, { end }: RunHistory, rest: IdleState): void {
+function upsertStatus({ profile }: RunInput, { end }: RunHistory, state: IdleState): void {
   if (profile.attributes !== true) return;
-  upsertSearchAttributes([statusAttribute(statusOf(end?.status, rest))]);
+  upsertSearchAttributes([statusAttribute(statusOf(end?.status, state))]);
 }
 
-function statusOf(ended: VisibleStatus | undefined, rest: IdleState): VisibleStatus {
-  if (rest === 'ended') return ended ?? 'failed';
-  return rest === 'running' ? 'running' : 'paused';
+function statusOf(endStatus: VisibleStatus | undefined, state: IdleState): VisibleStatus {
+  if (state === 'ended') return endStatus ?? 'failed';
+  return state === 'running' ? 'running' : 'paused';
 }
 
-function notifyParent({ runId, parent }: RunInput, { atMs }: RunHistory, rest: IdleState): void {
-  if (!parent || rest === 'ended') return;
-  const message: ChildMessage = { at: parent.at, runId, on: rest === 'running' ? null : rest, atMs };
+function notifyParent({ runId, parent }: RunInput, { atMs }: RunHistory, state: IdleState): void {
+  if (!parent || state === 'ended') return;
+  const message: ChildMessage = { at: parent.at, runId, on: state === 'running' ? null : state, atMs };
   // A parent that has ended needs no message: its end cancels this run.
   getExternalWorkflowHandle(parent.workflowId)
     .signal(CHILD_SIGNAL, message)

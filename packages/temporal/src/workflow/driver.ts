@@ -25,8 +25,8 @@ export interface DriverParts {
   executor: CommandExecutor;
   /** Writes the run up to its current position. */
   settle: () => Promise<void>;
-  /** Called when the run pauses, ends, or runs again. */
-  onRest: (rest: IdleState) => void;
+  /** Called when the run pauses, ends, or continues after a pause. */
+  onStateChange: (state: IdleState) => void;
   /** True if no message handler is running. */
   areHandlersIdle: () => boolean;
 }
@@ -40,23 +40,23 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
   const { history, inbox, executor } = parts;
   let commands = firstCommands(parts);
   /** Activities that are left to the next history. */
-  const postponed: Command[] = [];
-  let reported: IdleState = 'running';
+  const postponedCommands: Command[] = [];
+  let reportedState: IdleState = 'running';
   for (;;) {
     if (inbox.fault !== undefined) throw inbox.fault;
     commands = commands.concat(processInbox(parts)).filter((command) => history.isDue(command));
-    const rest = idleState(history.state);
+    const state = idleState(history.state);
     // Readers of a paused or ended run see its pauses or its end.
-    if (rest !== 'running') await parts.settle();
-    if (rest !== reported) parts.onRest((reported = rest));
+    if (state !== 'running') await parts.settle();
+    if (state !== reportedState) parts.onStateChange((reportedState = state));
     if (history.end) return undefined;
     const budget = historyBudget(parts.input.profile, executor.commandCount);
     if (budget !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
       await parts.settle();
-      return history.carriedState([...postponed, ...commands]);
+      return history.carriedState([...postponedCommands, ...commands]);
     }
     const isExhausted = budget === 'exhausted';
-    if (isExhausted) postponed.push(...commands.filter(isForActivity));
+    if (isExhausted) postponedCommands.push(...commands.filter(isForActivity));
     await execute(parts, isExhausted ? commands.filter((command) => !isForActivity(command)) : commands);
     commands = [];
     await inbox.whenFilled();
@@ -84,10 +84,10 @@ function firstCommands({ input, history }: DriverParts): Command[] {
 function processInbox({ history, inbox, executor }: DriverParts): Command[] {
   const commands: Command[] = [];
   for (const { batch, retry = [], isSlow, onRecorded } of inbox.take()) {
-    const fed = batch ? history.feed(batch) : { commands: [], seq: 0 };
-    onRecorded?.(fed.seq);
+    const result = batch ? history.feed(batch) : { commands: [], seq: 0 };
+    onRecorded?.(result.seq);
     const pending = retry.filter((command) => history.isPending(command));
-    const next = fed.commands.concat(pending);
+    const next = result.commands.concat(pending);
     if (isSlow) executor.markSlow(next);
     for (const command of next) commands.push(command);
   }
@@ -95,9 +95,9 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
 }
 
 /**
- * Returns the rest of the history's budget. `spent`: the run continues as new as soon as no work is pending.
- * `exhausted`: it starts no more activities until then. Commands are counted here, because the SDK's figures do not change
- * within a workflow task.
+ * Returns whether the history's budget is used up. `spent`: the run continues as new as soon as no work is pending.
+ * `exhausted`: the run starts no more activities until then. Commands are counted here, because the SDK's figures do
+ * not change within a workflow task.
  */
 function historyBudget({ budget }: Profile, commandCount: number): 'available' | 'spent' | 'exhausted' {
   if (commandCount >= budget * BUDGET_OVERRUN) return 'exhausted';

@@ -1,7 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 
 /**
- * Tracks if all updates that the run has accepted are in its history. An update is in the history only after the
+ * Tracks whether all updates that the run has accepted are in its history. An update is in the history only after the
  * workflow task that accepted it has completed; if that task is lost, the update is also lost. Until the task has completed,
  * the stores must not contain the update's effects, because readers would rely on them.
  */

@@ -67,11 +67,11 @@ export function registerMessageHandlers({
       if (!history.has(seq)) await history.whenReached(seq);
       return new Promise<number>((onRecorded) => {
         durability.markVolatile();
-        const which = {
+        const fields = {
           ...(attempt !== undefined && { attempt }),
           ...(resumes !== undefined && { resumes }),
         };
-        inbox.post({ batch: { id, chunk, events: [{ type: 'resumed', at, atMs, ...which }] }, onRecorded });
+        inbox.post({ batch: { id, chunk, events: [{ type: 'resumed', at, atMs, ...fields }] }, onRecorded });
       });
     },
     {

@@ -16,7 +16,7 @@ const node = (id: string, ins: number[], outs: number[]): Region['nodes'][number
 const FORK: Region = { nodes: [node('S', [], [1, 2]), node('A', [0], []), node('B', [0], [])], entries: [0] };
 const STARTED = { type: 'started', atMs: 1, start: 0, graceMs: 0 } as const;
 
-const done = (at: number[], atMs = 2): Event => ({ type: 'completed', at, atMs, attempt: 1 });
+const completedEvent = (at: number[], atMs = 2): Event => ({ type: 'completed', at, atMs, attempt: 1 });
 const batchOf = (id: string, events: Event[]) => ({ id, chunk: { v: events.map(() => ({})) }, events });
 
 describe('RunHistory', () => {
@@ -28,8 +28,8 @@ describe('RunHistory', () => {
 
   it('numbers batches in order, after the first entry', () => {
     const history = startedHistory();
-    expect(history.feed(batchOf('one', [done([0])])).seq).toBe(2);
-    expect(history.feed(batchOf('two', [done([1]), done([2])])).seq).toBe(4);
+    expect(history.feed(batchOf('one', [completedEvent([0])])).seq).toBe(2);
+    expect(history.feed(batchOf('two', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
     expect(history.position()).toMatchObject({
       seq: 4,
       tip: 'two',
@@ -53,23 +53,23 @@ describe('RunHistory', () => {
 
   it('skips late events, and lists them', () => {
     const history = startedHistory();
-    history.feed(batchOf('one', [done([0]), done([1])]));
-    expect(history.feed(batchOf('late', [done([1])])).seq).toBe(0);
-    expect(history.feed(batchOf('half', [done([1]), done([2])])).seq).toBe(4);
+    history.feed(batchOf('one', [completedEvent([0]), completedEvent([1])]));
+    expect(history.feed(batchOf('late', [completedEvent([1])])).seq).toBe(0);
+    expect(history.feed(batchOf('half', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
     expect(history.position().unwritten).toMatchObject([{ id: 'one' }, { id: 'half', seq: 4, skip: [0] }]);
   });
 
   it('reports only those commands as due that no later event of the same batch has answered', () => {
     const history = startedHistory();
-    const { commands } = history.feed(batchOf('one', [done([0]), done([2])]));
+    const { commands } = history.feed(batchOf('one', [completedEvent([0]), completedEvent([2])]));
     expect(commands.filter((command) => history.isDue(command))).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });
 
   it('drops written batches and measures unwritten ones', () => {
     const history = startedHistory();
-    history.feed(batchOf('one', [done([0])]));
+    history.feed(batchOf('one', [completedEvent([0])]));
     const position = history.position();
-    history.feed(batchOf('two', [done([1])]));
+    history.feed(batchOf('two', [completedEvent([1])]));
     const { unwrittenLength } = history;
     history.markWritten(position);
     expect(history.position().unwritten).toMatchObject([{ id: 'two', seq: 3 }]);
@@ -81,22 +81,24 @@ describe('RunHistory', () => {
 
   it('behaves the same after it continues from the carried state', () => {
     const history = startedHistory();
-    history.feed(batchOf('one', [done([0], 7), done([1], 8)]));
+    history.feed(batchOf('one', [completedEvent([0], 7), completedEvent([1], 8)]));
     const carried = JSON.parse(JSON.stringify(history.carriedState([]))) as ReturnType<
       RunHistory['carriedState']
     >;
     const next = new RunHistory({ skeleton: FORK, begin: { carried } });
     expect(next.position()).toEqual({ seq: 3, tip: 'one', unwritten: [] });
-    expect(next.feed(batchOf('two', [done([2])])).commands).toEqual([{ type: 'end', status: 'completed' }]);
+    expect(next.feed(batchOf('two', [completedEvent([2])])).commands).toEqual([
+      { type: 'end', status: 'completed' },
+    ]);
     expect(next.end).toMatchObject({ status: 'completed' });
   });
 
   it('continues with the commands that were issued, in their order (R6)', () => {
     const history = startedHistory();
-    history.feed(batchOf('one', [done([0])]));
+    history.feed(batchOf('one', [completedEvent([0])]));
     const run = (at: number): Command => ({ type: 'run', at: [at], try: 1 });
-    const carry = (given: Command[]): Command[] => {
-      const carried = JSON.parse(JSON.stringify(history.carriedState(given))) as CarriedState;
+    const carry = (issued: Command[]): Command[] => {
+      const carried = JSON.parse(JSON.stringify(history.carriedState(issued))) as CarriedState;
       return new RunHistory({ skeleton: FORK, begin: { carried } }).carriedCommands();
     };
     expect(carry([run(2), run(1), run(2)])).toEqual([run(2), run(1)]);
@@ -106,7 +108,7 @@ describe('RunHistory', () => {
 
   it('accepts the token of a pause point until it is answered', () => {
     const history = startedHistory();
-    history.feed(batchOf('one', [done([0])]));
+    history.feed(batchOf('one', [completedEvent([0])]));
     const paused: Event = { type: 'paused', at: [1], atMs: 3, attempt: 1, kind: 'human' };
     history.feed({ ...batchOf('two', [paused]), tokens: { 0: 'hash' } });
     expect([history.isOpen([1], 'hash'), history.isOpen([1], 'other'), history.isOpen([2], 'hash')]).toEqual([

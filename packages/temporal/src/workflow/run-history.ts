@@ -21,7 +21,7 @@ export class RunHistory {
   #lastItemId: string;
   /** Batches that the store does not have yet, with their length as JSON. */
   #unwritten: { item: OrderItem; length: number }[] = [];
-  #waiting: { seq: number; resolve: () => void }[] = [];
+  #waiters: { seq: number; resolve: () => void }[] = [];
   readonly #carried: CarriedState | undefined;
 
   constructor({ skeleton, begin }: Pick<RunInput, 'skeleton' | 'begin'>) {
@@ -43,14 +43,14 @@ export class RunHistory {
     return commands;
   }
 
-  /** Returns the commands with which a carried run continues, first the earlier issued ones in their order. */
+  /** Returns the commands with which a carried run continues: first the issued ones in their order, then the others. */
   carriedCommands(): Command[] {
     const commands = pendingCommands(this.skeleton, this.state);
     const { order = [] } = this.#carried ?? {};
-    const given = new Set(order);
+    const orderedIndexes = new Set(order);
     return [
       ...order.flatMap((index) => commands[index] ?? []),
-      ...commands.filter((_, index) => !given.has(index)),
+      ...commands.filter((_, index) => !orderedIndexes.has(index)),
     ];
   }
 
@@ -68,18 +68,18 @@ export class RunHistory {
       this.atMs = Math.max(this.atMs, event.atMs);
       for (const command of step.commands) commands.push(command);
     });
-    const applied = events.length - skip.length;
-    if (applied > 0) {
+    const appliedCount = events.length - skip.length;
+    if (appliedCount > 0) {
       const item = { seq: this.#seq + 1, id, chunk, ...(skip.length > 0 && { skip }) };
       this.#unwritten.push({ item, length: JSON.stringify(item).length });
-      this.#seq += applied;
+      this.#seq += appliedCount;
       this.#lastItemId = id;
-      for (const { resolve } of this.#waiting.filter(({ seq }) => this.has(seq))) resolve();
-      this.#waiting = this.#waiting.filter(({ seq }) => !this.has(seq));
+      for (const { resolve } of this.#waiters.filter(({ seq }) => this.has(seq))) resolve();
+      this.#waiters = this.#waiters.filter(({ seq }) => !this.has(seq));
     }
     this.#recordEnd(commands);
     if (written && this.end) this.closed = true;
-    return { commands, seq: applied > 0 ? this.#seq : 0 };
+    return { commands, seq: appliedCount > 0 ? this.#seq : 0 };
   }
 
   #recordEnd(commands: readonly Command[]): void {
@@ -98,7 +98,7 @@ export class RunHistory {
 
   /** Resolves when the journal has `seq` entries. */
   whenReached(seq: number): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push({ seq, resolve }));
+    return new Promise((resolve) => this.#waiters.push({ seq, resolve }));
   }
 
   /** True if `command` must still be executed: no later event has answered or voided it. */
@@ -140,11 +140,11 @@ export class RunHistory {
   }
 
   /**
-   * Returns the state that the run carries over when it continues as new. `given`: issued commands that it has not started, in
-   * their order.
+   * Returns the state that the run carries over when it continues as new. `issued`: the issued commands that the run
+   * has not started, in their order.
    */
-  carriedState(given: readonly Command[]): CarriedState {
-    const order = this.#orderOf(given);
+  carriedState(issued: readonly Command[]): CarriedState {
+    const order = this.#orderOf(issued);
     return {
       ...(order.some((index, position) => index < (order[position - 1] ?? 0)) && { order }),
       state: this.state,
@@ -155,15 +155,15 @@ export class RunHistory {
     };
   }
 
-  /** Returns the indexes of the given commands among the pending ones that activities execute. */
-  #orderOf(given: readonly Command[]): number[] {
+  /** Returns the indexes, among the pending commands, of the issued commands that activities execute. */
+  #orderOf(issued: readonly Command[]): number[] {
     const indexes = new Map(
       pendingCommands(this.skeleton, this.state).flatMap((command, index) =>
         isForActivity(command) ? [[keyOf(command), index]] : [],
       ),
     );
-    const found = given.filter(isForActivity).map((command) => indexes.get(keyOf(command)));
-    return [...new Set(found)].filter((index) => index !== undefined);
+    const order = issued.filter(isForActivity).map((command) => indexes.get(keyOf(command)));
+    return [...new Set(order)].filter((index) => index !== undefined);
   }
 }
 
@@ -172,7 +172,7 @@ export function isForActivity(command: Command): command is ActivityCommand {
   return command.type === 'run' || command.type === 'expand';
 }
 
-/** A node has at most one such command. */
+/** Returns the key of a command. A node has at most one pending command of a type. */
 function keyOf({ type, at }: ActivityCommand): string {
   return `${type}:${at.join('.')}`;
 }

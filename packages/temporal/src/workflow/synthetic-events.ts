@@ -34,7 +34,7 @@ export function timerFired(
   };
 }
 
-/** Returns the batch for a child run that reported the reason why it is blocked. */
+/** Returns the batch for a child run that reported what it waits for, or that it runs again. */
 export function childBlocked(
   skeleton: Region,
   { at, runId, on, atMs }: ChildMessage,
@@ -64,13 +64,23 @@ export function childLost(
     retryable: false,
     details: { childRunId: runId },
   };
-  const which = resumes === undefined ? {} : { resumes };
+  const resumesField = resumes === undefined ? {} : { resumes };
   return {
     id: `lost:${runId}`,
     chunk: {
-      v: [{ atMs, type: 'failed', ...placeOf(skeleton, at), try: attempt, ...which, startedMs: atMs, error }],
+      v: [
+        {
+          atMs,
+          type: 'failed',
+          ...placeOf(skeleton, at),
+          try: attempt,
+          ...resumesField,
+          startedMs: atMs,
+          error,
+        },
+      ],
     },
-    events: [{ type: 'failed', at, atMs, attempt, ...which, retryable: false }],
+    events: [{ type: 'failed', at, atMs, attempt, ...resumesField, retryable: false }],
   };
 }
 
