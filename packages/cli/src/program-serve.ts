@@ -26,19 +26,15 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     ...runOptions('data', 'env', 'services', 'egress', 'compat', 'isolation', 'resultLimit'),
     ...runOptions('runtime', 'server', 'postgres'),
     graceOption(),
-    new Option('--keep-public-runs <days>', 'delete runs of callers without a key this long after their end')
+    new Option('--keep-public-runs <days>', 'how long to keep ended runs of callers without a key')
       .default(30)
       .argParser(days),
-    new Option('--keep-runs <days>', 'delete runs this long after their end (default: never)').argParser(
-      days,
-    ),
+    new Option('--keep-runs <days>', 'how long to keep ended runs (default: forever)').argParser(days),
     new Option(
       '--keep-runs-mib <number>',
       'delete the oldest ended runs when all runs together take more than this many MiB (default: no limit)',
     ).argParser(mebibytes),
-    new Option('--keep-receipts <days>', 'delete receipts of imports after this time')
-      .default(30)
-      .argParser(days),
+    new Option('--keep-receipts <days>', 'how long to keep receipts of imports').default(30).argParser(days),
     ...limitOptions(),
     repeatable(
       '--mcp-server <name=workflows>',

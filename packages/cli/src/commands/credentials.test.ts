@@ -57,9 +57,7 @@ it('heddle credentials adds, lists and removes credentials; output never has a k
   const remove = keptIo();
   await removeCredential(remove, 'Shop', options);
   expect(await find({ id: data.id })).toBeUndefined();
-  const output = [add, list, tableIo, remove]
-    .map(({ stdout, stderr }) => stdout.text + stderr.text)
-    .join('');
+  const output = [add, list, tableIo, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
   expect(output).not.toContain(KEY);
   await expect(removeCredential(keptIo(), 'Shop', options)).rejects.toThrow('There is no credential Shop.');
 });

@@ -55,7 +55,7 @@ function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError 
   const similar = new SimilarNames(tools.map((tool) => tool.id)).nearest(id);
   const hint = similar
     ? `Did you mean "${similar.name}"?`
-    : 'heddle tools list shows all tools. For tools of files, name the files after the id.';
+    : 'heddle tools list shows all tools. For a tool of a file, add the file after the id.';
   return new UsageError(`There is no tool "${id}".`, hint);
 }
 
